@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Holds the binary against the official conformance suite, over HTTP, in each revision that the
-# suite has. What cannot pass yet is in conformance-expected.yaml. Needs the debug binary and the
-# guests, and Node and npm to begin with; the last line is the count.
+# Runs the official conformance suite against the binary, over HTTP, in each revision of the suite.
+# Scenarios that cannot pass yet are in conformance-expected.yaml. Needs the debug binary, the guests,
+# Node and npm; the last line is the count.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -11,15 +11,15 @@ for file in "$guest" "$wharf"; do
 done
 tests/clients/install.sh
 clients=$PWD/target/clients/node
-# The suite needs a newer Node than many systems have.
+# The suite needs a newer Node than that of many systems.
 export PATH=$clients/node_modules/node/bin:$clients/node_modules/.bin:$PATH
 
 results=target/conformance home=$(mktemp -d)
 rm -rf "$results"
 mkdir -p "$results" "$home/plugins" target/tmp/xdg-cache
 cp "$guest" "$home/plugins/"
-# The suite calls the tools by their own names.
-# Streams are closed early, so that the suite sees a client come back for the rest.
+# The suite expects tool names without a prefix.
+# Streams are closed early, to test resumption.
 cat >"$home/wharf.toml" <<'TOML'
 [plugins.everything]
 prefix = false
@@ -38,11 +38,11 @@ for _ in {1..600}; do
   kill -0 "$host" 2>/dev/null || { cat "$home/log"; exit 1; }
   sleep 0.1
 done
-[ -n "$url" ] || { echo "the host tells no address"; cat "$home/log"; exit 1; }
+[ -n "$url" ] || { echo "the host has not printed its address"; cat "$home/log"; exit 1; }
 
 code=0
-# check REVISION OPTION…: one run. What failed is read from its results, and what the suite
-# itself thinks of it counts beside them.
+# check REVISION OPTION…: one run. It fails if the suite does; failed checks are counted from its
+# results.
 check() {
   local revision=$1 log=$home/$1.txt
   shift

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Sets 78 hostile plugins and clients (docs/security.md, H01 to H78) on the debug binary, over
-# stdio and over HTTP, and builds first what is missing. The last lines are the table, how many of
-# the 78 were contained over both, and the count. It takes some minutes.
+# Runs 78 hostile plugins and clients (docs/security.md, H01 to H78) against the debug binary, over
+# stdio and over HTTP, after building missing guests. The last lines are the table, how many of the
+# 78 were contained over both, and the count. It takes some minutes.
 #
 #   tests/hostile.sh                  all
 #   tests/hostile.sh H14 H15          some

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds a new project and the samples of every language from source, and calls them over MCP.
-# Installs first what is missing: packages of Python into target/languages/, those of npm into the
-# projects, Debian's where this is root.
+# Installs missing tools first: Python packages into target/languages/, npm packages into the
+# projects, and Debian packages if run as root.
 #
 #   tests/languages.sh               all languages
 #   tests/languages.sh python go     some of them
-#   tests/languages.sh --prepare     installs what is missing, and nothing else
+#   tests/languages.sh --prepare     only installs missing tools
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1 npm_config_fund=false npm_config_audit=false
@@ -14,36 +14,36 @@ venv=$PWD/target/languages/venv
 
 fail() { printf 'failed to %s\n' "$*" >&2; exit 1; }
 
-# debian PACKAGE…: installs packages where that is possible.
+# debian PACKAGE…: installs packages if possible.
 debian() {
   if command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
     apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
   fi
 }
 
-# need COMMAND PACKAGE…: what a command comes with, where it is missing.
+# need COMMAND PACKAGE…: installs the packages if the command is missing.
 need() {
   command -v "$1" >/dev/null || debian "${@:2}" || true
   command -v "$1" >/dev/null || fail "find $1; install it: apt-get install ${*:2}"
 }
 
-# header FILE PACKAGE…: the same for a library.
+# header FILE PACKAGE…: the same for a file of a library.
 header() {
   [ -f "$1" ] || debian "${@:2}" || true
   [ -f "$1" ] || fail "find $1; install it: apt-get install ${*:2}"
 }
 
-# pip PACKAGE==VERSION: into an environment of the tests' own.
+# pip PACKAGE==VERSION: installs into the tests' own virtual environment.
 pip() {
-  # Programs in it name its folder, and `target` may be what another clone has left.
+  # Its programs contain its absolute path, and `target` may have been copied from another clone.
   if [ "$(cat "$venv/folder" 2>/dev/null)" != "$venv" ]; then
     need python3 python3 python3-venv
     rm -rf "$venv"
-    python3 -m venv "$venv" || fail "make an environment for Python packages; install it: apt-get install python3-venv"
+    python3 -m venv "$venv" || fail "create a virtual environment; install: apt-get install python3-venv"
     echo "$venv" >"$venv/folder"
   fi
   [ -f "$venv/$1" ] && return
-  "$venv/bin/pip" install --quiet "$1" || fail "install $1; do it by hand: $venv/bin/pip install $1"
+  "$venv/bin/pip" install --quiet "$1" || fail "install $1; install it manually: $venv/bin/pip install $1"
   touch "$venv/$1"
 }
 
@@ -63,7 +63,7 @@ prepare() {
       need cc gcc
       if [ "$1" = cpp ]; then need c++ g++; fi
       ;;
-    *) fail "know the language $1; there are: ${all[*]}" ;;
+    *) fail "find the language $1; known: ${all[*]}" ;;
   esac
 }
 

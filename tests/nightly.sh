@@ -1,28 +1,27 @@
 #!/usr/bin/env bash
-# Runs tests/run.sh, and then what takes long: some four hours on two cores. It is run before an
-# issue is resolved that touches any of it.
+# Runs tests/run.sh and the long tests: some four hours on two cores. Run it before resolving an
+# issue that touches any of them.
 #
 #   tests/nightly.sh                       everything
-#   tests/nightly.sh soak fuzz=60          some of it, and the second for a minute
+#   tests/nightly.sh soak fuzz=60          two pieces, the second for a minute
 #
-# Its pieces, and what each is told how much to do:
+# The pieces, with the default of their amount:
 #
 #   run            tests/run.sh
-#   targets        the host is compiled for every system that it is meant for, and called under wine
-#   fuzz           each target for so many seconds, as many at once as there are cores (600: an
-#                  hour in all), by a seed of the day
-#   replacements   files replaced in every way, so often (3000)
-#   soak           a host at work for so many seconds (1800)
-#   clients        the official clients, six at a time, again and again for so many seconds (900)
+#   targets        compiles the host for all supported systems, and calls it under wine
+#   fuzz           seconds per target, one job per core (600: an hour in all), with a seed of the day
+#   replacements   replacements of a file in each way (3000)
+#   soak           seconds under load (1800)
+#   clients        seconds with six official clients at a time, repeatedly (900)
 #
-# The logs are in target/nightly-logs; the last line adds them up, and the exit code says whether
-# all passed.
+# The logs are in target/nightly-logs; the last line is the total, and the exit code is 0 if all
+# passed.
 set -uo pipefail
 exec </dev/null
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tests/steps.sh
 
-# crowd SECONDS: both Python clients and the one for Node, two of each at the same time.
+# crowd SECONDS: both Python clients and the Node client, two of each concurrently.
 crowd() {
   local until=$((SECONDS + $1)) pids=() failed=0 pid
   venv 1 && venv 2 && node_packages && cargo test --locked --no-run --package wharf --test it || return
@@ -36,14 +35,14 @@ crowd() {
   return "$failed"
 }
 
-# again UNTIL COMMAND…: until then, at least once, or until it fails.
+# again UNTIL COMMAND…: repeats a command until that time, at least once, or until it fails.
 again() {
   local until=$1
   shift
   while "$@" || return; [ "$SECONDS" -lt "$until" ]; do :; done
 }
 
-# Its steps have logs of their own, in target/test-logs.
+# The logs of its steps are in target/test-logs.
 everything() { tests/run.sh 2>&1 | sed -n '/^== summary$/,$p'; }
 
 replacements() {
@@ -55,14 +54,14 @@ pieces=("$@")
 if ((${#pieces[@]} == 0)); then
   pieces=(run targets fuzz replacements soak clients)
 fi
-# A typing error is found before hours have gone by.
+# Arguments are checked before the first step, which may take hours.
 for piece in "${pieces[@]}"; do
   [[ $piece =~ ^(run|targets|(fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
-    echo "there is no piece '$piece'; there are: run targets fuzz replacements soak clients" >&2
+    echo "unknown piece '$piece'; known: run targets fuzz replacements soak clients" >&2
     exit 2
   }
 done
-# What the pieces call plugins of.
+# The guests that the pieces need; `run` builds them itself.
 case " ${pieces[*]}" in
   *' run'*) ;;
   *' replacements'* | *' soak'* | *' clients'*) step guests plugins/build.sh ;;

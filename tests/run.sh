@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs every test that a change can break, from a fresh clone: builds the guests, runs the Rust
-# tests and the hostile suite, fuzzes each target for half a minute, counts the instructions of a
-# call, builds and calls plugins in every language, drives the binary with the official clients,
-# holds what it said against the official schemas, and runs the official conformance suite.
-# The last line adds them up; the exit code says whether all passed.
+# Runs all tests that a change can break, from a fresh clone: builds the guests, runs the Rust tests
+# and the hostile suite, fuzzes each target for half a minute, counts the instructions of a call,
+# builds and calls plugins in every language, tests the binary with the official clients, validates
+# its messages with the official schemas, and runs the official conformance suite. The last line is
+# the total; the exit code is 0 if all passed.
 #
-# On two cores it takes at most 25 minutes where the dependencies are compiled, and 45 from
-# nothing: where that no longer holds, `target/test-logs/results` has the seconds of each step.
-# What takes longer is in tests/nightly.sh.
+# On two cores it takes at most 25 minutes with compiled dependencies, and 45 without. If it takes
+# longer, `target/test-logs/results` has the seconds of each step. Long tests are in
+# tests/nightly.sh.
 set -uo pipefail
 exec </dev/null
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,7 +15,7 @@ source tests/steps.sh
 begin target/test-logs
 rm -rf target/tmp/wire-log
 
-# What comes over the network, while others compile. A step that needs what has not come says so.
+# Downloads, while other steps compile. A step reports what it lacks.
 fetch() {
   need valgrind valgrind
   need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
@@ -25,7 +25,7 @@ fetch() {
   tests/languages.sh --prepare
 }
 
-# All that runs beside others below, which would wait for each other's compilers.
+# Compiles everything for the parallel steps below, which would block each other.
 build() {
   cargo test --locked --no-run &&
     cargo test --locked --no-run --package wharf --test fuzz --test instructions --test languages &&
@@ -34,15 +34,15 @@ build() {
 
 instructions() { need valgrind valgrind && cargo test --locked --test instructions; }
 types() { venv 2 && target/clients/python-2/bin/python tests/clients/validate.py target/tmp/wire-log; }
-# The official schemas come inside the conformance suite's package.
+# The official schemas are part of the package of the conformance suite.
 schemas() { node_packages && node target/clients/node/schema.mjs target/tmp/wire-log; }
 python() { venv "$1" && python_client "$1"; }
 typescript() { node_packages && node_client; }
 conformance() { need node nodejs && need npm npm && tests/conformance.sh; }
 
-# Two lanes of some seven minutes: each computes on one core most of the time.
+# Two lanes of some seven minutes, each on one core most of the time.
 numbers() {
-  # The seed is always the same, so that a change is what has broken it.
+  # The seed is fixed, so that a failure is caused by a change.
   step fuzz cargo test --locked --test fuzz -- --seconds 30 --jobs 1 --seed 2
   step instructions instructions
   step sdk cargo test --locked --manifest-path plugin-sdk/Cargo.toml
@@ -65,12 +65,12 @@ step guests plugins/build.sh
 fetch >"$logs/fetch.log" 2>&1 &
 step build build
 wait
-# Nothing beside it: some of it measures how long others wait.
+# Nothing else runs meanwhile, since some of these tests measure latency.
 step host cargo test --locked
 lane numbers
 lane clients
 wait
-# What all of them have said.
+# Validates the recorded messages of all steps.
 step types types
 step schemas schemas
 conclude

@@ -1,11 +1,11 @@
-# What the runners of tests share: steps that are run, timed and added up. They are sourced in the
-# root of the repository.
+# Shared functions of the test runners: running, timing and counting steps. To be sourced in the root
+# of the repository.
 
-# The steps find what was built where it is by default.
+# The steps expect builds in the default target folder.
 unset CARGO_TARGET_DIR
 export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}" PIP_DISABLE_PIP_VERSION_CHECK=1
 
-# begin FOLDER: where the logs go, without those of the last run.
+# begin FOLDER: sets and empties the folder for logs.
 begin() {
   logs=$1
   rm -rf "$logs"
@@ -13,8 +13,8 @@ begin() {
   : >"$logs/results"
 }
 
-# step NAME COMMAND…: runs it, and notes what it counted. A step that fails without saying of what
-# counts as one failure. In a lane its words go to its log, and are told if it fails.
+# step NAME COMMAND…: runs it, and records its counts. A step that fails without a count is one
+# failure. In a lane its output goes to its log, and is printed if it fails.
 step() {
   local name=$1 log="$logs/$1.log" started=$SECONDS code passed failed
   shift
@@ -36,10 +36,10 @@ step() {
   return "$code"
 }
 
-# lane FUNCTION: its steps, one after the other, beside those of other lanes until `wait`.
+# lane FUNCTION: runs its steps in sequence, in parallel with other lanes, until `wait`.
 lane() { (lane=$1 && "$1") & }
 
-# Cargo's own result lines, and the line `tests: N passed, N failed` of the other runners.
+# Adds up cargo's result lines, and the lines `tests: N passed, N failed` of other runners.
 count() {
   sed -nE \
     -e 's/^test result: [^0-9]*([0-9]+) passed; ([0-9]+) failed.*/\1 \2/p' \
@@ -47,7 +47,7 @@ count() {
     awk '{ p += $1; f += $2 } END { print p + 0, f + 0 }'
 }
 
-# conclude: says what all steps came to; fails if one of them has.
+# conclude: prints the summary; fails if a step has failed.
 conclude() {
   echo "== summary"
   awk -v took="$SECONDS" '
@@ -55,7 +55,7 @@ conclude() {
     END { printf "  %d s in all\ntests: %d passed, %d failed\n", took, p, f; exit f > 0 }' "$logs/results"
 }
 
-# need COMMAND PACKAGE…: installs Debian packages where the command is missing and that is possible.
+# need COMMAND PACKAGE…: installs Debian packages if the command is missing, if possible.
 need() {
   local command=$1
   shift
@@ -69,7 +69,7 @@ need() {
   }
 }
 
-# venv NUMBER: the official Python client of that major version, in an environment of its own.
+# venv NUMBER: the official Python client of that major version, in a virtual environment.
 venv() {
   local dir=target/clients/python-$1 wanted=tests/clients/requirements-$1.txt
   cmp -s "$wanted" "$dir/installed.txt" && return
@@ -86,7 +86,6 @@ venv() {
 # node_packages: the official packages for Node.
 node_packages() { need node nodejs && need npm npm && tests/clients/install.sh; }
 
-# The official clients with the debug binary: those for Python, by their major version, and that
-# for Node.
+# The official clients with the debug binary: for Python, by major version, and for Node.
 python_client() { "target/clients/python-$1/bin/python" tests/clients/check.py target/debug/wharf; }
 node_client() { target/clients/node/node_modules/.bin/node target/clients/node/check.mjs target/debug/wharf; }

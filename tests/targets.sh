@@ -1,25 +1,26 @@
 #!/usr/bin/env bash
-# Whether the host compiles for the systems that it is not built on here.
+# Checks that the host compiles for other systems.
 #
 #   bash tests/targets.sh             all of them; nothing is linked or run
 #   bash tests/targets.sh --run       builds it for Windows too, and calls a tool under wine
 #   bash tests/targets.sh TARGET…     some of: x86_64-pc-windows-gnu aarch64-unknown-linux-gnu aarch64-apple-darwin
 #
-# Debian's toolchain builds the standard library for them, so no target has to be installed by
-# rustup. The crates with C in them need a compiler for each: mingw, gcc, and for Apple zig, which
-# PyPI has as `ziglang`. What is missing is said with the command that installs it.
+# Debian's toolchain builds the standard library for them, so no target has to be installed with
+# rustup. Crates with C code need a compiler for each: mingw, gcc, and for Apple zig, which PyPI has
+# as `ziglang`. If one is missing, the command that installs it is printed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=$PWD/target/targets
 
-# has COMMAND INSTALL: whether the command is there; else how to get it.
+# has COMMAND INSTALL: whether the command exists; else prints how to install it.
 has() {
   command -v "$1" >/dev/null && return
   echo "$1 is missing; install it: $2"
   return 1
 }
 
-# A C compiler for Apple, as the crate `cc` calls it. zig knows its target by another name, and brings its headers.
+# A wrapper of zig as the C compiler for Apple that the crate `cc` calls: it translates the target's
+# name and drops options that zig does not know. zig includes the headers.
 apple() {
   local name
   ZIG=$(command -v zig) || ZIG="python3 -m ziglang"
@@ -48,7 +49,7 @@ EOF
 
 apt="apt-get install --no-install-recommends -y"
 
-# debian ARGUMENTS: Debian's cargo, which builds the standard library too.
+# debian ARGUMENTS: Debian's cargo, which also builds the standard library.
 debian() {
   env -u RUSTUP_TOOLCHAIN -u CARGO RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 \
     /usr/bin/cargo "$1" --locked --target-dir "$out" -Zbuild-std=std,panic_unwind --package wharf "${@:2}"
@@ -64,20 +65,19 @@ check() {
     x86_64-pc-windows-gnu) has x86_64-w64-mingw32-gcc "$apt gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64" ;;
     aarch64-unknown-linux-gnu) has aarch64-linux-gnu-gcc "$apt gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
     aarch64-apple-darwin) apple ;;
-    *) echo "not a target of these tests: $1" && return 1 ;;
+    *) echo "unknown target: $1" && return 1 ;;
   esac || return
   debian check --target "$1" --lib --bins
 }
 
-# The server for Windows, with a conversation on stdin and stdout: a component is compiled by a child
-# process, listed and called.
+# The server for Windows, over stdio: a component is compiled by a child process, listed and called.
 run() {
   local target=x86_64-pc-windows-gnu home=$out/wine ask
   has wine "$apt wine wine64" && has x86_64-w64-mingw32-gcc "$apt gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64" || return
   CARGO_PROFILE_DEV_DEBUG=0 debian build --target "$target" --bin wharf --no-default-features || return
   rm -rf "$home/plugins" && mkdir -p "$home/plugins" || return
   cp "$out/$target/debug/wharf.exe" "$home" && cp plugins/prebuilt/text.wasm "$home/plugins" || return
-  # Wine 8 lacks what the standard library takes its random numbers from.
+  # Wine 8 lacks the function from which the standard library gets random numbers.
   x86_64-w64-mingw32-gcc -shared -x c -o "$home/bcryptprimitives.dll" - -ladvapi32 <<'EOF' || return
 #include <windows.h>
 BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
@@ -90,7 +90,7 @@ EOF
   (
     cd "$home" || exit
     export WINEPREFIX=$home/prefix WINEDEBUG=-all
-    # Its input stays open until it has compiled the component.
+    # Its stdin stays open until it has compiled the component.
     (printf '%s\n' "$ask" && sleep 60) | timeout 120 wine wharf.exe serve plugins | tee answers | grep -m 1 '"id":3'
     grep -q '"id":2.*"text_hash"' answers && grep -q '"id":3.*8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4' answers
   )

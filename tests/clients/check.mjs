@@ -1,22 +1,22 @@
-// Drives `wharf serve` with the official TypeScript clients, version 1 and 2, and with the
-// command line of the official inspector. To be run from the repository's root, after install.sh:
+// Tests `wharf serve` with the official TypeScript clients, version 1 and 2, and with the
+// command line of the official inspector. Run it from the repository's root, after install.sh:
 //
 //     node target/clients/node/check.mjs BINARY
 //
-// Each check is made over stdio, over HTTP, and where the era has it over HTTP+SSE. It holds what
-// the client makes of the answers, not the bytes. Prints one line for each check and a count at
-// the end; the exit code says whether all passed.
+// Each check runs over stdio, over HTTP, and where the era has it over HTTP+SSE. It checks the
+// results of the client, not the bytes. Prints one line per check and a count at the end; the
+// exit code is 0 if all passed.
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { Home, PATIENCE, until } from "./home.mjs";
+import { Home, TIMEOUT, until } from "./home.mjs";
 import { NAME as INSPECTOR, inspected } from "./inspector.mjs";
 import { primitives } from "./primitives.mjs";
 import { HANDSHAKE, MODERN, ONE, TWO } from "./sdk.mjs";
 
-/** Past what the client keeps of the list. */
+/** Bypasses the client's cache of the list. */
 const FRESH = { cacheMode: "refresh" };
 
 const toolNames = async (client) => (await client.listTools(undefined, FRESH)).tools.map(({ name }) => name);
@@ -35,31 +35,31 @@ async function tools(home, client) {
   await assert.rejects(client.callTool({ name: "ech", arguments: {} }), (error) => error.code === -32602);
 }
 
-/** A plugin is replaced under the client, and one comes to the folder. */
+/** Replaces a plugin while the client is connected, and adds another. */
 async function changes(home, client, revision) {
   const version = async () => (await client.callTool({ name: "versioned_version", arguments: {} })).content[0].text;
-  // What the first scan finds is no change, so it must be over.
+  // Plugins found by the first scan are not notified as changes, so the scan must be over.
   await toolNames(client);
   assert.equal(await version(), "1");
   home.put("echo-v2", "versioned");
   await until("the new version", async () => (await version()) === "2");
 
-  let told = false;
-  client.hear("notifications/tools/list_changed", () => void (told = true));
+  let notified = false;
+  client.onNotification("notifications/tools/list_changed", () => void (notified = true));
   const subscription = revision === MODERN ? await client.listen({ toolsListChanged: true }) : undefined;
   home.put("echo-v1", "late");
-  // Looks only when it is told. It may be told of the replacement first.
-  await until("word of the new tool", async () => {
-    if (!told) return false;
-    told = false;
+  // Lists only after a notification. The first one may be for the replacement.
+  await until("the notification of the new tool", async () => {
+    if (!notified) return false;
+    notified = false;
     return (await toolNames(client)).includes("late_version");
   });
   await subscription?.close();
 }
 
-/** The ways in with a handshake; HTTP+SSE has no other. */
+/** Transports with a handshake; HTTP+SSE has no other era. */
 const HANDSHAKES = ["stdio", "http", "sse"];
-/** Who comes, how it finds the revision, which that is, and the ways there are then. */
+/** SDK, negotiation mode, expected revision, and transports. */
 const ERAS = [
   { sdk: ONE, revision: HANDSHAKE, ways: HANDSHAKES },
   { sdk: TWO, mode: "legacy", revision: HANDSHAKE, ways: HANDSHAKES },
@@ -67,7 +67,7 @@ const ERAS = [
   { sdk: TWO, mode: { pin: MODERN }, revision: MODERN, ways: ["stdio", "http"] },
 ];
 
-/** A check with a client that has come in that way. */
+/** A check with a connected client. */
 function driven(check, { sdk, mode, revision }) {
   return async (home) => {
     home.put("echo");
@@ -75,7 +75,7 @@ function driven(check, { sdk, mode, revision }) {
     home.put("everything");
     const client = sdk.client(mode);
     await home.connect(sdk, client, async () => {
-      // Version 1 does not tell, and speaks one revision only.
+      // Version 1 has no such method, and supports one revision only.
       if (sdk === TWO) assert.equal(client.getNegotiatedProtocolVersion(), revision);
       await check(home, client, revision);
     });
@@ -102,7 +102,7 @@ async function main(binary) {
   for (const { name, way, run } of checks()) {
     const home = new Home(binary, way);
     try {
-      const late = pause(2 * PATIENCE, undefined, { ref: false }).then(() => assert.fail("not done in time"));
+      const late = pause(2 * TIMEOUT, undefined, { ref: false }).then(() => assert.fail("timed out"));
       await Promise.race([run(home), late]);
       console.log(`${name}: ok`);
       passed++;
@@ -114,7 +114,7 @@ async function main(binary) {
     await home.remove();
   }
   console.log(`tests: ${passed} passed, ${failed} failed`);
-  // Whatever a client has left running.
+  // Also ends anything that a client has left running.
   process.exit(failed ? 1 : 0);
 }
 

@@ -1,10 +1,10 @@
-"""Drives `wharf serve` with the official Python client, version 1 or 2, whichever is installed.
+"""Tests `wharf serve` with the official Python client, version 1 or 2, whichever is installed.
 
     check.py BINARY
 
-Each check is made over stdio, over HTTP, and where the era has it over HTTP+SSE. It holds what
-the client makes of the answers, not the bytes. Prints one line for each check
-and a count at the end; the exit code says whether all passed.
+Each check runs over stdio, over HTTP, and where the era has it over HTTP+SSE. It checks the
+results of the client, not the bytes. Prints one line per check and a count at the end; the exit
+code is 0 if all passed.
 """
 
 import asyncio
@@ -22,16 +22,16 @@ from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from primitives import Ears, cancelled, listened, primitives, subscribed
+from primitives import Recorder, cancelled, listened, primitives, subscribed
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPONENTS = Path(os.environ.get("WHARF_TEST_COMPONENTS", ROOT / "target/guests/components"))
 VERSION = importlib.metadata.version("mcp")
-PATIENCE = 60
+TIMEOUT = 60
 
 
 class Home:
-    """A plugin folder and everything else that a host writes to, gone afterwards."""
+    """A temporary plugin folder, with all other folders that a host writes to."""
 
     def __init__(self, root: str, way: str):
         self.root = Path(root)
@@ -58,7 +58,7 @@ class Home:
 
     @contextlib.asynccontextmanager
     async def connect(self, binary: str):
-        """A connection to a server that lives as long."""
+        """A connection to a server, which is stopped afterwards."""
         with self.log.open("w") as log:
             if self.way == "stdio":
                 async with stdio_client(self.server(binary), errlog=log) as streams:
@@ -71,12 +71,12 @@ class Home:
 
     @contextlib.asynccontextmanager
     async def listening(self, binary: str, log):
-        """The address of a server, which must end well."""
+        """The address of a server, which must exit with success."""
         server = self.server(binary)
         arguments = [*server.args, "--http", "127.0.0.1:0", "--sse"]
         process = await asyncio.create_subprocess_exec(server.command, *arguments, env=server.env, stderr=log)
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 while not (found := re.search(r"^listening on (\S+)$", self.log.read_text(), re.MULTILINE)):
                     await asyncio.sleep(0.02)
             yield found[1]
@@ -95,7 +95,7 @@ def is_error(result) -> bool:
 
 
 async def drive(client) -> None:
-    """What is the same for every client: a list, calls, and their failures."""
+    """Checks for every client: a list, calls, and their failures."""
     names = [tool.name for tool in (await client.list_tools()).tools]
     assert {"echo", "echo_add", "versioned_version"} <= set(names), names
     assert len(names) == len(set(names)), names
@@ -111,22 +111,22 @@ async def drive(client) -> None:
     except Exception as error:
         assert "ech" in str(error), error
     else:
-        raise AssertionError("a tool that is not there was called")
+        raise AssertionError("a call of an unknown tool succeeded")
 
 
 async def replaced(home: Home, client) -> None:
-    """Replaces a plugin under the client and waits for the new one to answer."""
+    """Replaces a plugin while the client is connected, and waits until the new one answers."""
     first = await client.call_tool("versioned_version", {})
     assert first.content[0].text == "1", first
     home.put("echo-v2", "versioned")
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while (await client.call_tool("versioned_version", {})).content[0].text != "2":
             pass
 
 
 @contextlib.asynccontextmanager
 async def session(home: Home, binary: str):
-    """A handshake; the event is set when the server says that its tools have changed."""
+    """An initialized session; the event is set when the server notifies a change of its tools."""
     changed = asyncio.Event()
 
     async def notice(message) -> None:
@@ -156,7 +156,7 @@ async def list_changed_by_notification(home: Home, binary: str) -> None:
     async with session(home, binary) as (client, changed):
         await client.list_tools()
         home.put("echo-v1", "late")
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await changed.wait()
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert "late_version" in names, names
@@ -183,52 +183,52 @@ async def list_changed_by_subscription(home: Home, binary: str) -> None:
     from mcp import Client
 
     async with Client(home.connect(binary)) as client:
-        # What the first scan finds is no change, so it must be over.
+        # Plugins found by the first scan are not notified as changes, so the scan must be over.
         await client.list_tools()
         async with client.listen(tools_list_changed=True) as changes:
             home.put("echo-v1", "late")
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 await anext(aiter(changes))
         names = [tool.name for tool in (await client.list_tools(cache_mode="bypass")).tools]
         assert "late_version" in names, names
 
 
 async def primitives_by_handshake(home: Home, binary: str) -> None:
-    ears = Ears()
+    recorder = Recorder()
     home.put("everything", "everything")
-    async with home.connect(binary) as (read, write), ClientSession(read, write, **ears.callbacks()) as client:
+    async with home.connect(binary) as (read, write), ClientSession(read, write, **recorder.callbacks()) as client:
         await client.initialize()
         await client.set_logging_level("warning")
-        await primitives(client, ears)
-        await subscribed(client, ears)
+        await primitives(client, recorder)
+        await subscribed(client, recorder)
 
-        async def give_up(call) -> None:
+        async def cancel(call) -> None:
             if VERSION.startswith("2."):
                 call.cancel()
                 return
-            # Version 1 says nothing when a call is given up.
+            # Version 1 sends no notification when a call is cancelled.
             params = types.CancelledNotificationParams(requestId=client._request_id - 1)
             notification = types.CancelledNotification(params=params)
             await client.send_notification(types.ClientNotification(notification))
 
         await client.set_logging_level("emergency")
-        await cancelled(client, ears, home.log, give_up)
+        await cancelled(client, recorder, home.log, cancel)
 
 
 async def primitives_without_handshake(home: Home, binary: str) -> None:
     from mcp import Client
 
-    ears = Ears()
+    recorder = Recorder()
     home.put("everything", "everything")
-    async with Client(home.connect(binary), log_level="warning", **ears.callbacks()) as client:
+    async with Client(home.connect(binary), log_level="warning", **recorder.callbacks()) as client:
         assert client.protocol_version == "2026-07-28", client.protocol_version
-        await primitives(client, ears)
+        await primitives(client, recorder)
         await listened(client)
 
-        async def give_up(call) -> None:
+        async def cancel(call) -> None:
             call.cancel()
 
-        await cancelled(client, ears, home.log, give_up)
+        await cancelled(client, recorder, home.log, cancel)
 
 
 HANDSHAKE = [by_handshake, replacement_under_a_session, list_changed_by_notification, primitives_by_handshake]
@@ -245,7 +245,7 @@ def main(binary: str) -> int:
         with tempfile.TemporaryDirectory(prefix="wharf-client-") as root:
             home = Home(root, way)
             try:
-                asyncio.run(asyncio.wait_for(check(home, binary), 2 * PATIENCE))
+                asyncio.run(asyncio.wait_for(check(home, binary), 2 * TIMEOUT))
                 print(f"mcp {VERSION}: {way}: {check.__name__}: ok")
                 passed += 1
             except Exception:

@@ -1,10 +1,10 @@
-// Reads what the official conformance suite has found, and counts its checks.
+// Counts the results of the official conformance suite.
 //
 //     node conformance.mjs FOLDER EXPECTED
 //
-// The folder has a folder for each run, and in it one for each scenario. EXPECTED lists the
-// scenarios that cannot pass yet, in the suite's own format, each with its reason. One that is
-// listed and passes is a failure too. It runs no scenario.
+// FOLDER has a folder per run, with one per scenario. EXPECTED lists the scenarios that cannot
+// pass yet, in the suite's own format, each with its reason. A listed scenario that passes is a
+// failure too.
 
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -52,7 +52,7 @@ for (const run of readdirSync(folder).sort()) {
 for (const scenario of expected) {
   if (failing.has(scenario)) continue;
   failed++;
-  console.log(`failed: ${scenario} is expected to fail and does not: take it out of ${expectedFile}`);
+  console.log(`failed: ${scenario} is expected to fail and passes: remove it from ${expectedFile}`);
 }
 console.log(`tests: ${passed} passed, ${failed} failed`);
 process.exitCode = failed ? 1 : 0;

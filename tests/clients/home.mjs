@@ -1,5 +1,5 @@
-// A plugin folder of its own for each check, a server for it, and connections to that.
-// It checks nothing but that a server ends well.
+// A temporary plugin folder for each check, a server for it, and connections to that. It checks
+// only that a server exits with success.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,12 +10,12 @@ import { setTimeout as pause } from "node:timers/promises";
 
 const COMPONENTS = process.env.WHARF_TEST_COMPONENTS ?? resolve("target/guests/components");
 
-/** How long something may take that must happen, in milliseconds. */
-export const PATIENCE = 60_000;
+/** Time limit of each wait, in milliseconds. */
+export const TIMEOUT = 60_000;
 
-/** Waits until that holds. Most of what is waited for is in a file, which tells nobody. */
+/** Polls until the condition holds. Most conditions are about a file, which cannot notify. */
 export async function until(what, condition) {
-  const deadline = Date.now() + PATIENCE;
+  const deadline = Date.now() + TIMEOUT;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`still waiting for ${what}`);
     await pause(20);
@@ -26,7 +26,7 @@ export class Home {
   #client;
   #server;
 
-  /** `way` is how clients come to the server: `stdio`, `http` or `sse`. */
+  /** `way` is the transport: `stdio`, `http` or `sse`. */
   constructor(binary, way) {
     this.binary = binary;
     this.way = way;
@@ -35,25 +35,25 @@ export class Home {
     mkdirSync(this.plugins);
     mkdirSync(join(this.root, ".config/wharf"), { recursive: true });
     copyFileSync("tests/grants.toml", join(this.root, ".config/wharf/wharf.toml"));
-    /** Where all that serves this home says what people read. */
+    /** The log of all servers of this home. */
     this.stderr = openSync(join(this.root, "log"), "a");
-    // The host has all its folders in there, but for compiled guests, which are the same each time.
+    // All folders of the host are in the home, except the shared cache of compiled guests.
     this.environment = { HOME: this.root, PATH: process.env.PATH, XDG_CACHE_HOME: resolve("target/tmp/xdg-cache") };
   }
 
-  /** Puts a guest in the folder as the plugin `name`, at once and whole. */
+  /** Atomically puts a guest into the folder as the plugin `name`. */
   put(guest, name = guest) {
     const part = join(this.root, `${name}.part`);
     copyFileSync(join(COMPONENTS, `${guest}.wasm`), part);
     renameSync(part, join(this.plugins, `${name}.wasm`));
   }
 
-  /** What the server has said to people so far. */
+  /** The log so far. */
   log() {
     return readFileSync(join(this.root, "log"), "utf8");
   }
 
-  /** What `use` makes of the server's address; over stdio there is none. The server ends after it. */
+  /** Runs `use` with the address of a server (none over stdio), then stops the server. */
   async serving(use) {
     if (this.way === "stdio") return use();
     const options = { env: this.environment, stdio: ["ignore", "ignore", this.stderr] };
@@ -65,12 +65,12 @@ export class Home {
     });
     const result = await use(this.way === "sse" ? address().replace("/mcp", "/sse") : address());
     this.#server.kill("SIGTERM");
-    const [code] = await once(this.#server, "exit", { signal: AbortSignal.timeout(PATIENCE) });
+    const [code] = await once(this.#server, "exit", { signal: AbortSignal.timeout(TIMEOUT) });
     if (code !== 0) throw new Error(`the server ended with ${code}`);
     return result;
   }
 
-  /** Connects a client, and ends well what was begun when `use` is done with it. */
+  /** Connects a client, runs `use`, and closes the connection. */
   async connect(sdk, client, use) {
     await this.serving(async (address) => {
       this.#client = client;
@@ -90,7 +90,7 @@ export class Home {
     return new sdk.Stdio({ command: this.binary, args, env: this.environment, stderr: this.stderr });
   }
 
-  /** Leaves nothing behind, however the check went. */
+  /** Cleans up, whether the check passed or not. */
   async remove() {
     await this.#client?.close();
     this.#server?.kill("SIGKILL");

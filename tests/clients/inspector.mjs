@@ -1,4 +1,4 @@
-// The command line of the official inspector: a process, and a connection, for each request.
+// The command line of the official inspector: a process and a connection per request.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -10,12 +10,12 @@ import { named } from "./sdk.mjs";
 
 const PACKAGE = "@modelcontextprotocol/inspector";
 const PROGRAM = fileURLToPath(new URL("node_modules/.bin/mcp-inspector", import.meta.url));
-/** How it ends when the tool itself says that it has failed. */
+/** Its exit code when the result of a tool is an error. */
 const TOOL_FAILED = 5;
 
 export const NAME = named(PACKAGE);
 
-/** Makes one request, and gives what came of it. */
+/** Makes one request, and returns its result. */
 async function ask(home, target, code, method, ...options) {
   const args = [PROGRAM, "--cli", "--format", "json", "--method", method, ...options, "--", ...target];
   const child = spawn(process.execPath, args, { env: home.environment, stdio: ["ignore", "pipe", home.stderr] });
@@ -24,7 +24,7 @@ async function ask(home, target, code, method, ...options) {
   return JSON.parse(said).result;
 }
 
-/** All of its methods that ask a server something which this one has, in that era. */
+/** All of its methods that this server supports, in that era. */
 export async function inspected(home, era) {
   home.put("echo");
   home.put("everything");
@@ -35,7 +35,7 @@ export async function inspected(home, era) {
       ask(home, server, code, method, "--protocol-era", era, ...transport, ...options);
     const get = (...rest) => request(0, ...rest);
 
-    // Strict: it must not find fault with a schema either.
+    // Strict: it must not report a schema either.
     const { tools } = await get("tools/list", "--strict");
     assert.ok(tools.some(({ name }) => name === "echo_add"), JSON.stringify(tools));
     const add = ["tools/call", "--tool-name", "echo_add", "--tool-args-json"];

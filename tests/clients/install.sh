@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the official packages for Node, and a Node that they run on, into target/clients/node,
-# unless they are there. It runs nothing of them.
+# Installs the official packages for Node, and a suitable Node, into target/clients/node, unless they
+# are already installed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

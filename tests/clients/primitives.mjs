@@ -1,5 +1,5 @@
-// Everything that a server can offer, through an official TypeScript client of either version
-// and in either era, against the plugin `everything`. It makes no connections.
+// All server features, through an official TypeScript client of either version and in either
+// era, with the plugin `everything`. The connections are made by check.mjs.
 
 import assert from "node:assert/strict";
 
@@ -9,16 +9,16 @@ import { MODERN } from "./sdk.mjs";
 const WATCHED = "test://watched-resource";
 const PROMPT = { type: "ref/prompt", name: "everything_test_prompt_with_arguments" };
 
-/** What a client was told, and how it answers what it is asked. */
-class Ears {
+/** Records the notifications of a client, and answers its requests. */
+class Recorder {
   messages = [];
   updated = [];
   asked = [];
   steps = [];
 
   constructor(client) {
-    client.hear("notifications/message", ({ params }) => void this.messages.push(params));
-    client.hear("notifications/resources/updated", ({ params }) => void this.updated.push(params.uri));
+    client.onNotification("notifications/message", ({ params }) => void this.messages.push(params));
+    client.onNotification("notifications/resources/updated", ({ params }) => void this.updated.push(params.uri));
     client.answer("roots/list", () => ({ roots: [{ uri: "file:///a" }] }));
     client.answer("sampling/createMessage", ({ params }) => {
       this.asked.push(params);
@@ -33,7 +33,7 @@ class Ears {
   }
 }
 
-/** Calls a tool of `everything`; the failure that the result may tell is one of the check's. */
+/** Calls a tool of `everything`, which must succeed. */
 async function call(client, tool, args = {}, options = {}, meta = undefined) {
   const params = { name: `everything_${tool}`, arguments: args, ...(meta && { _meta: meta }) };
   const result = await client.callTool(params, options);
@@ -74,26 +74,26 @@ async function completions(client) {
   assert.ok(numbers.values.length === 100 && numbers.hasMore, JSON.stringify(numbers));
 }
 
-/** The client wants warnings, and worse; in the newest revision it says so with the call. */
-async function telling(client, ears, meta) {
+/** The log level is warning; in the newest revision it is sent with the call. */
+async function notifications(client, recorder, meta) {
   await call(client, "test_logging_tool", {}, {}, meta);
-  await until("the log messages", () => ears.messages.length >= 6);
-  const levels = ears.messages.map(({ level }) => level);
+  await until("the log messages", () => recorder.messages.length >= 6);
+  const levels = recorder.messages.map(({ level }) => level);
   assert.deepEqual(levels, ["warning", "error", "critical", "alert", "emergency", "error"]);
-  assert.ok(ears.messages.slice(0, 5).every(({ logger }) => logger === "everything"));
-  assert.deepEqual(ears.messages[5].data, { structured: true });
-  await call(client, "test_tool_with_progress", {}, { onprogress: (step) => ears.steps.push(step) });
-  await until("the progress", () => ears.steps.length >= 3);
-  const steps = ears.steps.map(({ progress, total, message }) => [progress, total, message]);
+  assert.ok(recorder.messages.slice(0, 5).every(({ logger }) => logger === "everything"));
+  assert.deepEqual(recorder.messages[5].data, { structured: true });
+  await call(client, "test_tool_with_progress", {}, { onprogress: (step) => recorder.steps.push(step) });
+  await until("the progress", () => recorder.steps.length >= 3);
+  const steps = recorder.steps.map(({ progress, total, message }) => [progress, total, message]);
   assert.deepEqual(steps, [[0, 100, "begun"], [50, 100, undefined], [100, 100, "done"]]);
 }
 
-async function asking(client, ears) {
+async function questions(client, recorder) {
   assert.equal(await text(client, "test_sampling", { prompt: "x" }), "LLM response: from the model");
   assert.equal(await text(client, "test_roots"), "file:///a\n");
   assert.equal(await text(client, "test_elicitation", { message: "Who?" }), "User response: Ada <Ada>");
   assert.equal(await text(client, "test_url_visit"), "on the way");
-  assert.ok(ears.asked.some(({ url }) => url === "https://example.org/login"));
+  assert.ok(recorder.asked.some(({ url }) => url === "https://example.org/login"));
   assert.equal(await text(client, "test_input_required_result_multi_round"), "Ada: true");
   const several = await text(client, "test_input_required_result_multiple_inputs");
   assert.equal(several, "from the model, Ada! 1 folders");
@@ -101,28 +101,28 @@ async function asking(client, ears) {
   assert.ok(["form", "visit", "sample", "roots"].every((feature) => structuredContent[feature]));
 }
 
-/** Revisions with a handshake tell of a resource when asked once. */
-async function subscribed(client, ears) {
+/** Revisions with a handshake have subscriptions per resource. */
+async function subscribed(client, recorder) {
   await client.subscribeResource({ uri: WATCHED });
   await call(client, "test_update_resource", { uri: "test://static-text" });
   await call(client, "test_update_resource");
-  await until("an update", () => ears.updated.length);
+  await until("an update", () => recorder.updated.length);
   await client.unsubscribeResource({ uri: WATCHED });
-  assert.deepEqual(ears.updated, [WATCHED]);
+  assert.deepEqual(recorder.updated, [WATCHED]);
 }
 
-/** 2026-07-28 tells of it as long as a stream is open. */
-async function listened(client, ears) {
+/** 2026-07-28 has subscription streams. */
+async function listened(client, recorder) {
   const subscription = await client.listen({ resourceSubscriptions: [WATCHED] });
   await call(client, "test_update_resource", { uri: "test://static-text" });
   await call(client, "test_update_resource");
-  await until("an update", () => ears.updated.length);
-  assert.deepEqual(ears.updated, [WATCHED]);
+  await until("an update", () => recorder.updated.length);
+  assert.deepEqual(recorder.updated, [WATCHED]);
   await subscription.close();
   assert.equal(await subscription.closed, "local");
 }
 
-/** Gives up a call that has begun, and waits until the plugin has seen it. */
+/** Cancels a running call, and waits until the plugin has seen it. */
 async function cancelled(home, client) {
   const stop = new AbortController();
   let begun = false;
@@ -131,19 +131,19 @@ async function cancelled(home, client) {
   await until("progress", () => begun);
   stop.abort("tired");
   await refused;
-  await until("the plugin's word that it was cancelled", () => home.log().includes("cancelled"));
+  await until("the plugin's log of the cancellation", () => home.log().includes("cancelled"));
 }
 
-/** All of it, in the revision that the client has settled on. */
+/** All checks, in the negotiated revision. */
 export async function primitives(home, client, revision) {
-  const ears = new Ears(client);
+  const recorder = new Recorder(client);
   const modern = revision === MODERN;
   if (!modern) await client.setLoggingLevel("warning");
   await resources(client);
   await prompts(client);
   await completions(client);
-  await telling(client, ears, modern ? { "io.modelcontextprotocol/logLevel": "warning" } : undefined);
-  await asking(client, ears);
-  await (modern ? listened : subscribed)(client, ears);
+  await notifications(client, recorder, modern ? { "io.modelcontextprotocol/logLevel": "warning" } : undefined);
+  await questions(client, recorder);
+  await (modern ? listened : subscribed)(client, recorder);
   await cancelled(home, client);
 }

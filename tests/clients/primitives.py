@@ -1,7 +1,7 @@
-"""Everything that a server can offer, through an official Python client of either version and
-in either era, against the plugin `everything`.
+"""All server features, through an official Python client of either version and in either era, with
+the plugin `everything`.
 
-It makes no connections: `check.py` does.
+The connections are made by `check.py`.
 """
 
 import asyncio
@@ -10,10 +10,10 @@ from pathlib import Path
 
 from mcp import types
 
-PATIENCE = 60
+TIMEOUT = 60
 WATCHED = "test://watched-resource"
 
-# The newer client says so of each method that only the older revisions have.
+# The newer client warns about each method that only the older revisions have.
 warnings.filterwarnings("ignore", message=".*(removed|deprecated) as of 2026-07-28.*")
 
 
@@ -29,12 +29,12 @@ def text(result) -> str:
     return result.content[0].text
 
 
-class Ears:
-    """What a client was told, and how it answers what it is asked."""
+class Recorder:
+    """Records the notifications of a client, and answers its requests."""
 
     def __init__(self) -> None:
         self.messages, self.updated, self.steps, self.asked = [], [], [], []
-        self.heard = asyncio.Condition()
+        self.recorded = asyncio.Condition()
 
     def callbacks(self) -> dict:
         return {
@@ -46,13 +46,13 @@ class Ears:
         }
 
     async def until(self, condition) -> None:
-        async with asyncio.timeout(PATIENCE), self.heard:
-            await self.heard.wait_for(condition)
+        async with asyncio.timeout(TIMEOUT), self.recorded:
+            await self.recorded.wait_for(condition)
 
     async def keep(self, where: list, what) -> None:
-        async with self.heard:
+        async with self.recorded:
             where.append(what)
-            self.heard.notify_all()
+            self.recorded.notify_all()
 
     async def message(self, params) -> None:
         await self.keep(self.messages, params)
@@ -128,20 +128,20 @@ async def completions(client) -> None:
     assert len(numbers.completion.values) == 100 and field(numbers.completion, "has_more"), numbers
 
 
-async def telling(client, ears: Ears) -> None:
-    """The client wants warnings, and worse."""
+async def notifications(client, recorder: Recorder) -> None:
+    """The log level is warning."""
     text(await client.call_tool("everything_test_logging_tool", {}))
-    await ears.until(lambda: len(ears.messages) == 6)
-    levels = [message.level for message in ears.messages]
+    await recorder.until(lambda: len(recorder.messages) == 6)
+    levels = [message.level for message in recorder.messages]
     assert levels == ["warning", "error", "critical", "alert", "emergency", "error"], levels
-    assert {message.logger for message in ears.messages[:5]} == {"everything"}, ears.messages
-    assert ears.messages[5].data == {"structured": True}, ears.messages
-    text(await client.call_tool("everything_test_tool_with_progress", {}, progress_callback=ears.progress))
-    await ears.until(lambda: len(ears.steps) == 3)
-    assert ears.steps == [(0, 100, "begun"), (50, 100, None), (100, 100, "done")], ears.steps
+    assert {message.logger for message in recorder.messages[:5]} == {"everything"}, recorder.messages
+    assert recorder.messages[5].data == {"structured": True}, recorder.messages
+    text(await client.call_tool("everything_test_tool_with_progress", {}, progress_callback=recorder.progress))
+    await recorder.until(lambda: len(recorder.steps) == 3)
+    assert recorder.steps == [(0, 100, "begun"), (50, 100, None), (100, 100, "done")], recorder.steps
 
 
-async def asking(client, ears: Ears) -> None:
+async def questions(client, recorder: Recorder) -> None:
     assert text(await client.call_tool("everything_test_sampling", {"prompt": "x"})) == "LLM response: from the model"
     assert text(await client.call_tool("everything_test_roots", {})) == "file:///a\n"
     form = await client.call_tool("everything_test_elicitation", {"message": "Who?"})
@@ -151,7 +151,7 @@ async def asking(client, ears: Ears) -> None:
     several = await client.call_tool("everything_test_input_required_result_multiple_inputs", {})
     assert text(several) == "from the model, Ada! 1 folders", several
     assert text(await client.call_tool("everything_test_url_visit", {})) == "on the way"
-    assert any(getattr(params, "url", None) == "https://example.org/login" for params in ears.asked), ears.asked
+    assert any(getattr(params, "url", None) == "https://example.org/login" for params in recorder.asked), recorder.asked
     prompt = await client.get_prompt("everything_test_input_required_result_prompt", {})
     assert prompt.messages[0].content.text == "Talk about Ada", prompt
     read = await client.read_resource("test://template/asked/data")
@@ -164,45 +164,45 @@ async def structured(client) -> None:
     assert context["form"] and context["visit"] and context["sample"] and context["roots"], context
 
 
-async def cancelled(client, ears: Ears, log: Path, cancel) -> None:
-    """Gives up a call, and waits until the plugin has seen it."""
-    ears.steps.clear()
+async def cancelled(client, recorder: Recorder, log: Path, cancel) -> None:
+    """Cancels a running call, and waits until the plugin has seen it."""
+    recorder.steps.clear()
     arguments = {"seconds": 50}
-    call = asyncio.create_task(client.call_tool("everything_slow_compute", arguments, progress_callback=ears.progress))
-    await ears.until(lambda: ears.steps)
+    call = asyncio.create_task(client.call_tool("everything_slow_compute", arguments, progress_callback=recorder.progress))
+    await recorder.until(lambda: recorder.steps)
     await cancel(call)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while "cancelled" not in log.read_text():
             await asyncio.sleep(0.02)
     call.cancel()
     await asyncio.gather(call, return_exceptions=True)
 
 
-async def primitives(client, ears: Ears) -> None:
-    """All that is asked for alike in both eras."""
+async def primitives(client, recorder: Recorder) -> None:
+    """Checks that apply to both eras."""
     await resources(client)
     await prompts(client)
     await completions(client)
-    await telling(client, ears)
-    await asking(client, ears)
+    await notifications(client, recorder)
+    await questions(client, recorder)
     await structured(client)
 
 
-async def subscribed(client, ears: Ears) -> None:
-    """Of the revisions with a handshake."""
+async def subscribed(client, recorder: Recorder) -> None:
+    """Subscriptions of the revisions with a handshake."""
     await client.subscribe_resource(WATCHED)
     await client.call_tool("everything_test_update_resource", {"uri": "test://static-text"})
     await client.call_tool("everything_test_update_resource", {})
-    await ears.until(lambda: ears.updated)
+    await recorder.until(lambda: recorder.updated)
     await client.unsubscribe_resource(WATCHED)
-    assert ears.updated == [WATCHED], ears.updated
+    assert recorder.updated == [WATCHED], recorder.updated
 
 
 async def listened(client) -> None:
-    """Of 2026-07-28."""
+    """Subscription streams of 2026-07-28."""
     async with client.listen(resource_subscriptions=[WATCHED]) as changes:
         await client.call_tool("everything_test_update_resource", {"uri": "test://static-text"})
         await client.call_tool("everything_test_update_resource", {})
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             change = await anext(aiter(changes))
         assert change.uri == WATCHED, change

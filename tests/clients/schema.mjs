@@ -1,12 +1,11 @@
-// Holds what the host said in the tests against the official JSON schemas.
+// Validates the messages that the host sent in the tests with the official JSON schemas.
 //
 //     node schema.mjs FOLDER
 //
-// The folder has JSON lines, each with a message, the method that it answers and the revision
-// that it was said in. The schemas are those that the official conformance suite carries in
-// its bundle. It has none for 2024-11-05: that revision is held against the next one's, less
-// what came with it. Counts files, each what
-// one test recorded; the exit code says whether all their messages were valid.
+// FOLDER has JSON lines, each with a message, the method that it answers and its revision. The
+// schemas are those in the bundle of the official conformance suite. It has none for 2024-11-05:
+// that revision is validated with the next one's, without its additions. Counts files, one per
+// test; the exit code is 0 if all messages were valid.
 
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -29,7 +28,7 @@ function bundled() {
   for (let at = bundle.indexOf("={$schema:"); at >= 0; at = bundle.indexOf("={$schema:", at + 1)) {
     const text = literal(bundle, at + 1);
     if (!text.includes("JSONRPCMessage")) continue;
-    // Each links to its own revision's pages; the handshake-less one has its own method.
+    // The revision is determined by definitions that are new in it.
     const schema = JSON.parse(JSON.stringify(runInNewContext(`(${text})`)));
     const names = schema.$defs ?? schema.definitions;
     const revision = names.DiscoverResult ? NEWEST : names.Task ? "2025-11-25" : names.ResourceLink ? "2025-06-18" : NEXT;
@@ -56,10 +55,10 @@ function literal(source, start) {
       for (at++; source[at] !== symbol; at++) if (source[at] === "\\") at++;
     }
   }
-  throw new Error("a schema in the bundle has no end");
+  throw new Error("a schema in the bundle is not closed");
 }
 
-/** What the definitions of one revision say of a message: a list of complaints. */
+/** Validates messages with the definitions of one revision. */
 class Revision {
   constructor(name, schema) {
     this.name = name;
@@ -99,8 +98,8 @@ class Revision {
 
   checkError(message) {
     const definition = this.definitions.JSONRPCErrorResponse ? "JSONRPCErrorResponse" : "JSONRPCError";
-    // Up to 2025-06-18 the schema wants an id even where none could be read; JSON-RPC 2.0,
-    // which those revisions incorporate, says null.
+    // Up to 2025-06-18 the schema requires an id even where none could be read; JSON-RPC 2.0, which
+    // those revisions incorporate, requires null.
     if (message.id === null && definition === "JSONRPCError") message = { ...message, id: 0 };
     return this.complaints(definition, message);
   }
@@ -119,7 +118,7 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith(".jsonl"))
   let valid = true;
   for (const [index, line] of lines.entries()) {
     const entry = JSON.parse(line);
-    // Before the era is known a message has the form of the newest handshake revision.
+    // Before the era is known a message has the format of the newest handshake revision.
     const complaints = revisions.get(entry.revision ?? "2025-11-25")?.check(entry) ?? [`no revision ${entry.revision}`];
     if (complaints.length === 0) messages++;
     else {

@@ -1,5 +1,4 @@
-// The official TypeScript clients, version 1 and 2, made to look alike where only their
-// spelling differs. They are otherwise as they come.
+// Adapters that give the official TypeScript clients, version 1 and 2, one interface.
 
 import { readFileSync } from "node:fs";
 
@@ -14,11 +13,11 @@ import * as schemas from "@modelcontextprotocol/sdk/types.js";
 export const HANDSHAKE = "2025-11-25";
 export const MODERN = "2026-07-28";
 
-/** Everything that a client can be asked. */
+/** All client capabilities. */
 const CAPABILITIES = { roots: {}, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };
 const SELF = { name: "tests", version: "0" };
 
-/** Version 1 takes a schema where version 2 takes the method's name. */
+/** Version 1 takes a schema where version 2 takes the name of the method. */
 const SCHEMAS = {
   "elicitation/create": schemas.ElicitRequestSchema,
   "notifications/message": schemas.LoggingMessageNotificationSchema,
@@ -37,7 +36,7 @@ class One extends ClientOne {
     this.setRequestHandler(SCHEMAS[method], handler);
   }
 
-  hear(method, handler) {
+  onNotification(method, handler) {
     this.setNotificationHandler(SCHEMAS[method], handler);
   }
 
@@ -56,7 +55,7 @@ class Two extends two.Client {
     this.setRequestHandler(method, handler);
   }
 
-  hear(method, handler) {
+  onNotification(method, handler) {
     this.setNotificationHandler(method, handler);
   }
 }
@@ -67,7 +66,7 @@ export function named(name) {
   return `${name.replace("@modelcontextprotocol/", "")} ${JSON.parse(manifest).version}`;
 }
 
-/** Each client with its transports. `mode` is how version 2 finds the revision. */
+/** Each client with its transports. `mode` is the version negotiation of version 2. */
 export const ONE = {
   name: named("@modelcontextprotocol/sdk"),
   client: () => new One(),

@@ -1,11 +1,10 @@
-"""Holds what the host said in the tests against the types of the official Python package.
+"""Validates the messages that the host sent in the tests with the official Python package.
 
     validate.py FOLDER
 
-The folder has JSON lines, each with a message, the method that it answers and the revision
-that it was said in. The package knows all five revisions by method; its shapes are those of
-2025-11-25 for the four older ones. Counts files, each what one test recorded; the exit code
-says whether all their messages were valid.
+FOLDER has JSON lines, each with a message, the method that it answers and its revision. The package
+knows the methods of all five revisions; its types are those of 2025-11-25 for the four older ones.
+Counts files, one per test; the exit code is 0 if all messages were valid.
 """
 
 import json
@@ -21,7 +20,7 @@ LATEST_WITH_HANDSHAKE = "2025-11-25"
 def validate(revision: str, method: str, message: dict) -> None:
     """Raises when the message is not valid in that revision."""
     if isinstance(message.get("id"), float) and message["id"].is_integer():
-        # `1e2` is an integer in JSON Schema, and comes back as the client spelt it.
+        # `1e2` is an integer in JSON Schema, and is returned as the client wrote it.
         message = {**message, "id": int(message["id"])}
     if "method" in message:
         params = message.get("params")
@@ -29,12 +28,11 @@ def validate(revision: str, method: str, message: dict) -> None:
         parse(message["method"], revision, params)
     elif "result" in message:
         jsonrpc.JSONRPCResponse.model_validate(message)
-        # The tests' plugins `everything`, one for each language, have methods of their own, which
-        # are of no revision.
+        # The test plugins `everything`, one per language, have custom methods.
         if method and not method.startswith("everything"):
             methods.validate_server_result(method, revision, message["result"])
     else:
-        # The newer schemas leave out an id that could not be read, the older ones know only null.
+        # The newer schemas omit an id that could not be read, the older ones require null.
         jsonrpc.JSONRPCError.model_validate({"id": None, **message})
 
 

@@ -1,10 +1,9 @@
-//! Feeds mutated input to what reads bytes of strangers, and holds it to what it promises.
+//! Fuzzes the parsers of untrusted input with mutated bytes, and checks their properties.
 //!
-//! Runs on the stable compiler and by a seed, so that a failure can be run again:
+//! Runs on the stable compiler and from a seed, so that a failure can be reproduced:
 //! `cargo test -p wharf --test fuzz -- [--seconds N] [--jobs N] [--seed N] [TARGET]`, or
-//! `TARGET FILE`. Each target has its seconds; as many run at once as there are jobs, one for
-//! each core if nothing is said.
-//! Nothing here measures coverage; the corpora name what is worth reaching.
+//! `TARGET FILE`. Each target runs for N seconds; the default number of parallel jobs is the number
+//! of cores. Coverage is not measured.
 
 mod mutate;
 mod targets;
@@ -19,9 +18,9 @@ use std::time::{Duration, Instant};
 use mutate::Mutator;
 use targets::{TARGETS, Target};
 
-/// Time of a target, if nothing is said.
+/// Default time per target.
 const SECONDS: u64 = 5;
-/// No input is long enough to take that.
+/// Time limit for one input.
 const SLOWEST: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
@@ -44,7 +43,7 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<bool, String> {
             "--seconds" => seconds = number()?,
             "--jobs" => jobs = number()?,
             "--seed" => seed = number()?,
-            // Those of cargo's own harness, which is given to all tests.
+            // Options for cargo's own harness are ignored.
             other if other.starts_with('-') => {}
             _ => names.push(argument),
         }
@@ -63,7 +62,7 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<bool, String> {
     Ok(failed == 0)
 }
 
-/// Runs all targets, so many at once, and says how many failed.
+/// Runs all targets, `jobs` at once, and returns the number of failures.
 fn fuzz_all(targets: &[Target], jobs: u64, time: Duration, seed: u64) -> usize {
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -78,7 +77,7 @@ fn fuzz_all(targets: &[Target], jobs: u64, time: Duration, seed: u64) -> usize {
     failed.into_inner()
 }
 
-/// Runs a target until its time is over or it fails; says which.
+/// Runs a target until its time is over or it fails; true if it passed.
 fn fuzz(target: &Target, time: Duration, seed: u64) -> bool {
     let mut corpus = target.seeds.clone();
     corpus.extend(files(&corpus_folder(target)));
@@ -102,7 +101,7 @@ fn fuzz(target: &Target, time: Duration, seed: u64) -> bool {
     true
 }
 
-/// A panic is a failure, and so is what takes too long.
+/// Fails on a panic, and if the input takes too long.
 fn holds(target: &Target, input: &[u8]) -> Result<(), String> {
     let started = Instant::now();
     catch_unwind(AssertUnwindSafe(|| (target.run)(input))).map_err(|_| "it panicked".to_owned())?;
@@ -110,12 +109,12 @@ fn holds(target: &Target, input: &[u8]) -> Result<(), String> {
     if took > SLOWEST { Err(format!("it took {took:?}")) } else { Ok(()) }
 }
 
-/// Inputs that once failed.
+/// Inputs of past failures.
 fn corpus_folder(target: &Target) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus").join(target.name)
 }
 
-/// In the order of their names, or another machine would run something else.
+/// Sorted by name, so that the order is the same on all machines.
 fn files(folder: &Path) -> Vec<Vec<u8>> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
@@ -123,7 +122,7 @@ fn files(folder: &Path) -> Vec<Vec<u8>> {
     paths.iter().filter_map(|path| std::fs::read(path).ok()).collect()
 }
 
-/// Puts a failing input where it can be taken from, into the corpus for instance.
+/// Saves a failing input, from where it can be copied into the corpus.
 fn keep(target: &Target, input: &[u8]) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/fuzz");
     let file = folder.join(format!("{}-failed", target.name));

@@ -1,21 +1,21 @@
-//! Input made of other input: bytes changed, pieces cut, doubled, and put together.
+//! Mutation of inputs: changed bytes, and removed, repeated and combined pieces.
 
-/// Bytes of an input.
+/// Maximum number of bytes of an input.
 const LONGEST: usize = 4096;
 
-/// The same seed makes the same inputs.
+/// Deterministic: the same seed generates the same inputs.
 pub(crate) struct Mutator<'a> {
     state: u64,
     words: &'a [&'static str],
 }
 
 impl<'a> Mutator<'a> {
-    /// `words` mean something to the reader.
+    /// `words` are tokens of the input format.
     pub(crate) fn new(seed: u64, words: &'a [&'static str]) -> Self {
         Self { state: seed, words }
     }
 
-    /// One of the corpus with one to eight changes. An empty corpus counts as one of nothing.
+    /// An input of the corpus with one to eight changes; an empty corpus is one empty input.
     pub(crate) fn next(&mut self, corpus: &[Vec<u8>]) -> Vec<u8> {
         let mut input = self.one(corpus);
         for _ in 0..=self.below(8) {
@@ -40,7 +40,7 @@ impl<'a> Mutator<'a> {
             3 => drop(input.drain(from..to)),
             4 => {
                 let piece = input[from..to.min(from + 64)].to_vec();
-                // Now and then deeper than anything may nest.
+                // Sometimes deeper than the nesting limit.
                 let most = if self.below(16) == 0 { 130 } else { 2 };
                 let piece = piece.repeat(1 + self.below(most));
                 input.splice(from..from, piece);

@@ -1,4 +1,4 @@
-//! What is fed, with what, and what must hold of it.
+//! The fuzz targets: their seeds, and the properties that they check.
 
 mod component;
 mod config;
@@ -12,12 +12,12 @@ mod stdio;
 mod template;
 mod tree;
 
-/// Something that reads what strangers write.
+/// A parser of untrusted input.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
     pub(crate) seeds: Vec<Vec<u8>>,
     pub(crate) words: Vec<&'static str>,
-    /// Panics where a promise is broken.
+    /// Panics if a property does not hold.
     pub(crate) run: fn(&[u8]),
 }
 
@@ -39,7 +39,7 @@ fn bytes(seeds: &[&str]) -> Vec<Vec<u8>> {
     seeds.iter().map(|seed| seed.as_bytes().to_vec()).collect()
 }
 
-/// Pieces of JSON and of JSON-RPC.
+/// Tokens of JSON and JSON-RPC.
 const JSON_WORDS: &[&str] = &[
     "{",
     "}",

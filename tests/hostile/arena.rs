@@ -1,94 +1,93 @@
-//! A host with a bystander, and what must hold of both whatever another plugin does.
+//! A host with a bystander plugin, and what must hold for both whatever another plugin does.
 //!
-//! The bystander is called at a steady pace whenever the arena waits for something, and its
-//! answers are timed from when each call was meant to be sent: a host that stands still is
-//! late for all calls that it kept from being sent.
+//! The bystander is called at a fixed rate whenever the arena waits. Its answers are timed from
+//! when each call was due, so that a stalled host is late for all calls that it delayed.
 
-mod deeds;
+mod actions;
 mod measures;
-mod texts;
+mod raw;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::door::{Door, Start, Transport};
+use crate::audit_log::{AuditLog, Expected};
+use crate::host::{Host, Start, Transport};
 use crate::levels::{Levels, MORE_BYTES};
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::{MODERN, PATIENCE};
-use crate::trail::{Expected, Trail};
+use crate::support::{MODERN, TIMEOUT};
 
-use measures::{Guard, STANDS_STILL};
-pub(crate) use texts::fate;
+use measures::{Guard, HANG_LIMIT};
+pub(crate) use raw::outcome_code;
 
-/// Between two calls of the bystander.
+/// Interval between two calls of the bystander.
 const PACE: Duration = Duration::from_millis(50);
-/// The latest that the bystander may answer. A machine that others use too takes its time; the
-/// table says how long it was.
+/// Maximum latency of the bystander. It is generous for a shared machine; the table has the actual
+/// value.
 const LATEST: Duration = Duration::from_secs(5);
-/// The same where the attack is on the time of others ([`Arena::prompt`]). 100 ms is what is aimed
-/// at; this is a debug build on a machine that does other things too.
+/// The same for attacks on latency ([`Arena::prompt`]). The goal is 100 ms; this is a debug build on
+/// a busy machine.
 pub(crate) const PROMPT: Duration = Duration::from_millis(2500);
-/// What a loaded machine may add to a limit.
+/// Margin on a limit for a loaded machine.
 const SLACK: Duration = Duration::from_secs(3);
-/// Calls at once that the host has served before its levels are taken.
+/// Concurrent calls to warm up the host before its levels are measured.
 const WARM: usize = 48;
 
 const SETTINGS: &str = "[server.http]\nconnections-per-address = 256\n";
 
-/// What a row is given: a home with the bystander, to which it may add before the host starts.
-pub(crate) struct Stage {
+/// The setup of a row: a home with the bystander, which a row may change before the host starts.
+pub(crate) struct Setup {
     pub(crate) home: Home,
     pub(crate) transport: Transport,
     pub(crate) start: Start,
-    /// Where the audit log is in the home, if a row puts it elsewhere.
+    /// Path of the audit log in the home, unless it is the default.
     pub(crate) audit: Option<&'static str>,
 }
 
 pub(crate) struct Arena {
-    /// Ends the host when a row stands still.
+    /// Kills the host when a row hangs.
     guard: Guard,
     pub(crate) home: Home,
     pub(crate) transport: Transport,
-    client: Client<Door>,
+    client: Client<Host>,
     process: u32,
     before: Levels,
-    /// Asked and not answered.
-    open: HashMap<u64, Asked>,
+    /// Unanswered requests.
+    open: HashMap<u64, Pending>,
     answered: HashMap<u64, Answer>,
-    /// What came and answers nothing.
-    pub(crate) told: VecDeque<Value>,
-    /// Answers to what was sent as text.
+    /// Notifications.
+    pub(crate) notifications: VecDeque<Value>,
+    /// Answers to raw texts, without a numeric id.
     strays: VecDeque<Value>,
-    /// Asked and given up: an answer may have been on its way.
+    /// Cancelled requests: an answer may have been on its way.
     given_up: HashSet<u64>,
-    /// Requests that were sent as text.
+    /// Number of requests that were sent as raw text.
     texts: u64,
-    /// What a row must say that differs from the others.
-    terms: Terms,
-    /// The stream of news, if there is one.
+    /// Settings of the row that differ from the default.
+    bounds: Bounds,
+    /// The id of the subscription, if there is one.
     listening: Option<u64>,
-    /// When the bystander is to be called next.
+    /// When the next call of the bystander is due.
     due: Instant,
     beats: u64,
     expected: Expected,
-    trail: Trail,
+    audit_log: AuditLog,
     latest: Duration,
-    /// The most memory that was seen.
+    /// Peak resident memory.
     peak: u64,
     over: Option<Duration>,
 }
 
-/// What holds of a row.
-struct Terms {
-    /// The latest that the bystander may answer.
+/// Bounds of a row.
+struct Bounds {
+    /// Maximum latency of the bystander.
     late: Duration,
-    /// Whether the bystander is left alone.
+    /// Whether calls of the bystander are paused.
     quiet: bool,
-    /// Bytes that the host may have more than before, during the attack and when it is over.
+    /// Bytes by which the host may grow, during the attack and after it.
     peak: Option<u64>,
     left: u64,
     /// Whether the audit log has a record of each call.
@@ -97,57 +96,57 @@ struct Terms {
     ended: bool,
 }
 
-impl Default for Terms {
+impl Default for Bounds {
     fn default() -> Self {
         Self { late: LATEST, quiet: false, peak: None, left: MORE_BYTES, recorded: true, ended: false }
     }
 }
 
-struct Asked {
+struct Pending {
     at: Instant,
     of: Of,
 }
 
-/// Who is asked.
+/// The target of a request.
 enum Of {
-    /// The bystander, or the host about it, by the pump: what its answer must have in it.
+    /// A periodic request to the bystander or the host: the text that its answer must contain.
     Bystander(String),
-    /// The host, by a row.
+    /// The host itself, by a row.
     Host,
     Plugin(String),
 }
 
 pub(crate) struct Answer {
-    /// `""`: the host's own.
+    /// `""` for the host itself.
     pub(crate) plugin: String,
     pub(crate) message: Value,
     pub(crate) took: Duration,
 }
 
-/// What a row cost.
+/// The measurements of a row.
 pub(crate) struct Outcome {
-    /// The most that a limit was passed by.
+    /// Maximum overrun of a limit.
     pub(crate) over: Option<Duration>,
-    /// The bystander's slowest answer.
+    /// Maximum latency of the bystander.
     pub(crate) latest: Duration,
     pub(crate) before: Levels,
     pub(crate) after: Levels,
 }
 
-impl Stage {
+impl Setup {
     pub(crate) fn new(transport: Transport) -> Self {
         Self { home: Home::with(&["echo"]), transport, start: Start::default(), audit: None }
     }
 
-    /// Starts the host, lets it serve a little, and takes its levels.
+    /// Starts the host, warms it up, and measures its levels.
     pub(crate) fn open(self, settings: &str) -> Arena {
         let Self { home, transport, start, audit } = self;
         home.configure(&format!("{SETTINGS}{settings}"));
-        let mut client = Client::able(Door::open(&home, transport, &start), MODERN, json!({}));
+        let mut client = Client::with_capabilities(Host::start(&home, transport, &start), MODERN, json!({}));
         client.tools_until(|tools| tools == ["echo", "echo_add"]);
         let process = client.wire().process.id();
         let mut arena = Arena {
-            guard: Guard::over(process, STANDS_STILL),
+            guard: Guard::over(process, HANG_LIMIT),
             home,
             transport,
             client,
@@ -155,16 +154,16 @@ impl Stage {
             before: Levels::of(process),
             open: HashMap::new(),
             answered: HashMap::new(),
-            told: VecDeque::new(),
+            notifications: VecDeque::new(),
             strays: VecDeque::new(),
             given_up: HashSet::new(),
             texts: 0,
-            terms: Terms::default(),
+            bounds: Bounds::default(),
             listening: None,
             due: Instant::now(),
             beats: 0,
             expected: Expected::default(),
-            trail: Trail::at(audit),
+            audit_log: AuditLog::at(audit),
             latest: Duration::ZERO,
             peak: 0,
             over: None,
@@ -176,28 +175,28 @@ impl Stage {
 
 impl Arena {
     fn warm(&mut self) {
-        self.loads("warm", &Guest::saying("1").build());
-        let asked: Vec<u64> = (0..WARM).map(|_| self.ask("warm_version", json!({}))).collect();
-        for id in asked {
+        self.loads("warm", &Guest::returning("1").build());
+        let pending: Vec<u64> = (0..WARM).map(|_| self.start_call("warm_version", json!({}))).collect();
+        for id in pending {
             assert_eq!(first_text(&self.answer(id).message["result"]), "1");
         }
         self.home.remove("warm");
-        self.until("the plugin of the beginning is gone", |arena| {
+        self.until("the warm-up plugin is removed", |arena| {
             arena.last("warm").is_some_and(|record| record["event"] == "remove")
         });
-        // Connections are closed, and what the plugin had is given back, in their own time.
+        // Connections and the plugin's resources are released asynchronously.
         let start = self.before;
-        self.until("what the beginning needed is given back", |arena| arena.levels().files <= start.files);
+        self.until("the resources of the warm-up are released", |arena| arena.levels().files <= start.files);
         (self.before, self.latest, self.peak) = (self.levels(), Duration::ZERO, 0);
     }
 
-    fn last_words(&mut self) -> String {
+    fn log_tail(&mut self) -> String {
         let log = self.log();
         let lines: Vec<&str> = log.lines().rev().take(8).collect();
         format!("the end of the log, backwards:\n{}", lines.join("\n"))
     }
 
-    /// Does something that takes its time while the bystander is called.
+    /// Runs blocking work while the bystander is called.
     pub(crate) fn meanwhile<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             let working = scope.spawn(work);
@@ -206,7 +205,7 @@ impl Arena {
         })
     }
 
-    /// As [`Arena::meanwhile`], for what is done to the home.
+    /// As [`Arena::meanwhile`], for work on the home.
     pub(crate) fn meanwhile_at_home<T: Send>(&mut self, work: impl FnOnce(&Home) -> T + Send) -> T {
         let home = std::mem::replace(&mut self.home, Home::new());
         let (home, done) = self.meanwhile(move || {
@@ -223,35 +222,35 @@ impl Arena {
         self.until("time passes", |_| Instant::now() >= end);
     }
 
-    /// Calls the bystander until that holds, and until it has answered.
+    /// Calls the bystander until the condition holds and all its calls are answered.
     pub(crate) fn until(&mut self, what: &str, holds: impl FnMut(&mut Self) -> bool) {
-        self.until_within(PATIENCE, what, holds);
+        self.until_within(TIMEOUT, what, holds);
     }
 
-    /// As [`Arena::until`], for what must not take longer than that.
+    /// As [`Arena::until`], with a time limit.
     pub(crate) fn until_within(&mut self, time: Duration, what: &str, mut holds: impl FnMut(&mut Self) -> bool) {
-        self.is_there();
-        // Nothing was meant to be sent while the test did something else.
+        self.assert_running();
+        // No call was due while the test did something else.
         self.due = self.due.max(Instant::now());
         let deadline = Instant::now() + time;
         while !holds(self) {
-            assert!(Instant::now() < deadline, "not in time: {what}; {}", self.last_words());
+            assert!(Instant::now() < deadline, "not in time: {what}; {}", self.log_tail());
             self.beat();
         }
-        let deadline = Instant::now() + PATIENCE;
-        while self.open.values().any(|asked| matches!(asked.of, Of::Bystander(_))) {
-            assert!(Instant::now() < deadline, "the bystander does not answer; {}", self.last_words());
+        let deadline = Instant::now() + TIMEOUT;
+        while self.open.values().any(|pending| matches!(pending.of, Of::Bystander(_))) {
+            assert!(Instant::now() < deadline, "the bystander does not answer; {}", self.log_tail());
             self.receive(Instant::now() + PACE);
         }
     }
 
     fn beat(&mut self) {
         self.measure();
-        if Instant::now() < self.due || self.terms.quiet {
+        if Instant::now() < self.due || self.bounds.quiet {
             return self.receive(self.due.max(Instant::now() + PACE / 4));
         }
         if self.beats % 8 == 3 {
-            return self.ask_for_life();
+            return self.check_health();
         }
         let message = format!("beat {}", self.beats);
         let (method, params, wanted) = match self.beats % 8 {
@@ -259,33 +258,33 @@ impl Arena {
             _ => ("tools/call", json!({"name": "echo", "arguments": {"message": message}}), format!("\"{message}\"")),
         };
         let id = self.client.post(method, params);
-        self.open.insert(id, Asked { at: self.due, of: Of::Bystander(wanted) });
+        self.open.insert(id, Pending { at: self.due, of: Of::Bystander(wanted) });
         self.beats += 1;
         self.due += PACE;
     }
 
-    /// Takes the next message, if one comes in time.
+    /// Handles the next message, if one arrives before the deadline.
     fn receive(&mut self, deadline: Instant) {
-        let Some(message) = self.client.next_before(deadline) else { return self.late() };
+        let Some(message) = self.client.next_before(deadline) else { return self.check_latency() };
         if message.get("method").is_some() {
-            return self.told.push_back(message);
+            return self.notifications.push_back(message);
         }
         if message.is_array() || !message["id"].is_u64() {
             return self.strays.push_back(message);
         }
-        let id = message["id"].as_u64().unwrap_or_else(|| panic!("an answer to nothing: {message}"));
+        let id = message["id"].as_u64().unwrap_or_else(|| panic!("an answer without a request: {message}"));
         if self.given_up.remove(&id) {
             return;
         }
-        let asked = self
+        let pending = self
             .open
             .remove(&id)
-            .unwrap_or_else(|| panic!("answered twice, or never asked: {:.400}", message.to_string()));
-        let took = asked.at.elapsed();
-        let plugin = match asked.of {
+            .unwrap_or_else(|| panic!("a second or unexpected answer: {:.400}", message.to_string()));
+        let took = pending.at.elapsed();
+        let plugin = match pending.of {
             Of::Bystander(wanted) => {
                 self.latest = self.latest.max(took);
-                let (late, beats) = (self.terms.late, self.beats);
+                let (late, beats) = (self.bounds.late, self.beats);
                 assert!(
                     took < late,
                     "the bystander was answered after {took:?}, not within {late:?} (of {beats} calls)"
@@ -302,53 +301,53 @@ impl Arena {
         self.answered.insert(id, Answer { plugin, message, took });
     }
 
-    /// What holds after every attack: takes the plugins away, and waits until nothing is left
-    /// of what they did.
+    /// Checks what must hold after every attack: removes the plugins, and waits until their resources
+    /// are released.
     ///
     /// # Panics
-    /// When something is left, was not recorded, or came unasked.
+    /// If resources are leaked, a record is missing, or an unexpected answer has arrived.
     pub(crate) fn settle(mut self) -> Outcome {
-        // What is left has its own time.
-        self.guard = Guard::over(self.process, STANDS_STILL);
-        if self.terms.ended {
+        // Releasing has a time limit of its own.
+        self.guard = Guard::over(self.process, HANG_LIMIT);
+        if self.bounds.ended {
             return self.ended();
         }
         let open: Vec<u64> = self.open.keys().copied().collect();
         assert!(open.is_empty(), "never answered: {open:?}");
         for plugin in self.expected.plugins() {
-            // Some are gone already.
+            // Some are already removed.
             let _ = std::fs::remove_file(self.home.plugin(plugin));
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let after = loop {
-            self.is_there();
+            self.assert_running();
             let now = self.levels();
-            if now.is_back_at(&self.before, self.terms.left) {
+            if now.is_back_at(&self.before, self.bounds.left) {
                 break now;
             }
-            assert!(Instant::now() < deadline, "{now:?} are left, of {:?} before", self.before);
+            assert!(Instant::now() < deadline, "{now:?} are in use, of {:?} before", self.before);
             self.rest();
         };
-        while self.terms.recorded
-            && let Some(missing) = self.expected.missing(self.trail.records(&self.home))
+        while self.bounds.recorded
+            && let Some(missing) = self.expected.missing(self.audit_log.records(&self.home))
         {
             assert!(Instant::now() < deadline, "{missing}");
             self.rest();
         }
-        // A plugin's own words are under its name.
+        // Lines of a plugin's own output have its name.
         let log = self.log();
         let panic = log.lines().find(|line| line.contains("panicked") && !line.contains(" plugin="));
         assert_eq!(panic, None, "the host has panicked");
-        assert!(self.client.wire().keeps_to_its_transport(), "something is on stdout");
+        assert!(self.client.wire().stdout_is_silent(), "something is on stdout");
         let Self { client, listening, over, latest, before, home, guard, .. } = self;
         let rest = client.finish();
         let unasked = |message: &&Value| message.get("id").is_some_and(|id| listening.is_none_or(|own| *id != own));
-        assert_eq!(rest.iter().find(unasked), None, "nobody asked for that");
+        assert_eq!(rest.iter().find(unasked), None, "an answer without a request");
         drop((guard, home));
         Outcome { over, latest, before, after }
     }
 
-    /// Gives the host a moment.
+    /// Waits a moment for the host.
     fn rest(&mut self) {
         self.receive(Instant::now() + PACE);
     }

@@ -1,42 +1,41 @@
-//! Files that are made to be compiled for long, or into much. Compiling is done in a process of
-//! its own, so the host's levels and the bystander say what it has of it.
+//! Components that take long to compile, or that compile to much code. Compilation runs in a child
+//! process, so the levels of the host and the bystander must not suffer.
 //!
-//! What takes an optimised compiler 20 s takes one without optimisation minutes; these take it
-//! seconds, and the ways are the same.
+//! The debug build of the compiler is slow: what takes an optimised one 20 s takes it minutes. These
+//! take it seconds, and use the same techniques.
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::Row;
-use crate::arena::{Arena, Stage};
+use crate::arena::{Arena, Setup};
 use crate::source::bytes_of;
 
 pub(crate) const ROWS: &[Row] =
-    rows![h07_too_many_functions, h08_functions_of_huge_bodies, h09_crowds_of_types_and_modules,];
+    rows![h07_too_many_functions, h08_huge_function_bodies, h09_too_many_types_and_modules,];
 
-/// What was compiled is found to be no plugin; what a loaded machine takes too long for is
-/// given up.
+/// Refused after compilation as not a plugin, or, on a loaded machine, for its compilation time.
 const COMPILED: &str = " the component";
 
-/// A component of one core module with these fields. It is no plugin: what becomes of it when
-/// it has been compiled is told by that.
+/// A component of one core module with these fields. It is not a plugin, so the reason of its
+/// refusal shows whether it was compiled.
 fn module(fields: &str) -> Vec<u8> {
-    // Of what was compiled before, only the code would be looked up.
+    // Makes the component unique, so that its code is not in the cache.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     bytes_of(&format!("(component (core module (global i64 (i64.const {now})) {fields}))"))
 }
 
-fn h07_too_many_functions(stage: Stage) -> Arena {
+fn h07_too_many_functions(setup: Setup) -> Arena {
     let bomb = module(&"(func)".repeat(100_001));
     let crowd = module(&"(func (param i32) (result i32) (i32.add (local.get 0) (i32.const 1)))".repeat(8_000));
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     arena.refuses("bomb", &bomb, "functions than 100000");
     arena.refuses("crowd", &crowd, COMPILED);
     arena
 }
 
-fn h08_functions_of_huge_bodies(stage: Stage) -> Arena {
-    // Every local lives through every loop.
+fn h08_huge_function_bodies(setup: Setup) -> Arena {
+    // Every local is live across every loop.
     let (mut loops, locals) = (String::new(), 400);
     for n in 0..600 {
         let (from, to) = (n % locals, (n * 7 + 1) % locals);
@@ -50,14 +49,14 @@ fn h08_functions_of_huge_bodies(stage: Stage) -> Arena {
     let branches = "(if (local.get 0) (then (local.set 0 (i32.const 1))) (else (local.set 0 (i32.const 2))))";
     let diamonds = module(&format!("(func (param i32) {})", branches.repeat(4000)));
     let long = module(&format!("(func {})", "(drop (i64.const 81985529216486895))".repeat(110_000)));
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     arena.refuses("long", &long, "bytes in one function than 1048576");
     arena.refuses("spaghetti", &spaghetti, COMPILED);
     arena.refuses("diamonds", &diamonds, COMPILED);
     arena
 }
 
-fn h09_crowds_of_types_and_modules(stage: Stage) -> Arena {
+fn h09_too_many_types_and_modules(setup: Setup) -> Arena {
     let nested = |depth: usize| {
         let first = "(type $t0 (list u8))".to_owned();
         (1..depth).fold(first, |text, n| format!("{text}(type $t{n} (list $t{}))", n - 1))
@@ -70,7 +69,7 @@ fn h09_crowds_of_types_and_modules(stage: Stage) -> Arena {
         ("components", bytes_of(&format!("(component {})", "(component)".repeat(1000))), "nested components than 64"),
         ("instances", bytes_of(&format!("(component (core module $m) {instances})")), ""),
     ];
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     for (name, bytes, word) in crowds {
         arena.refuses(name, &bytes, word);
     }

@@ -1,4 +1,4 @@
-//! Plugins that change: while they are called, without an end, or into what nobody approved.
+//! Plugins that change: during calls, continuously, or into an unapproved version.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -6,25 +6,25 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::Row;
-use crate::arena::{Arena, Stage};
+use crate::arena::{Arena, Setup};
 use crate::source::body;
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
 
-pub(crate) const ROWS: &[Row] = rows![h38_files_replaced_under_calls, h39_versions_nobody_approved,];
+pub(crate) const ROWS: &[Row] = rows![h38_files_replaced_under_calls, h39_unapproved_versions,];
 
 /// Calls in flight while the file changes.
 const CALLS: usize = 100;
-/// Between two versions: 20 in a second.
+/// Interval between two versions: 20 per second.
 const FLIP: Duration = Duration::from_millis(50);
 
-/// Puts two versions in turn that many times.
+/// Alternates between two versions that many times.
 fn flip(arena: &mut Arena, versions: &[Vec<u8>; 2], times: usize) -> HashSet<String> {
     let mut seen = HashSet::new();
     let mut open = Vec::new();
     for turn in 0..times {
         arena.home.put_bytes(&versions[(turn + 1) % 2], "flips");
-        open.extend((0..5).map(|_| arena.ask("flips_version", json!({}))));
+        open.extend((0..5).map(|_| arena.start_call("flips_version", json!({}))));
         arena.pause(FLIP);
     }
     for id in open {
@@ -33,41 +33,41 @@ fn flip(arena: &mut Arena, versions: &[Vec<u8>; 2], times: usize) -> HashSet<Str
     seen
 }
 
-fn h38_files_replaced_under_calls(stage: Stage) -> Arena {
-    // Long enough for the last to be in flight whatever happens meanwhile.
-    let [one, two] = ["1", "2"].map(|answer| Guest::saying(answer).does("work", &body("work")).build());
-    let spinner = Guest::saying("1").logs("spin", "spins now", 1, &body("spin")).build();
-    let mut arena = stage.open("[plugins.brief.limits]\ncpu = \"1s\"\n");
+fn h38_files_replaced_under_calls(setup: Setup) -> Arena {
+    // Long enough that the last calls are in flight during the replacement.
+    let [one, two] = ["1", "2"].map(|answer| Guest::returning(answer).does("work", &body("work")).build());
+    let spinner = Guest::returning("1").logs("spin", "spins now", 1, &body("spin")).build();
+    let mut arena = setup.open("[plugins.brief.limits]\ncpu = \"1s\"\n");
     arena.listen();
     arena.loads("slow", &one);
-    let asked: Vec<u64> = (0..CALLS).map(|_| arena.ask("slow_work", json!({}))).collect();
+    let pending: Vec<u64> = (0..CALLS).map(|_| arena.start_call("slow_work", json!({}))).collect();
     arena.loads("slow", &two);
-    arena.says("slow_version", json!({}), "2");
+    arena.expect_text("slow_version", json!({}), "2");
     arena.home.put_bytes(&two[..two.len() / 2], "slow");
     arena.until("the broken version is refused", |arena| is_last(arena, "slow", "reject"));
-    arena.says("slow_version", json!({}), "2");
-    for id in asked {
+    arena.expect_text("slow_version", json!({}), "2");
+    for id in pending {
         let answer = arena.answer(id).message;
         assert!(["1", "2"].contains(&first_text(&answer["result"])), "{answer}");
     }
-    // Away and back, and deleted, each while a call is in flight.
+    // Moved away and back, and deleted, each while a call is in flight.
     arena.loads("brief", &spinner);
     let (file, aside) = (arena.home.plugin("brief"), arena.home.path("aside"));
     let moved = spinning(&mut arena, 1);
     std::fs::rename(&file, &aside).expect("moved");
     arena.until("its tools are gone", |arena| is_last(arena, "brief", "remove"));
     std::fs::rename(&aside, &file).expect("moved back");
-    arena.taken_up("brief", &spinner);
+    arena.wait_until_loaded("brief", &spinner);
     let deleted = spinning(&mut arena, 2);
     arena.home.remove("brief");
     arena.until("its tools are gone again", |arena| is_last(arena, "brief", "remove"));
     for id in [moved, deleted] {
         arena.faulted(id, &["cpu"]);
     }
-    let late = arena.ask_for("", "tools/call", json!({"name": "brief_version"}));
+    let late = arena.start_request("", "tools/call", json!({"name": "brief_version"}));
     assert_eq!(arena.refusal(late)["data"]["reason"], "tool_not_found");
 
-    let versions = [Guest::saying("a").build(), Guest::saying("b").build()];
+    let versions = [Guest::returning("a").build(), Guest::returning("b").build()];
     arena.loads("flips", &versions[0]);
     arena.may_serve("flips", &versions[1]);
     let seen = flip(&mut arena, &versions, 40);
@@ -76,29 +76,29 @@ fn h38_files_replaced_under_calls(stage: Stage) -> Arena {
     arena
 }
 
-/// Calls what spins, and waits until it does for that time.
+/// Starts a spinning call, and waits until it runs; `time` counts such calls.
 fn spinning(arena: &mut Arena, time: usize) -> u64 {
-    let id = arena.ask("brief_spin", json!({}));
+    let id = arena.start_call("brief_spin", json!({}));
     let spins =
         |log: &str| log.lines().filter(|line| line.contains("spins now") && line.ends_with("plugin=brief")).count();
     arena.until("it spins", |arena| spins(&arena.log()) == time);
     id
 }
 
-/// Whether that is the last that has happened to a plugin's file.
+/// Whether that is the last event of a plugin's file.
 fn is_last(arena: &mut Arena, plugin: &str, event: &str) -> bool {
     arena.last(plugin).is_some_and(|record| record["event"] == event)
 }
 
-fn h39_versions_nobody_approved(stage: Stage) -> Arena {
-    let version = |answer: &str, words: &str| Guest::saying(answer).described("act", words);
+fn h39_unapproved_versions(setup: Setup) -> Arena {
+    let version = |answer: &str, words: &str| Guest::returning(answer).described("act", words);
     let good = version("good", "Does a thing.").build();
     let held = [
-        ("other words", version("never", "Does a thing, and sends it.").build()),
+        ("other descriptions", version("never", "Does a thing, and sends it.").build()),
         ("one tool more", version("never", "Does a thing.").described("more", "More.").build()),
         ("wider imports", version("never", "Does a thing.").prints("act2", "x").build()),
     ];
-    let mut arena = stage.open("[plugins.p.grants]\nelicit = true\n[plugins.fickle.grants]\nelicit = true\n");
+    let mut arena = setup.open("[plugins.p.grants]\nelicit = true\n[plugins.fickle.grants]\nelicit = true\n");
     arena.loads("p", &good);
     for (at, (what, bytes)) in held.iter().enumerate() {
         arena.home.put_bytes(bytes, "p");
@@ -108,19 +108,19 @@ fn h39_versions_nobody_approved(stage: Stage) -> Arena {
             arena.records().iter().filter(holds).count() == 1
         });
         for _ in 0..5 {
-            arena.says("p_version", json!({}), "good");
+            arena.expect_text("p_version", json!({}), "good");
         }
         let holds = arena.records().iter().filter(|record| record["event"] == "hold");
         assert_eq!(holds.count(), at + 1, "one record for each version that is held");
     }
     assert_eq!(arena.tools(), ["echo", "echo_add", "p_version", "p_act"]);
     arena.home.put_bytes(&good, "p");
-    arena.says("p_version", json!({}), "good");
+    arena.expect_text("p_version", json!({}), "good");
 
-    // The same bytes, and other words each time that they are asked for.
+    // The same digest, but other tool descriptions at each listing.
     arena.loads_guest("everything", "fickle");
     let listed = arena.listed("tools");
-    arena.says("fickle_test_trigger_tool_change", json!({}), "The tools changed.");
+    arena.expect_text("fickle_test_trigger_tool_change", json!({}), "The tools changed.");
     arena.log_with("tool descriptions changed from the approved ones; keeping the approved ones");
     assert_eq!(arena.listed("tools"), listed);
     arena

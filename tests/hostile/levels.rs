@@ -1,4 +1,4 @@
-//! What a process holds, as the kernel counts it.
+//! Resources of a process, as counted by the kernel.
 
 use std::fs;
 use std::time::Duration;
@@ -14,15 +14,14 @@ pub(crate) struct Levels {
     pub(crate) threads: usize,
 }
 
-/// What may be left of an attack: bytes, where it was not one on memory.
+/// Allowed growth of memory after an attack that is not on memory, in bytes.
 pub(crate) const MORE_BYTES: u64 = 16 << 20;
 const MORE_THREADS: usize = 2;
 
-/// What a process has computed so far, in all its threads.
+/// CPU time of a process so far, over all its threads.
 pub(crate) fn computed(process: u32) -> Duration {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // Behind the name, which is in parentheses: state, parent, … user and system time, in ticks
-    // of 10 ms.
+    // Fields after the name in parentheses: state, parent, … user and system time, in ticks of 10 ms.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or_default();
     Duration::from_millis(10 * (ticks(11) + ticks(12)))
@@ -34,7 +33,7 @@ impl Levels {
         Self { resident: resident(process), files: count("fd"), threads: count("task") }
     }
 
-    /// Whether all is as it was before, but for that much more memory.
+    /// Whether all levels are back at those before, except for `more` bytes of memory.
     pub(crate) fn is_back_at(&self, before: &Self, more: u64) -> bool {
         self.resident <= before.resident + more
             && self.files <= before.files

@@ -1,25 +1,25 @@
-//! Lists within all bounds that cost the host itself, which reads them, time and memory.
+//! Listings within all limits that cost the host time and memory when it reads them.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::Row;
-use crate::arena::{Arena, PROMPT, Stage};
+use crate::arena::{Arena, PROMPT, Setup};
 use crate::support::guest::Guest;
 
 pub(crate) const ROWS: &[Row] =
-    rows![h51_thousands_of_small_patterns, h52_enums_multiplied_by_references, h53_costly_lists_announced_each_call,];
+    rows![h51_thousands_of_small_patterns, h52_enums_multiplied_by_references, h53_costly_lists_changed_by_each_call,];
 
 const MIB: u64 = 1 << 20;
-/// What reading a list may take while it is read, and leave when the plugin is gone. What it
-/// costs is one budget for a list; before there was one, these took gigabytes.
+/// Memory for reading a listing, and what may remain once the plugin is removed. A listing has one
+/// budget; without it these took gigabytes.
 const PEAK: u64 = 128 * MIB;
 const LEFT: u64 = 64 * MIB;
-/// When it is known what becomes of a list, at the latest.
-const JUDGED: Duration = Duration::from_secs(20);
+/// Time limit until a listing is accepted or refused.
+const VERDICT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A schema of that many properties, each made by its number.
+/// A schema of that many properties, each generated from its number.
 fn properties(count: usize, schema: impl Fn(usize) -> String) -> String {
     let all: Vec<String> = (0..count).map(|n| format!(r#""p{n}":{}"#, schema(n))).collect();
     format!(r#"{{"type":"object","properties":{{{}}}}}"#, all.join(","))
@@ -29,16 +29,15 @@ fn pattern(text: &str) -> String {
     json!({"pattern": text}).to_string()
 }
 
-/// Puts lists there one after the other; none may cost more than the budget, whatever becomes
-/// of it.
-fn judged(stage: Stage, guests: &[Vec<u8>]) -> Arena {
-    let mut arena = stage.open("");
+/// Loads plugins one after the other; none may exceed the budget, whether accepted or refused.
+fn loads_or_refuses(setup: Setup, guests: &[Vec<u8>]) -> Arena {
+    let mut arena = setup.open("");
     arena.prompt();
     arena.bounded(PEAK, LEFT);
     for (n, guest) in guests.iter().enumerate() {
         let began = Instant::now();
-        arena.judged("hostile", guest, JUDGED);
-        assert!(began.elapsed() < JUDGED, "list {n} was read for {:?}", began.elapsed());
+        arena.loads_or_refuses("hostile", guest, VERDICT_TIMEOUT);
+        assert!(began.elapsed() < VERDICT_TIMEOUT, "list {n} was read for {:?}", began.elapsed());
         arena.pause(Duration::from_millis(200));
     }
     arena.home.remove("hostile");
@@ -46,7 +45,7 @@ fn judged(stage: Stage, guests: &[Vec<u8>]) -> Arena {
     arena
 }
 
-fn h51_thousands_of_small_patterns(stage: Stage) -> Arena {
+fn h51_thousands_of_small_patterns(setup: Setup) -> Arena {
     let letters = properties(1_200, |n| pattern(&format!(r"\p{{L}}{{10}}{n}")));
     let words = properties(1_100, |n| pattern(&format!(r"(?i)\w{{20}}k{n}$")));
     let names: Vec<String> =
@@ -54,15 +53,16 @@ fn h51_thousands_of_small_patterns(stage: Stage) -> Arena {
     let names = format!(r#"{{"type":"object","patternProperties":{{{}}}}}"#, names.join(","));
     let [one, two] = [[&letters, &words, &names], [&words, &names, &letters]].map(|schemas| {
         let named = ["a", "b", "c"].into_iter().zip(schemas);
-        let takes = |guest: Guest, (name, schema): (&str, &String)| guest.described(name, "Takes.").taking(schema);
-        named.fold(Guest::saying("1"), takes).build()
+        let takes =
+            |guest: Guest, (name, schema): (&str, &String)| guest.described(name, "Takes.").input_schema(schema);
+        named.fold(Guest::returning("1"), takes).build()
     });
-    // A promise costs as much as what is taken.
-    let promises = Guest::saying("1").described("a", "Gives.").promising(&letters).build();
-    judged(stage, &[one, two, promises])
+    // An output schema costs as much as an input schema.
+    let promises = Guest::returning("1").described("a", "Gives.").output_schema(&letters).build();
+    loads_or_refuses(setup, &[one, two, promises])
 }
 
-fn h52_enums_multiplied_by_references(stage: Stage) -> Arena {
+fn h52_enums_multiplied_by_references(setup: Setup) -> Arena {
     let choices: Vec<String> = (0..4_000).map(|n| format!("\"{n:05x}\"")).collect();
     let values: Vec<String> = (0..2_500).map(|n| format!(r#"{{"v":[{n}]}}"#)).collect();
     let refs = |count: usize, to: &str| vec![format!(r##"{{"$ref":"#/$defs/{to}"}}"##); count].join(",");
@@ -85,25 +85,25 @@ fn h52_enums_multiplied_by_references(stage: Stage) -> Arena {
     let one = fans
         .iter()
         .zip(["a", "b"])
-        .fold(Guest::saying("1"), |guest, (schema, name)| guest.described(name, "Takes.").taking(schema));
-    let two = one.described("deep", "Takes.").taking(&deep).described("gives", "Gives.").promising(&fans[0]);
-    let crowd =
-        (0..120).fold(Guest::saying("1"), |guest, n| guest.described(&format!("t{n}"), "Takes.").taking(&small));
-    judged(stage, &[two.build(), crowd.build()])
+        .fold(Guest::returning("1"), |guest, (schema, name)| guest.described(name, "Takes.").input_schema(schema));
+    let two = one.described("deep", "Takes.").input_schema(&deep).described("gives", "Gives.").output_schema(&fans[0]);
+    let crowd = (0..120)
+        .fold(Guest::returning("1"), |guest, n| guest.described(&format!("t{n}"), "Takes.").input_schema(&small));
+    loads_or_refuses(setup, &[two.build(), crowd.build()])
 }
 
-fn h53_costly_lists_announced_each_call(stage: Stage) -> Arena {
+fn h53_costly_lists_changed_by_each_call(setup: Setup) -> Arena {
     let letters = properties(48, |n| pattern(&format!(r"\p{{L}}{{5}}{n}")));
     let choices: Vec<String> = (0..6_000).map(|n| n.to_string()).collect();
     let choices = format!(r#"{{"type":"object","properties":{{"a":{{"enum":[{}]}}}}}}"#, choices.join(","));
-    let guest = Guest::saying("1")
-        .announces("tell", "")
+    let guest = Guest::returning("1")
+        .notifies_list_changed("tell", "")
         .described("letters", "Takes.")
-        .taking(&letters)
+        .input_schema(&letters)
         .described("choices", "Takes.")
-        .taking(&choices)
-        .differing_in_list("fickle");
-    let mut arena = stage.open("");
+        .input_schema(&choices)
+        .lists_differently("fickle");
+    let mut arena = setup.open("");
     arena.prompt();
     arena.bounded(PEAK, LEFT);
     for plugin in ["first", "second"] {
@@ -111,10 +111,10 @@ fn h53_costly_lists_announced_each_call(stage: Stage) -> Arena {
     }
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(3) {
-        let asked = ["first_tell", "second_tell"].map(|tool| arena.ask(tool, json!({})));
-        for id in asked {
+        let pending = ["first_tell", "second_tell"].map(|tool| arena.start_call(tool, json!({})));
+        for id in pending {
             let took = arena.answer(id).took;
-            assert!(took < PROMPT, "a call that tells of a new list took {took:?}");
+            assert!(took < PROMPT, "a call that announces a new list took {took:?}");
         }
     }
     arena

@@ -1,23 +1,23 @@
-//! The hostile suite: plugins and clients that mean harm (H01 to H78 of docs/security.md), each
-//! against the real binary over stdio and over HTTP, while another plugin is called.
+//! The hostile suite: hostile plugins and clients (H01 to H78 of docs/security.md), each against the
+//! real binary over stdio and over HTTP, while another plugin is called.
 //!
-//! `cargo test -p wharf --test hostile -- [stdio|http] [H14 …]`. `arena.rs` holds what must hold
-//! for every row; the rows say what else must.
+//! `cargo test -p wharf --test hostile -- [stdio|http] [H14 …]`. `arena.rs` checks what must hold for
+//! every row.
 
-/// The rows of a theme: each is named after the function that is its attack.
+/// The rows of a theme, each named after its function.
 macro_rules! rows {
     ($($run:ident),+ $(,)?) => { &[$($crate::Row { run: $run, function: stringify!($run) }),+] };
 }
 
 mod approving;
 mod arena;
+mod audit_log;
 mod bombs;
 mod changing;
-mod deaf;
 mod disk;
-mod door;
 mod files;
 mod hidden;
+mod host;
 mod levels;
 mod listing;
 mod loading;
@@ -27,8 +27,8 @@ mod replacing;
 mod running;
 mod sharing;
 mod source;
+mod stalled;
 mod table;
-mod trail;
 mod tree;
 mod unread;
 mod validating;
@@ -42,18 +42,18 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use arena::{Arena, Outcome, Stage};
-use door::Transport;
+use arena::{Arena, Outcome, Setup};
+use host::Transport;
 
-/// An attack, and what must hold of it.
+/// An attack and its checks.
 #[derive(Clone, Copy)]
 struct Row {
-    run: fn(Stage) -> Arena,
-    /// `h`, its number, and what it is in a few words.
+    run: fn(Setup) -> Arena,
+    /// `h`, its number, and a short description.
     function: &'static str,
 }
 
-/// All of them, by theme.
+/// All rows, by theme.
 const ROWS: &[&[Row]] = &[
     files::ROWS,
     bombs::ROWS,
@@ -84,14 +84,14 @@ impl Row {
         self.name().chars().take_while(|letter| *letter != '_').collect()
     }
 
-    /// Whether somebody means it who says `h12`, or its name.
+    /// Whether `word` is its number or its name.
     fn is_called(&self, word: &str) -> bool {
         word.eq_ignore_ascii_case(&self.number()) || word.eq_ignore_ascii_case(self.function)
     }
 }
 
 fn main() -> ExitCode {
-    // Options are those of cargo's own harness, which is given to all tests.
+    // Options are for cargo's own harness, and ignored.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let mut rows = ROWS.concat();
     rows.sort_by_key(|row| row.function);
@@ -108,14 +108,14 @@ fn main() -> ExitCode {
     for row in &rows {
         for transport in &transports {
             runs.push(Run::start(row, *transport));
-            table::said(&mut runs);
+            table::print_ended(&mut runs);
         }
     }
     table::conclude(runs, &rows, all, transports.len())
 }
 
-/// One row over one transport. Its attack comes alone; the wait until nothing of it is left
-/// goes on beside the next ones.
+/// One row over one transport. Attacks run one at a time; the checks after an attack run beside the
+/// next ones.
 struct Run {
     row: Row,
     transport: Transport,
@@ -126,7 +126,7 @@ struct Run {
 
 enum State {
     Running(JoinHandle<Outcome>),
-    /// `None`: it failed, and has said why.
+    /// `None` if it failed, which has been printed.
     Over(Option<Outcome>),
 }
 
@@ -134,7 +134,7 @@ impl Run {
     fn start(row: &Row, transport: Transport) -> Self {
         let ((attacking, over), began) = (channel(), Instant::now());
         let run = row.run;
-        // What is said on the wire is recorded under the thread's name.
+        // The wire log is named after the thread.
         let name = format!("hostile-{}-{}", row.number(), transport.name());
         let thread = std::thread::Builder::new().name(name).spawn(move || play(run, transport, attacking));
         let _ = over.recv();
@@ -142,10 +142,10 @@ impl Run {
         Self { row: *row, transport, state, took: began.elapsed() }
     }
 
-    /// Waits for its end if `patient`, and else looks. True if it ended just now.
-    fn end(&mut self, patient: bool) -> bool {
+    /// Collects its outcome, waiting for it if `wait`. True if it ended just now.
+    fn end(&mut self, wait: bool) -> bool {
         let State::Running(thread) = &self.state else { return false };
-        if !patient && !thread.is_finished() {
+        if !wait && !thread.is_finished() {
             return false;
         }
         let State::Running(thread) = std::mem::replace(&mut self.state, State::Over(None)) else { return false };
@@ -161,9 +161,9 @@ impl Run {
     }
 }
 
-/// `attacking` is dropped when the attack is over.
-fn play(run: fn(Stage) -> Arena, transport: Transport, attacking: Sender<()>) -> Outcome {
-    let arena = run(Stage::new(transport));
+/// Drops `attacking` when the attack is over.
+fn play(run: fn(Setup) -> Arena, transport: Transport, attacking: Sender<()>) -> Outcome {
+    let arena = run(Setup::new(transport));
     drop(attacking);
     arena.settle()
 }

@@ -1,5 +1,4 @@
-//! Plugins that reach for files, sockets and sites: past what they were granted, or for all
-//! that there is of it.
+//! Access to files, sockets and sites beyond what is granted, and exhaustion of these.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,39 +8,39 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 
 use crate::Row;
-use crate::arena::{Arena, Stage};
+use crate::arena::{Arena, Setup};
 use crate::support::client::first_text;
 use crate::support::home::names_in;
 use crate::support::site::{Site, write};
 
 pub(crate) const ROWS: &[Row] = rows![
-    h33_ways_out_of_a_folder,
+    h33_escapes_from_a_folder,
     h34_fifo_in_a_granted_folder,
-    h35_files_opened_until_none_is_left,
+    h35_exhausted_file_handles,
     h36_folder_filled_to_its_quota,
     h37_sockets_and_sites_not_granted,
 ];
 
 const MIB: u64 = 1 << 20;
 
-/// Starts with the guest `folders`, which is granted the folder `shared` in that mode.
-fn with_folder(stage: Stage, mode: &str) -> Arena {
-    let shared = stage.home.path("shared");
+/// Starts with the guest `folders` and a grant for the folder `shared` in that mode.
+fn with_folder(setup: Setup, mode: &str) -> Arena {
+    let shared = setup.home.path("shared");
     fs::create_dir_all(&shared).expect("a folder");
     let entry = format!("{{ host = '{}', guest = '/0', mode = {mode} }}", shared.display());
-    let mut arena = stage.open(&format!("[plugins.folders.grants]\nfs = [{entry}]\n"));
+    let mut arena = setup.open(&format!("[plugins.folders.grants]\nfs = [{entry}]\n"));
     arena.loads_guest("folders", "folders");
     arena
 }
 
-/// What an attempt comes to.
+/// The outcome of an attempt.
 fn attempt(arena: &mut Arena, what: &str, mut with: Value) -> String {
     with["what"] = json!(what);
     first_text(&arena.call("folders_attempt", with)).to_owned()
 }
 
-fn h33_ways_out_of_a_folder(stage: Stage) -> Arena {
-    let [shared, outside] = ["shared", "outside"].map(|name| stage.home.path(name));
+fn h33_escapes_from_a_folder(setup: Setup) -> Arena {
+    let [shared, outside] = ["shared", "outside"].map(|name| setup.home.path(name));
     fs::create_dir_all(shared.join("sub")).expect("a folder");
     fs::create_dir(&outside).expect("a folder");
     fs::write(outside.join("secret"), "secret").expect("a file");
@@ -62,15 +61,15 @@ fn h33_ways_out_of_a_folder(stage: Stage) -> Arena {
         "/proc/self/environ",
         "%2e%2e/outside/secret",
     ];
-    let mut arena = with_folder(stage, "'write'");
+    let mut arena = with_folder(setup, "'write'");
     for way in ways {
         for what in ["read", "write", "truncate", "unlink", "rmdir"] {
-            // A link itself may be removed; what it leads to may not.
+            // A link itself may be removed, its target may not.
             if what == "unlink" && !way.contains('/') {
                 continue;
             }
             let outcome = attempt(&mut arena, what, json!({"path": way, "count": 1}));
-            // A name that only looks like a way out is one of the folder's own.
+            // An encoded path is an ordinary name in the folder.
             let is_own = what == "write" && way.starts_with('%') && outcome == "no-entry";
             assert!(!outcome.starts_with("ok") || is_own, "{what} {way}: {outcome}");
         }
@@ -91,10 +90,10 @@ fn h33_ways_out_of_a_folder(stage: Stage) -> Arena {
     arena
 }
 
-/// One that came after the folder was granted; before, the folder is not given at all.
-fn h34_fifo_in_a_granted_folder(stage: Stage) -> Arena {
-    let fifo = stage.home.path("shared/fifo");
-    let mut arena = with_folder(stage, "'write'");
+/// A FIFO that is created after the grant; with one in it before, the folder is not granted at all.
+fn h34_fifo_in_a_granted_folder(setup: Setup) -> Arena {
+    let fifo = setup.home.path("shared/fifo");
+    let mut arena = with_folder(setup, "'write'");
     assert_eq!(attempt(&mut arena, "list", json!({"path": "."})), "ok");
     mkfifoat(CWD, &fifo, Mode::RWXU).expect("a FIFO");
     assert_eq!(attempt(&mut arena, "open-anyway", json!({"path": "fifo", "count": 600})), "ok 0");
@@ -103,15 +102,15 @@ fn h34_fifo_in_a_granted_folder(stage: Stage) -> Arena {
     arena
 }
 
-fn h35_files_opened_until_none_is_left(stage: Stage) -> Arena {
-    let shared = stage.home.path("shared");
+fn h35_exhausted_file_handles(setup: Setup) -> Arena {
+    let shared = setup.home.path("shared");
     fs::create_dir_all(&shared).expect("a folder");
     fs::write(shared.join("ok.txt"), "hello").expect("a file");
-    let mut arena = with_folder(stage, "'read'");
-    let asked: Vec<u64> = (0..8)
-        .map(|_| arena.ask("folders_attempt", json!({"what": "open", "path": "ok.txt", "count": 2000})))
+    let mut arena = with_folder(setup, "'read'");
+    let pending: Vec<u64> = (0..8)
+        .map(|_| arena.start_call("folders_attempt", json!({"what": "open", "path": "ok.txt", "count": 2000})))
         .collect();
-    for id in asked {
+    for id in pending {
         let answer = arena.answer(id);
         let opened =
             first_text(&answer.message["result"]).strip_prefix("ok ").and_then(|rest| rest.strip_suffix(" busy"));
@@ -124,9 +123,9 @@ fn h35_files_opened_until_none_is_left(stage: Stage) -> Arena {
     arena
 }
 
-fn h36_folder_filled_to_its_quota(stage: Stage) -> Arena {
-    let shared = stage.home.path("shared");
-    let mut arena = with_folder(stage, "'write', quota = '4MiB'");
+fn h36_folder_filled_to_its_quota(setup: Setup) -> Arena {
+    let shared = setup.home.path("shared");
+    let mut arena = with_folder(setup, "'write', quota = '4MiB'");
     let outcome = attempt(&mut arena, "fill", json!({"path": "f", "count": 1000}));
     assert_eq!(outcome, "ok 3 quota", "the entries count too");
     for (what, with) in [
@@ -142,7 +141,7 @@ fn h36_folder_filled_to_its_quota(stage: Stage) -> Arena {
     arena
 }
 
-/// What a request through `wharf:plugin/http` comes to.
+/// The outcome of a request through `wharf:plugin/http`.
 fn fetch(arena: &mut Arena, with: Value) -> String {
     first_text(&arena.call("online_fetch", with)).to_owned()
 }
@@ -153,7 +152,7 @@ fn outgoing(arena: &mut Arena, authority: &str, path: &str, timeout: Option<u64>
     first_text(&arena.call("online_outgoing", with)).to_owned()
 }
 
-fn h37_sockets_and_sites_not_granted(stage: Stage) -> Arena {
+fn h37_sockets_and_sites_not_granted(setup: Setup) -> Arena {
     let inside = Site::page("text/plain", "inside");
     let to_inside = format!("Location: {}\r\n", inside.url("/admin"));
     let site = Site::start(move |head, connection| match head.split(' ').nth(1) {
@@ -162,14 +161,14 @@ fn h37_sockets_and_sites_not_granted(stage: Stage) -> Arena {
         Some("/v1/fields") => write(connection, "200 OK", &"X: 1\r\n".repeat(33_000), ""),
         _ => write(connection, "200 OK", "", "granted"),
     });
-    // It takes connections, and never says a word of TLS.
+    // It accepts connections, and never answers the TLS handshake.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let mute = format!("https://{}/", silent.local_addr().expect("an address"));
     let (here, there) = (format!("127.0.0.1:{}", site.port), format!("127.0.0.1:{}", inside.port));
     let entry = |url: &str| format!("{{ url = \"{url}\", private = true }}");
     let entries = [entry(&site.url("/v1/")), entry(&mute)].join(", ");
     let grants = format!("[plugins.online.limits]\ntimeout = \"2s\"\n[plugins.online.grants]\nhttp = [{entries}]\n");
-    let mut arena = stage.open(&grants);
+    let mut arena = setup.open(&grants);
     arena.loads_guest("hostile", "hostile");
     let refused = arena.call("hostile_sockets", json!({"port": inside.port}));
     let outcomes = first_text(&refused);
@@ -205,22 +204,22 @@ fn h37_sockets_and_sites_not_granted(stage: Stage) -> Arena {
         };
         let with = json!({"authority": authority, "path": format!("/{path}")});
         let result = arena.call("online_outgoing", with);
-        assert_eq!(result["isError"], true, "{url} by the other front end: {result}");
+        assert_eq!(result["isError"], true, "{url} through wasi:http: {result}");
     }
     let result = arena.call("online_fetch", json!({"url": site.url("/v1/x"), "method": "CONNECT"}));
     assert_eq!(result["isError"], true, "{result}");
     assert_eq!(site.heads().len(), before, "{:?}", site.heads());
 
     assert_eq!(fetch(&mut arena, json!({"url": site.url("/v1/away")})), format!("302 {}\n", inside.url("/admin")));
-    let said = fetch(&mut arena, json!({"url": site.url("/v1/fields")}));
-    assert!(said.contains("violated the protocol"), "{said}");
+    let outcome = fetch(&mut arena, json!({"url": site.url("/v1/fields")}));
+    assert!(outcome.contains("violated the protocol"), "{outcome}");
     // Ten times as many would cost more as arguments than as fields.
     let many: Vec<_> = (0..3_300).map(|n| json!([format!("x-{n}"), "1"])).collect();
-    let said = fetch(&mut arena, json!({"url": site.url("/v1/x"), "headers": many}));
-    assert!(said.contains("too many header fields"), "{said}");
+    let outcome = fetch(&mut arena, json!({"url": site.url("/v1/x"), "headers": many}));
+    assert!(outcome.contains("too many header fields"), "{outcome}");
     for timeout in [0, 100] {
-        let said = outgoing(&mut arena, &here, "/v1/never", Some(timeout));
-        assert!(said.contains("Timeout"), "{said}");
+        let outcome = outgoing(&mut arena, &here, "/v1/never", Some(timeout));
+        assert!(outcome.contains("Timeout"), "{outcome}");
     }
     for url in [site.url("/v1/never"), mute] {
         arena.fault("online_fetch", json!({"url": url}), "timeout");

@@ -1,5 +1,5 @@
-//! Files as they are really replaced, and loads that fail half-way: no call is lost, and
-//! nothing is stuck.
+//! Files replaced as real programs do, and loads that fail half-way: no call is lost, and later
+//! versions are loaded.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::Write as _;
@@ -11,38 +11,35 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::Row;
-use crate::arena::{Arena, Stage, fate};
+use crate::arena::{Arena, Setup, outcome_code};
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
 use crate::support::home::component;
 
-pub(crate) const ROWS: &[Row] = rows![
-    h69_files_unlinked_and_made_again,
-    h70_links_and_folders_led_elsewhere,
-    h71_compilers_killed_and_files_broken,
-];
+pub(crate) const ROWS: &[Row] =
+    rows![h69_files_unlinked_and_recreated, h70_retargeted_links_and_folders, h71_compilers_killed_and_files_broken,];
 
-/// The latest that a new version serves, on a machine that compiles it without optimisation.
+/// Time limit until a new version serves, with a debug build of the compiler.
 const SERVES: Duration = Duration::from_secs(15);
 
-/// A version that nobody has compiled before.
+/// A unique version, which is not in the compilation cache.
 fn version(answer: &str) -> Vec<u8> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    Guest::saying(answer).described("act", &format!("As version {answer} does it, {now}.")).build()
+    Guest::returning(answer).described("act", &format!("As version {answer} does it, {now}.")).build()
 }
 
-/// Calls `p` all the time until it answers so, after that was done to its file.
-fn lost_by(arena: &mut Arena, what: &str, answer: &str, deed: impl FnOnce() + Send) {
+/// Calls `p` continuously while `change` changes its file, until it returns that answer.
+fn loses_no_call(arena: &mut Arena, what: &str, answer: &str, change: impl FnOnce() + Send) {
     let calls = std::thread::scope(|scope| {
-        let deed = scope.spawn(deed);
+        let change = scope.spawn(change);
         let (began, mut calls) = (Instant::now(), 0);
         loop {
-            let id = arena.ask_text("p_version", "{}");
-            let message = arena.fate_of(id, Duration::from_secs(5));
+            let id = arena.start_call_with_text("p_version", "{}");
+            let message = arena.response_to(id, Duration::from_secs(5));
             calls += 1;
             let at = began.elapsed();
-            assert_eq!(fate(&message), "ok", "{what}: call {calls} was lost, {at:?} after it began: {message}");
-            if first_text(&message["result"]) == answer && deed.is_finished() {
+            assert_eq!(outcome_code(&message), "ok", "{what}: call {calls} was lost, {at:?} after it began: {message}");
+            if first_text(&message["result"]) == answer && change.is_finished() {
                 return calls;
             }
             assert!(at < SERVES, "{what}: version {answer} does not serve after {at:?}");
@@ -55,7 +52,7 @@ fn pause(milliseconds: u64) {
     std::thread::park_timeout(Duration::from_millis(milliseconds));
 }
 
-/// Writes in parts, with pauses, to what is at that path.
+/// Writes a file in parts, with pauses.
 fn written(path: &Path, options: &OpenOptions, bytes: &[u8], then: impl FnOnce(&File)) {
     let mut file = options.open(path).expect("a file");
     then(&file);
@@ -65,15 +62,15 @@ fn written(path: &Path, options: &OpenOptions, bytes: &[u8], then: impl FnOnce(&
     }
 }
 
-/// How a file gets other contents.
+/// Replaces a file with new contents.
 type Way<'a> = Box<dyn Fn(&[u8]) + Send + Sync + 'a>;
 
-fn h69_files_unlinked_and_made_again(stage: Stage) -> Arena {
-    let mut arena = stage.open("");
+fn h69_files_unlinked_and_recreated(setup: Setup) -> Arena {
+    let mut arena = setup.open("");
     arena.listen();
     arena.loads("p", &version("0"));
     arena.pause(Duration::from_millis(600));
-    arena.told.clear();
+    arena.notifications.clear();
     let file = arena.home.plugin("p");
     let (mode, aside) = (Permissions::from_mode(0o644), arena.home.path("aside"));
     let ways: [(&str, Way<'_>); 6] = [
@@ -121,7 +118,7 @@ fn h69_files_unlinked_and_made_again(stage: Stage) -> Arena {
             }),
         ),
         (
-            "away and another in its place",
+            "moved away and recreated",
             Box::new(|bytes| {
                 fs::rename(&file, &aside).expect("moved");
                 pause(200);
@@ -134,18 +131,19 @@ fn h69_files_unlinked_and_made_again(stage: Stage) -> Arena {
         let answer = (n + 1).to_string();
         let bytes = version(&answer);
         arena.may_serve("p", &bytes);
-        lost_by(&mut arena, what, &answer, || way(&bytes));
+        loses_no_call(&mut arena, what, &answer, || way(&bytes));
     }
     arena.pause(Duration::from_millis(600));
-    let news = arena.told.iter().filter(|said| said["method"] == "notifications/tools/list_changed").count();
-    assert_eq!(news, ways.len(), "news of the list, of which each replacement is one");
+    let notified =
+        arena.notifications.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
+    assert_eq!(notified, ways.len(), "one notification per replacement");
     arena
 }
 
-fn h70_links_and_folders_led_elsewhere(stage: Stage) -> Arena {
+fn h70_retargeted_links_and_folders(setup: Setup) -> Arena {
     let [served, one, two, three] =
-        ["served", "releases/one", "releases/two", "releases/three"].map(|it| stage.home.path(it));
-    fs::create_dir(stage.home.path("releases")).expect("a folder");
+        ["served", "releases/one", "releases/two", "releases/three"].map(|it| setup.home.path(it));
+    fs::create_dir(setup.home.path("releases")).expect("a folder");
     fs::rename(&served, &one).expect("moved");
     symlink(&one, &served).expect("a link");
     let echo = fs::read(component("echo")).expect("a guest");
@@ -155,26 +153,26 @@ fn h70_links_and_folders_led_elsewhere(stage: Stage) -> Arena {
         fs::write(folder.join("plugins/p.wasm"), bytes).expect("a file");
     };
     // The OS sandbox does not allow the target of a link that is changed after the start.
-    let mut arena = stage.open("[sandbox]\nos-sandbox = false\n");
+    let mut arena = setup.open("[sandbox]\nos-sandbox = false\n");
     arena.loads("p", &version("0"));
     let [a, b, c] = ["1", "2", "3"].map(version);
     for bytes in [&a, &b, &c] {
         arena.may_serve("p", bytes);
     }
     let next = arena.home.path("next");
-    lost_by(&mut arena, "a link that leads to the next release", "1", || {
+    loses_no_call(&mut arena, "a link to the next release", "1", || {
         release(&two, &a);
         symlink(&two, &next).expect("a link");
         fs::rename(&next, &served).expect("put in its place");
     });
     let aside = arena.home.path("releases/aside");
-    lost_by(&mut arena, "a parent that is moved, and another in its place", "2", || {
+    loses_no_call(&mut arena, "a replaced parent folder", "2", || {
         release(&three, &b);
         fs::rename(&two, &aside).expect("moved");
         fs::rename(&three, &two).expect("moved");
     });
     let plugins = two.join("plugins");
-    lost_by(&mut arena, "the folder moved away, and another in its place", "3", || {
+    loses_no_call(&mut arena, "a replaced plugin folder", "3", || {
         release(&three, &c);
         fs::rename(&plugins, aside.join("old")).expect("moved");
         fs::rename(three.join("plugins"), &plugins).expect("moved");
@@ -182,19 +180,19 @@ fn h70_links_and_folders_led_elsewhere(stage: Stage) -> Arena {
     arena
 }
 
-/// Processes that a process has started.
+/// The children of a process.
 fn children(process: u32) -> Vec<i32> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
     lists.flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<i32>>()).collect()
 }
 
-fn h71_compilers_killed_and_files_broken(stage: Stage) -> Arena {
-    let mut arena = stage.open("");
+fn h71_compilers_killed_and_files_broken(setup: Setup) -> Arena {
+    let mut arena = setup.open("");
     arena.loads("p", &version("0"));
     let host = arena.process();
     for n in 0..3 {
-        // Its compiler is killed as soon as it is there, as by a system that is out of memory.
+        // Its compiler process is killed as soon as it starts, as by the OOM killer.
         let bytes = version(&format!("killed {n}"));
         arena.may_serve("p", &bytes);
         arena.home.put_bytes(&bytes, "p");
@@ -213,7 +211,7 @@ fn h71_compilers_killed_and_files_broken(stage: Stage) -> Arena {
             arena.call("p_version", json!({}));
         }
     }
-    // What cannot be loaded comes in a crowd, and what can be among it.
+    // One good file among many broken ones.
     let good = version("good");
     arena.may_serve("p", &good);
     for n in 0..60 {
@@ -224,7 +222,7 @@ fn h71_compilers_killed_and_files_broken(stage: Stage) -> Arena {
             arena.home.put_bytes(&good, "p");
         }
     }
-    lost_by(&mut arena, "after compilers were killed", "good", || {});
+    loses_no_call(&mut arena, "after compilers were killed", "good", || {});
     for n in 0..60 {
         arena.home.remove(&format!("broken{n}"));
     }

@@ -1,11 +1,11 @@
-//! Plugins that never end, crash, or take all there is of something.
+//! Plugins that never return, crash, or exhaust a resource.
 
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::Row;
-use crate::arena::{Arena, Stage};
+use crate::arena::{Arena, Setup};
 use crate::source::{body, bytes_of, source};
 use crate::support::guest::Guest;
 use crate::support::guest::asking::{ROOTS, form};
@@ -17,50 +17,49 @@ pub(crate) const ROWS: &[Row] = rows![
     h17_all_memory_taken_or_declared,
     h18_traps_of_every_kind,
     h19_crash_in_every_export,
-    h29_handles_never_given_back,
+    h29_leaked_handles,
     h40_waits_randomness_and_forged_states,
 ];
 
-/// When a call is stopped here, in place of the 10 s and 30 s that it has by default.
+/// The limit of calls here, instead of the defaults of 10 s and 30 s.
 const LIMIT: Duration = Duration::from_millis(300);
 
-/// Settings that stop calls of those plugins after [`LIMIT`] of that kind.
+/// Settings that limit calls of those plugins to [`LIMIT`] of that kind.
 fn limited(kind: &str, plugins: &[&str]) -> String {
     let entry = |plugin: &&str| format!("[plugins.{plugin}.limits]\n{kind} = \"300ms\"\n");
     plugins.iter().map(entry).collect()
 }
 
-fn h14_call_that_never_ends(stage: Stage) -> Arena {
-    let guest = Guest::saying("1").does("spin", &body("spin")).does("calling", &body("spin-calling")).build();
-    let mut arena = stage.open(&(limited("timeout", &["time"]) + &limited("cpu", &["work"])));
+fn h14_call_that_never_ends(setup: Setup) -> Arena {
+    let guest = Guest::returning("1").does("spin", &body("spin")).does("calling", &body("spin-calling")).build();
+    let mut arena = setup.open(&(limited("timeout", &["time"]) + &limited("cpu", &["work"])));
     for (plugin, code) in [("time", "timeout"), ("work", "cpu")] {
         arena.loads(plugin, &guest);
         for tool in ["spin", "calling"] {
             arena.stopped(&format!("{plugin}_{tool}"), LIMIT, code);
         }
-        arena.says(&format!("{plugin}_version"), json!({}), "1");
+        arena.expect_text(&format!("{plugin}_version"), json!({}), "1");
     }
     arena
 }
 
-fn h15_many_calls_that_never_end(stage: Stage) -> Arena {
-    let guest = Guest::saying("1").does("spin", &body("spin")).build();
-    let mut arena = stage.open(&limited("cpu", &["few", "many"]));
+fn h15_many_calls_that_never_end(setup: Setup) -> Arena {
+    let guest = Guest::returning("1").does("spin", &body("spin")).build();
+    let mut arena = setup.open(&limited("cpu", &["few", "many"]));
     for (plugin, calls) in [("few", 8), ("many", 64)] {
         arena.loads(plugin, &guest);
-        let asked: Vec<u64> = (0..calls).map(|_| arena.ask(&format!("{plugin}_spin"), json!({}))).collect();
-        // Whoever waits for a turn does so for 5 s; a plugin that has failed five times gets
-        // no more to wait.
-        let codes = asked.into_iter().map(|id| arena.faulted(id, &["cpu", "busy", "quarantined"]).0);
+        let pending: Vec<u64> = (0..calls).map(|_| arena.start_call(&format!("{plugin}_spin"), json!({}))).collect();
+        // A call waits up to 5 s for its turn; after five faults the plugin is quarantined.
+        let codes = pending.into_iter().map(|id| arena.faulted(id, &["cpu", "busy", "quarantined"]).0);
         let spun = codes.filter(|code| code == "cpu").count();
         assert!(spun >= 5, "{spun} calls of {calls} ran");
     }
     arena
 }
 
-fn h16_instructions_that_fill_memory(stage: Stage) -> Arena {
-    let guest = Guest::saying("1").does("fill", &body("fill")).build();
-    let mut arena = stage.open(&(limited("timeout", &["time"]) + &limited("cpu", &["work"])));
+fn h16_instructions_that_fill_memory(setup: Setup) -> Arena {
+    let guest = Guest::returning("1").does("fill", &body("fill")).build();
+    let mut arena = setup.open(&(limited("timeout", &["time"]) + &limited("cpu", &["work"])));
     for (plugin, code) in [("time", "timeout"), ("work", "cpu")] {
         arena.loads(plugin, &guest);
         for _ in 0..2 {
@@ -70,27 +69,28 @@ fn h16_instructions_that_fill_memory(stage: Stage) -> Arena {
     arena
 }
 
-fn h17_all_memory_taken_or_declared(stage: Stage) -> Arena {
-    let guest = Guest::saying("1").does("memory", &body("take-memory")).build();
+fn h17_all_memory_taken_or_declared(setup: Setup) -> Arena {
+    let guest = Guest::returning("1").does("memory", &body("take-memory")).build();
     let plugins = ["first", "second", "third", "fourth", "fifth"];
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     arena.refuses("declares", &source("take-4-gib"), "that the component declares");
     let modules = "(core module (memory 1024))".repeat(60);
     arena.refuses("modules", &bytes_of(&format!("(component {modules})")), "core modules than 16");
     for plugin in plugins {
         arena.loads(plugin, &guest);
     }
-    // 20 times 64 MiB, five at once; four faults are not enough for a plugin to be left alone.
+    // 20 times 64 MiB, five at once; four faults do not cause a quarantine.
     for _ in 0..4 {
-        let asked: Vec<u64> = plugins.iter().map(|plugin| arena.ask(&format!("{plugin}_memory"), json!({}))).collect();
-        for id in asked {
+        let pending: Vec<u64> =
+            plugins.iter().map(|plugin| arena.start_call(&format!("{plugin}_memory"), json!({}))).collect();
+        for id in pending {
             arena.faulted(id, &["memory"]);
         }
     }
     arena
 }
 
-fn h18_traps_of_every_kind(stage: Stage) -> Arena {
+fn h18_traps_of_every_kind(setup: Setup) -> Arena {
     let crashes = [
         ("trap", "trap"),
         ("table", "take-table"),
@@ -99,22 +99,22 @@ fn h18_traps_of_every_kind(stage: Stage) -> Arena {
         ("outside", "read-outside"),
         ("exit", "exit"),
     ];
-    let guest = crashes.iter().fold(Guest::saying("1"), |guest, (name, file)| guest.does(name, &body(file))).build();
+    let guest = crashes.iter().fold(Guest::returning("1"), |guest, (name, file)| guest.does(name, &body(file))).build();
     let calls = crashes.map(|(name, _)| (name, "trap"));
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     arena.refuses("declares", &source("take-10-million"), "");
     arena.faults(&guest, &calls);
-    arena.says("first_version", json!({}), "1");
+    arena.expect_text("first_version", json!({}), "1");
     arena.loads_guest("hostile", "hostile");
     arena.fault("hostile_panic", json!({}), "trap");
-    // Its last words are in the log, and steer nothing there.
+    // Its panic message is in the log, with control characters escaped.
     let log = arena.log_with("panicked on purpose");
     assert!(!log.contains(['\u{1b}', '\u{202e}']), "{log:?}");
     arena
 }
 
-fn h19_crash_in_every_export(stage: Stage) -> Arena {
-    let mut arena = stage.open("");
+fn h19_crash_in_every_export(setup: Setup) -> Arena {
+    let mut arena = setup.open("");
     arena.refuses("lister", &Guest::trapping_in_list().build(), "crashed");
     arena.loads_guest("hostile", "hostile");
     let of_prompt = json!({"type": "ref/prompt", "name": "hostile_panic"});
@@ -123,33 +123,33 @@ fn h19_crash_in_every_export(stage: Stage) -> Arena {
         ("resources/read", json!({"uri": "hostile://panic"})),
         ("completion/complete", json!({"ref": of_prompt, "argument": {"name": "topic", "value": ""}})),
     ] {
-        let id = arena.ask_for("hostile", method, params);
+        let id = arena.start_request("hostile", method, params);
         let error = arena.refusal(id);
         assert_eq!(error["code"], -32603, "{method}: {error}");
         assert_eq!((&error["data"]["plugin"], &error["data"]["code"]), (&json!("hostile"), &json!("trap")), "{error}");
-        arena.says("hostile_sane", json!({}), "sane");
+        arena.expect_text("hostile_sane", json!({}), "sane");
     }
     arena.fault("hostile_panic", json!({}), "trap");
-    arena.says("hostile_sane", json!({}), "sane");
+    arena.expect_text("hostile_sane", json!({}), "sane");
     arena
 }
 
-fn h29_handles_never_given_back(stage: Stage) -> Arena {
-    let mut arena = stage.open("");
+fn h29_leaked_handles(setup: Setup) -> Arena {
+    let mut arena = setup.open("");
     arena.loads_guest("hostile", "hostile");
     for tool in ["leak-timers", "leak-streams", "leak-fields", "leak-polls"] {
         arena.fault(&format!("hostile_{tool}"), json!({}), "trap");
     }
-    arena.says("hostile_sane", json!({}), "sane");
+    arena.expect_text("hostile_sane", json!({}), "sane");
     arena
 }
 
-fn h40_waits_randomness_and_forged_states(stage: Stage) -> Arena {
-    let asks = Guest::saying("1")
+fn h40_waits_randomness_and_forged_states(setup: Setup) -> Arena {
+    let asks = Guest::returning("1")
         .asks("ask", &[("k", form(r#"{"type":"object","properties":{}}"#))])
         .asks("look", &[("k", ROOTS)])
         .build();
-    let mut arena = stage.open(&limited("timeout", &["waits", "chance"]));
+    let mut arena = setup.open(&limited("timeout", &["waits", "chance"]));
     arena.loads_guest("hostile", "waits");
     for tool in ["sleep", "poll", "poll-spin"] {
         arena.stopped(&format!("waits_{tool}"), LIMIT, "timeout");
@@ -165,7 +165,7 @@ fn h40_waits_randomness_and_forged_states(stage: Stage) -> Arena {
     for state in ["", "AAAA", &"A".repeat(5000)] {
         let answers = json!({"k": {"action": "accept", "content": {}}});
         let params = json!({"name": "asks_ask", "arguments": {}, "requestState": state, "inputResponses": answers});
-        let id = arena.ask_for("asks", "tools/call", params);
+        let id = arena.start_request("asks", "tools/call", params);
         let error = arena.refusal(id);
         assert_eq!((&error["code"], &error["data"]["reason"]), (&json!(-32602), &json!("invalid_request_state")));
     }

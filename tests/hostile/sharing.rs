@@ -1,6 +1,6 @@
-//! One client that takes all there is of something, and another that wants a little of it. Over
-//! HTTP they are two users at one address, with a token each; on stdio there is one client, and
-//! what it takes all of is one plugin's.
+//! One client exhausts a shared resource that another needs. Over HTTP they are two users at one
+//! address, with a token each; on stdio there is one client, which exhausts the resources of one
+//! plugin.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,49 +9,49 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::Row;
-use crate::arena::{Arena, PROMPT, Stage, fate};
-use crate::deaf::Deaf;
-use crate::door::{ALICE, BOB, Transport};
+use crate::arena::{Arena, PROMPT, Setup, outcome_code};
+use crate::host::{ALICE, BOB, Transport};
+use crate::stalled::StalledClient;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, Response};
-use crate::support::streamable::{Endpoint, alone, initialize, request};
+use crate::support::http::{HttpConnection, Request, Response};
+use crate::support::streamable::{Endpoint, initialize, request, stateless};
 
 pub(crate) const ROWS: &[Row] = rows![
-    h62_all_sessions_of_one_user,
-    h63_all_turns_of_one_user,
-    h64_all_streams_of_one_user,
-    h65_faults_made_for_others,
+    h62_one_user_takes_all_sessions,
+    h63_one_user_takes_all_turns,
+    h64_one_user_takes_all_streams,
+    h65_faults_caused_by_one_user,
     h66_slow_calls_of_one_connection,
     h67_batches_with_ids_in_use,
-    h68_halves_of_messages,
+    h68_partial_messages,
 ];
 
 /// Two users.
 const TOKENS: &str = "tokens = [{ name = 'alice', env = 'ALICE' }, { name = 'bob', env = 'BOB' }]\n";
 
-/// An arena whose client is Bob, where there are users.
-fn with_users(mut stage: Stage, settings: &str) -> Arena {
-    stage.start.token = Some(BOB);
-    stage.open(&format!("{TOKENS}{settings}"))
+/// An arena whose client is Bob over HTTP.
+fn with_users(mut setup: Setup, settings: &str) -> Arena {
+    setup.start.token = Some(BOB);
+    setup.open(&format!("{TOKENS}{settings}"))
 }
 
 fn as_user(request: Request, token: &str) -> Request {
     request.with("Authorization", &format!("Bearer {token}"))
 }
 
-fn says(line: &mut Line<std::net::TcpStream>, request: &Request) -> Option<Response> {
-    line.send(&request.bytes());
-    line.response()
+fn says(connection: &mut HttpConnection<std::net::TcpStream>, request: &Request) -> Option<Response> {
+    connection.send(&request.bytes());
+    connection.response()
 }
 
-fn h62_all_sessions_of_one_user(stage: Stage) -> Arena {
+fn h62_one_user_takes_all_sessions(setup: Setup) -> Arena {
     const MANY: usize = 1_100;
-    let mut arena = with_users(stage, "");
+    let mut arena = with_users(setup, "");
     arena.bounded(96 << 20, 64 << 20);
     let hello = initialize("2025-11-25");
     let Some(address) = arena.address() else {
-        // On one connection there is no session but the connection's own.
+        // On stdio the connection is the only session.
         for n in 0..MANY {
             arena.send_raw(&hello.to_string().replacen("\"id\":0", &format!("\"id\":\"h{n}\""), 1), &[]);
         }
@@ -61,38 +61,38 @@ fn h62_all_sessions_of_one_user(stage: Stage) -> Arena {
     };
     let post = Endpoint::new(address).post(&hello);
     let opened = arena.meanwhile(|| {
-        let mut line = Line::connect(address);
+        let mut connection = HttpConnection::connect(address);
         let mut opened = 0;
         for _ in 0..MANY {
-            match says(&mut line, &as_user(post.clone(), ALICE)) {
+            match says(&mut connection, &as_user(post.clone(), ALICE)) {
                 Some(response) => opened += usize::from(response.status == 200),
-                None => line = Line::connect(address),
+                None => connection = HttpConnection::connect(address),
             }
         }
         opened
     });
     assert!(opened > 0, "Alice opened no session");
-    let handshake = Line::connect(address).ask(&as_user(post, BOB));
+    let handshake = HttpConnection::connect(address).exchange(&as_user(post, BOB));
     assert_eq!(handshake.status, 200, "Bob's handshake, when Alice has opened {opened} sessions: {}", handshake.text());
     let mut bob = Endpoint::new(address);
     bob.session = handshake.header("mcp-session-id").map(str::to_owned);
     bob.version = Some("2025-11-25".into());
     let ping = as_user(bob.post(&request(1, "ping", json!({}))), BOB);
-    assert_eq!(Line::connect(address).ask(&ping).status, 200, "a ping in Bob's session");
+    assert_eq!(HttpConnection::connect(address).exchange(&ping).status, 200, "a ping in Bob's session");
     arena
 }
 
-fn h63_all_turns_of_one_user(stage: Stage) -> Arena {
-    let mut arena = with_users(stage, "");
+fn h63_one_user_takes_all_turns(setup: Setup) -> Arena {
+    let mut arena = with_users(setup, "");
     arena.loads_guest("hostile", "hostile");
     arena.prompt();
     let Some(address) = arena.address() else {
-        // All turns and the queue of one plugin; the bystander is another one.
+        // All turns and the queues of two plugins; the bystander is another one.
         arena.loads_guest("hostile", "other");
-        let asked: Vec<u64> = (0..100)
-            .map(|n| arena.ask(if n % 2 == 0 { "hostile_sleep" } else { "other_sleep" }, json!({"seconds": 1})))
+        let pending: Vec<u64> = (0..100)
+            .map(|n| arena.start_call(if n % 2 == 0 { "hostile_sleep" } else { "other_sleep" }, json!({"seconds": 1})))
             .collect();
-        for id in asked {
+        for id in pending {
             let answer = arena.answer(id);
             assert!(answer.took < Duration::from_secs(9), "a call waited for {:?}", answer.took);
         }
@@ -100,109 +100,110 @@ fn h63_all_turns_of_one_user(stage: Stage) -> Arena {
     };
     let endpoint = Endpoint::new(address);
     let sleep = as_user(
-        endpoint.post(&alone(1, "tools/call", json!({"name": "hostile_sleep", "arguments": {"seconds": 1}}))),
+        endpoint.post(&stateless(1, "tools/call", json!({"name": "hostile_sleep", "arguments": {"seconds": 1}}))),
         ALICE,
     );
     let done = Arc::new(AtomicBool::new(false));
     let stop = Arc::clone(&done);
     let alice = std::thread::spawn(move || {
-        let mut lines = Vec::new();
-        while !stop.load(Ordering::SeqCst) && lines.len() < 150 {
-            for _ in 0..if lines.is_empty() { 40 } else { 6 } {
-                let mut line = Line::connect(address);
-                line.send(&sleep.bytes());
-                lines.push(line);
+        let mut connections = Vec::new();
+        while !stop.load(Ordering::SeqCst) && connections.len() < 150 {
+            for _ in 0..if connections.is_empty() { 40 } else { 6 } {
+                let mut connection = HttpConnection::connect(address);
+                connection.send(&sleep.bytes());
+                connections.push(connection);
             }
             std::thread::park_timeout(Duration::from_millis(300));
         }
-        lines
+        connections
     });
     arena.pause(Duration::from_millis(600));
     for n in 0..4 {
         let began = Instant::now();
-        let id = arena.ask("hostile_sane", json!({}));
+        let id = arena.start_call("hostile_sane", json!({}));
         let message = arena.answer(id).message;
         let took = began.elapsed();
-        assert_eq!(fate(&message), "ok", "Bob's call {n} while Alice has all turns, after {took:?}: {message}");
+        assert_eq!(outcome_code(&message), "ok", "Bob's call {n} while Alice has all turns, after {took:?}: {message}");
         assert!(took < Duration::from_millis(3500), "Bob's call {n} while Alice has all turns took {took:?}");
     }
     done.store(true, Ordering::SeqCst);
-    let lines = alice.join().expect("Alice");
-    // What she asked for is over when she goes, 50 ms later.
-    drop(lines);
+    let connections = alice.join().expect("Alice");
+    // Closing her connections cancels her calls.
+    drop(connections);
     arena
 }
 
-fn h64_all_streams_of_one_user(stage: Stage) -> Arena {
-    // Fewer than one address may have: what is shared is what there is in all.
-    let mut arena = with_users(stage, "connections = 200\n");
+fn h64_one_user_takes_all_streams(setup: Setup) -> Arena {
+    // Fewer than the limit per address, so that the total is exhausted.
+    let mut arena = with_users(setup, "connections = 200\n");
     arena.prompt();
     let listen = json!({"notifications": {"toolsListChanged": true}});
     let Some(address) = arena.address() else {
-        let asked: Vec<u64> = (0..300).map(|_| arena.ask_for("", "subscriptions/listen", listen.clone())).collect();
+        let pending: Vec<u64> =
+            (0..300).map(|_| arena.start_request("", "subscriptions/listen", listen.clone())).collect();
         arena.pause(Duration::from_secs(1));
-        asked.into_iter().for_each(|id| arena.cancel(id));
+        pending.into_iter().for_each(|id| arena.cancel(id));
         arena.strays(Duration::from_millis(300), |_| false);
         arena.loses_records();
         return arena;
     };
-    let post = as_user(Endpoint::new(address).post(&alone(1, "subscriptions/listen", listen)), ALICE);
-    // The first one that is refused is no reason to go; only streams are kept.
+    let post = as_user(Endpoint::new(address).post(&stateless(1, "subscriptions/listen", listen)), ALICE);
+    // Continues after refusals, and keeps only the streams.
     let open = arena.meanwhile(|| {
         let open = |_| {
-            let mut line = Line::connect(address);
+            let mut connection = HttpConnection::connect(address);
             let is_stream = |it: &Response| it.header("content-type") == Some("text/event-stream");
-            says(&mut line, &post).filter(is_stream).map(|_| line)
+            says(&mut connection, &post).filter(is_stream).map(|_| connection)
         };
         (0..300).filter_map(open).collect::<Vec<_>>()
     });
     assert!(!open.is_empty(), "Alice has no stream");
     arena.until_within(Duration::from_secs(5), "Bob is served while Alice has all streams", |_| {
         let bob = as_user(
-            // Its id is none of the arena's.
-            Endpoint::new(address).post(&alone(
+            // An id that the arena does not use.
+            Endpoint::new(address).post(&stateless(
                 1_000_009,
                 "tools/call",
                 json!({"name": "echo", "arguments": {"message": "b"}}),
             )),
             BOB,
         );
-        let mut line = Line::connect(address);
-        says(&mut line, &bob).is_some_and(|response| response.status == 200)
+        let mut connection = HttpConnection::connect(address);
+        says(&mut connection, &bob).is_some_and(|response| response.status == 200)
     });
     arena.pause(Duration::from_secs(1));
     drop(open);
     arena
 }
 
-fn h65_faults_made_for_others(stage: Stage) -> Arena {
-    let guest = Guest::saying("1").fills("large", 5 << 20).does("crash", "unreachable").build();
-    let mut arena = with_users(stage, "");
+fn h65_faults_caused_by_one_user(setup: Setup) -> Arena {
+    let guest = Guest::returning("1").returns_letters("large", 5 << 20).does("crash", "unreachable").build();
+    let mut arena = with_users(setup, "");
     arena.loads("p", &guest);
     let Some(address) = arena.address() else {
-        // Who asks for it alone is kept from it alone.
+        // The quarantine applies to one plugin.
         for _ in 0..8 {
-            let id = arena.ask("p_crash", json!({}));
+            let id = arena.start_call("p_crash", json!({}));
             arena.faulted(id, &["trap", "quarantined"]);
         }
         arena.loads("other", &guest);
-        arena.says("other_version", json!({}), "1");
+        arena.expect_text("other_version", json!({}), "1");
         return arena;
     };
     for n in 0..16 {
         let tool = if n % 2 == 0 { "p_large" } else { "p_crash" };
-        let post = as_user(Endpoint::new(address).post(&alone(1, "tools/call", json!({"name": tool}))), ALICE);
-        Line::connect(address).ask(&post);
+        let post = as_user(Endpoint::new(address).post(&stateless(1, "tools/call", json!({"name": tool}))), ALICE);
+        HttpConnection::connect(address).exchange(&post);
     }
     for _ in 0..3 {
-        let id = arena.ask("p_version", json!({}));
+        let id = arena.start_call("p_version", json!({}));
         let message = arena.answer(id).message;
-        assert_eq!(fate(&message), "ok", "Bob's call, when Alice has made the plugin fail: {message}");
+        assert_eq!(outcome_code(&message), "ok", "Bob's call, when Alice has made the plugin fail: {message}");
     }
     arena
 }
 
-/// A session of `revision`, or on stdio the connection that has shaken hands.
+/// A session of `revision`; `None` on stdio, where the connection is initialized.
 fn session(arena: &mut Arena, revision: &str) -> Option<Endpoint> {
     let Some(address) = arena.address() else {
         arena.send_raw(&initialize(revision).to_string().replacen("\"id\":0", "\"id\":\"hello\"", 1), &[]);
@@ -211,10 +212,10 @@ fn session(arena: &mut Arena, revision: &str) -> Option<Endpoint> {
         arena.send_raw(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, &[]);
         return None;
     };
-    Some(Endpoint::shake_hands(address, revision))
+    Some(Endpoint::initialize(address, revision))
 }
 
-/// Says that in the session.
+/// Sends a text in the session.
 fn say(arena: &mut Arena, session: Option<&Endpoint>, text: &str) {
     let id = session.and_then(|endpoint| endpoint.session.clone()).unwrap_or_default();
     let version = session.and_then(|endpoint| endpoint.version.clone()).unwrap_or_default();
@@ -226,22 +227,22 @@ fn called(id: &str, tool: &str, arguments: &Value) -> String {
         .to_string()
 }
 
-fn h66_slow_calls_of_one_connection(stage: Stage) -> Arena {
+fn h66_slow_calls_of_one_connection(setup: Setup) -> Arena {
     const CALLS: usize = 300;
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     arena.loads_guest("hostile", "hostile");
     let session = session(&mut arena, "2025-11-25");
     arena.prompt();
     let sleep = |n: usize| called(&format!("s{n}"), "hostile_sleep", &json!({"seconds": 1}));
     if let Some(session) = &session {
         for part in 0..CALLS / 150 {
-            // It is no cancellation that who asks does not wait on this connection.
+            // Closing the connection does not cancel a call of a session.
             let post = |n: usize| session.post(&serde_json::from_str(&sleep(part * 150 + n)).expect("JSON")).bytes();
             let open: Vec<_> = (0..150)
                 .map(|n| {
-                    let mut line = Line::connect(session.address);
-                    line.send(&post(n));
-                    line
+                    let mut connection = HttpConnection::connect(session.address);
+                    connection.send(&post(n));
+                    connection
                 })
                 .collect();
             arena.pause(Duration::from_millis(400));
@@ -261,10 +262,10 @@ fn h66_slow_calls_of_one_connection(stage: Stage) -> Arena {
             assert!(took < PROMPT, "another plugin's call behind {CALLS} slow ones is not answered after {took:?}");
         }
         let answer = seen.iter().find(|answer| answer["id"] == id).expect("just seen");
-        assert_eq!(fate(answer), "ok", "another plugin's call behind {CALLS} slow ones: {answer}");
+        assert_eq!(outcome_code(answer), "ok", "another plugin's call behind {CALLS} slow ones: {answer}");
     }
     if session.is_none() {
-        // Each is told, in the time that a call may wait for its turn.
+        // Each gets an answer within the time that a call may wait for its turn.
         let answers = arena.strays(Duration::from_secs(9), |strays| strays.len() >= CALLS - 60);
         assert!(answers.len() >= CALLS - 60, "{} of {CALLS} slow calls are answered after 9 s", answers.len());
         arena.strays(Duration::from_secs(6), |_| false);
@@ -274,12 +275,12 @@ fn h66_slow_calls_of_one_connection(stage: Stage) -> Arena {
     arena
 }
 
-fn h67_batches_with_ids_in_use(stage: Stage) -> Arena {
-    let mut arena = stage.open("");
+fn h67_batches_with_ids_in_use(setup: Setup) -> Arena {
+    let mut arena = setup.open("");
     arena.loads_guest("hostile", "hostile");
     let session = session(&mut arena, "2025-03-26");
     arena.prompt();
-    // What comes under an id, in batches or alone; the first answer to it is the only result.
+    // Number of results under an id, in batches or alone.
     let results = |answers: &[Value], id: &str| {
         let flat = answers.iter().flat_map(|answer| match answer {
             Value::Array(all) => all.clone(),
@@ -308,7 +309,7 @@ fn h67_batches_with_ids_in_use(stage: Stage) -> Arena {
         arena.strays(Duration::from_millis(200), |_| false);
     }
 
-    // 300 at once, of which each takes a place: the others are told, and all within their time.
+    // 300 at once: each takes a slot or is refused, within the time limit.
     for batch in 0..3 {
         let all: Vec<String> = (0..100).map(|n| sleep(&format!("c{batch}-{n}"))).collect();
         say(&mut arena, session.as_ref(), &format!("[{}]", all.join(",")));
@@ -317,18 +318,18 @@ fn h67_batches_with_ids_in_use(stage: Stage) -> Arena {
     arena
 }
 
-fn h68_halves_of_messages(stage: Stage) -> Arena {
-    let transport = stage.transport;
-    let mut arena = stage.open("header-timeout = '1s'\nbody-timeout = '1s'\n");
+fn h68_partial_messages(setup: Setup) -> Arena {
+    let transport = setup.transport;
+    let mut arena = setup.open("header-timeout = '1s'\nbody-timeout = '1s'\n");
     arena.prompt();
     if transport == Transport::Stdio {
         arena.meanwhile(|| {
             for text in ["{\"jsonrpc\":", &format!("{{\"x\":\"{}", "x".repeat(3 << 20)), "[{\"jsonrpc\":\"2.0\""] {
-                let mut deaf = Deaf::serve(Home::with(&["echo"]));
-                deaf.say(text);
-                deaf.grows_at_most(32 << 20, Duration::from_millis(200));
-                deaf.hang_up();
-                deaf.ends(false);
+                let mut stalled = StalledClient::serve(Home::with(&["echo"]));
+                stalled.send(text);
+                stalled.grows_at_most(32 << 20, Duration::from_millis(200));
+                stalled.close_input();
+                stalled.expect_clean_exit(false);
             }
         });
         return arena;
@@ -340,32 +341,34 @@ fn h68_halves_of_messages(stage: Stage) -> Arena {
     let mut open = Vec::new();
     for part in parts {
         for _ in 0..50 {
-            let mut line = Line::connect(address);
-            line.send(part);
-            open.push(line);
+            let mut connection = HttpConnection::connect(address);
+            connection.send(part);
+            open.push(connection);
         }
     }
-    // Sessions that are opened and never used, each on its own connection.
+    // Unused sessions, each on its own connection.
     for _ in 0..20 {
-        Line::connect(address).send(&whole);
+        HttpConnection::connect(address).send(&whole);
     }
-    // One letter at a time is no way to keep a connection.
+    // Sending single bytes does not keep a connection open.
     let began = Instant::now();
     let mut drip = 0;
     while began.elapsed() < Duration::from_secs(4) {
-        for line in open.iter_mut().step_by(10) {
-            line.send(b"x");
+        for connection in open.iter_mut().step_by(10) {
+            connection.send(b"x");
         }
         drip += 1;
         arena.pause(Duration::from_millis(200));
     }
-    let closed =
-        open.iter_mut().filter_map(|line| line.is_closed_after(Duration::from_millis(50)).then_some(())).count();
-    assert!(closed + 60 >= open.len(), "after {drip} letters {closed} of {} halves are closed", open.len());
-    for line in &mut open {
-        // What is said first is thrown away.
-        while !line.is_closed_after(Duration::from_secs(2)) {
-            assert!(began.elapsed() < Duration::from_secs(20), "a half is never closed");
+    let closed = open
+        .iter_mut()
+        .filter_map(|connection| connection.is_closed_after(Duration::from_millis(50)).then_some(()))
+        .count();
+    assert!(closed + 60 >= open.len(), "after {drip} bytes {closed} of {} partial requests are closed", open.len());
+    for connection in &mut open {
+        // Responses before the close are discarded.
+        while !connection.is_closed_after(Duration::from_secs(2)) {
+            assert!(began.elapsed() < Duration::from_secs(20), "a partial request is never closed");
         }
     }
     arena

@@ -1,9 +1,9 @@
-//! What is in `tests/guests/hostile/*.wat`: instructions of tools, and components that are no
-//! plugins.
+//! The files `tests/guests/hostile/*.wat`: bodies of tools in the text format, and components that
+//! are not plugins.
 
 use crate::support::home::repository;
 
-/// What a tool does, as instructions in text.
+/// The body of a tool, as instructions in the text format.
 pub(crate) fn body(name: &str) -> String {
     let file = repository().join(format!("tests/guests/hostile/{name}.wat"));
     std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))

@@ -1,4 +1,4 @@
-//! What people and the test runner read of the suite.
+//! The output of the suite, for people and the test runner.
 
 use std::process::ExitCode;
 
@@ -10,14 +10,14 @@ fn say(line: &str) {
     println!("{line}");
 }
 
-/// Tells of the runs that have ended since.
-pub(crate) fn said(runs: &mut [Run]) {
+/// Prints the runs that have ended since the last call.
+pub(crate) fn print_ended(runs: &mut [Run]) {
     ended(runs, false);
 }
 
-fn ended(runs: &mut [Run], patient: bool) {
+fn ended(runs: &mut [Run], wait: bool) {
     for run in runs {
-        if run.end(patient) {
+        if run.end(wait) {
             let word = if run.outcome().is_some() { "ok" } else { "FAILED" };
             let (name, transport, took) = (run.row.name(), run.transport.name(), run.took.as_secs_f32());
             say(&format!("test {name} over {transport} ... {word} ({took:.1} s)"));
@@ -25,7 +25,7 @@ fn ended(runs: &mut [Run], patient: bool) {
     }
 }
 
-/// Waits for what still runs, and prints the table.
+/// Waits for the remaining runs, and prints the table.
 pub(crate) fn conclude(mut runs: Vec<Run>, rows: &[Row], all: usize, transports: usize) -> ExitCode {
     ended(&mut runs, true);
     say(&format!(
@@ -47,7 +47,7 @@ pub(crate) fn conclude(mut runs: Vec<Run>, rows: &[Row], all: usize, transports:
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The worst of both transports.
+/// A line of the table, with the worst values of both transports.
 fn line(row: &Row, runs: &[&Run]) -> String {
     let word = |name: &str| match runs.iter().find(|run| run.transport.name() == name) {
         None => "-",

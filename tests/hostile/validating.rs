@@ -1,30 +1,29 @@
-//! Schemas within all bounds that make checking what is said cost more than saying it.
+//! Schemas within all limits for which validating a value is expensive.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::Row;
-use crate::arena::{Arena, PROMPT, Stage, fate};
-use crate::door::Transport;
+use crate::arena::{Arena, PROMPT, Setup, outcome_code};
+use crate::host::Transport;
 use crate::support::guest::Guest;
 use crate::support::guest::asking::form;
-use crate::support::http::Line;
-use crate::support::streamable::{Endpoint, alone};
+use crate::support::http::HttpConnection;
+use crate::support::streamable::{Endpoint, stateless};
 
 pub(crate) const ROWS: &[Row] = rows![
-    h46_rules_times_elements,
-    h47_patterns_times_letters,
+    h46_many_rules_for_many_elements,
+    h47_complex_patterns_for_long_strings,
     h48_costly_arguments_and_forms,
-    h49_calls_given_up_while_checked,
-    h50_sigterm_while_results_are_checked,
+    h49_calls_cancelled_during_validation,
+    h50_sigterm_during_validation,
 ];
 
-/// The latest that a call is over: 3 s that it may last, 5 s for a turn, and what a loaded
-/// machine adds.
+/// Time limit of a call: its timeout of 3 s, 5 s for a turn, and a margin for a loaded machine.
 const OVER: Duration = Duration::from_secs(3 + 5 + 3);
 
-/// Bytes more than before, while values of a megabyte are checked and afterwards.
+/// Allowed growth of memory while values of a megabyte are validated, and afterwards.
 const PEAK: u64 = 256 << 20;
 const LEFT: u64 = 64 << 20;
 
@@ -42,10 +41,10 @@ fn of_member(name: &str, schema: &str, defs: &str) -> String {
     format!(r#"{{"type":"object","properties":{{"{name}":{schema}}},"$defs":{{{defs}}}}}"#)
 }
 
-/// What is costly to check.
+/// A value that is expensive to validate.
 struct Costly {
     tool: &'static str,
-    /// Of an object that has `v`.
+    /// Schema of an object with the member `v`.
     schema: String,
     value: String,
 }
@@ -60,7 +59,7 @@ impl Costly {
     }
 }
 
-/// Rules for elements, and many of these.
+/// Many rules for many elements.
 fn elements() -> Vec<Costly> {
     let twice = |inner: &str| {
         let all = listed(80, |_| r##"{"$ref":"#/$defs/a"}"##.to_owned());
@@ -92,7 +91,7 @@ fn elements() -> Vec<Costly> {
     ]
 }
 
-/// Random letters `a` and `b`.
+/// Pseudo-random letters `a` and `b`.
 fn letters(count: usize) -> String {
     let mut state = 1u32;
     let next = |_| {
@@ -102,7 +101,7 @@ fn letters(count: usize) -> String {
     (0..count).map(next).collect()
 }
 
-/// The same for patterns and texts.
+/// Complex patterns for long strings.
 fn patterns() -> Vec<Costly> {
     let text = format!("\"{}\"", letters(200_000));
     let pattern = |pattern: &str| of_member("v", &format!(r#"{{"type":"string","pattern":"{pattern}"}}"#), "");
@@ -125,79 +124,79 @@ fn patterns() -> Vec<Costly> {
     ]
 }
 
-/// A plugin whose tools give what their output schemas make costly.
+/// A plugin whose results are expensive to validate.
 fn giving(of: &[Costly]) -> Vec<u8> {
-    let give = |guest: Guest, it: &Costly| guest.gives_against(it.tool, &it.schema, &it.arguments());
-    of.iter().fold(Guest::saying("1"), give).build()
+    let give = |guest: Guest, it: &Costly| guest.returns_with_schema(it.tool, &it.schema, &it.arguments());
+    of.iter().fold(Guest::returning("1"), give).build()
 }
 
-/// Calls all of those tools of two plugins at once; each must be over in time, however it ends.
+/// Calls all of these tools at once; each call must end in time, with any outcome.
 fn all_at_once(arena: &mut Arena, tools: &[&'static str], plugins: &[&str]) {
-    let mut asked = Vec::new();
+    let mut pending = Vec::new();
     for tool in tools {
         for plugin in plugins {
-            asked.push((*tool, arena.ask_for("", "tools/call", json!({"name": format!("{plugin}_{tool}")}))));
+            pending.push((*tool, arena.start_request("", "tools/call", json!({"name": format!("{plugin}_{tool}")}))));
         }
     }
-    for (tool, id) in asked {
+    for (tool, id) in pending {
         let took = arena.answer(id).took;
-        assert!(took < OVER, "a call of '{tool}' was over after {took:?}, not {OVER:?}");
+        assert!(took < OVER, "a call of '{tool}' ended after {took:?}, not within {OVER:?}");
     }
 }
 
-fn checked(stage: Stage, of: &[Costly]) -> Arena {
+fn checked(setup: Setup, of: &[Costly]) -> Arena {
     let plugins = ["first", "second"];
     let guest = giving(of);
-    let mut arena = stage.open(&limits(&plugins));
+    let mut arena = setup.open(&limits(&plugins));
     arena.prompt();
     arena.bounded(PEAK, LEFT);
     for plugin in plugins {
-        // Tools that are too much to check are not served, which will do as well.
-        arena.judged(plugin, &guest, Duration::from_secs(30));
+        // Dropping tools whose schemas are too expensive is also correct.
+        arena.loads_or_refuses(plugin, &guest, Duration::from_secs(30));
     }
     let tools: Vec<&str> = of.iter().map(|it| it.tool).collect();
     all_at_once(&mut arena, &tools, &plugins);
     arena
 }
 
-fn h46_rules_times_elements(stage: Stage) -> Arena {
-    checked(stage, &elements())
+fn h46_many_rules_for_many_elements(setup: Setup) -> Arena {
+    checked(setup, &elements())
 }
 
-fn h47_patterns_times_letters(stage: Stage) -> Arena {
-    checked(stage, &patterns())
+fn h47_complex_patterns_for_long_strings(setup: Setup) -> Arena {
+    checked(setup, &patterns())
 }
 
-fn h48_costly_arguments_and_forms(stage: Stage) -> Arena {
+fn h48_costly_arguments_and_forms(setup: Setup) -> Arena {
     let of = [elements(), patterns()];
-    let taking = |guest: Guest, it: &Costly| guest.described(it.tool, "Takes much.").taking(&it.schema);
-    let guests = of.each_ref().map(|part| part.iter().fold(Guest::saying("1"), taking).build());
+    let taking = |guest: Guest, it: &Costly| guest.described(it.tool, "Takes much.").input_schema(&it.schema);
+    let guests = of.each_ref().map(|part| part.iter().fold(Guest::returning("1"), taking).build());
     let choices = listed(150, |n| format!(r#""c{n}""#));
     let fields = listed(40, |n| format!(r#""f{n}":{{"type":"string","enum":[{choices}]}}"#));
     let mails = listed(20, |n| format!(r#""m{n}":{{"type":"string","format":"email","maxLength":100000}}"#));
-    let asks = Guest::saying("1")
+    let asks = Guest::returning("1")
         .asks("ask", &[("k", form(&format!(r#"{{"type":"object","properties":{{{fields},{mails}}}}}"#)))]);
     let mut arena =
-        stage.open(&format!("[plugins.asks.grants]\nelicit = true\n{}", limits(&["first", "second", "asks"])));
+        setup.open(&format!("[plugins.asks.grants]\nelicit = true\n{}", limits(&["first", "second", "asks"])));
     for (plugin, guest) in ["first", "second"].iter().zip(&guests) {
-        arena.judged(plugin, guest, Duration::from_secs(30));
+        arena.loads_or_refuses(plugin, guest, Duration::from_secs(30));
     }
     arena.loads("asks", &asks.build());
     arena.prompt();
     arena.bounded(PEAK, LEFT);
-    let mut asked = Vec::new();
+    let mut pending = Vec::new();
     for (plugin, part) in ["first", "second"].iter().zip(&of) {
         for it in part {
-            let id = arena.ask_text(&format!("{plugin}_{}", it.tool), &it.arguments());
-            asked.push((it.tool, Instant::now(), id));
+            let id = arena.start_call_with_text(&format!("{plugin}_{}", it.tool), &it.arguments());
+            pending.push((it.tool, Instant::now(), id));
         }
     }
-    for (tool, at, id) in asked {
-        arena.fate_of(id, OVER);
-        assert!(at.elapsed() < OVER + PROMPT, "arguments of '{tool}' were looked at for {:?}", at.elapsed());
+    for (tool, at, id) in pending {
+        arena.response_to(id, OVER);
+        assert!(at.elapsed() < OVER + PROMPT, "arguments of '{tool}' took {:?}", at.elapsed());
     }
-    let id = arena.ask_params("asks_ask", r#""arguments":{}"#, "");
-    let state = arena.fate_of(id, OVER)["result"]["requestState"].clone();
+    let id = arena.start_call_with_params("asks_ask", r#""arguments":{}"#, "");
+    let state = arena.response_to(id, OVER)["result"]["requestState"].clone();
     let answers = [
         format!("{{{}}}", listed(50_000, |n| format!(r#""x{n}":"c{n}""#))),
         format!("{{{}}}", listed(20, |n| format!(r#""m{n}":"{}@example.org""#, "a.".repeat(40_000)))),
@@ -208,47 +207,47 @@ fn h48_costly_arguments_and_forms(stage: Stage) -> Arena {
         let responses = format!(
             r#""arguments":{{}},"requestState":{state},"inputResponses":{{"k":{{"action":"accept","content":{content}}}}}"#
         );
-        let id = arena.ask_params("asks_ask", &responses, "");
-        let word = fate(&arena.fate_of(id, OVER));
-        assert!(word != "ok" || content.len() > 1_000, "an answer that is none was taken: {content}");
+        let id = arena.start_call_with_params("asks_ask", &responses, "");
+        let word = outcome_code(&arena.response_to(id, OVER));
+        assert!(word != "ok" || content.len() > 1_000, "an invalid answer was accepted: {content}");
     }
     arena
 }
 
-/// Calls that hold the host for as long as it lets them.
+/// Loads plugins with tools whose results are expensive to validate.
 fn costly(arena: &mut Arena, plugins: &[&str]) {
     let guest = giving(&elements());
     for plugin in plugins {
-        arena.judged(plugin, &guest, Duration::from_secs(30));
+        arena.loads_or_refuses(plugin, &guest, Duration::from_secs(30));
     }
 }
 
-fn h49_calls_given_up_while_checked(stage: Stage) -> Arena {
-    let mut arena = stage.open("");
+fn h49_calls_cancelled_during_validation(setup: Setup) -> Arena {
+    let mut arena = setup.open("");
     costly(&mut arena, &["first", "second"]);
     arena.prompt();
     arena.bounded(PEAK, LEFT);
-    // Calls of clients who go, in whose audit nobody is interested here.
+    // Calls of clients that disconnect; their audit records are not checked.
     let address = arena.address();
     let tools = ["first_all", "second_all", "first_any", "second_not"];
     if arena.transport == Transport::Stdio {
-        let asked = tools.map(|tool| arena.ask_text(tool, "{}"));
+        let pending = tools.map(|tool| arena.start_call_with_text(tool, "{}"));
         arena.pause(Duration::from_millis(700));
-        asked.into_iter().for_each(|id| arena.cancel(id));
+        pending.into_iter().for_each(|id| arena.cancel(id));
     } else {
         let endpoint = Endpoint::new(address.expect("it listens"));
         let open = tools.map(|tool| {
-            let mut line = Line::connect(endpoint.address);
-            line.send(&endpoint.post(&alone(1, "tools/call", json!({"name": tool}))).bytes());
-            line
+            let mut connection = HttpConnection::connect(endpoint.address);
+            connection.send(&endpoint.post(&stateless(1, "tools/call", json!({"name": tool}))).bytes());
+            connection
         });
         arena.pause(Duration::from_millis(700));
         drop(open);
     }
-    // The bystander's own calls take a part of this.
+    // This includes the CPU time of the bystander's calls.
     let (began, mut used) = (Instant::now(), Duration::MAX);
     while used > Duration::from_millis(400) {
-        assert!(began.elapsed() < Duration::from_secs(8), "it still computes {used:?} in a second for who has gone");
+        assert!(began.elapsed() < Duration::from_secs(8), "cancelled calls still use {used:?} of CPU time per second");
         let before = arena.computed();
         arena.pause(Duration::from_secs(1));
         used = arena.computed() - before;
@@ -256,11 +255,12 @@ fn h49_calls_given_up_while_checked(stage: Stage) -> Arena {
     arena
 }
 
-fn h50_sigterm_while_results_are_checked(stage: Stage) -> Arena {
-    let mut arena = stage.open("");
+fn h50_sigterm_during_validation(setup: Setup) -> Arena {
+    let mut arena = setup.open("");
     costly(&mut arena, &["first", "second"]);
-    let asked = ["first_all", "second_all", "first_any", "second_not"].map(|tool| arena.ask_text(tool, "{}"));
+    let pending =
+        ["first_all", "second_all", "first_any", "second_not"].map(|tool| arena.start_call_with_text(tool, "{}"));
     arena.pause(Duration::from_millis(500));
-    arena.ends(&asked);
+    arena.expect_clean_exit(&pending);
     arena
 }

@@ -1,8 +1,8 @@
-//! How many instructions a call takes, counted by callgrind: the same on a noisy machine as on
-//! a quiet one. Run by `tests/run.sh`; it needs valgrind and the guest `echo`.
+//! The number of instructions of a call, counted by callgrind, so that it does not depend on the load
+//! of the machine. Run by `tests/run.sh`; it needs valgrind and the guest `echo`.
 //!
-//! `cargo test --test instructions` compares with what is kept in `bench/instructions.txt`;
-//! `-- --keep` writes that file anew.
+//! `cargo test --test instructions` compares with the number in `bench/instructions.txt`; `-- --keep`
+//! updates that file.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,14 +15,14 @@ use wharf::catalog::{Catalog, Member, Naming};
 use wharf::plugin::{Grants, Limits, PluginId, Sandbox, SandboxSettings};
 use wharf::server::{Connection, Outgoing, Server, Settings};
 
-/// Calls of a run, of which there are two: what they have in common is the start.
+/// Calls of the two runs; the difference excludes the startup.
 const FEW: u64 = 20;
 const MANY: u64 = 120;
-/// How far a count may be from the kept one. Compilers and allocators differ by some percent;
-/// something done for each call that was not done before is more.
+/// Allowed relative difference. Compilers and allocators differ by some percent; additional work per
+/// call is more.
 const BOUND: f64 = 0.25;
 
-/// What makes this program the one that is counted.
+/// The option with which this program makes the counted calls.
 const CALLS: &str = "--calls";
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"count","version":"0"}}}"#;
@@ -48,10 +48,10 @@ fn repository() -> PathBuf {
     concat!(env!("CARGO_MANIFEST_DIR"), "/..").into()
 }
 
-/// Makes so many calls, from the request's text to the answer's.
+/// Makes `count` calls, from the text of the request to that of the answer.
 fn calls(count: u64) {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-    // Compiled by the first run.
+    // The first run compiles the guest.
     let cache_dir = Some(repository().join("target/tmp/instructions"));
     let settings = SandboxSettings { workers: 1, cache_dir, ..SandboxSettings::default() };
     let sandbox = Sandbox::new(settings).expect("a sandbox");
@@ -88,8 +88,8 @@ fn answer(
 }
 
 fn compare(keep: bool) -> Result<(), String> {
-    // Compiles the guest. Not without valgrind: there the engine has other settings, so that its
-    // code is none of ours.
+    // Compiles the guest, also under valgrind: without it the engine has other settings, so its code
+    // would not be reused.
     counted(FEW)?;
     let count = (counted(MANY)? - counted(FEW)?) as f64 / (MANY - FEW) as f64;
     let file = repository().join("bench/instructions.txt");
@@ -98,7 +98,7 @@ fn compare(keep: bool) -> Result<(), String> {
     }
     let kept = fs::read_to_string(&file).map_err(|error| format!("read {}: {error}", file.display()))?;
     let kept: f64 = kept.trim().parse().map_err(|error| format!("read the number in {}: {error}", file.display()))?;
-    println!("a call takes {count:.0} instructions; kept are {kept:.0}");
+    println!("a call takes {count:.0} instructions; expected {kept:.0}");
     let right = (count / kept - 1.0).abs() <= BOUND;
     println!("tests: {} passed, {} failed", u8::from(right), u8::from(!right));
     if right {
@@ -109,23 +109,23 @@ fn compare(keep: bool) -> Result<(), String> {
     ))
 }
 
-/// Instructions of a whole run.
+/// Instructions of a run.
 fn counted(calls: u64) -> Result<u64, String> {
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program()?);
-    let said = run(valgrind, calls).map_err(|error| format!("{error}\nhint: `apt-get install valgrind`"))?;
-    let total = said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
-    total.ok_or_else(|| format!("find the count in what callgrind said:\n{said}"))
+    let stderr = run(valgrind, calls).map_err(|error| format!("{error}\nhint: `apt-get install valgrind`"))?;
+    let total = stderr.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
+    total.ok_or_else(|| format!("find the count in the output of callgrind:\n{stderr}"))
 }
 
 fn program() -> Result<PathBuf, String> {
     std::env::current_exe().map_err(|error| format!("find this program: {error}"))
 }
 
-/// What it says on stderr.
+/// Runs it, and returns its stderr.
 fn run(mut command: Command, calls: u64) -> Result<String, String> {
     let name = command.get_program().display().to_string();
     let run = command.args([CALLS, &calls.to_string()]).output().map_err(|error| format!("start {name}: {error}"))?;
-    let said = String::from_utf8_lossy(&run.stderr).into_owned();
-    if run.status.success() { Ok(said) } else { Err(format!("run {name}:\n{said}")) }
+    let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+    if run.status.success() { Ok(stderr) } else { Err(format!("run {name}:\n{stderr}")) }
 }

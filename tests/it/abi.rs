@@ -1,5 +1,5 @@
-//! `docs/abi.md`: the reference of the plugin interface, made from `wit/`.
-//! `WHARF_WRITE_DOCS=1 cargo test -p wharf --test it abi` writes it anew.
+//! `docs/abi.md`: the reference of the plugin interface, generated from `wit/`.
+//! `WHARF_WRITE_DOCS=1 cargo test -p wharf --test it abi` regenerates it.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,16 +12,16 @@ use crate::support::home::repository;
 const INTRODUCTION: &str = "\
 # The plugin interface
 
-This page is made from [`wit/`](../wit/README.md); a test holds it to that. A plugin exports one or more of \
+This page is generated from [`wit/`](../wit/README.md); a test checks that it is current. A plugin exports one or more of \
 `tools`, `resources`, `prompts`, `completions` and `extensions`, and may import `host` and `http`. \
-[plugins.md](plugins.md) tells what the host does with it; most plugins are written with a wrapper and need nothing of this.
+[plugins.md](plugins.md) describes what the host does with it; most plugins use an SDK and do not need this page.
 ";
 
-/// First what a plugin offers, then what it is given, then what they share.
+/// Exports first, then imports, then the shared types.
 const INTERFACES: [&str; 8] = ["tools", "resources", "prompts", "completions", "extensions", "host", "http", "types"];
 
 #[test]
-fn the_reference_of_the_interface_is_current() {
+fn docs_abi_md_is_current() {
     let file = repository().join("docs/abi.md");
     let page = page();
     if std::env::var_os("WHARF_WRITE_DOCS").is_some() {
@@ -31,7 +31,7 @@ fn the_reference_of_the_interface_is_current() {
     let differs = written.lines().zip(page.lines()).find(|(written, made)| written != made);
     assert!(
         written == page,
-        "docs/abi.md is not what wit/ says, first at {differs:?}; run this test with WHARF_WRITE_DOCS=1"
+        "docs/abi.md is out of date with wit/, first difference: {differs:?}; run this test with WHARF_WRITE_DOCS=1"
     );
 }
 
@@ -72,7 +72,7 @@ fn write_interface(page: &mut String, resolve: &Resolve, name: &str, interface: 
     }
     for (name, id) in &interface.types {
         let of = &resolve.types[*id];
-        // What is used of another interface is told there.
+        // A type used from another interface is documented there.
         if matches!(of.kind, TypeDefKind::Type(Type::Id(_))) {
             continue;
         }
@@ -99,7 +99,7 @@ fn write_members(page: &mut String, resolve: &Resolve, of: &TypeDef) {
             let _ = writeln!(page, "\n`{}`", type_name(resolve, ty));
             return;
         }
-        other => panic!("no words for {other:?}"),
+        other => panic!("unsupported type definition {other:?}"),
     };
     if rows.iter().all(|(_, ty, docs)| ty.is_empty() && line(docs).is_empty()) {
         let names: Vec<String> = rows.iter().map(|(name, ..)| format!("`{name}`")).collect();
@@ -130,7 +130,7 @@ fn signature(resolve: &Resolve, function: &Function) -> String {
     format!("func({}){result}", parameters.join(", "))
 }
 
-/// As WIT writes it.
+/// The type in WIT syntax.
 fn type_name(resolve: &Resolve, ty: &Type) -> String {
     match ty {
         Type::Bool => "bool".to_owned(),
@@ -141,7 +141,7 @@ fn type_name(resolve: &Resolve, ty: &Type) -> String {
         Type::F64 => "f64".to_owned(),
         Type::String => "string".to_owned(),
         Type::Id(id) => defined_name(resolve, *id),
-        other => panic!("no word for {other:?}"),
+        other => panic!("unsupported type {other:?}"),
     }
 }
 
@@ -157,7 +157,7 @@ fn defined_name(resolve: &Resolve, id: TypeId) -> String {
         (None, TypeDefKind::Tuple(all)) => {
             format!("tuple<{}>", all.types.iter().map(name).collect::<Vec<_>>().join(", "))
         }
-        (None, other) => panic!("no word for {other:?}"),
+        (None, other) => panic!("unsupported type {other:?}"),
     }
 }
 
@@ -165,7 +165,7 @@ fn text(docs: &Docs) -> &str {
     docs.contents.as_deref().unwrap_or_default().trim()
 }
 
-/// For a cell of a table.
+/// The text escaped for a Markdown table cell.
 fn line(docs: &Docs) -> String {
     text(docs).replace('\n', " ").replace('|', "\\|")
 }

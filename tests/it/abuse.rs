@@ -1,5 +1,5 @@
-//! Clients on stdio that mean no good, where no other file has it: `P` and a number is a row of
-//! the abuse suite, whose rows for HTTP are in `http/`.
+//! Hostile clients on stdio that no other file covers. `P` and a number is a row of the abuse
+//! suite; its rows for HTTP are in `http/`.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -13,14 +13,14 @@ use wharf::server::Settings;
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, serve};
+use crate::support::http::{HttpConnection, Request, serve};
 use crate::support::memory::Memory;
 use crate::support::process::{Process, command, resident};
-use crate::support::streamable::alone;
+use crate::support::streamable::stateless;
 use crate::support::wire::{Received, Wire};
-use crate::support::{MODERN, PATIENCE};
+use crate::support::{MODERN, TIMEOUT};
 
-/// A home with `echo`, and a plugin whose only tool, `spinner_version`, never ends by itself.
+/// A home with `echo`, and a plugin whose only tool, `spinner_version`, never returns.
 fn with_a_spinner(timeout: &str) -> Home {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::spinning().build(), "spinner");
@@ -29,14 +29,14 @@ fn with_a_spinner(timeout: &str) -> Home {
 }
 
 fn next(process: &mut Process) -> Value {
-    match process.receive(PATIENCE) {
+    match process.receive(TIMEOUT) {
         Received::Frame(frame) => serde_json::from_str(&frame).expect("JSON"),
         ended => panic!("{ended:?} instead of a message; the log:\n{}", process.log()),
     }
 }
 
-/// Sends a line and gives what comes next.
-fn ask(process: &mut Process, line: &str) -> Value {
+/// Sends a line and returns the next message.
+fn exchange(process: &mut Process, line: &str) -> Value {
     process.send(line);
     next(process)
 }
@@ -52,7 +52,7 @@ fn serving(home: &Home) -> Command {
 }
 
 #[test]
-fn p03_depth_is_refused_wherever_it_is() {
+fn p03_deep_nesting_is_refused_in_every_member() {
     let home = Home::new();
     let mut process = Process::serve(&home);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
@@ -64,25 +64,25 @@ fn p03_depth_is_refused_wherever_it_is() {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{{"x":{deep}}}}}}}"#),
         format!(r#"{{"jsonrpc":"2.0","id":1,"result":{deep}}}"#),
     ] {
-        let answer = ask(&mut process, &line);
+        let answer = exchange(&mut process, &line);
         assert_eq!(answer["error"]["data"]["reason"], "nesting_limit", "{answer} to {:.60}", line);
-        assert_eq!(ask(&mut process, &ping("2"))["id"], 2);
+        assert_eq!(exchange(&mut process, &ping("2"))["id"], 2);
     }
 }
 
 #[test]
-fn p04_an_id_of_ten_megabytes_is_too_long() {
+fn p04_an_id_of_ten_megabytes_is_refused() {
     let home = Home::new();
     let mut process = Process::serve(&home);
-    let answer = ask(&mut process, &ping(&format!("\"{}\"", "x".repeat(10 << 20))));
+    let answer = exchange(&mut process, &ping(&format!("\"{}\"", "x".repeat(10 << 20))));
     assert_eq!(answer["error"]["data"]["reason"], "message_too_long", "{answer}");
     assert!(answer.get("id").is_none(), "{answer}");
-    assert_eq!(ask(&mut process, &ping("2"))["id"], 2);
+    assert_eq!(exchange(&mut process, &ping("2"))["id"], 2);
 }
 
-/// Two readers of one message must not see two messages.
+/// Two parsers must not read one message as two different ones.
 #[test]
-fn p05_a_member_that_comes_twice_is_refused() {
+fn p05_repeated_members_are_refused() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools();
@@ -96,15 +96,15 @@ fn p05_a_member_that_comes_twice_is_refused() {
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo_add","name":"echo","arguments":{}}}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{},"arguments":{}}}"#,
     ] {
-        let answer = ask(process, line);
+        let answer = exchange(process, line);
         assert!([-32600, -32602].map(Value::from).contains(&answer["error"]["code"]), "{answer} to {line}");
     }
 }
 
-/// A client that asks and asks and reads nothing is not read from, costs little, and gets every
-/// answer when it reads.
+/// A client that sends requests and reads no responses is subject to back-pressure, costs little
+/// memory, and gets every response once it reads.
 #[test]
-fn p06_who_never_reads_is_not_read_from() {
+fn p06_a_client_that_never_reads_is_throttled() {
     const REQUESTS: usize = 60_000;
     const BLOCKED: Duration = Duration::from_secs(1);
     let home = Home::new();
@@ -120,7 +120,7 @@ fn p06_who_never_reads_is_not_read_from() {
     let (sender, sent) = channel();
     let writer = std::thread::spawn(move || {
         for _ in 0..REQUESTS {
-            stdin.write_all(line.as_bytes()).expect("the host goes on reading in the end");
+            stdin.write_all(line.as_bytes()).expect("the host resumes reading");
             sender.send(()).expect("the test waits");
         }
     });
@@ -129,7 +129,7 @@ fn p06_who_never_reads_is_not_read_from() {
         count += 1;
     }
     let growth = resident(child.id()).saturating_sub(before) >> 20;
-    assert!(count < REQUESTS / 2, "{count} requests were read and no answer");
+    assert!(count < REQUESTS / 2, "{count} requests were accepted while no response was read");
     assert!(growth < 32, "{growth} MiB for a client that does not read");
 
     let answers = stdout.lines().inspect(|line| assert!(line.as_ref().is_ok_and(|line| line.contains("result"))));
@@ -139,7 +139,7 @@ fn p06_who_never_reads_is_not_read_from() {
 }
 
 #[test]
-fn p07_nobody_needs_to_read_the_log() {
+fn p07_a_closed_stderr_stops_nothing() {
     let home = Home::with(&["echo"]);
     let mut command = serving(&home);
     let mut child = command.arg("--log").arg("trace").spawn().expect("the binary starts");
@@ -157,39 +157,39 @@ fn p07_nobody_needs_to_read_the_log() {
     assert!(status.success(), "{status}");
 }
 
-/// A pipe that is open and never read, as many clients give one.
+/// Many clients open a pipe for stderr and never read it.
 #[test]
-fn p07_nobody_waits_for_who_does_not_read_the_log() {
+fn p07_an_unread_stderr_blocks_nothing() {
     let home = Home::with(&["echo"]);
-    home.put_bytes(&Guest::saying("1").prints("talk", &"a line\n".repeat(1000)).build(), "talker");
+    home.put_bytes(&Guest::returning("1").prints("talk", &"a line\n".repeat(1000)).build(), "talker");
     let mut child = serving(&home).spawn().expect("the binary starts");
     let unread = child.stderr.take();
     let mut stdin = child.stdin.take().expect("a pipe");
     let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut ask = |id: u64, method: &str, params: Value| {
-        writeln!(stdin, "{}", alone(id, method, params)).expect("the host reads");
+    let mut exchange = |id: u64, method: &str, params: Value| {
+        writeln!(stdin, "{}", stateless(id, method, params)).expect("the host reads");
         let mut answer = String::new();
         stdout.read_line(&mut answer).expect("an answer");
         serde_json::from_str::<Value>(&answer).expect("JSON")
     };
-    // More than a pipe and the host hold.
+    // More than the pipe and the host buffer.
     for id in 0..40 {
-        let answer = ask(id, "tools/call", json!({"name": "talker_talk", "arguments": {}}));
+        let answer = exchange(id, "tools/call", json!({"name": "talker_talk", "arguments": {}}));
         assert_eq!((&answer["id"], answer.get("error")), (&json!(id), None), "{answer}");
     }
-    let echo = ask(41, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
+    let echo = exchange(41, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
     assert_eq!(echo.pointer("/result/content/0/text"), Some(&json!("x")), "{echo}");
     kill_process(Pid::from_child(&child), Signal::TERM).expect("a signal");
     let status = child.wait().expect("its end");
     assert!(status.success(), "{status}");
     let mut log = Vec::new();
     unread.expect("a pipe").read_to_end(&mut log).expect("what was written");
-    // A pipe has 16 pages, and a write leaves the end of a page free that its lines do not fit into.
+    // A pipe has 16 pages, and a write that does not fit into the end of a page leaves it unused.
     assert!(log.len() >= 48 << 10, "the pipe was full: {} bytes", log.len());
 }
 
 #[test]
-fn p08_the_end_of_input_ends_fifty_calls() {
+fn p08_the_end_of_input_ends_fifty_running_calls() {
     let home = with_a_spinner("30s");
     let mut client = Client::start(&home);
     client.tools();
@@ -203,9 +203,9 @@ fn p08_the_end_of_input_ends_fifty_calls() {
     assert!(started.elapsed() < Duration::from_secs(5), "took {:?}", started.elapsed());
 }
 
-/// A first signal ends streams with their results and lets calls go on; a second one does not.
+/// A first signal ends streams with their results and drains calls; a second one exits at once.
 #[test]
-fn p09_a_second_signal_ends_at_once() {
+fn p09_a_second_signal_exits_at_once() {
     let home = with_a_spinner("30s");
     let mut client = Client::start_modern(&home);
     let listen = client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
@@ -222,15 +222,15 @@ fn p09_a_second_signal_ends_at_once() {
 }
 
 #[test]
-fn p10_half_a_line_costs_its_bytes() {
+fn p10_an_unfinished_line_costs_only_its_bytes() {
     let home = Home::new();
     let mut process = Process::serve(&home);
-    assert_eq!(ask(&mut process, &ping("1"))["id"], 1);
+    assert_eq!(exchange(&mut process, &ping("1"))["id"], 1);
     let before = process.resident();
     process.send_bytes(br#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":""#);
     process.send_bytes(&vec![b'x'; 3 << 20]);
-    // It costs nothing before the host has read it.
-    let deadline = Instant::now() + PATIENCE;
+    // Memory grows only once the host has read it.
+    let deadline = Instant::now() + TIMEOUT;
     let growth = loop {
         let growth = process.resident().saturating_sub(before) >> 20;
         if growth >= 2 {
@@ -240,26 +240,26 @@ fn p10_half_a_line_costs_its_bytes() {
         std::thread::sleep(Duration::from_millis(5));
     };
     assert!(growth < 16, "{growth} MiB for three");
-    assert_eq!(ask(&mut process, "\"}}")["id"], 2);
+    assert_eq!(exchange(&mut process, "\"}}")["id"], 2);
 }
 
 #[test]
-fn p11_an_id_in_use_is_refused_and_its_first_request_answered() {
+fn p11_an_id_in_use_is_refused_and_the_first_request_answered() {
     let home = with_a_spinner("500ms");
     let mut client = Client::start(&home);
     client.tools();
     let process = client.process();
     process.send(r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"spinner_version"}}"#);
-    let refused = ask(process, &ping("\"\\u0078\""));
+    let refused = exchange(process, &ping("\"\\u0078\""));
     assert_eq!(refused["error"]["data"]["reason"], "id_in_use", "{refused}");
     let first = next(process);
     assert_eq!((&first["id"], &first["result"]["isError"]), (&json!("x"), &json!(true)), "{first}");
-    assert_eq!(ask(process, &ping("\"x\""))["result"], json!({}), "answered, it is free again");
+    assert_eq!(exchange(process, &ping("\"x\""))["result"], json!({}), "the id is free again once answered");
 }
 
-/// Ids of one connection are not those of another, and a cancellation by itself reaches nobody.
+/// Request ids are scoped to a connection, and a cancellation on a new connection affects none.
 #[test]
-fn p12_nobody_cancels_for_another() {
+fn p12_a_cancellation_does_not_affect_other_connections() {
     let home = with_a_spinner("1s");
     let (_process, address) = serve(&home, &[]);
     let meta = json!({
@@ -270,25 +270,25 @@ fn p12_nobody_cancels_for_another() {
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let call = Request::discover(address).set("Mcp-Method", "tools/call").with("Mcp-Name", "spinner_version");
     let call = call.json(message.to_string());
-    let mut lines = [Line::connect(address), Line::connect(address)];
-    for line in &mut lines {
-        assert!(line.send(&call.bytes()));
+    let mut connections = [HttpConnection::connect(address), HttpConnection::connect(address)];
+    for connection in &mut connections {
+        assert!(connection.send(&call.bytes()));
     }
     let cancel =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "_meta": meta}});
     let cancel = Request::discover(address).set("Mcp-Method", "notifications/cancelled").json(cancel.to_string());
-    assert_eq!(Line::connect(address).ask(&cancel).status, 202);
-    for line in &mut lines {
-        let response = line.response().expect("an answer");
+    assert_eq!(HttpConnection::connect(address).exchange(&cancel).status, 202);
+    for connection in &mut connections {
+        let response = connection.response().expect("an answer");
         let answer: Value = serde_json::from_slice(&response.body).expect("JSON");
         assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(1), &json!(true)), "{answer}");
     }
 }
 
-/// Cancelled before it runs, while it runs, twice, or when it is over: one answer at most, and
-/// what it held is given back.
+/// Cancelled before it runs, while it runs, twice, or after it ended: one answer at most, and
+/// its resources are released.
 #[test]
-fn p13_a_cancelled_request_has_one_answer_or_none() {
+fn p13_a_cancelled_request_has_at_most_one_answer() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools();
@@ -317,7 +317,7 @@ fn p13_a_cancelled_request_has_one_answer_or_none() {
 }
 
 #[test]
-fn p14_streams_are_counted() {
+fn p14_subscription_streams_are_limited() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start_modern(&home);
     let wanted = json!({"notifications": {"toolsListChanged": true}});
@@ -329,31 +329,31 @@ fn p14_streams_are_counted() {
         let error = client.error("subscriptions/listen", wanted.clone());
         assert_eq!((&error["code"], &error["data"]["reason"]), (&json!(-32603), &json!("too_many_listens")));
     }
-    // The place of one that is cancelled is free, if not in the same moment.
+    // The slot of a cancelled stream is released, though not immediately.
     client.notify("notifications/cancelled", json!({"requestId": open.remove(0)}));
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let id = client.post("subscriptions/listen", wanted.clone());
-        let said = client.next_before(deadline).expect("a word about the stream");
-        if said["method"] == "notifications/subscriptions/acknowledged" {
+        let message = client.next_before(deadline).expect("an acknowledgement or a refusal");
+        if message["method"] == "notifications/subscriptions/acknowledged" {
             open.push(id);
             break;
         }
-        assert_eq!(said["error"]["data"]["reason"], "too_many_listens", "{said}");
+        assert_eq!(message["error"]["data"]["reason"], "too_many_listens", "{message}");
     }
     let rest = client.finish();
     let ended = rest.iter().filter(|message| message["result"]["resultType"] == "complete").count();
     assert_eq!(ended, open.len(), "each stream has its result: {rest:?}");
 }
 
-/// News of a list are 250 ms apart, however often it changes, and the last state is heard of.
+/// Notifications about a list are at least 250 ms apart, and the last change is always notified.
 #[test]
-fn p14_a_burst_of_changes_is_told_in_few_words() {
+fn p14_a_burst_of_changes_causes_few_notifications() {
     const PAUSE: Duration = Duration::from_millis(250);
     const CHANGES: usize = 60;
     let home = Home::with(&["echo"]);
-    let bytes = Guest::saying("1").build();
-    // Compiled once, so that the burst is one.
+    let bytes = Guest::returning("1").build();
+    // Compiled once in advance, so that the changes come in a burst.
     home.put_bytes(&bytes, "p");
     let mut client = Client::start_modern(&home);
     assert_eq!(client.tools().len(), 3);
@@ -362,23 +362,23 @@ fn p14_a_burst_of_changes_is_told_in_few_words() {
     let started = Instant::now();
     for number in 0..CHANGES {
         home.put_bytes(&bytes, &format!("p{number}"));
-        // One more file is one more look at the folder.
+        // Each file causes one more scan of the folder.
         std::thread::sleep(Duration::from_millis(10));
     }
-    let mut told = 0;
-    // It is asked only after each word: without the last one this would wait for ever.
+    let mut notified = 0;
+    // The list is read only after a notification: without the last one this would never end.
     while client.tools().len() != 3 + CHANGES {
         client.notification("notifications/tools/list_changed");
-        told += 1;
+        notified += 1;
     }
     let most = started.elapsed().as_millis() / PAUSE.as_millis() + 1;
     let rest = client.finish();
-    told += rest.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
-    assert!(told as u128 <= most + 1, "{told} words in the time of {most}");
+    notified += rest.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
+    assert!(notified as u128 <= most + 1, "{notified} notifications, of {most} at most");
 }
 
 #[test]
-fn p15_meta_is_whole_or_refused() {
+fn p15_incomplete_or_invalid_meta_is_refused() {
     let home = Home::with(&["echo"]);
     let mut process = Process::serve(&home);
     let version = "io.modelcontextprotocol/protocolVersion";
@@ -400,24 +400,24 @@ fn p15_meta_is_whole_or_refused() {
         (with("progressToken", json!({})), -32602),
     ] {
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}});
-        let answer = ask(&mut process, &message.to_string());
+        let answer = exchange(&mut process, &message.to_string());
         assert_eq!(answer["error"]["code"], code, "{answer} to {message}");
         let supported = &answer["error"]["data"]["supported"];
         assert!(code != -32022 || supported == &json!([MODERN]), "{answer}");
     }
 }
 
-/// Large requests of all connections have one room; small ones wait for nobody.
+/// Large requests of all connections share one budget; small ones never wait for it.
 #[test]
-fn p30_requests_that_run_are_counted_together() {
+fn p30_running_requests_share_one_budget() {
     const LARGE: usize = 1 << 20;
     let home = Home::with(&["echo", "everything"]);
     let settings = Settings { waiting_together: 3 * LARGE / 2, ..Settings::default() };
     let memory = Memory::serve_with(&home, settings);
-    let beside = memory.beside();
-    let mut one = Client::able(memory, "2025-11-25", json!({"roots": {}}));
-    let mut other = Client::able(beside, "2025-11-25", json!({}));
-    // It runs until its question is answered.
+    let beside = memory.second_connection();
+    let mut one = Client::with_capabilities(memory, "2025-11-25", json!({"roots": {}}));
+    let mut other = Client::with_capabilities(beside, "2025-11-25", json!({}));
+    // The call runs until its question is answered.
     let held = one.post("tools/call", json!({"name": "everything_test_roots", "_meta": {"x": "x".repeat(LARGE)}}));
     let question = one.notification("roots/list");
     let large = json!({"name": "echo", "arguments": {"message": "x".repeat(LARGE)}});
@@ -425,12 +425,12 @@ fn p30_requests_that_run_are_counted_together() {
     assert_eq!(other.text("echo", json!({"message": "x"})), "x");
     one.reply(&question, json!({"roots": []}));
     assert!(one.answer(held).get("result").is_some());
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let id = other.post("tools/call", large.clone());
         if other.answer(id).get("result").is_some() {
             break;
         }
-        assert!(Instant::now() < deadline, "the room is not given back");
+        assert!(Instant::now() < deadline, "the budget is not released");
     }
 }

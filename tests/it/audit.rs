@@ -1,5 +1,5 @@
-//! The audit log of the real binary: a record for each call, and what became of it after a
-//! kill, a full disk or somebody's hand.
+//! The audit log of the real binary: one record per call, and its state after a kill, a full
+//! disk or manual edits.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,19 +9,19 @@ use std::time::Instant;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::guest::{Guest, bodies};
 use crate::support::home::Home;
-use crate::support::http::{Line, told};
+use crate::support::http::{HttpConnection, listening_address};
 use crate::support::process::{Process, command, run};
-use crate::support::streamable::{Endpoint, alone};
+use crate::support::streamable::{Endpoint, stateless};
 
 fn log(home: &Home) -> PathBuf {
     home.path("state/wharf/audit.jsonl")
 }
 
-/// The whole records so far.
+/// All complete records so far.
 fn records(home: &Home) -> Vec<Value> {
     let text = fs::read_to_string(log(home)).unwrap_or_default();
     text.split_inclusive('\n')
@@ -30,9 +30,9 @@ fn records(home: &Home) -> Vec<Value> {
         .collect()
 }
 
-/// Waits until the records are as wanted.
+/// Waits until the predicate accepts the records.
 fn records_until(home: &Home, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let records = records(home);
         if wanted(&records) {
@@ -47,7 +47,7 @@ fn calls(records: &[Value]) -> Vec<&Value> {
     records.iter().filter(|record| record.get("method").is_some()).collect()
 }
 
-/// What `wharf audit verify` says, and whether all is well.
+/// Whether `wharf audit verify` succeeds, and its output.
 fn verify(home: &Home) -> (bool, String) {
     let output = run(home, ["audit", "verify"]);
     let said = String::from_utf8(output.stdout).expect("UTF-8") + &String::from_utf8_lossy(&output.stderr);
@@ -55,10 +55,10 @@ fn verify(home: &Home) -> (bool, String) {
     (output.status.success(), said)
 }
 
-/// `echo`, one that fails in its own ways, and one that is granted nothing.
+/// `echo`, a plugin that crashes and spins, and one without grants.
 fn home() -> Home {
     let home = Home::with(&["echo"]);
-    let guest = Guest::saying("1").does("crash", bodies::TRAP).does("spin", bodies::SPIN);
+    let guest = Guest::returning("1").does("crash", bodies::TRAP).does("spin", bodies::SPIN);
     home.put_bytes(&guest.build(), "hostile");
     home.put("everything", "stranger");
     home.configure("[limits]\ncpu = \"300ms\"\n");
@@ -115,16 +115,16 @@ fn each_call_leaves_one_record_with_its_code() {
 }
 
 #[test]
-fn what_happens_in_the_folder_is_recorded() {
+fn events_of_the_plugin_folder_are_recorded() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools();
-    home.put_bytes(&Guest::saying("1").does("crash", bodies::TRAP).build(), "hostile");
+    home.put_bytes(&Guest::returning("1").does("crash", bodies::TRAP).build(), "hostile");
     client.tools_until(|tools| tools.contains(&"hostile_crash".to_owned()));
     for _ in 0..5 {
         client.call("hostile_crash", json!({}));
     }
-    home.put_bytes(&Guest::saying("2").build(), "hostile");
+    home.put_bytes(&Guest::returning("2").build(), "hostile");
     client.tools_until(|tools| !tools.contains(&"hostile_crash".to_owned()));
     home.configure("[plugins.hostile.limits]\ncpu = \"1s\"\n");
     records_until(&home, |records| records.iter().any(|record| record["event"] == "reconfigure"));
@@ -145,7 +145,7 @@ fn what_happens_in_the_folder_is_recorded() {
 }
 
 #[test]
-fn whose_call_it_was_is_recorded_over_http() {
+fn the_principal_is_recorded_over_http() {
     let home = Home::with(&["echo"]);
     let secrets = ["0123456789abcdef", "fedcba9876543210"];
     home.configure(
@@ -154,13 +154,13 @@ fn whose_call_it_was_is_recorded_over_http() {
     let mut command = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
     command.args(["--http", "127.0.0.1:0"]).envs(["WHARF_TEST_CI", "WHARF_TEST_ME"].into_iter().zip(secrets));
     let mut process = Process::start(command);
-    let endpoint = Endpoint::new(told(&process));
-    // By turns on one connection, of which the server keeps things from one request to the next.
-    let mut line = Line::connect(endpoint.address);
+    let endpoint = Endpoint::new(listening_address(&process));
+    // Alternating on one connection, since the server caches state per connection.
+    let mut connection = HttpConnection::connect(endpoint.address);
     for (id, secret) in (1..).zip(secrets.into_iter().cycle().take(40)) {
-        let message = alone(id, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
+        let message = stateless(id, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
         let request = endpoint.post(&message).with("Authorization", &format!("Bearer {secret}"));
-        let response = line.ask(&request);
+        let response = connection.exchange(&request);
         assert_eq!(response.status, 200, "{response:?}");
     }
     process.signal(Signal::TERM);
@@ -185,7 +185,7 @@ fn a_changed_removed_or_moved_record_is_found() {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let whole = [0, 1, 2, 3, 4].map(|n| lines[n].to_owned());
     assert_eq!(lines.len(), whole.len());
-    // The first call may be over before it is recorded that its plugin is in service.
+    // The first call may end before the load of its plugin is recorded.
     let call = lines.iter().position(|line| line.contains("\"code\":\"ok\"")).expect("a call");
     let mut changed = whole.clone();
     changed[call] = changed[call].replace("\"code\":\"ok\"", "\"code\":\"no\"");
@@ -202,7 +202,7 @@ fn a_changed_removed_or_moved_record_is_found() {
 }
 
 #[test]
-fn a_kill_in_a_flood_leaves_a_chain_that_goes_on() {
+fn a_kill_under_load_leaves_a_valid_chain() {
     let home = Home::with(&["echo"]);
     for _ in 0..3 {
         let mut client = Client::start(&home);
@@ -219,30 +219,30 @@ fn a_kill_in_a_flood_leaves_a_chain_that_goes_on() {
     }
 }
 
-/// A limit on the size of files stands for the disk: writing fails the same way.
+/// A file size limit simulates a full disk: writes fail in the same way.
 #[test]
 fn a_full_disk_costs_records_and_no_call() {
     let home = Home::with(&["echo"]);
-    // So that nothing but the log has to be written.
+    // Warms the caches, so that only the log is written from here on.
     Client::start(&home).tools();
-    let mut client = Client::legacy(Process::serve_after(&home, "trap '' XFSZ; ulimit -f 64"), "2025-11-25");
+    let mut client = Client::initialized(Process::serve_after(&home, "trap '' XFSZ; ulimit -f 64"), "2025-11-25");
     let mut sent = 0;
     while !client.process().log().contains("calls go on without audit") {
         assert_eq!(client.text("echo", json!({"message": "x"})), "x");
         sent += 1;
-        assert!(sent < 10_000, "64 KiB hold no more than that");
+        assert!(sent < 10_000, "64 KiB are full after fewer calls");
     }
     let (holds, said) = verify(&home);
     assert!(holds, "{said}");
-    // Room again: somebody has moved the file away.
+    // Moving the file away makes room.
     let aside = home.path("aside.jsonl");
     fs::rename(log(&home), &aside).expect("the log");
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     sent += 1;
     client.finish();
-    // What is said of the lost may have found its place before the file was moved: it is
-    // shorter than what did not fit.
-    let before = fs::read_to_string(aside).expect("what was moved away");
+    // The `lost` record is shorter than the records that did not fit, so it may have been written
+    // before the file was moved.
+    let before = fs::read_to_string(aside).expect("the moved log");
     let mut all: Vec<Value> = before.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
     all.extend(records(&home));
     let lost: u64 =
@@ -251,16 +251,16 @@ fn a_full_disk_costs_records_and_no_call() {
     assert_eq!(calls(&all).len() as u64 + lost, sent);
 }
 
-/// Where it must be there, the record is in the file before the answer is sent; what could not be
-/// recorded is not begun, and all goes on when there is room.
+/// With mandatory auditing, the record is in the file before the answer is sent; a call that
+/// cannot be recorded is refused, and calls resume when there is room.
 #[test]
-fn what_must_be_recorded_is_not_done_without() {
+fn mandatory_auditing_refuses_calls_that_cannot_be_recorded() {
     let home = Home::with(&["echo"]);
     home.configure("[audit]\nenabled = true\n");
-    // Nothing but the log has to be written.
+    // Warms the caches, so that only the log is written from here on.
     Client::start(&home).tools();
-    // Half a MiB or a whole one, as the shell counts; 256 KiB are kept free for the calls that run.
-    let mut client = Client::legacy(Process::serve_after(&home, "ulimit -f 1024"), "2025-11-25");
+    // 512 KiB or 1 MiB, depending on the shell's unit; 256 KiB are reserved for running calls.
+    let mut client = Client::initialized(Process::serve_after(&home, "ulimit -f 1024"), "2025-11-25");
     let mut answered = calls(&records(&home)).len();
     let message = "x".repeat(200);
     let refused = loop {
@@ -271,11 +271,11 @@ fn what_must_be_recorded_is_not_done_without() {
         }
         answered += 1;
         assert_eq!(calls(&records(&home)).len(), answered, "an answer without its record");
-        assert!(answered < 5000, "1 MiB holds no more than that");
+        assert!(answered < 5000, "1 MiB is full after fewer calls");
     };
     assert_eq!((&refused["data"]["reason"], &refused["data"]["done"]), (&json!("not_recorded"), &json!(false)));
     client.process().log_with("calls are refused until they can be audited");
-    // Neither is a plugin put into service meanwhile.
+    // No plugin is put into service meanwhile either.
     home.put("everything", "another");
     for _ in 0..20 {
         assert!(client.tools().iter().all(|tool| !tool.starts_with("another")));
@@ -314,7 +314,7 @@ fn several_processes_write_one_chain() {
 }
 
 #[test]
-fn it_is_there_as_the_configuration_says() {
+fn the_audit_log_follows_the_configuration() {
     let home = Home::with(&["echo"]);
     home.configure("[audit]\nenabled = false\n");
     Client::start(&home).text("echo", json!({"message": "x"}));
@@ -327,7 +327,7 @@ fn it_is_there_as_the_configuration_says() {
     let text = fs::read_to_string(home.path("config/wharf/here.jsonl")).expect("a log beside the configuration");
     assert!(text.contains(r#""in":"{\"message\":\"seen\"}""#), "{text}");
 
-    // Of a log that other users can write nothing is believed.
+    // A log that other users can write is not trusted.
     fs::create_dir_all(home.path("state/wharf")).expect("a folder");
     fs::write(log(&home), "").expect("a file");
     fs::set_permissions(log(&home), fs::Permissions::from_mode(0o666)).expect("my file");
@@ -342,7 +342,7 @@ fn it_is_there_as_the_configuration_says() {
 }
 
 #[test]
-fn nothing_is_decided_that_must_be_recorded_and_cannot_be() {
+fn mandatory_auditing_refuses_approvals_that_cannot_be_recorded() {
     let home = Home::with(&["echo"]);
     let folder = home.plugins();
     home.configure("[audit]\nenabled = true\n");

@@ -1,5 +1,5 @@
-//! Values that are checked against schemas of plugins: part of the call, never on a thread that
-//! serves others.
+//! Validation of values against plugins' schemas: it is part of the call, and never blocks a
+//! thread that serves other requests.
 
 use std::time::{Duration, Instant};
 
@@ -11,17 +11,17 @@ use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::guest::asking::form;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, serve};
+use crate::support::http::{HttpConnection, Request, serve};
 use crate::support::process::Process;
-use crate::support::streamable::{Endpoint, alone, request};
+use crate::support::streamable::{Endpoint, request, stateless};
 
-/// What checks may keep others waiting for. It is a debug build, beside other tests.
+/// How long validation may delay other requests; generous for a debug build beside other tests.
 const PROMPT: Duration = Duration::from_millis(1500);
-/// Of a process that is told to end: 5 s for its calls, and what a loaded machine adds.
+/// Shutdown time of a process: 5 s for its calls, and a margin for a loaded machine.
 const GRACE: Duration = Duration::from_secs(8);
 
-/// Of which some 2000 steps are taken for each element: in a check of 1500 some 3 million, which
-/// is begun; in one of 100,000 too many.
+/// A schema of some 2000 steps per element: 3 million for 1500 elements, which is allowed, and
+/// too many for 100,000.
 fn thousand_rules() -> String {
     let all = |rule: &str| format!(r#"{{"allOf":[{}]}}"#, vec![rule; 30].join(","));
     all(&all(r#"{"minLength":0}"#))
@@ -35,15 +35,16 @@ fn letters(count: usize) -> Value {
     json!({"v": vec!["a"; count]})
 }
 
-/// Tools that give and that take what is costly to check, each a plugin of its own.
+/// Two plugins, one whose results and one whose arguments are expensive to validate.
 fn costly() -> Home {
     let home = Home::with(&["echo"]);
     let schema = elements(&thousand_rules());
     let few = letters(1500).to_string();
     let many = letters(100_000).to_string();
-    let gives = Guest::saying("1").gives_against("few", &schema, &few).gives_against("many", &schema, &many);
+    let gives =
+        Guest::returning("1").returns_with_schema("few", &schema, &few).returns_with_schema("many", &schema, &many);
     home.put_bytes(&gives.build(), "gives");
-    home.put_bytes(&Guest::saying("1").described("any", "Takes all.").taking(&schema).build(), "takes");
+    home.put_bytes(&Guest::returning("1").described("any", "Takes all.").input_schema(&schema).build(), "takes");
     home
 }
 
@@ -54,7 +55,7 @@ fn costly_calls() -> Vec<Value> {
     given.into_iter().chain(taken).cycle().take(8).collect()
 }
 
-/// Asks for a while, and says what took longest.
+/// The longest duration of 20 calls of `ask`.
 fn slowest(mut ask: impl FnMut()) -> Duration {
     let ask_once = |_| {
         let began = Instant::now();
@@ -65,48 +66,48 @@ fn slowest(mut ask: impl FnMut()) -> Duration {
 }
 
 #[test]
-fn costly_checks_delay_nobody_on_stdio() {
+fn costly_validation_delays_no_other_request_on_stdio() {
     let home = costly();
     let mut client = Client::start(&home);
     client.tools_until(|tools| tools.len() >= 6);
     let begin = |client: &mut Client| -> Vec<u64> {
         costly_calls().into_iter().map(|call| client.post("tools/call", call)).collect()
     };
-    let asked = begin(&mut client);
+    let pending = begin(&mut client);
     let slow = slowest(|| {
         client.result("ping", json!({}));
         assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     });
     assert!(slow < PROMPT, "ping and a call took {slow:?}");
-    let answers: Vec<Value> = asked.into_iter().map(|id| client.answer(id)).collect();
-    // Too many steps: nothing of it was begun.
+    let answers: Vec<Value> = pending.into_iter().map(|id| client.answer(id)).collect();
+    // Too many steps: refused before validation begins.
     for refused in [&answers[1], &answers[3]] {
         assert!(refused.to_string().contains("more than 4000000 steps"), "{refused}");
     }
-    let asked = begin(&mut client);
+    let pending = begin(&mut client);
     client.result("ping", json!({}));
     let began = Instant::now();
     client.process().signal(Signal::TERM);
     let rest = client.finish();
-    assert!(began.elapsed() < GRACE, "it ended after {:?}", began.elapsed());
-    for id in asked {
+    assert!(began.elapsed() < GRACE, "shut down after {:?}", began.elapsed());
+    for id in pending {
         let answers = rest.iter().filter(|message| message["id"] == id).count();
         assert_eq!(answers, 1, "request {id}");
     }
 }
 
 #[test]
-fn costly_checks_delay_nobody_over_http() {
+fn costly_validation_delays_no_other_request_over_http() {
     let home = costly();
     let (mut process, address) = serve(&home, &[]);
-    let endpoint = Endpoint::shake_hands(address, "2025-11-25");
-    let begin = || -> Vec<Line<std::net::TcpStream>> {
+    let endpoint = Endpoint::initialize(address, "2025-11-25");
+    let begin = || -> Vec<HttpConnection<std::net::TcpStream>> {
         let calls = costly_calls().into_iter().enumerate();
-        let posts = calls.map(|(id, call)| Endpoint::new(address).post(&alone(id as u64, "tools/call", call)));
+        let posts = calls.map(|(id, call)| Endpoint::new(address).post(&stateless(id as u64, "tools/call", call)));
         let send = |post: Request| {
-            let mut line = Line::connect(address);
-            assert!(line.send(&post.bytes()));
-            line
+            let mut connection = HttpConnection::connect(address);
+            assert!(connection.send(&post.bytes()));
+            connection
         };
         posts.map(send).collect()
     };
@@ -115,36 +116,36 @@ fn costly_checks_delay_nobody_over_http() {
     let slow = slowest(|| {
         id += 1;
         let health = Request::new("GET", "/healthz", address);
-        assert_eq!(Line::connect(address).ask(&health).status, 200);
-        assert_eq!(endpoint.ask(&request(id, "ping", json!({}))).status, 200);
+        assert_eq!(HttpConnection::connect(address).exchange(&health).status, 200);
+        assert_eq!(endpoint.exchange(&request(id, "ping", json!({}))).status, 200);
         let call = json!({"name": "echo", "arguments": {"message": "here"}});
-        assert!(endpoint.ask(&request(id + 1000, "tools/call", call)).text().contains("here"));
+        assert!(endpoint.exchange(&request(id + 1000, "tools/call", call)).text().contains("here"));
     });
     assert!(slow < PROMPT, "/healthz, ping and a call took {slow:?}");
-    for line in &mut open {
-        assert_eq!(line.response().map(|response| response.status), Some(200));
+    for connection in &mut open {
+        assert_eq!(connection.response().map(|response| response.status), Some(200));
     }
     let _open = begin();
     let began = Instant::now();
     process.signal(Signal::TERM);
     assert!(process.wait().success());
-    assert!(began.elapsed() < GRACE, "it ended after {:?}", began.elapsed());
+    assert!(began.elapsed() < GRACE, "shut down after {:?}", began.elapsed());
 }
 
-/// The schema that the user's client sees is flat; the answer is checked against the plugin's.
+/// The client sees a flattened schema; the answer is validated against the plugin's own.
 #[test]
-fn answers_to_forms_are_checked_aside() {
+fn validating_answers_to_forms_delays_no_other_request() {
     let choice = r#""type":"array","items":{"type":"string","enum":["a","b"]}"#;
     let field = format!(r#"{{{choice},"allOf":[{{"items":{}}},{{"items":{{"const":"a"}}}}]}}"#, thousand_rules());
     let schema = format!(r#"{{"type":"object","properties":{{"v":{field}}}}}"#);
     let home = Home::with(&["echo"]);
-    home.put_bytes(&Guest::saying("1").asks("ask", &[("k", form(&schema))]).build(), "asker");
-    let mut client = Client::able(Process::serve(&home), MODERN, json!({"elicitation": {"form": {}}}));
+    home.put_bytes(&Guest::returning("1").asks("ask", &[("k", form(&schema))]).build(), "asker");
+    let mut client = Client::with_capabilities(Process::serve(&home), MODERN, json!({"elicitation": {"form": {}}}));
     client.tools_until(|tools| tools.len() >= 4);
-    let asked = client.call("asker_ask", json!({}));
+    let pending = client.call("asker_ask", json!({}));
     let answer = |client: &mut Client, content: Value| {
         let answers = json!({"k": {"action": "accept", "content": content}});
-        let state = &asked["requestState"];
+        let state = &pending["requestState"];
         let params = json!({"name": "asker_ask", "arguments": {}, "requestState": state, "inputResponses": answers});
         client.post("tools/call", params)
     };
@@ -166,7 +167,7 @@ fn answers_to_forms_are_checked_aside() {
 }
 
 #[test]
-fn references_are_followed_as_they_are_read() {
+fn schema_references_are_resolved_after_decoding() {
     let refers = |reference: &str| {
         format!(
             r##"{{"type":"object","properties":{{"v":{{"$ref":"{reference}"}}}},"$defs":{{"a b":{{"type":"integer"}},"c/d":{{}}}}}}"##
@@ -181,12 +182,12 @@ fn references_are_followed_as_they_are_read() {
         r##"{{"type":"object","properties":{{"v":{{"$ref":"#/%24defs/d26"}}}},"$defs":{{"d0":{{}},{}}}}}"##,
         doubled.join(",")
     );
-    let guest = Guest::saying("1")
-        .gives_against("right", &refers("#/%24defs/a%20b"), r#"{"v":1}"#)
-        .gives_against("wrong", &refers("#/$defs/a%20b"), r#"{"v":"x"}"#)
-        .gives_against("slash", &refers("#/$defs/c%2Fd"), r#"{"v":1}"#)
-        .gives_against("endless", r##"{"type":"object","allOf":[{"$ref":"#/%61llOf/0"}]}"##, "{}")
-        .gives_against("bomb", &bomb, "{}");
+    let guest = Guest::returning("1")
+        .returns_with_schema("right", &refers("#/%24defs/a%20b"), r#"{"v":1}"#)
+        .returns_with_schema("wrong", &refers("#/$defs/a%20b"), r#"{"v":"x"}"#)
+        .returns_with_schema("slash", &refers("#/$defs/c%2Fd"), r#"{"v":1}"#)
+        .returns_with_schema("endless", r##"{"type":"object","allOf":[{"$ref":"#/%61llOf/0"}]}"##, "{}")
+        .returns_with_schema("bomb", &bomb, "{}");
     let home = Home::new();
     home.put_bytes(&guest.build(), "refers");
     let mut client = Client::start(&home);
@@ -197,6 +198,6 @@ fn references_are_followed_as_they_are_read() {
     assert!(first_text(&wrong).contains("output schema"), "{wrong}");
     let log = client.process().log();
     for tool in ["slash", "endless", "bomb"] {
-        assert!(log.contains(tool), "{tool} is missed in {log}");
+        assert!(log.contains(tool), "{tool} is missing in {log}");
     }
 }

@@ -1,4 +1,4 @@
-//! The command line: what each command prints where, and what its exit code says.
+//! The command line: what each command prints to which stream, and its exit code.
 
 use std::ffi::OsStr;
 use std::process::Output;
@@ -21,8 +21,8 @@ fn err(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }
 
-/// Runs a command that must fail with that code, saying nothing on stdout, and gives what it
-/// says on stderr.
+/// Runs a command that must fail with that code and print nothing to stdout, and returns its
+/// stderr.
 fn fails<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I, code: i32) -> String {
     let output = run(home, arguments);
     let said = err(&output);
@@ -33,7 +33,7 @@ fn fails<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I, code: i
 }
 
 #[test]
-fn call_prints_what_the_tool_answers() {
+fn call_prints_the_answer_of_the_tool() {
     let home = Home::with(&["echo"]);
     let plugins = home.plugins();
     let folder = plugins.as_os_str();
@@ -53,7 +53,7 @@ fn call_fails_when_the_tool_does() {
     let folder = home.plugins();
     let call = |tool: &str, arguments: &str| {
         let output = run(&home, ["call".as_ref(), folder.as_os_str(), tool.as_ref(), arguments.as_ref()]);
-        assert!(!output.status.success(), "{tool} {arguments} went well");
+        assert!(!output.status.success(), "{tool} {arguments} succeeded");
         err(&output) + &String::from_utf8_lossy(&output.stdout)
     };
     let said = call("ech", "{}");
@@ -76,7 +76,7 @@ fn list_prints_what_a_client_would_see() {
     let output = run(&home, ["list".as_ref(), folder.as_os_str()]);
     let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
     assert!(text.contains("echo_add"), "{text}");
-    assert!(err(&output).contains("broken") || text.contains("broken"), "the broken one is passed over in silence");
+    assert!(err(&output).contains("broken") || text.contains("broken"), "the broken plugin is not reported");
     let json = run(&home, ["list".as_ref(), folder.as_os_str(), "--json".as_ref()]);
     let listed: Value = serde_json::from_slice(&json.stdout).expect("one JSON document and nothing else");
     let mut client = Client::start(&home);
@@ -86,7 +86,7 @@ fn list_prints_what_a_client_would_see() {
 }
 
 #[test]
-fn list_without_a_folder_is_of_the_users_own() {
+fn list_without_a_folder_uses_the_users_folder() {
     let home = Home::new();
     let own = home.path("data/wharf/plugins");
     out(&home, ["list"]);
@@ -96,7 +96,7 @@ fn list_without_a_folder_is_of_the_users_own() {
 }
 
 #[test]
-fn check_says_what_a_plugin_is() {
+fn check_describes_a_plugin() {
     let home = Home::new();
     let file = component("echo");
     let output = run(&home, ["check".as_ref(), file.as_os_str()]);
@@ -106,7 +106,7 @@ fn check_says_what_a_plugin_is() {
 }
 
 #[test]
-fn check_shows_what_a_plugin_adds_to_the_protocol() {
+fn check_shows_methods_and_capabilities_of_a_plugin() {
     let home = Home::new();
     let file = component("everything");
     let text = out(&home, ["check".as_ref(), file.as_os_str()]);
@@ -138,7 +138,7 @@ fn check_of_many_files_fails_when_one_is_bad() {
 }
 
 #[test]
-fn config_prints_a_file_that_changes_nothing() {
+fn the_printed_configuration_equals_the_defaults() {
     let home = Home::with(&["echo"]);
     let defaults = out(&home, ["config"]);
     assert!(defaults.contains("[limits]") && defaults.contains("timeout"), "{defaults}");
@@ -148,7 +148,7 @@ fn config_prints_a_file_that_changes_nothing() {
 }
 
 #[test]
-fn an_unknown_setting_is_an_error_with_a_guess() {
+fn an_unknown_setting_is_an_error_with_a_suggestion() {
     let home = Home::with(&["echo"]);
     home.configure("[limits]\ntimeuot = \"3s\"\n");
     let folder = home.plugins();
@@ -157,7 +157,7 @@ fn an_unknown_setting_is_an_error_with_a_guess() {
 }
 
 #[test]
-fn a_settings_file_here_or_among_the_plugins_is_not_read() {
+fn a_configuration_in_the_current_or_plugin_folder_is_not_read() {
     let home = Home::with(&["echo"]);
     for place in ["home/wharf.toml", "served/plugins/wharf.toml"] {
         std::fs::write(home.path(place), "this is no TOML [").expect("a file");
@@ -170,7 +170,7 @@ fn a_settings_file_here_or_among_the_plugins_is_not_read() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_told_at_once() {
+fn a_missing_folder_is_an_error_at_once() {
     let home = Home::new();
     let missing = home.path("missing");
     for command in ["serve", "list"] {
@@ -181,7 +181,7 @@ fn a_folder_that_is_not_there_is_told_at_once() {
 }
 
 #[test]
-fn wrong_usage_is_code_two() {
+fn wrong_usage_exits_with_code_two() {
     let home = Home::new();
     fails(&home, ["serve", "--no-such-flag"], 2);
     fails(&home, ["no-such-command"], 2);
@@ -190,7 +190,7 @@ fn wrong_usage_is_code_two() {
 }
 
 #[test]
-fn help_and_version_are_data() {
+fn help_and_version_are_printed_to_stdout() {
     let home = Home::new();
     let version = out(&home, ["--version"]);
     assert_eq!(version.trim_end(), concat!("wharf ", env!("CARGO_PKG_VERSION")));
@@ -203,7 +203,7 @@ fn help_and_version_are_data() {
     assert!(!help.contains("compile-worker"), "{help}");
 }
 
-/// Nothing here is a terminal, so nothing is coloured; and asking for none is heard too.
+/// Output to a pipe has no colours, with or without `NO_COLOR`.
 #[test]
 fn pipes_get_no_colours() {
     let home = Home::with(&["echo"]);

@@ -1,10 +1,10 @@
-//! The host's own tools, for clients that ask for the list of tools once.
+//! The host's own discovery tools, for clients that read the list of tools only once.
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::Home;
@@ -23,15 +23,15 @@ fn found(client: &mut Client, query: Value) -> Vec<String> {
 }
 
 #[test]
-fn a_client_that_lists_once_reaches_what_comes_later() {
+fn a_client_that_lists_once_can_call_later_tools() {
     for modern in [false, true] {
         let home = discovering(&["echo"]);
         let mut client = if modern { Client::start_modern(&home) } else { Client::start(&home) };
         assert_eq!(client.tools(), ["find_tools", "call_tool", "echo", "echo_add"]);
-        home.put_bytes(&Guest::saying("1").build(), "late");
-        let deadline = Instant::now() + PATIENCE;
+        home.put_bytes(&Guest::returning("1").build(), "late");
+        let deadline = Instant::now() + TIMEOUT;
         while found(&mut client, json!({"query": "late version"})) != ["late_version"] {
-            assert!(Instant::now() < deadline, "the new tool does not come");
+            assert!(Instant::now() < deadline, "the new tool does not appear");
         }
         assert_eq!(client.text("call_tool", json!({"name": "late_version"})), "1");
         home.remove("late");
@@ -43,16 +43,16 @@ fn a_client_that_lists_once_reaches_what_comes_later() {
                 assert_eq!(answer["error"]["data"]["reason"], "tool_not_found");
                 break;
             }
-            assert!(Instant::now() < deadline, "the old tool does not go");
+            assert!(Instant::now() < deadline, "the old tool does not disappear");
         }
     }
 }
 
 #[test]
-fn they_are_absent_unless_wanted() {
+fn discovery_tools_are_off_by_default() {
     let home = Home::with(&["echo"]);
-    // The name is free then.
-    home.put_bytes(&Guest::saying("1").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "wharf");
+    // Without discovery the name is not reserved.
+    home.put_bytes(&Guest::returning("1").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "wharf");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add", "wharf_call_tool"]);
     assert_eq!(client.text("wharf_call_tool", json!({"name": "echo"})), "1");
@@ -61,10 +61,10 @@ fn they_are_absent_unless_wanted() {
 }
 
 #[test]
-fn names_come_before_other_texts() {
+fn matches_in_names_rank_before_other_texts() {
     let home = discovering(&[]);
     let any = r#"{"type":"object"}"#;
-    let guest = Guest::saying("1").tools(&[("other", any), ("Rename", any), ("list", any)]);
+    let guest = Guest::returning("1").tools(&[("other", any), ("Rename", any), ("list", any)]);
     let guest = guest.described("move", "Renames a FILE.").described("file-rename", "Something else.");
     home.put_bytes(&guest.build(), "disk");
     let mut client = Client::start(&home);
@@ -80,14 +80,14 @@ fn names_come_before_other_texts() {
 }
 
 #[test]
-fn what_is_found_can_be_called_without_the_list() {
+fn a_found_tool_can_be_called_without_the_list() {
     let home = discovering(&["echo"]);
     let mut client = Client::start(&home);
     let result = client.call("find_tools", json!({"query": "add"}));
     let tool = &result["structuredContent"]["tools"][0];
     assert_eq!(tool["name"], "echo_add");
     assert_eq!(tool["inputSchema"]["type"], "object");
-    // Also for who does not look at structured content.
+    // Also for clients that ignore structured content.
     let text: Value = serde_json::from_str(first_text(&result)).expect("JSON");
     assert_eq!(&text, &result["structuredContent"]);
     let listed = client.result("tools/list", json!({}));
@@ -95,9 +95,9 @@ fn what_is_found_can_be_called_without_the_list() {
     assert_eq!(own.expect("it is listed")["annotations"]["readOnlyHint"], true);
 }
 
-/// Whatever a call comes to, a redirected one comes to the same.
+/// A redirected call has the same outcome as a direct one.
 #[test]
-fn a_redirected_call_is_a_call() {
+fn a_redirected_call_has_the_outcome_of_a_direct_one() {
     let home = discovering(&["everything"]);
     let calls = [
         ("everything_test_structured_content", json!({"text": "äöü"})),
@@ -114,7 +114,7 @@ fn a_redirected_call_is_a_call() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {
         let process = Process::serve(&home);
         let mut client =
-            if revision == "2026-07-28" { Client::new(process, true) } else { Client::legacy(process, revision) };
+            if revision == "2026-07-28" { Client::new(process, true) } else { Client::initialized(process, revision) };
         for (name, arguments) in &calls {
             let called = json!({"name": name, "arguments": arguments});
             let mut answers = [called.clone(), json!({"name": "call_tool", "arguments": called})].map(|params| {
@@ -128,9 +128,9 @@ fn a_redirected_call_is_a_call() {
 }
 
 #[test]
-fn a_redirection_is_checked_itself() {
+fn arguments_of_a_redirection_are_validated() {
     let home = discovering(&["echo"]);
-    let mut client = Client::legacy(Process::serve(&home), "2025-06-18");
+    let mut client = Client::initialized(Process::serve(&home), "2025-06-18");
     for wrong in [json!({}), json!({"name": 1}), json!({"name": "echo", "arguments": []})] {
         let error = client.error("tools/call", json!({"name": "call_tool", "arguments": wrong}));
         assert_eq!(
@@ -146,9 +146,9 @@ fn a_redirection_is_checked_itself() {
 }
 
 #[test]
-fn no_plugin_takes_the_hosts_name() {
+fn no_plugin_may_have_the_hosts_name() {
     let home = discovering(&["echo"]);
-    home.put_bytes(&Guest::saying("1").build(), "wharf");
+    home.put_bytes(&Guest::returning("1").build(), "wharf");
     let folder = home.plugins();
     let output = run(&home, ["list".as_ref(), folder.as_os_str()]);
     assert_eq!(output.status.code(), Some(1));
@@ -158,11 +158,11 @@ fn no_plugin_takes_the_hosts_name() {
 }
 
 #[test]
-fn no_plugin_takes_the_names_of_the_hosts_tools() {
+fn no_plugin_may_have_the_names_of_the_hosts_tools() {
     let home = discovering(&[]);
     home.configure("[server]\ndiscovery = true\n[plugins.aaa]\nprefix = false\n");
-    home.put_bytes(&Guest::saying("mine").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "aaa");
-    home.put_bytes(&Guest::saying("1").build(), "other");
+    home.put_bytes(&Guest::returning("mine").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "aaa");
+    home.put_bytes(&Guest::returning("1").build(), "other");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["find_tools", "call_tool", "other_version"]);
     assert_eq!(client.text("call_tool", json!({"name": "other_version"})), "1");

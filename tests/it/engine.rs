@@ -1,5 +1,5 @@
-//! Crates are built without the features that no plugin needs, so that no hostile component
-//! can reach them, whatever another dependency asks for. `deny.toml` names them.
+//! Crates are built without the features listed in `deny.toml`, even if another dependency
+//! enables them: no plugin needs them, so no hostile component may reach them.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use crate::supply::{rules, strings};
 use crate::support::home::repository;
 
 #[test]
-fn features_left_out_stay_out() {
+fn banned_features_are_not_built_in() {
     let rules = rules();
     let bans = rules["bans"]["features"].as_array().expect("a list of crates");
     for ban in bans {
@@ -17,12 +17,12 @@ fn features_left_out_stay_out() {
             assert!(!features.contains(&feature), "{name} is built with {feature:?}");
         }
     }
-    // Or cargo tree says something else than it did.
+    // Fails if the output format of `cargo tree` has changed.
     let wasmtime = features("wasmtime");
     assert!(wasmtime.contains(&"component-model".to_owned()), "{wasmtime:?}");
 }
 
-/// With which features a crate is built into the host.
+/// The features with which a crate is built into the host.
 fn features(name: &str) -> Vec<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

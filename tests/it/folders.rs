@@ -1,5 +1,5 @@
 //! Granted folders, through the real binary: what is granted can be used, and nothing else. The
-//! guest `folders` tries everything, past any library that would keep it from it.
+//! guest `folders` calls WASI directly, so that no library refuses an attempt first.
 
 mod escape;
 mod exhaust;
@@ -14,14 +14,14 @@ use crate::support::client::{Client, first_text};
 use crate::support::home::{Home, component, names_in};
 use crate::support::process::run;
 
-/// A home with `folders` and `echo`, and beside the plugins a folder `shared`.
+/// A home with the plugins `folders` and `echo`, and a folder `shared`.
 fn home() -> Home {
     let home = Home::with(&["folders", "echo"]);
     fs::create_dir(home.path("shared")).expect("a folder");
     home
 }
 
-/// The settings that grant folders, each with its mode and perhaps a quota.
+/// The settings that grant folders, each with its mode and optionally a quota.
 fn granting(folders: &[(&Path, &str)]) -> String {
     let entry = |(at, (host, mode)): (usize, &(&Path, &str))| {
         let host = host.display();
@@ -31,13 +31,13 @@ fn granting(folders: &[(&Path, &str)]) -> String {
     format!("[plugins.folders.grants]\nfs = [{}]\n", entries.join(", "))
 }
 
-/// Serves a home in which that folder is granted in that mode.
+/// Serves a home in which `shared` is granted in that mode.
 fn serve(home: &Home, mode: &str) -> Client {
     home.configure(&granting(&[(&home.path("shared"), mode)]));
     Client::start_modern(home)
 }
 
-/// What an attempt comes to.
+/// The outcome of an attempt.
 fn attempt(client: &mut Client, what: &str, mut with: Value) -> String {
     with["what"] = json!(what);
     client.text("folders_attempt", with)
@@ -55,14 +55,14 @@ fn of(client: &mut Client, what: &str, path: &str, count: u64) -> String {
     attempt(client, what, json!({"path": path, "count": count}))
 }
 
-/// The lengths of all files in a folder, together.
+/// The total length of all files in a folder.
 fn bytes_in(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
     entries.map(|entry| entry.metadata().expect("its metadata").len()).sum()
 }
 
 #[test]
-fn a_granted_folder_is_used_as_any_other() {
+fn all_operations_work_in_a_granted_folder() {
     let home = home();
     let shared = home.path("shared");
     fs::write(shared.join("here.txt"), "hello").expect("a file");
@@ -102,9 +102,9 @@ fn without_a_grant_there_is_no_folder() {
     assert_eq!(on(&mut client, "folders", ""), "ok");
 }
 
-/// What is written at one place counts for that plugin alone, from the file's own folder.
+/// A grant applies to one plugin; a relative path starts at the folder of the configuration file.
 #[test]
-fn a_path_is_from_the_folder_of_the_file_and_the_grant_for_one_plugin() {
+fn a_relative_path_starts_at_the_configuration_and_the_grant_is_for_one_plugin() {
     let home = home();
     home.put("folders", "other");
     fs::create_dir(home.path("config/wharf/data")).expect("a folder");
@@ -123,7 +123,7 @@ fn a_path_is_from_the_folder_of_the_file_and_the_grant_for_one_plugin() {
 }
 
 #[test]
-fn a_folder_that_is_read_is_only_read() {
+fn a_read_only_folder_cannot_be_written() {
     let home = home();
     let shared = home.path("shared");
     fs::write(shared.join("here"), "hello").expect("a file");
@@ -145,15 +145,15 @@ fn a_folder_that_is_read_is_only_read() {
 }
 
 #[test]
-fn a_grant_that_goes_takes_the_folder_with_it() {
+fn a_revoked_grant_closes_the_folder() {
     let home = home();
     fs::write(home.path("shared/here"), "hello").expect("a file");
     let mut client = serve(&home, "'write'");
     assert_eq!(on(&mut client, "write", "here"), "ok 0 bytes");
     let took = |client: &mut Client, wanted: &str, what: &str| {
-        let deadline = std::time::Instant::now() + crate::support::PATIENCE;
+        let deadline = std::time::Instant::now() + crate::support::TIMEOUT;
         while on(client, what, "here") != wanted {
-            assert!(std::time::Instant::now() < deadline, "the settings are not taken up");
+            assert!(std::time::Instant::now() < deadline, "the settings are not reloaded");
         }
     };
     home.configure(&granting(&[(&home.path("shared"), "'read'")]));
@@ -167,7 +167,7 @@ fn a_grant_that_goes_takes_the_folder_with_it() {
 
 /// Without a restart, a change of the configuration, or a signal.
 #[test]
-fn a_folder_that_is_made_later_is_given_then() {
+fn a_folder_created_later_is_granted_then() {
     let home = home();
     let (shared, later) = (home.path("shared"), home.path("shared/later"));
     home.configure(&granting(&[(&shared, "'write'"), (&later, "'write'")]));
@@ -184,7 +184,7 @@ fn a_folder_that_is_made_later_is_given_then() {
 }
 
 #[test]
-fn a_call_that_fails_without_its_folder_is_told_of_it() {
+fn a_failed_call_names_its_missing_folder() {
     let home = Home::with(&["files"]);
     let nowhere = home.path("nowhere");
     let grant = format!("fs = [{{ host = '{}', guest = '/data' }}]\n", nowhere.display());
@@ -202,7 +202,7 @@ fn a_call_that_fails_without_its_folder_is_told_of_it() {
 }
 
 #[test]
-fn check_shows_what_is_granted_and_what_is_wrong_with_it() {
+fn check_shows_granted_folders_and_their_errors() {
     let home = home();
     let nowhere = home.path("nowhere");
     home.configure(&granting(&[(&home.path("shared"), "'write'"), (&nowhere, "'read'")]));
@@ -214,19 +214,19 @@ fn check_shows_what_is_granted_and_what_is_wrong_with_it() {
 }
 
 #[test]
-fn the_environment_is_what_is_granted() {
+fn the_environment_has_only_granted_variables() {
     let home = home();
     let mut client = Client::start_modern(&home);
     assert_eq!(client.text("folders_environment", json!({})), "[]");
     home.configure("[plugins.folders.grants]\nenv = { LANG = 'C', HOST = '$HOME', EMPTY = '' }\n");
     let mut client = Client::start_modern(&home);
-    let told = r#"[("EMPTY", ""), ("HOST", "$HOME"), ("LANG", "C")]"#;
-    assert_eq!(client.text("folders_environment", json!({})), told);
+    let expected = r#"[("EMPTY", ""), ("HOST", "$HOME"), ("LANG", "C")]"#;
+    assert_eq!(client.text("folders_environment", json!({})), expected);
 }
 
-/// A secret that is not there is told when the plugin looks for it.
+/// A missing secret is reported when the plugin reads it.
 #[test]
-fn a_secret_that_is_not_there_is_told_when_it_is_looked_for() {
+fn a_missing_secret_is_logged_when_it_is_read() {
     let home = home();
     home.configure("[secrets]\nkey = { env = 'WHARF_TEST_NOT_SET' }\n[plugins.folders.grants]\nsecrets = ['key']\n");
     let mut client = Client::start_modern(&home);
@@ -238,12 +238,12 @@ fn a_secret_that_is_not_there_is_told_when_it_is_looked_for() {
 }
 
 #[test]
-fn settings_are_what_is_granted() {
+fn wasi_config_has_only_granted_settings() {
     let home = home();
     let mut client = Client::start_modern(&home);
     assert_eq!(client.text("folders_settings", json!({})), "[] None Ok(None)");
     home.configure("[plugins.folders.grants]\nconfig = { unit = 'metric', HOME = '' }\n");
     let mut client = Client::start_modern(&home);
-    let told = r#"[("HOME", ""), ("unit", "metric")] Some(Ok(Some(""))) Ok(None)"#;
-    assert_eq!(client.text("folders_settings", json!({})), told);
+    let expected = r#"[("HOME", ""), ("unit", "metric")] Some(Ok(Some(""))) Ok(None)"#;
+    assert_eq!(client.text("folders_settings", json!({})), expected);
 }

@@ -1,5 +1,5 @@
-//! Components that nobody here wrote: those with which the crate `wit-component` is tested, and
-//! which come with it. Few are meant to be called; none may do harm.
+//! Third-party components: the test components of the crate `wit-component`. Few of them are
+//! meant to be called; none may do harm.
 
 use std::path::PathBuf;
 
@@ -9,11 +9,11 @@ use crate::support::client::Client;
 use crate::support::home::Home;
 use crate::support::process::run;
 
-/// The release that the host is built with.
+/// The release of `wit-component` that the host is built with.
 const RELEASE: &str = "wit-component-0.254.";
 
-/// Where cargo keeps the sources of that crate. Not asked of cargo itself: offline it answers
-/// only if it has all packages of all platforms.
+/// Where cargo stores the sources of that crate. `cargo metadata` is not used: offline it fails
+/// unless the packages of all platforms are present.
 fn sources() -> PathBuf {
     let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let cargo = cargo.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).expect("a home folder");
@@ -28,7 +28,7 @@ fn sources() -> PathBuf {
     folder.join("tests/components")
 }
 
-/// Puts them all into the home's folder, and gives their files.
+/// Puts all of them into the home's plugin folder, and returns their files.
 fn collect(home: &Home) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(sources()).expect("the components") {
@@ -45,7 +45,7 @@ fn collect(home: &Home) -> Vec<PathBuf> {
 }
 
 #[test]
-fn they_are_served_or_refused_with_a_reason() {
+fn third_party_components_are_served_or_refused_with_a_reason() {
     let home = Home::new();
     let files = collect(&home);
     assert!(files.len() > 50, "only {} components", files.len());
@@ -74,7 +74,7 @@ fn they_are_served_or_refused_with_a_reason() {
     let tools = tools.as_array().expect("a list");
     assert_eq!(tools.len(), promised.iter().sum::<usize>());
     for tool in tools {
-        // Most of their functions trap; whoever needs arguments says so.
+        // Most of their functions trap; those with required arguments refuse the call.
         let name = tool["name"].as_str().expect("a name");
         let id = client.post("tools/call", json!({ "name": name, "arguments": {} }));
         let answer = client.answer(id);

@@ -1,10 +1,10 @@
-//! Lines on stdio: how they end, how long they get, and what bytes they hold.
+//! Lines on stdio: line endings, length and encoding.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::home::Home;
 use crate::support::process::Process;
@@ -13,13 +13,13 @@ use crate::support::wire::{Received, Wire};
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 fn answer(process: &mut Process) -> Value {
-    match process.receive(PATIENCE) {
+    match process.receive(TIMEOUT) {
         Received::Frame(frame) => serde_json::from_str(&frame).expect("JSON"),
         ended => panic!("{ended:?} instead of an answer; the log:\n{}", process.log()),
     }
 }
 
-/// Sends bytes and wants the error with that code, and a ping answered afterwards.
+/// Sends bytes and expects an error with that code, and an answer to a ping afterwards.
 fn refused(process: &mut Process, bytes: &[u8], code: i64) {
     process.send_bytes(bytes);
     let error = answer(process);
@@ -48,7 +48,7 @@ fn p02_line_endings_and_blank_lines_do_not_matter() {
 }
 
 #[test]
-fn p02_what_is_not_utf8_is_refused_and_not_repaired() {
+fn p02_invalid_utf8_is_refused_and_not_repaired() {
     let home = Home::with(&["echo"]);
     let mut process = Process::serve(&home);
     let call = |bytes: &[u8]| {
@@ -64,7 +64,7 @@ fn p02_what_is_not_utf8_is_refused_and_not_repaired() {
 }
 
 #[test]
-fn two_messages_on_a_line_are_none() {
+fn two_messages_on_a_line_are_refused() {
     let home = Home::new();
     let mut process = Process::serve(&home);
     refused(&mut process, format!("{PING}{PING}\n").as_bytes(), -32700);
@@ -72,7 +72,7 @@ fn two_messages_on_a_line_are_none() {
 }
 
 #[test]
-fn a_message_in_many_pieces_is_one() {
+fn a_message_in_many_writes_is_one_message() {
     let home = Home::new();
     let mut process = Process::serve(&home);
     for byte in format!("{PING}\n").bytes() {
@@ -84,7 +84,7 @@ fn a_message_in_many_pieces_is_one() {
 }
 
 #[test]
-fn a_last_line_without_its_end_is_answered() {
+fn a_last_line_without_a_newline_is_answered() {
     let home = Home::new();
     let mut process = Process::serve(&home);
     process.send_bytes(PING.as_bytes());
@@ -103,18 +103,18 @@ fn p03_deep_nesting_is_refused_before_it_is_parsed() {
             let line = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":{deep}}}}}"#);
             process.send(&line);
             let error = answer(&mut process);
-            // Too long, or too deep: either way refused.
+            // Refused as too long or as too deep.
             assert!([-32700, -32600].map(Value::from).contains(&error["error"]["code"]), "{error}");
             alive(&mut process);
         }
     }
-    // Brackets in a string are no nesting.
+    // Brackets in a string do not nest.
     let line = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":"{}"}}}}"#, "[".repeat(10_000));
     process.send(&line);
     assert_eq!(answer(&mut process)["id"], 5);
 }
 
-/// A gigabyte without a newline: thrown away as it comes, answered once it ends.
+/// A gigabyte without a newline is discarded as it arrives and refused once it ends.
 #[test]
 fn p01_an_endless_line_takes_no_memory() {
     const CHUNKS: usize = 1024;
@@ -133,12 +133,12 @@ fn p01_an_endless_line_takes_no_memory() {
     assert_eq!(error["error"]["code"], -32600, "{error}");
     alive(&mut process);
     let growth = most.saturating_sub(before) >> 20;
-    assert!(growth < 16, "{growth} MiB for a line that is thrown away");
+    assert!(growth < 16, "{growth} MiB for a discarded line");
 }
 
-/// A flood of requests whose answers nobody reads must neither grow without bound nor fail.
+/// Requests whose answers are read late must neither grow memory without bound nor fail.
 #[test]
-fn p06_answers_that_wait_for_a_reader_are_not_lost() {
+fn p06_answers_that_are_read_late_are_not_lost() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     let message = "x".repeat(10_000);
@@ -151,11 +151,11 @@ fn p06_answers_that_wait_for_a_reader_are_not_lost() {
 }
 
 #[test]
-fn answers_are_one_line_whatever_they_hold() {
+fn answers_are_one_line_whatever_their_content() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     let message = "a\nb\r\nc\u{2028}d\u{85}e\u{0}f\"\\{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";
-    // Control characters but for line breaks and tabs leave no result, and a line is broken in one way.
+    // Control characters other than line breaks and tabs are removed, and line breaks normalised.
     let shown = message.replace(['\u{85}', '\u{0}'], "").replace('\u{2028}', "\n");
     assert_eq!(client.text("echo", json!({"message": message})), shown);
     let deadline = Instant::now() + Duration::from_millis(1);

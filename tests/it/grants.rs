@@ -1,5 +1,5 @@
-//! Grants: what is not granted is denied and told to all three, and what is changed in the file
-//! counts from the next call on.
+//! Grants: a missing grant is reported to the plugin, the client and the log, and a change of the
+//! file applies from the next call on.
 
 use std::fs;
 use std::time::Instant;
@@ -10,13 +10,13 @@ use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::Home;
 use crate::support::process::Process;
-use crate::support::{MODERN, PATIENCE};
+use crate::support::{MODERN, TIMEOUT};
 
 const KEYVALUE: &str = "[plugins.notes.grants]\nkeyvalue = true\n";
 
-/// Calls until what comes back is as wanted.
+/// Calls until the predicate accepts the result.
 fn call_until(client: &mut Client<Process>, tool: &str, wanted: impl Fn(&Value) -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let result = client.call(tool, json!({}));
         if wanted(&result) {
@@ -35,12 +35,12 @@ fn served(result: &Value) -> bool {
 }
 
 #[test]
-fn who_may_not_ask_is_denied_and_everybody_is_told() {
+fn a_question_without_a_grant_is_denied_and_logged() {
     for revision in ["2025-11-25", MODERN] {
         let home = Home::with(&[]);
         home.put("everything", "stranger");
         let everything = json!({"roots": {}, "sampling": {}, "elicitation": {"form": {}}});
-        let mut client = Client::able(Process::serve(&home), revision, everything);
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, everything);
         let questions = [
             ("test_elicitation", json!({"message": "?"}), "elicit"),
             ("test_sampling", json!({"prompt": "?"}), "sample"),
@@ -60,9 +60,9 @@ fn who_may_not_ask_is_denied_and_everybody_is_told() {
     }
 }
 
-/// Told once for each load, however often it is denied.
+/// Logged once per load, however often access is denied.
 #[test]
-fn a_denial_is_told_to_the_operator_once() {
+fn a_denial_is_logged_once() {
     let home = Home::with(&["notes"]);
     let mut client = Client::start_modern(&home);
     for _ in 0..5 {
@@ -74,7 +74,7 @@ fn a_denial_is_told_to_the_operator_once() {
 }
 
 #[test]
-fn the_file_is_taken_up_while_it_serves() {
+fn changed_grants_are_reloaded() {
     let home = Home::with(&["notes"]);
     home.configure("");
     let mut client = Client::start_modern(&home);
@@ -83,7 +83,7 @@ fn the_file_is_taken_up_while_it_serves() {
     call_until(&mut client, "notes_list", served);
     home.configure("");
     call_until(&mut client, "notes_list", denied);
-    // Of a file that cannot be read nothing is taken, neither what it grants nor what it does not.
+    // An invalid file changes nothing: it neither grants nor revokes.
     home.configure(KEYVALUE);
     call_until(&mut client, "notes_list", served);
     home.configure("[plugins.notes.grants]\nkeyvalu = true\n");
@@ -95,7 +95,7 @@ fn the_file_is_taken_up_while_it_serves() {
 }
 
 #[test]
-fn limits_are_taken_up_while_it_serves() {
+fn changed_limits_are_reloaded() {
     let home = Home::new();
     home.put_bytes(&Guest::spinning().build(), "hostile");
     home.configure("[limits]\ncpu = \"50ms\"\n");

@@ -1,8 +1,8 @@
-//! Plugins that mean harm, several at once or again and again, beside what `tests/hostile` has
-//! of each alone. Whatever one does, the process lives, each request gets exactly one answer,
-//! each line on stdout is a message, and the other plugins answer.
+//! Hostile plugins, several at once or repeatedly; `tests/hostile` has single attacks. Whatever
+//! they do, the process survives, each request gets exactly one answer, each line on stdout is a
+//! message, and the other plugins answer.
 
-mod apart;
+mod attribution;
 mod quarantine;
 mod time;
 
@@ -19,13 +19,13 @@ fn home_of(guest: &Guest) -> Home {
     home
 }
 
-/// Calls a tool of that plugin, which must fail by its own fault.
+/// Calls a tool of that plugin, which must fail with that fault.
 fn fault(client: &mut Client, plugin: &str, tool: &str, code: &str) {
     let result = client.call(&format!("{plugin}_{tool}"), json!({}));
     assert_fault(&result, plugin, code);
 }
 
-/// A fault is told as a result that names the plugin and gives a code for programs.
+/// A fault is a result that names the plugin and has a machine-readable code.
 fn assert_fault(result: &Value, plugin: &str, code: &str) {
     assert_eq!(result["isError"], true, "{result}");
     assert_eq!(result["_meta"]["wharf/fault"]["plugin"], plugin, "{result}");
@@ -34,13 +34,13 @@ fn assert_fault(result: &Value, plugin: &str, code: &str) {
     assert!(text.contains(plugin) && text.chars().count() < 400, "{text}");
 }
 
-/// What holds after every attack. The client has refused each line that is no message, and
-/// what nobody asked for is left over here.
+/// Checks what must hold after every attack. The client itself panics on lines that are not
+/// messages; unrequested answers remain in its queue.
 fn unharmed(mut client: Client) {
     assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
     client.result("ping", json!({}));
     let log = client.process().log();
     assert!(!log.contains("panicked"), "{log}");
     let rest = client.finish();
-    assert!(rest.iter().all(|message| message.get("id").is_none()), "answers that nobody asked for: {rest:?}");
+    assert!(rest.iter().all(|message| message.get("id").is_none()), "answers without a request: {rest:?}");
 }

@@ -1,21 +1,21 @@
-//! The HTTP front: what stands around the endpoint, held against clients that mean no good.
-//! One file for each side of it; `P` and a number is a row of the abuse suite.
+//! The HTTP transport, tested with hostile clients. One file per aspect; `P` and a number is a
+//! row of the abuse suite.
 
-mod alone;
 mod bodies;
+mod buffering;
 mod callers;
 mod crowd;
 mod framing;
 mod headers;
-mod kept;
-mod leaving;
 mod listening;
 mod names;
 mod paths;
 mod resources;
 mod sessions;
+mod shutdown;
 mod slow;
 mod sse;
+mod stateless;
 mod states;
 mod streams;
 mod tls;

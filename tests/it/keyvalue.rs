@@ -1,5 +1,5 @@
-//! What plugins keep: it lasts, none of it is lost, it has its limits, and it is nobody
-//! else's. The guest is the sample `notes`.
+//! The key-value store: durability, concurrency, limits, and isolation between plugins. The guest
+//! is the sample `notes`.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -20,10 +20,10 @@ fn home(settings: &str) -> Home {
     home
 }
 
-/// Requests in flight: few enough that none waits for its turn longer than it may.
+/// Requests in flight: few enough that none exceeds its wait for a turn.
 const WINDOW: usize = 4;
 
-/// Adds so many notes, several at a time, and gives the ids that were told until `enough`.
+/// Adds `count` notes, several at a time, and returns the confirmed ids, at most `enough`.
 fn add(client: &mut Client, count: usize, enough: usize) -> Vec<u64> {
     let mut ids = Vec::new();
     let mut open = VecDeque::new();
@@ -54,7 +54,7 @@ fn kept(client: &mut Client) -> BTreeSet<u64> {
     notes.iter().map(|note| note["id"].as_u64().expect("an id")).collect()
 }
 
-/// The text of a call that must fail.
+/// The error text of a call that must fail.
 fn refusal(client: &mut Client, tool: &str, arguments: Value) -> String {
     let result = client.call(tool, arguments);
     assert_eq!(result["isError"], true, "{result}");
@@ -62,7 +62,7 @@ fn refusal(client: &mut Client, tool: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn what_is_kept_outlives_the_process() {
+fn stored_values_outlive_the_process() {
     let home = home(GRANTED);
     let mut client = Client::start_modern(&home);
     assert_eq!(id(&client.call("notes_add", json!({"text": "milk"}))), 1);
@@ -70,7 +70,7 @@ fn what_is_kept_outlives_the_process() {
     let mut client = Client::start_modern(&home);
     let read = client.result("resources/read", json!({"uri": "notes://1"}));
     assert_eq!(read["contents"][0]["text"], "milk");
-    // What is there at the start is in the list.
+    // Stored notes are listed from the start.
     let listed = client.result("resources/list", json!({}));
     assert_eq!(listed["resources"][0]["uri"], "notes://1");
     assert_eq!(listed["resources"][0]["size"], 4);
@@ -78,11 +78,11 @@ fn what_is_kept_outlives_the_process() {
 }
 
 #[test]
-fn a_process_killed_while_it_writes_loses_nothing_that_it_confirmed() {
+fn a_killed_process_loses_no_confirmed_write() {
     let home = home(GRANTED);
     let mut client = Client::start_modern(&home);
     let confirmed = add(&mut client, 100, 40);
-    // More are being written.
+    // Further writes are in flight.
     client.process().signal(Signal::KILL);
     client.process().wait();
     let mut client = Client::start_modern(&home);
@@ -97,7 +97,7 @@ fn a_process_killed_while_it_writes_loses_nothing_that_it_confirmed() {
 }
 
 #[test]
-fn two_processes_that_write_at_once_lose_nothing() {
+fn two_processes_writing_at_once_lose_nothing() {
     let home = home(GRANTED);
     let write = || {
         let mut client = Client::start_modern(&home);
@@ -114,7 +114,7 @@ fn two_processes_that_write_at_once_lose_nothing() {
 }
 
 #[test]
-fn limits_are_told_to_the_plugin() {
+fn the_plugin_gets_an_error_over_a_limit() {
     let home =
         home("[plugins.notes.grants]\nkeyvalue = { quota = \"10KiB\" }\n[plugins.wide.grants]\nkeyvalue = true\n");
     home.put("notes", "wide");
@@ -129,7 +129,7 @@ fn limits_are_told_to_the_plugin() {
 }
 
 #[test]
-fn without_the_grant_it_is_refused_and_the_log_says_how_to_grant_it() {
+fn without_the_grant_storing_is_denied_and_the_log_has_the_hint() {
     let home = home("");
     let mut client = Client::start_modern(&home);
     for _ in 0..2 {
@@ -143,14 +143,14 @@ fn without_the_grant_it_is_refused_and_the_log_says_how_to_grant_it() {
     assert_eq!(log.matches(&hint).count(), 1, "{log}");
     assert!(!home.path("data/wharf/store/keyvalue.sqlite").exists());
 
-    // As it says.
+    // Following the hint works.
     home.configure(GRANTED);
     let mut client = Client::start_modern(&home);
     assert_eq!(id(&client.call("notes_add", json!({"text": "milk"}))), 1);
 }
 
 #[test]
-fn a_plugin_does_not_see_what_another_keeps() {
+fn a_plugin_does_not_see_values_of_another() {
     let home = Home::new();
     home.put("notes", "mine");
     home.put("notes", "yours");
@@ -164,7 +164,7 @@ fn a_plugin_does_not_see_what_another_keeps() {
 }
 
 #[test]
-fn a_broken_database_is_told_and_left_as_it_is() {
+fn a_broken_database_is_logged_and_not_overwritten() {
     let home = home(GRANTED);
     home.put("echo", "echo");
     let file = home.path("data/wharf/store/keyvalue.sqlite");
@@ -178,14 +178,14 @@ fn a_broken_database_is_told_and_left_as_it_is() {
     client.process().log_with(&reason);
     assert_eq!(fs::read_to_string(&file).expect("the file"), rubbish);
     assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
-    // Mended without a restart.
+    // Recovers without a restart.
     fs::remove_file(&file).expect("the file");
     assert_eq!(id(&client.call("notes_add", json!({"text": "milk"}))), 1);
 }
 
-/// The database is cut in the middle while it is in use.
+/// All pages of the database are overwritten.
 #[test]
-fn a_damaged_database_costs_no_more_than_the_store() {
+fn a_damaged_database_breaks_only_the_store() {
     let home = home(GRANTED);
     let mut client = Client::start_modern(&home);
     add(&mut client, 100, usize::MAX);

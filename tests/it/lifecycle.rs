@@ -1,4 +1,4 @@
-//! How a conversation begins while plugins are still being compiled.
+//! The start of a connection while plugins are still being compiled.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::support::client::Client;
 use crate::support::home::{Home, component};
 use crate::support::process::{Process, command};
 
-/// The first list waits for the first scan at least so long.
+/// The first list waits at least this long for the first scan.
 const PATIENT: Duration = Duration::from_secs(10);
 
-/// A host that has compiled nothing yet, with a plugin that takes long.
+/// A host with an empty compilation cache.
 fn cold(home: &Home) -> Process {
     let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
     command.env("XDG_CACHE_HOME", home.path("cache"));
@@ -21,19 +21,19 @@ fn cold(home: &Home) -> Process {
 }
 
 #[test]
-fn the_handshake_waits_for_no_plugin() {
+fn the_handshake_does_not_wait_for_compilation() {
     let home = Home::with(&["math"]);
-    // Shakes hands. What is compiled is then put into the cache.
-    let mut client = Client::legacy(cold(&home), "2025-11-25");
+    // Completes the handshake. Compiled components are stored in the cache.
+    let mut client = Client::initialized(cold(&home), "2025-11-25");
     assert_eq!(artifacts(&home), 0, "compiled before the handshake was over");
     let asked = Instant::now();
     let list = client.post("tools/list", json!({}));
-    // Asked later and answered earlier: the list waits for the first scan.
+    // Sent later but answered earlier: the list waits for the first scan.
     client.result("ping", json!({}));
     assert_eq!(artifacts(&home), 0, "compiled before a ping was answered");
     let tools = client.answer(list);
-    // Only a machine so loaded that a component takes longer than that to compile is told to
-    // ask again.
+    // The list may be incomplete only if compiling a component takes longer than that on a
+    // loaded machine.
     let complete = tools["result"]["tools"].as_array().is_some_and(|tools| !tools.is_empty());
     assert!(complete || asked.elapsed() > PATIENT, "after {:?}: {tools}", asked.elapsed());
     client.tools_until(|tools| tools.contains(&"math_evaluate".to_owned()));
@@ -41,7 +41,7 @@ fn the_handshake_waits_for_no_plugin() {
 }
 
 #[test]
-fn discovery_waits_for_no_plugin() {
+fn discovery_does_not_wait_for_compilation() {
     let home = Home::with(&["math"]);
     let mut client = Client::new(cold(&home), true);
     let discovered = client.result("server/discover", json!({}));
@@ -52,7 +52,7 @@ fn discovery_waits_for_no_plugin() {
     assert!(complete || asked.elapsed() > PATIENT, "after {:?}: {tools:?}", asked.elapsed());
 }
 
-/// The plugin is known by its file to offer completions; it takes long to compile.
+/// The exports of the file show that the plugin offers completions, before it is compiled.
 #[test]
 fn completions_are_declared_before_their_plugin_is_compiled() {
     let home = Home::with(&["everything", "math"]);
@@ -71,7 +71,7 @@ fn completions_are_declared_only_while_a_plugin_has_them() {
     home.put("everything", "everything");
     assert!(declared_to_a_new_client().get("completions").is_some());
 
-    let mut client = Client::legacy(cold(&home), "2025-11-25");
+    let mut client = Client::initialized(cold(&home), "2025-11-25");
     client.tools_until(|tools| tools.iter().any(|tool| tool.starts_with("everything_")));
     assert_eq!(declared(&mut client, false)["completions"], json!({}));
     home.remove("everything");
@@ -80,15 +80,15 @@ fn completions_are_declared_only_while_a_plugin_has_them() {
     let asked = json!({"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": ""}});
     assert_eq!(client.error("completion/complete", asked)["code"], -32601);
 
-    // What merely looks like one promises nothing for longer than it takes to refuse it.
+    // A truncated component declares nothing once it is refused.
     let bytes = fs::read(component("everything")).expect("a guest");
     home.put_bytes(&bytes[..bytes.len() - 1], "broken");
-    let mut client = Client::legacy(cold(&home), "2025-11-25");
+    let mut client = Client::initialized(cold(&home), "2025-11-25");
     client.tools_until(|tools| tools == ["echo", "echo_add"]);
     assert!(declared(&mut client, false).get("completions").is_none());
 }
 
-/// The capabilities that a client is told of.
+/// The capabilities that the server declares.
 fn declared(client: &mut Client, modern: bool) -> Value {
     let hello =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}});
@@ -108,7 +108,7 @@ fn artifacts(home: &Home) -> usize {
     below(&home.path("cache"))
 }
 
-/// Artifacts are the only large files there.
+/// Artifacts are the only large files in the cache.
 fn is_artifact(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.len() > 64 << 10)
 }

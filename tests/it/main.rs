@@ -1,5 +1,4 @@
-//! The integration tests: the real binary, or the library, held against what it promises.
-//! One file per area.
+//! Integration tests of the real binary and of the library. One file per area.
 
 #[path = "../support/support.rs"]
 #[allow(unreachable_pub, reason = "a test binary has no outside")]
@@ -22,6 +21,7 @@ mod hostile;
 mod http;
 mod keyvalue;
 mod lifecycle;
+mod notifications;
 mod os_sandbox;
 mod outbound;
 mod pages;
@@ -37,7 +37,6 @@ mod several;
 mod shutdown;
 mod signals;
 mod supply;
-mod telling;
 mod terminal;
 mod tidy;
 mod transcripts;

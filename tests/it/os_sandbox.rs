@@ -89,7 +89,7 @@ fn the_host_cannot_write_its_own_plugins() {
 fn files_of_the_host_are_private_to_its_user() {
     let home = Home::with(&["echo"]);
     fs::remove_dir(home.path("state")).expect("it is created again");
-    let mut client = Client::legacy(Process::serve_after(&home, "umask 002"), "2025-11-25");
+    let mut client = Client::initialized(Process::serve_after(&home, "umask 002"), "2025-11-25");
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     assert!(!client.process().log().contains("calls are not audited"), "{}", client.process().log());
     client.finish();
@@ -101,7 +101,7 @@ fn files_of_the_host_are_private_to_its_user() {
 #[test]
 fn the_limit_of_open_files_is_raised() {
     let home = Home::with(&["echo"]);
-    let mut client = Client::legacy(Process::serve_after(&home, "ulimit -Sn 100"), "2025-11-25");
+    let mut client = Client::initialized(Process::serve_after(&home, "ulimit -Sn 100"), "2025-11-25");
     // The compiler has its own limit.
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     let Ok(limits) = fs::read_to_string(format!("/proc/{}/limits", client.process().id())) else { return };

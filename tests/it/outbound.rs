@@ -1,6 +1,5 @@
-//! HTTP that plugins send, through both front ends of the real binary: where they were granted it,
-//! and nowhere else; and the secrets that go with it. The guests are the sample `fetch` and
-//! `online`.
+//! Outbound HTTP of plugins, through both front ends of the real binary: grants, limits,
+//! connections, and secrets in requests. The guests are the sample `fetch` and `online`.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -9,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio_rustls::rustls::{ServerConfig, crypto};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::home::{Home, component};
 use crate::support::process::{Process, command, run};
@@ -17,29 +16,29 @@ use crate::support::site::{Connections, Site, field, write, write_one};
 
 const SECRET: &str = "tok-5ecret+/=value";
 
-/// A home with both guests, which are granted that.
+/// A home with both guests, which have these grants.
 fn home(grants: &str) -> Home {
     let home = Home::with(&["fetch", "online"]);
     home.configure(&format!("[plugins.fetch.grants]\n{grants}[plugins.online.grants]\n{grants}"));
     home
 }
 
-/// The text of a call that must fail.
+/// The error text of a call that must fail.
 fn refusal(client: &mut Client, tool: &str, arguments: Value) -> String {
     let result = client.call(tool, arguments);
     assert_eq!(result["isError"], true, "{result}");
     first_text(&result).to_owned()
 }
 
-/// What the tool `outgoing` is told, for a request to that site.
+/// The arguments of the tool `outgoing` for a request to that site.
 fn outgoing(site: &Site, path: &str) -> Value {
     json!({"authority": format!("127.0.0.1:{}", site.port), "path": path})
 }
 
 #[test]
-fn a_page_is_read_after_one_line() {
+fn a_page_can_be_fetched_with_one_grant() {
     let site = Site::page("text/html", "<h1>Rain</h1><p>It <em>rains</em>.</p><script>no()</script>");
-    let home = home(&site.granted());
+    let home = home(&site.grant());
     let mut client = Client::start_modern(&home);
     assert_eq!(client.text("fetch", json!({"url": site.url("/weather")})), "# Rain\n\nIt *rains*.");
     let head = site.heads().concat();
@@ -48,7 +47,7 @@ fn a_page_is_read_after_one_line() {
 }
 
 #[test]
-fn both_front_ends_send_the_same() {
+fn both_front_ends_send_the_same_request() {
     let site = Site::start(|head, connection| {
         let chunked = field(head, "transfer-encoding").is_some();
         let (seen, expected) = if chunked { ("chunked", "4\r\nmilk\r\n0\r\n\r\n") } else { ("whole", "milk") };
@@ -57,7 +56,7 @@ fn both_front_ends_send_the_same() {
         assert_eq!(body, expected.as_bytes());
         write(connection, "201 Created", "", &format!("{} {seen}", field(head, "x-own").unwrap_or_default()));
     });
-    let grant = site.granted().replace("private", "methods = [\"POST\"], private");
+    let grant = site.grant().replace("private", "methods = [\"POST\"], private");
     let home = home(&grant);
     let mut client = Client::start_modern(&home);
     let own = json!([["X-Own", "mine"]]);
@@ -74,11 +73,11 @@ fn both_front_ends_send_the_same() {
 }
 
 #[test]
-fn without_a_grant_nothing_is_sent_and_the_log_says_which_line_would_grant_it() {
+fn without_a_grant_nothing_is_sent_and_the_log_has_the_line_to_add() {
     let site = Site::page("text/plain", "inside");
     let home = home("");
     let mut client = Client::start_modern(&home);
-    let line = site.granted();
+    let line = site.grant();
     let line = line.trim();
     for _ in 0..2 {
         let result = client.call("fetch", json!({"url": site.url("/x")}));
@@ -93,7 +92,7 @@ fn without_a_grant_nothing_is_sent_and_the_log_says_which_line_would_grant_it() 
     assert_eq!(log.matches(&hint).count(), 1, "{log}");
     client.process().log_with(&hint.replace("fetch", "online"));
 
-    // Without `private` it is not enough for an address of this machine.
+    // Without `private` the grant does not cover an address of this machine.
     home.configure(&format!("[plugins.online.grants]\nhttp = [\"{}\"]\n", site.url("")));
     let mut client = Client::start_modern(&home);
     let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/x")}));
@@ -103,7 +102,7 @@ fn without_a_grant_nothing_is_sent_and_the_log_says_which_line_would_grant_it() 
     client.process().log_with(&format!("put `{line}` under `[plugins.online.grants]`"));
     assert!(site.heads().is_empty());
 
-    // As both say.
+    // Following the hint works for both.
     home.configure(&format!("[plugins.online.grants]\n{line}\n"));
     let mut client = Client::start_modern(&home);
     assert_eq!(client.text("online_fetch", json!({"url": site.url("/x")})), "200 \ninside");
@@ -111,11 +110,11 @@ fn without_a_grant_nothing_is_sent_and_the_log_says_which_line_would_grant_it() 
 }
 
 #[test]
-fn a_redirect_to_what_is_not_granted_ends_there() {
+fn a_redirect_without_a_grant_is_not_followed() {
     let inside = Site::page("text/plain", "inside");
     let elsewhere = format!("Location: {}\r\n", inside.url("/admin"));
     let site = Site::start(move |_, connection| write(connection, "302 Found", &elsewhere, ""));
-    let home = home(&site.granted());
+    let home = home(&site.grant());
     let mut client = Client::start_modern(&home);
     let seen = client.text("online_fetch", json!({"url": site.url("/")}));
     assert_eq!(seen, format!("302 {}\n", inside.url("/admin")));
@@ -125,9 +124,9 @@ fn a_redirect_to_what_is_not_granted_ends_there() {
 }
 
 #[test]
-fn headers_without_end_stay_inside() {
+fn too_many_headers_are_refused_in_both_directions() {
     let site = Site::start(|_, connection| write(connection, "200 OK", &"X: 1\r\n".repeat(33_000), ""));
-    let home = home(&site.granted());
+    let home = home(&site.grant());
     let mut client = Client::start_modern(&home);
     let many: Vec<_> = (0..33_000).map(|n| json!([format!("x-{n}"), "1"])).collect();
     let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/"), "headers": many}));
@@ -136,7 +135,7 @@ fn headers_without_end_stay_inside() {
     sent["headers"] = json!(many);
     refusal(&mut client, "online_outgoing", sent);
     assert!(site.heads().is_empty());
-    // Nor do those of a response come in.
+    // The same limit applies to the headers of a response.
     let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
     assert!(said.contains("violated the protocol"), "{said}");
     let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
@@ -144,15 +143,15 @@ fn headers_without_end_stay_inside() {
 }
 
 #[test]
-fn a_body_without_end_is_cut() {
+fn an_endless_body_is_refused() {
     let site = Site::start(|_, connection| {
         let _ = connection.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
         while connection.write_all(&[b'x'; 64 << 10]).is_ok() {}
     });
     let home = home("");
-    // Room for the guest to take in what it is given.
+    // Enough memory for the guest to read the body.
     let room = "[plugins.online.limits]\nmemory = \"256MiB\"\n";
-    home.configure(&format!("{room}[plugins.online.grants]\n{}", site.granted()));
+    home.configure(&format!("{room}[plugins.online.grants]\n{}", site.grant()));
     let mut client = Client::start_modern(&home);
     let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
     assert!(said.contains("the response has more than 16777216 bytes"), "{said}");
@@ -161,22 +160,22 @@ fn a_body_without_end_is_cut() {
 }
 
 #[test]
-fn a_call_that_ends_takes_its_connection_along() {
+fn a_call_that_ends_closes_its_connection() {
     let (sender, closed) = channel();
     let site = Site::start(move |_, connection| {
         let _ = sender.send(connection.read(&mut [0]).unwrap_or(0));
     });
-    let home = home(&site.granted());
-    home.configure(&format!("[plugins.online.limits]\ntimeout = \"1s\"\n[plugins.online.grants]\n{}", site.granted()));
+    let home = home(&site.grant());
+    home.configure(&format!("[plugins.online.limits]\ntimeout = \"1s\"\n[plugins.online.grants]\n{}", site.grant()));
     let mut client = Client::start_modern(&home);
     for (tool, arguments) in
         [("online_fetch", json!({"url": site.url("/")})), ("online_outgoing", outgoing(&site, "/"))]
     {
         let result = client.call(tool, arguments);
         assert_eq!(result["_meta"]["wharf/fault"]["code"], "timeout", "{result}");
-        assert_eq!(closed.recv_timeout(PATIENCE), Ok(0));
+        assert_eq!(closed.recv_timeout(TIMEOUT), Ok(0));
     }
-    // A guest may have less patience, and goes on.
+    // A guest may set a shorter timeout, and continues after it.
     let mut sent = outgoing(&site, "/");
     for ms in [0, 100] {
         sent["timeout_ms"] = json!(ms);
@@ -186,9 +185,9 @@ fn a_call_that_ends_takes_its_connection_along() {
 }
 
 #[test]
-fn a_connection_serves_one_plugin_under_one_grant() {
-    let site = Site::keeping(|_, connection| write_one(connection, "200 OK", "", "ok"));
-    let home = home(&site.granted());
+fn connections_are_not_shared_between_plugins_or_grants() {
+    let site = Site::keep_alive(|_, connection| write_one(connection, "200 OK", "", "ok"));
+    let home = home(&site.grant());
     let mut client = Client::start_modern(&home);
     for path in ["/a", "/b"] {
         assert_eq!(client.text("online_fetch", json!({"url": site.url(path)})), "200 \nok");
@@ -198,8 +197,8 @@ fn a_connection_serves_one_plugin_under_one_grant() {
     assert_eq!(client.text("fetch", json!({"url": site.url("/c")})), "ok");
     assert_eq!(site.connections(2), Connections { all: 2, open: 2 });
 
-    // Another grant of the same plugin has a connection of its own, and without one there is none.
-    let other = site.granted().replace("private", "methods = [\"GET\", \"POST\"], private");
+    // A changed grant gets a new connection, and a revoked one none.
+    let other = site.grant().replace("private", "methods = [\"GET\", \"POST\"], private");
     home.configure(&format!("[plugins.online.grants]\n{other}"));
     client.process().signal(Signal::HUP);
     assert_eq!(site.connections(0), Connections { all: 2, open: 0 });
@@ -213,11 +212,11 @@ fn a_connection_serves_one_plugin_under_one_grant() {
 }
 
 #[test]
-fn what_a_server_sends_without_a_request_is_no_response() {
-    let site = Site::keeping(|_, connection| {
+fn an_unrequested_response_is_discarded() {
+    let site = Site::keep_alive(|_, connection| {
         write_one(connection, "200 OK", "", "ok") && write_one(connection, "200 OK", "", "evil")
     });
-    let home = home(&site.granted());
+    let home = home(&site.grant());
     let mut client = Client::start_modern(&home);
     for asked in 1..4 {
         assert_eq!(client.text("online_fetch", json!({"url": site.url("/")})), "200 \nok");
@@ -225,7 +224,7 @@ fn what_a_server_sends_without_a_request_is_no_response() {
     }
 }
 
-/// A certificate for `localhost`, and a server that shows it.
+/// A certificate for `localhost`, and a server that uses it.
 fn certified() -> (rcgen::CertifiedKey<rcgen::KeyPair>, ServerConfig) {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
     let key = tokio_rustls::rustls::pki_types::PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
@@ -248,9 +247,9 @@ fn trusting(home: &Home, own: &rcgen::CertifiedKey<rcgen::KeyPair>) -> Client {
 }
 
 #[test]
-fn calls_share_a_handshake() {
+fn calls_share_a_tls_connection() {
     let (own, config) = certified();
-    let site = Site::keeping_with_tls(config, |_, connection| write_one(connection, "200 OK", "", "ok"));
+    let site = Site::keep_alive_with_tls(config, |_, connection| write_one(connection, "200 OK", "", "ok"));
     let url = format!("https://localhost:{}", site.port);
     let home = home(&format!("http = [{{ url = \"{url}\", private = true }}]\n"));
     let mut client = trusting(&home, &own);
@@ -261,7 +260,7 @@ fn calls_share_a_handshake() {
 }
 
 #[test]
-fn tls_is_of_the_name_and_of_trusted_roots() {
+fn tls_checks_the_name_and_trusted_roots() {
     let (own, config) = certified();
     let site = Site::with_tls(config, |_, connection| write(connection, "200 OK", "", "over TLS"));
     let (named, numbered) = (format!("https://localhost:{}", site.port), format!("https://127.0.0.1:{}", site.port));
@@ -271,7 +270,7 @@ fn tls_is_of_the_name_and_of_trusted_roots() {
     assert_eq!(client.text("online_fetch", json!({"url": named})), "200 \nover TLS");
     let sent = |https| json!({"authority": format!("localhost:{}", site.port), "path": "/", "https": https});
     assert_eq!(client.text("online_outgoing", sent(true)), "200\nover TLS");
-    // The certificate names another.
+    // The certificate is for another name.
     let said = refusal(&mut client, "online_fetch", json!({"url": numbered}));
     assert!(said.contains("no TLS connection: "), "{said}");
     // The other scheme was not granted.
@@ -279,7 +278,7 @@ fn tls_is_of_the_name_and_of_trusted_roots() {
     assert!(said.contains("HttpRequestDenied"), "{said}");
     assert_eq!(site.heads().len(), 2);
 
-    // Nobody else trusts it.
+    // Without the certificate in its roots, the server does not trust it.
     let mut client = Client::start_modern(&home);
     let said = refusal(&mut client, "online_fetch", json!({"url": named}));
     assert!(said.contains("no TLS connection: "), "{said}");
@@ -287,8 +286,7 @@ fn tls_is_of_the_name_and_of_trusted_roots() {
     assert!(said.contains("TlsProtocolError"), "{said}");
 }
 
-/// A site that gives back what it was told, as careless ones do, and a home where it is told a
-/// secret.
+/// A site that echoes the `Authorization` header, and a home that sends it a secret.
 fn telling(secret: &str) -> (Site, Home) {
     let site = Site::start(|head, connection| {
         write(connection, "200 OK", "", field(head, "authorization").unwrap_or("nothing"));
@@ -297,9 +295,9 @@ fn telling(secret: &str) -> (Site, Home) {
     (site, home)
 }
 
-/// A home where that site is told a secret.
+/// A home that sends that site a secret.
 fn telling_home(site: &Site, secret: &str) -> Home {
-    let granted = site.granted().replace("private", "headers = { Authorization = \"Bearer ${api}\" }, private");
+    let granted = site.grant().replace("private", "headers = { Authorization = \"Bearer ${api}\" }, private");
     let home = home(&granted);
     home.configure(&format!(
         "[secrets]\napi = {{ file = \"api\" }}\n[plugins.fetch.grants]\n{granted}[plugins.online.grants]\n{granted}"
@@ -309,7 +307,7 @@ fn telling_home(site: &Site, secret: &str) -> Home {
 }
 
 #[test]
-fn a_secret_reaches_the_server_and_nobody_else() {
+fn a_secret_is_sent_to_the_server_and_redacted_everywhere_else() {
     let (site, home) = telling(SECRET);
     let mut client = Client::start_modern(&home);
     let request = json!({"url": site.url("/"), "headers": [["Authorization", "my own"]]});
@@ -321,7 +319,7 @@ fn a_secret_reaches_the_server_and_nobody_else() {
     let said = refusal(&mut client, "online_fail", request.clone());
     assert!(said.contains("Bearer [redacted api]"), "{said}");
 
-    // In every way that there is.
+    // Every channel redacts it.
     let meta = json!({"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"});
     let told = client.result("tools/call", json!({"name": "online_tell", "arguments": request, "_meta": meta}));
     assert_eq!(told["structuredContent"]["again"], json!(["200 \nBearer [redacted api]"]));
@@ -335,9 +333,9 @@ fn a_secret_reaches_the_server_and_nobody_else() {
     }
 }
 
-/// What a client gets has nothing in it that nobody sees; the log shows it as an escape.
+/// Invisible characters are removed for the client, and escaped in the log.
 #[test]
-fn a_secret_that_is_hidden_or_in_the_words_of_html_is_told_to_nobody() {
+fn a_secret_with_invisible_characters_or_html_entities_is_redacted() {
     const HIDDEN: &str = "\u{200b}\u{e0041}\u{202e}\u{1b}";
     const TOLD: &str = "ab [redacted api] [redacted api]";
     let behind: String = SECRET.chars().flat_map(|c| [c.to_string(), HIDDEN.into()]).collect();
@@ -367,7 +365,7 @@ fn a_secret_that_is_hidden_or_in_the_words_of_html_is_told_to_nobody() {
 }
 
 #[test]
-fn without_its_secret_a_grant_is_denied_with_that_reason_until_it_is_there() {
+fn a_grant_with_a_missing_secret_is_denied_until_it_exists() {
     let (site, home) = telling("");
     let file = home.path("config/wharf/api");
     let mut client = Client::start_modern(&home);
@@ -384,12 +382,12 @@ fn without_its_secret_a_grant_is_denied_with_that_reason_until_it_is_there() {
             .log_with("access denied: grant cannot be used: its secret 'api' could not be read: it is not");
         assert!(log.contains(why) && log.contains(&file.display().to_string()), "{log}");
         assert!(log.contains("then send the server SIGHUP") && !log.contains("http = ["), "{log}");
-        // It may be gone by then.
+        // In the second round the file is already missing.
         let _ = std::fs::remove_file(&file);
         client = Client::start_modern(&home);
     }
     assert!(site.heads().is_empty());
-    // As it says, when the plugins are loaded.
+    // Following the hint works while the plugin is loaded.
     refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
     std::fs::write(&file, SECRET).expect("a secret");
     client.process().signal(Signal::HUP);
@@ -412,7 +410,7 @@ fn check_says_which_grant_a_file_needs() {
 }
 
 #[test]
-fn a_grant_that_is_none_is_told_with_its_place() {
+fn an_invalid_grant_is_an_error_with_its_position() {
     let home = home("");
     home.configure("[plugins.online.grants]\nhttp = [\"https://*.example.com\"]\n");
     let output = run(&home, ["list".as_ref(), home.plugins().as_os_str()]);

@@ -1,4 +1,4 @@
-//! Long lists come in pages, and a cursor is good for the list that it was given for.
+//! Pagination: a cursor is valid only for the list that it was issued for.
 
 use serde_json::json;
 
@@ -10,13 +10,13 @@ fn paged(plugins: &[&str]) -> Home {
     let home = Home::new();
     home.configure("[server]\npage-size = 2\n");
     for plugin in plugins {
-        home.put_bytes(&Guest::saying("1").build(), plugin);
+        home.put_bytes(&Guest::returning("1").build(), plugin);
     }
     home
 }
 
 #[test]
-fn pages_together_are_the_list() {
+fn all_pages_together_are_the_complete_list() {
     let home = paged(&["a", "b", "c", "d", "e"]);
     for mut client in [Client::start(&home), Client::start_modern(&home)] {
         let mut names = Vec::new();
@@ -48,7 +48,7 @@ fn p34_a_cursor_of_a_list_that_has_changed_is_refused() {
 }
 
 #[test]
-fn p34_a_changed_letter_makes_a_cursor_forged() {
+fn p34_a_cursor_with_a_changed_letter_is_refused() {
     let home = paged(&["a", "b", "c"]);
     let mut client = Client::start(&home);
     let page = client.result("tools/list", json!({}));

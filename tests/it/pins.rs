@@ -1,5 +1,5 @@
-//! A version of a plugin runs if the rules let it, or a person has approved it; what is held
-//! never answers a call, and what served before goes on.
+//! Pins: a version runs if the trust rules allow it or a person has approved it. A held version
+//! never answers a call, and the previous one keeps serving.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
@@ -19,18 +19,18 @@ mod listing;
 mod signatures;
 mod unwritable;
 
-/// Any grant will do.
+/// A plugin with any grant is subject to approval.
 const GRANTED: &str = "[plugins.p.grants]\nelicit = true\n";
 const STRICT: &str = "[server]\ntrust = \"strict\"\n";
 
-/// A version of a plugin: what it answers, and what it says of its tool `act`.
-fn version(answer: &str, words: &str) -> Vec<u8> {
-    Guest::saying(answer).described("act", words).build()
+/// A version of a plugin: its answer, and the description of its tool `act`.
+fn version(answer: &str, description: &str) -> Vec<u8> {
+    Guest::returning(answer).described("act", description).build()
 }
 
-/// Other bytes that do and say the same.
+/// A component with the same behaviour and another digest.
 fn rebuilt(component: &[u8]) -> Vec<u8> {
-    // A custom section: its number, its length, the length of its name, its name.
+    // A custom section: id, length, length of its name, name.
     [component, &[0, 2, 1, b'x']].concat()
 }
 
@@ -53,7 +53,7 @@ fn approve(home: &Home, name: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What `wharf status --json` says of `p`.
+/// The entry of `p` in `wharf status --json`.
 fn status(home: &Home) -> Value {
     let output = folder_command(home, &["status", "--json"]);
     let mut status: Value = serde_json::from_slice(&output.stdout)
@@ -63,15 +63,15 @@ fn status(home: &Home) -> Value {
     plugins[of_p].take()
 }
 
-/// The file of pins, parsed.
+/// The pin file, parsed.
 fn lock(home: &Home) -> toml::Table {
-    let text = fs::read_to_string(home.path("state/wharf/lock.toml")).expect("the file of pins");
+    let text = fs::read_to_string(home.path("state/wharf/lock.toml")).expect("the pin file");
     text.parse().expect("TOML")
 }
 
-/// Calls `p` until it answers that.
+/// Calls `p` until it returns that answer.
 fn until(client: &mut Client, answer: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("p_version", json!({})) != answer {
         assert!(Instant::now() < deadline, "it does not answer {answer}:\n{}", client.process().log());
     }
@@ -85,7 +85,7 @@ fn description(client: &mut Client) -> String {
 }
 
 #[test]
-fn other_words_of_a_plugin_with_grants_are_held_until_they_are_approved() {
+fn changed_descriptions_with_grants_are_held_until_approved() {
     let home = home(GRANTED);
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
@@ -113,7 +113,7 @@ fn other_words_of_a_plugin_with_grants_are_held_until_they_are_approved() {
     until(&mut client, "2");
     assert_eq!(description(&mut client), "Does a thing.\nAnd \u{1F600} sends it.");
     assert_eq!(status(&home)["state"], "runs");
-    // And what was pinned before is held in its turn.
+    // The previously pinned version is now held.
     home.put_bytes(&version("1", "Does a thing."), "p");
     client.process().log_with("held: ");
     until(&mut client, "2");
@@ -132,25 +132,25 @@ fn a_plugin_without_grants_is_replaced_at_once() {
 }
 
 #[test]
-fn the_same_words_are_swapped_in_with_their_grants() {
+fn unchanged_descriptions_are_reloaded_with_their_grants() {
     let home = Home::with(&["notes"]);
     home.configure("[plugins.notes.grants]\nkeyvalue = true\n");
     let mut client = Client::start_modern(&home);
     client.call("notes_add", json!({"text": "milk"}));
     let first = lock(&home)["plugins"]["notes"]["content"].clone();
     home.put_bytes(&rebuilt(&fs::read(component("notes")).expect("a guest")), "notes");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while lock(&home)["plugins"]["notes"]["content"] == first {
-        assert!(Instant::now() < deadline, "it is not taken up:\n{}", client.process().log());
+        assert!(Instant::now() < deadline, "the new version is not loaded:\n{}", client.process().log());
     }
-    // What it keeps is listed, for which it must use its grant, and is none of its words.
+    // Its stored notes are listed, which needs its grant and is not part of the tool descriptions.
     let listed = client.result("resources/list", json!({}));
     assert_eq!(listed["resources"][0]["uri"], "notes://1");
     client.call("notes_add", json!({"text": "bread"}));
 }
 
 #[test]
-fn strict_trust_runs_nothing_unasked() {
+fn strict_trust_runs_nothing_without_approval() {
     let home = home(STRICT);
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), [""; 0]);
@@ -159,9 +159,9 @@ fn strict_trust_runs_nothing_unasked() {
     approve(&home, "p");
     client.tools_until(|tools| tools == ["p_version", "p_act"]);
     assert_eq!(client.text("p_version", json!({})), "1");
-    // Not even the same words.
+    // Not even a rebuild with the same tool descriptions.
     home.put_bytes(&rebuilt(&version("1", "Does a thing.")), "p");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !client.process().log().contains("still_serving=true") {
         assert!(Instant::now() < deadline, "it is not held");
         assert_eq!(client.text("p_version", json!({})), "1");
@@ -196,7 +196,7 @@ fn a_file_that_cannot_be_a_plugin_is_refused_and_not_held() {
         assert!(!log.contains(&format!("wharf approve {name} ")), "{log}");
         assert!(!text.contains(&format!("wharf approve {name} ")), "{text}");
     }
-    // What is refused for its signature too: none would help it.
+    // With signatures required, these are still refused for their content.
     home.configure(&format!("{STRICT}[signatures]\nkeys = [{:?}]\nrequired = true\n", signatures::a_key()));
     let output = folder_command(&home, &["status"]);
     let text = String::from_utf8(output.stdout).expect("UTF-8");
@@ -205,7 +205,7 @@ fn a_file_that_cannot_be_a_plugin_is_refused_and_not_held() {
 }
 
 #[test]
-fn what_came_by_itself_is_not_approved_for_strict_trust() {
+fn auto_approved_versions_are_held_under_strict_trust() {
     let home = home("");
     Client::start(&home).tools_until(|tools| tools.len() == 2);
     assert_eq!(status(&home)["state"], "runs");
@@ -218,7 +218,7 @@ fn what_came_by_itself_is_not_approved_for_strict_trust() {
 }
 
 #[test]
-fn dev_trust_runs_all_and_remembers_nothing() {
+fn dev_trust_runs_everything_and_pins_nothing() {
     let home = home(&format!("{GRANTED}[server]\ntrust = \"dev\"\n"));
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
@@ -228,20 +228,20 @@ fn dev_trust_runs_all_and_remembers_nothing() {
 }
 
 #[test]
-fn a_file_that_comes_back_is_held_against_the_old_pin() {
+fn a_file_that_returns_is_compared_with_its_old_pin() {
     let home = home(GRANTED);
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
     home.remove("p");
     client.tools_until(|tools| tools.is_empty());
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while lock(&home)["plugins"]["p"].get("gone").is_none() {
-        assert!(Instant::now() < deadline, "nobody noted that it is gone");
+        assert!(Instant::now() < deadline, "the pin is not marked as gone");
     }
     home.put_bytes(&version("2", "Does another thing."), "p");
     client.process().log_with("held: the plugin holds grants");
     assert_eq!(client.tools(), [""; 0]);
-    // Also after a restart, and the old one is welcome.
+    // It is held after a restart too; the pinned version still runs.
     client.finish();
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), [""; 0]);
@@ -272,14 +272,14 @@ fn no_call_reaches_a_version_that_is_held() {
 }
 
 #[test]
-fn processes_share_what_is_pinned() {
+fn processes_share_pins() {
     let home = home(GRANTED);
     let names: Vec<String> = (0..12).map(|n| format!("q{n}")).collect();
     for name in &names {
         home.put_bytes(&version("1", name), name);
     }
     let mut clients: Vec<Client> =
-        (0..3).map(|_| Process::serve(&home)).map(|process| Client::legacy(process, "2025-11-25")).collect();
+        (0..3).map(|_| Process::serve(&home)).map(|process| Client::initialized(process, "2025-11-25")).collect();
     for client in &mut clients {
         client.tools_until(|tools| tools.len() == 26);
     }
@@ -299,7 +299,7 @@ fn processes_share_what_is_pinned() {
 }
 
 #[test]
-fn a_damaged_file_of_pins_is_told_left_and_trusts_nothing_with_grants() {
+fn a_damaged_pin_file_is_logged_kept_and_holds_plugins_with_grants() {
     let home = home(GRANTED);
     home.put_bytes(&version("free", "Holds nothing."), "q");
     fs::create_dir_all(home.path("state/wharf")).expect("a folder");
@@ -316,15 +316,15 @@ fn a_damaged_file_of_pins_is_told_left_and_trusts_nothing_with_grants() {
         let log = client.process().log_with("held: ");
         assert!(log.contains(said) && log.contains("lock.toml"), "{log}");
         assert_eq!(fs::read_to_string(&file).expect("the file"), damaged);
-        // Mended without a restart.
+        // Recovers without a restart.
         fs::remove_file(&file).expect("the file");
         client.tools_until(|tools| tools.len() == 4);
-        fs::remove_file(&file).expect("the file that it has made");
+        fs::remove_file(&file).expect("the new pin file");
     }
 }
 
 #[test]
-fn a_pin_by_hand_is_the_only_version_that_runs() {
+fn only_the_version_pinned_in_the_configuration_runs() {
     let home = home("");
     let wanted = version("2", "Does a thing.");
     home.configure(&format!("[plugins.p]\npin = \"blake3:{}\"\n", blake3::hash(&wanted)));
@@ -335,20 +335,21 @@ fn a_pin_by_hand_is_the_only_version_that_runs() {
     assert_eq!(output.status.code(), Some(1));
     home.put_bytes(&wanted, "p");
     client.tools_until(|tools| tools.len() == 2);
-    // Live, like all of the configuration. What it pins next takes over without a gap.
+    // The pin is reloaded like the rest of the configuration; the newly pinned version takes over
+    // without a gap.
     let next = version("3", "Does another thing.");
     home.put_bytes(&next, "p");
     client.process().log_with("still_serving=true");
     home.configure(&format!("[plugins.p]\npin = \"blake3:{}\"\n", blake3::hash(&next)));
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
-        // One that is out of service is no tool.
+        // A gap would make the tool unknown.
         let answer = client.text("p_version", json!({}));
         if answer == "3" {
             break;
         }
         assert_eq!(answer, "2");
-        assert!(Instant::now() < deadline, "it does not take over:\n{}", client.process().log());
+        assert!(Instant::now() < deadline, "version 3 does not take over:\n{}", client.process().log());
     }
     home.configure(&format!("[plugins.p]\npin = \"blake3:{}\"\n", "0".repeat(64)));
     client.tools_until(|tools| tools.is_empty());

@@ -1,4 +1,4 @@
-//! Components that know nothing of their host: each function that they export is a tool.
+//! Plain components: each exported function is a tool.
 
 use std::ffi::OsStr;
 
@@ -41,15 +41,15 @@ fn each_function_is_a_tool() {
     let mut tools = client.tools();
     tools.sort();
     assert_eq!(tools, expected);
-    // Methods of resources are none, and the log says so.
+    // Methods of resources are left out, and logged.
     let log = client.process().log();
     for left_out in ["[constructor]shelf", "[method]shelf.put"] {
-        assert!(log.contains(left_out), "nothing of {left_out} in {log}");
+        assert!(log.contains(left_out), "no {left_out} in {log}");
     }
 }
 
 #[test]
-fn types_make_the_schemas() {
+fn schemas_are_derived_from_types() {
     let home = Home::new();
     home.put("plain", "shop");
     let mut client = Client::start_modern(&home);
@@ -107,7 +107,7 @@ fn types_make_the_schemas() {
 }
 
 #[test]
-fn values_go_through_as_they_are() {
+fn values_round_trip_unchanged() {
     let home = Home::new();
     home.put("plain", "shop");
     let mut client = Client::start_modern(&home);
@@ -165,7 +165,7 @@ fn older_clients_get_results_in_an_object() {
 }
 
 #[test]
-fn faults_are_told_as_those_of_any_plugin() {
+fn faults_are_reported_as_for_any_plugin() {
     let home = Home::new();
     home.put("plain", "shop");
     let mut client = Client::start_modern(&home);
@@ -187,7 +187,7 @@ fn faults_are_told_as_those_of_any_plugin() {
 }
 
 #[test]
-fn wasi_config_is_there_in_the_version_that_older_components_import() {
+fn the_older_version_of_wasi_config_is_provided() {
     let home = Home::new();
     home.put("plain", "shop");
     home.configure("[plugins.shop.grants]\nconfig = { unit = \"metric\" }\n");
@@ -197,7 +197,7 @@ fn wasi_config_is_there_in_the_version_that_older_components_import() {
 }
 
 #[test]
-fn names_can_be_those_of_wassette() {
+fn tool_names_can_be_those_of_wassette() {
     let home = Home::new();
     home.put("plain", "shop");
     home.put("echo", "echo");
@@ -208,14 +208,14 @@ fn names_can_be_those_of_wassette() {
         assert!(tools.iter().any(|tool| tool == name), "no {name} in {tools:?}");
     }
     assert_eq!(client.text("greet", json!({ "name": "Ada" })), "Hello, Ada!");
-    // Of a single file, the plugin's own name is enough.
+    // For a single file, the tool's unprefixed name is enough.
     let file = home.plugin("shop");
     let called = out(&home, ["call".as_ref(), file.as_os_str(), "greet".as_ref(), r#"{"name":"Bob"}"#.as_ref()]);
     assert_eq!(called.trim(), "Hello, Bob!");
 }
 
 #[test]
-fn the_command_line_knows_it_too() {
+fn commands_support_plain_components() {
     let home = Home::new();
     let file = component("plain");
     let said = out(&home, ["check".as_ref(), file.as_os_str()]);
@@ -231,7 +231,7 @@ fn the_command_line_knows_it_too() {
 }
 
 #[test]
-fn check_explains_what_would_not_load() {
+fn check_explains_why_a_file_would_not_load() {
     let home = Home::new();
     let folder = home.plugins();
     for (name, text, kind, word) in [
@@ -265,7 +265,7 @@ fn check_explains_what_would_not_load() {
 
 #[cfg(feature = "dev")]
 #[test]
-fn a_policy_becomes_grants() {
+fn a_policy_is_converted_to_grants() {
     let home = Home::new();
     let file = home.path("weather.policy.yaml");
     let policy = "version: \"1.0\"\npermissions:\n  network:\n    allow:\n      - host: \"api.example.org\"\n      - host: \"*.example.org\"\n";

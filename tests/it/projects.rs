@@ -1,5 +1,5 @@
-//! `wharf new`, `wharf build` and `wharf dev`, with a stand-in for a language's tools: what the
-//! real ones make is the affair of `tests/languages`.
+//! `wharf new`, `wharf build` and `wharf dev`, with a fake toolchain; `tests/languages` uses the real
+//! ones.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -12,12 +12,12 @@ use serde_json::json;
 
 use crate::support::client::Client;
 use crate::support::home::{Home, component};
-use crate::support::http::told;
+use crate::support::http::listening_address;
 use crate::support::process::{Process, command, run};
 use crate::support::streamable::Streamable;
 
-/// Puts the component that the source names in the place that it is told, as componentize-py does:
-/// `… entry -o FILE`, from the project's folder.
+/// Replaces componentize-py: runs the source as a shell script, which writes the output file
+/// (`… entry -o FILE`, from the project's folder).
 const STAND_IN: &str = r#"#!/bin/sh
 eval "out=\${$#}"
 echo chatter
@@ -39,7 +39,7 @@ END
 exit 1
 "#;
 
-/// A project in Python, whose source is for the stand-in.
+/// A Python project whose source is a script for the fake toolchain.
 struct Project {
     home: Home,
     dir: PathBuf,
@@ -80,7 +80,7 @@ fn out(output: &Output) -> String {
 }
 
 #[test]
-fn new_says_what_to_do_next_and_writes_over_nothing() {
+fn new_prints_the_next_commands_and_overwrites_nothing() {
     let home = Home::new();
     let made = run(&home, ["new", "my-plugin", "--lang", "rust"]);
     let said = err(&made);
@@ -105,7 +105,7 @@ fn new_says_what_to_do_next_and_writes_over_nothing() {
 }
 
 #[test]
-fn build_writes_a_component_and_says_where_it_is() {
+fn build_writes_a_component_and_prints_its_path() {
     let project = Project::new(&succeed(&component("echo")));
     let built = project.build(&[]);
     assert!(built.status.success(), "{}", err(&built));
@@ -123,14 +123,14 @@ fn build_writes_a_component_and_says_where_it_is() {
 }
 
 #[test]
-fn build_says_why_there_is_none() {
+fn build_reports_why_it_failed() {
     let project = Project::new(FAIL);
     let failed = project.build(&[]);
     let said = err(&failed);
     assert_eq!((failed.status.code(), out(&failed).as_str()), (Some(1), ""), "{said}");
     assert!(said.contains("made/plugin.py\", line 2") && said.contains("ValueError: what"), "{said}");
     assert!(!said.contains("Caused by") && !project.dir.join("dist/made.wasm").exists(), "{said}");
-    // What is built but would not load is told as well.
+    // A component that is built but cannot be loaded is an error too.
     let broken = project.home.path("broken.wasm");
     fs::write(&broken, b"\0asm no component").expect("a file");
     project.put("plugin.py", &succeed(&broken));
@@ -143,15 +143,15 @@ fn build_says_why_there_is_none() {
     let failed = project.build(&[]);
     assert_eq!(failed.status.code(), Some(2));
     assert!(err(&failed).contains("did you mean `source`?"), "{}", err(&failed));
-    fs::remove_file(project.dir.join("plugin.toml")).expect("it goes");
+    fs::remove_file(project.dir.join("plugin.toml")).expect("it is removed");
     let failed = project.build(&[]);
     assert_eq!(failed.status.code(), Some(2));
     assert!(err(&failed).contains("wharf new"), "{}", err(&failed));
 }
 
-/// On a machine that has none of the toolchains.
+/// With an empty `PATH`.
 #[test]
-fn build_names_what_is_missing_and_the_command_that_installs_it() {
+fn build_names_a_missing_tool_and_the_command_that_installs_it() {
     for (language, source, program, command) in [
         ("rust", "Cargo.toml", "cargo", "rustup"),
         ("python", "plugin.py", "componentize-py", "pip install --requirement requirements.txt"),
@@ -178,12 +178,12 @@ fn build_names_what_is_missing_and_the_command_that_installs_it() {
 }
 
 #[test]
-fn build_installs_what_is_missing_if_it_may() {
+fn build_installs_missing_tools_with_the_flag() {
     let project = Project::new(&succeed(&component("echo")));
     let tool = project.dir.join(".venv/bin/componentize-py");
     let aside = project.home.path("componentize-py");
     fs::rename(&tool, &aside).expect("it moves");
-    // What the install command runs is the project's own Python.
+    // The install command creates and uses the project's own Python environment.
     let python = project.home.path("python/python3");
     fs::create_dir_all(python.parent().expect("a folder")).expect("it is made");
     fs::write(&python, format!("#!/bin/sh\nln -s '{}' .venv/bin/pip\n", project.home.path("pip").display()))
@@ -203,7 +203,7 @@ fn build_installs_what_is_missing_if_it_may() {
     let path = format!("{}:/usr/bin:/bin", python.parent().expect("a folder").display());
     let refused = command_in(&project.home, &project.dir).env("PATH", &path).output().expect("the binary runs");
     assert_eq!(refused.status.code(), Some(1));
-    assert!(!tool.exists(), "nothing is installed unasked");
+    assert!(!tool.exists(), "something was installed without --install");
     let built =
         command_in(&project.home, &project.dir).arg("--install").env("PATH", &path).output().expect("the binary runs");
     assert!(built.status.success(), "{}", err(&built));
@@ -219,13 +219,13 @@ fn command_in(home: &Home, dir: &Path) -> Command {
 #[test]
 fn an_interrupted_build_leaves_nothing_running() {
     let project = Project::new("");
-    let (said, never) = (project.home.path("said"), project.home.path("never"));
-    // The tool says who it is, and waits for a pipe that nobody opens.
+    let (pid_file, never) = (project.home.path("pid"), project.home.path("never"));
+    // The tool writes its process id, and blocks on a FIFO without a writer.
     assert!(Command::new("mkfifo").arg(&never).status().expect("mkfifo runs").success());
-    let (shown, never) = (said.display(), never.display());
+    let (shown, never) = (pid_file.display(), never.display());
     project.put("plugin.py", &format!("echo $$ > '{shown}'\nmv '{shown}' '{shown}.whole'\ncat '{never}'\n"));
     let mut process = Process::start(command(&project.home, ["build".as_ref(), project.dir.as_os_str()]));
-    let whole = said.with_extension("whole");
+    let whole = pid_file.with_extension("whole");
     while !whole.exists() {
         std::thread::yield_now();
     }
@@ -240,7 +240,7 @@ fn an_interrupted_build_leaves_nothing_running() {
 }
 
 #[test]
-fn dev_serves_what_was_built_last() {
+fn dev_serves_the_last_successful_build() {
     let project = Project::new(&succeed(&component("echo")));
     let folder = project.home.plugins();
     let mut dev = Process::start(command(
@@ -254,13 +254,13 @@ fn dev_serves_what_was_built_last() {
             "127.0.0.1:0".as_ref(),
         ],
     ));
-    let address = told(&dev);
+    let address = listening_address(&dev);
     dev.log_with("built made in ");
-    let mut client = Client::able(Streamable::connect(address), "2025-11-25", json!({}));
+    let mut client = Client::with_capabilities(Streamable::connect(address), "2025-11-25", json!({}));
     client.tools_until(|tools| tools.iter().any(|tool| tool == "made_echo"));
     assert_eq!(client.text("made_echo", json!({ "message": "one" })), "one");
     dev.log_with("made_echo: ok");
-    // An error is shown, and what was built before it goes on.
+    // A failed build is reported, and the previous component keeps serving.
     project.put("plugin.py", FAIL);
     dev.log_with("ValueError: what");
     assert_eq!(client.text("made_echo", json!({ "message": "two" })), "two");
@@ -268,12 +268,12 @@ fn dev_serves_what_was_built_last() {
     client.tools_until(|tools| tools.iter().any(|tool| tool == "made_greet"));
     dev.signal(Signal::TERM);
     assert!(dev.wait().success(), "{}", dev.log());
-    assert!(std::net::TcpStream::connect(address).is_err(), "the server goes on without it");
+    assert!(std::net::TcpStream::connect(address).is_err(), "the server outlives `wharf dev`");
     assert_eq!(dev.log().matches("built made in ").count(), 2, "{}", dev.log());
 }
 
 #[test]
-fn dev_ends_where_it_cannot_serve() {
+fn dev_exits_if_it_cannot_serve() {
     let project = Project::new(&succeed(&component("echo")));
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();

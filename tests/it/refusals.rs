@@ -1,4 +1,4 @@
-//! What is no plugin is refused in one clear sentence and disturbs nobody.
+//! Invalid plugin files are refused with one clear sentence and affect no other plugin.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -13,7 +13,7 @@ use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
 use crate::support::process::run;
 
-/// A component that imports what no host has.
+/// A component with an import that no host provides.
 fn with_unknown_import() -> Vec<u8> {
     wat::parse_str(r#"(component (import "evil:host/run@1.0.0" (instance (export "run" (func)))))"#)
         .expect("valid text")
@@ -27,7 +27,7 @@ fn core_module() -> Vec<u8> {
     wat::parse_str(r#"(module (func (export "run")))"#).expect("valid text")
 }
 
-/// Exports the interface's name with functions of other types.
+/// Exports the interface with functions of the wrong types.
 fn with_wrong_exports() -> Vec<u8> {
     let text = r#"(component
         (core module $m (func (export "f")))
@@ -38,9 +38,9 @@ fn with_wrong_exports() -> Vec<u8> {
     wat::parse_str(text).expect("valid text")
 }
 
-/// What each bad file holds, and a word of the sentence that refuses it.
+/// Name and content of each bad file, and a word of the expected error.
 fn bad_files() -> Vec<(&'static str, Vec<u8>, &'static str)> {
-    let good = Guest::saying("1").build();
+    let good = Guest::returning("1").build();
     let elf = [b"\x7fELF\x02\x01\x01\0".as_slice(), &[0; 4096]].concat();
     vec![
         ("empty", Vec::new(), "empty"),
@@ -72,17 +72,17 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn one_bad_file_disturbs_nobody() {
+fn bad_files_do_not_affect_other_plugins() {
     let home = Home::with(&["echo"]);
     for (name, bytes, _) in bad_files() {
         home.put_bytes(&bytes, name);
     }
-    home.put_bytes(&Guest::saying("1").build(), "zebra");
+    home.put_bytes(&Guest::returning("1").build(), "zebra");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add", "zebra_version"]);
     assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
     assert_eq!(client.text("zebra_version", json!({})), "1");
-    // Each is refused by name, where a person looks for it.
+    // Each is named in the log.
     let log = client.process().log();
     for (name, ..) in bad_files() {
         assert!(log.contains(name), "nothing about {name} in the log:\n{log}");
@@ -90,7 +90,7 @@ fn one_bad_file_disturbs_nobody() {
 }
 
 #[test]
-fn check_says_in_a_sentence_what_is_wrong() {
+fn check_explains_each_bad_file_in_one_sentence() {
     let home = Home::new();
     for (name, bytes, word) in bad_files() {
         home.put_bytes(&bytes, name);
@@ -99,7 +99,7 @@ fn check_says_in_a_sentence_what_is_wrong() {
 }
 
 #[test]
-fn check_refuses_what_is_no_file() {
+fn check_refuses_missing_special_and_oversized_files() {
     let home = Home::new();
     refused(&home, &home.plugin("missing"), "missing.wasm");
     let folder = home.plugin("folder");
@@ -109,7 +109,7 @@ fn check_refuses_what_is_no_file() {
     refused(&home, &too_large(&home), "more than");
 }
 
-/// Runs `wharf check` and holds its sentence against the rules for such sentences.
+/// Runs `wharf check`, and checks the form of its error message.
 fn refused(home: &Home, file: &Path, word: &str) {
     let output = run(home, [OsStr::new("check"), file.as_os_str()]);
     let said = String::from_utf8(output.stderr.clone()).expect("UTF-8") + &String::from_utf8_lossy(&output.stdout);
@@ -122,23 +122,23 @@ fn refused(home: &Home, file: &Path, word: &str) {
     assert!((1..400).contains(&longest), "{name}: {said}");
 }
 
-/// A FIFO that nobody writes: whoever opens it the plain way waits for ever.
+/// A FIFO without a writer: opening it without `O_NONBLOCK` blocks for ever.
 fn fifo(home: &Home) -> PathBuf {
     let path = home.plugin("pipe");
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
     path
 }
 
-/// A file with a good head that is larger than any plugin, and takes no space.
+/// A sparse file with a valid header, larger than the limit for plugins.
 fn too_large(home: &Home) -> PathBuf {
     let path = home.plugin("huge");
-    fs::write(&path, Guest::saying("1").build()).expect("a file");
+    fs::write(&path, Guest::returning("1").build()).expect("a file");
     File::options().write(true).open(&path).and_then(|file| file.set_len(1 << 30)).expect("a sparse file");
     path
 }
 
 #[test]
-fn what_is_no_plain_file_is_left_alone() {
+fn special_and_misnamed_files_are_not_loaded() {
     let home = Home::with(&["echo"]);
     let outside = home.path("outside.wasm");
     fs::copy(component("echo"), &outside).expect("a copy outside");
@@ -161,10 +161,10 @@ fn what_is_no_plain_file_is_left_alone() {
 #[test]
 fn an_unreadable_file_is_refused_until_it_can_be_read() {
     let home = Home::with(&["echo"]);
-    home.put_bytes(&Guest::saying("1").build(), "locked");
+    home.put_bytes(&Guest::returning("1").build(), "locked");
     fs::set_permissions(home.plugin("locked"), Permissions::from_mode(0o000)).expect("no rights");
     if File::open(home.plugin("locked")).is_ok() {
-        // The superuser reads everything: nothing is unreadable to it, so it must be served.
+        // Root can read every file, so the plugin must be served.
         let mut client = Client::start(&home);
         client.tools_until(|tools| tools.len() == 3);
         return;
@@ -176,7 +176,7 @@ fn an_unreadable_file_is_refused_until_it_can_be_read() {
 }
 
 #[test]
-fn a_plugin_that_never_lists_delays_nobody_else() {
+fn a_plugin_that_never_lists_delays_no_other() {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::spinning_in_list().build(), "spinner");
     let mut client = Client::start(&home);
@@ -185,10 +185,10 @@ fn a_plugin_that_never_lists_delays_nobody_else() {
 }
 
 #[test]
-fn one_bad_tool_does_not_take_the_others_with_it() {
+fn one_invalid_tool_does_not_drop_the_others() {
     let home = Home::new();
     let object = r#"{"type":"object"}"#;
-    let guest = Guest::saying("1").tools(&[
+    let guest = Guest::returning("1").tools(&[
         ("fine", object),
         ("not a name", object),
         ("", object),
@@ -203,7 +203,7 @@ fn one_bad_tool_does_not_take_the_others_with_it() {
 }
 
 #[test]
-fn a_trap_costs_one_call() {
+fn a_trap_fails_only_its_call() {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::trapping().build(), "trapper");
     let mut client = Client::start(&home);

@@ -1,5 +1,4 @@
-//! The folder is the truth: a file that comes, changes or goes is a tool that comes, changes
-//! or goes, with no call lost on the way.
+//! Hot reload: tools follow the files in the plugin folder, and no call is lost on a change.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -7,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
@@ -20,11 +19,11 @@ mod replaced;
 mod settings;
 
 #[test]
-fn a_new_file_is_a_new_tool() {
+fn a_new_file_adds_its_tools() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add"]);
-    home.put_bytes(&Guest::saying("1").build(), "late");
+    home.put_bytes(&Guest::returning("1").build(), "late");
     client.notification("notifications/tools/list_changed");
     let tools = client.tools_until(|tools| tools.len() == 3);
     assert_eq!(tools, ["echo", "echo_add", "late_version"]);
@@ -32,33 +31,33 @@ fn a_new_file_is_a_new_tool() {
 }
 
 #[test]
-fn a_replaced_file_is_a_changed_tool() {
+fn a_replaced_file_replaces_its_plugin() {
     let home = Home::new();
     home.put("echo-v1", "versioned");
     let mut client = Client::start(&home);
     assert_eq!(client.text("versioned_version", json!({})), "1");
     home.put("echo-v2", "versioned");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("versioned_version", json!({})) != "2" {
         assert!(Instant::now() < deadline, "the old version still answers");
     }
 }
 
 #[test]
-fn a_changed_list_is_announced() {
+fn a_changed_list_is_notified() {
     let home = Home::new();
-    home.put_bytes(&Guest::saying("1").build(), "changing");
+    home.put_bytes(&Guest::returning("1").build(), "changing");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["changing_version"]);
-    home.put_bytes(&Guest::saying("1").tools(&[("other", r#"{"type":"object"}"#)]).build(), "changing");
+    home.put_bytes(&Guest::returning("1").tools(&[("other", r#"{"type":"object"}"#)]).build(), "changing");
     client.notification("notifications/tools/list_changed");
     assert_eq!(client.tools_until(|tools| tools != ["changing_version"]), ["changing_other"]);
 }
 
 #[test]
-fn a_deleted_file_is_a_tool_gone() {
+fn a_deleted_file_removes_its_tools() {
     let home = Home::with(&["echo"]);
-    home.put_bytes(&Guest::saying("1").build(), "brief");
+    home.put_bytes(&Guest::returning("1").build(), "brief");
     let mut client = Client::start(&home);
     client.tools_until(|tools| tools.len() == 3);
     home.remove("brief");
@@ -69,53 +68,52 @@ fn a_deleted_file_is_a_tool_gone() {
 }
 
 #[test]
-fn a_listener_of_the_stateless_era_is_told() {
+fn a_subscription_stream_is_notified() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start_modern(&home);
-    // What the first scan finds is no change, so it must be over.
+    // Plugins found by the first scan are not notified as changes, so the scan must be over.
     client.tools();
     let id = client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
     let acknowledged = client.notification("notifications/subscriptions/acknowledged");
     assert_eq!(acknowledged["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
-    home.put_bytes(&Guest::saying("1").build(), "late");
+    home.put_bytes(&Guest::returning("1").build(), "late");
     let changed = client.notification("notifications/tools/list_changed");
     assert_eq!(changed["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
     client.tools_until(|tools| tools.len() == 3);
 }
 
 #[test]
-fn a_listener_that_did_not_ask_is_not_told() {
+fn a_list_without_a_subscription_is_not_notified() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start_modern(&home);
-    // What the first scan finds is no change, so it must be over.
+    // Plugins found by the first scan are not notified as changes, so the scan must be over.
     client.tools();
     client.post("subscriptions/listen", json!({"notifications": {"promptsListChanged": true}}));
     client.notification("notifications/subscriptions/acknowledged");
-    home.put_bytes(&Guest::saying("1").build(), "late");
-    let deadline = Instant::now() + PATIENCE;
+    home.put_bytes(&Guest::returning("1").build(), "late");
+    let deadline = Instant::now() + TIMEOUT;
     while client.tools().len() != 3 {
-        assert!(Instant::now() < deadline, "the new tool does not come");
+        assert!(Instant::now() < deadline, "the new tool does not appear");
     }
-    // Of what comes later it is told.
+    // A later change of a subscribed list is notified.
     home.put("everything", "everything");
     client.notification("notifications/prompts/list_changed");
     let rest = client.finish();
     assert!(rest.iter().all(|message| message["method"] != "notifications/tools/list_changed"), "{rest:?}");
 }
 
-/// A writer that takes its time, and stops in the middle for as long as other files need to
-/// come and be served.
+/// A slow writer pauses in the middle until another file has been put into service.
 #[test]
 fn a_half_written_file_is_not_loaded() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools_until(|tools| tools.len() == 2);
-    let bytes = Guest::saying("whole").build();
+    let bytes = Guest::returning("whole").build();
     let mut file = OpenOptions::new().create_new(true).append(true).open(home.plugin("slow")).expect("a new file");
     for (i, part) in bytes.chunks(bytes.len() / 2).enumerate() {
         file.write_all(part).and_then(|()| file.flush()).expect("half a file");
         if i == 0 {
-            home.put_bytes(&Guest::saying("1").build(), "marker");
+            home.put_bytes(&Guest::returning("1").build(), "marker");
             let tools = client.tools_until(|tools| tools.contains(&"marker_version".to_owned()));
             assert!(!tools.contains(&"slow_version".to_owned()));
         }
@@ -128,46 +126,46 @@ fn a_half_written_file_is_not_loaded() {
 #[test]
 fn a_broken_new_version_leaves_the_old_one_serving() {
     let home = Home::new();
-    let good = Guest::saying("1").build();
+    let good = Guest::returning("1").build();
     home.put_bytes(&good, "versioned");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["versioned_version"]);
     let half = good[..good.len() / 2].to_vec();
     for broken in [Vec::new(), b"not wasm".to_vec(), half, Guest::trapping_in_list().build()] {
         home.put_bytes(&broken, "versioned");
-        // A sign that the folder was looked at after the bad file came.
+        // The marker shows that the folder was scanned after the bad file was written.
         home.put_bytes(&good, "marker");
         client.tools_until(|tools| tools.contains(&"marker_version".to_owned()));
         assert_eq!(client.text("versioned_version", json!({})), "1");
         home.remove("marker");
         client.tools_until(|tools| tools == ["versioned_version"]);
     }
-    home.put_bytes(&Guest::saying("2").build(), "versioned");
-    let deadline = Instant::now() + PATIENCE;
+    home.put_bytes(&Guest::returning("2").build(), "versioned");
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("versioned_version", json!({})) != "2" {
-        assert!(Instant::now() < deadline, "the repaired version does not come");
+        assert!(Instant::now() < deadline, "the repaired version does not serve");
     }
 }
 
 #[test]
-fn a_file_written_in_place_is_taken_up() {
+fn a_file_written_in_place_is_loaded() {
     let home = Home::new();
-    fs::write(home.plugin("inplace"), Guest::saying("1").build()).expect("the plugin's file");
+    fs::write(home.plugin("inplace"), Guest::returning("1").build()).expect("the plugin's file");
     let mut client = Client::start(&home);
     assert_eq!(client.text("inplace_version", json!({})), "1");
-    fs::write(home.plugin("inplace"), Guest::saying("2").build()).expect("the plugin's file");
-    let deadline = Instant::now() + PATIENCE;
+    fs::write(home.plugin("inplace"), Guest::returning("2").build()).expect("the plugin's file");
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("inplace_version", json!({})) != "2" {
         assert!(Instant::now() < deadline, "the old version still answers");
     }
 }
 
 #[test]
-fn a_folder_renamed_over_with_many_files_is_seen_whole() {
+fn many_files_at_once_are_all_loaded() {
     let home = Home::new();
     let mut client = Client::start(&home);
     assert!(client.tools().is_empty());
-    let bytes = Guest::saying("1").build();
+    let bytes = Guest::returning("1").build();
     for number in 0..40 {
         home.put_bytes(&bytes, &format!("p{number:02}"));
     }
@@ -178,13 +176,13 @@ fn a_folder_renamed_over_with_many_files_is_seen_whole() {
 }
 
 /// A thousand replacements under two hundred calls a second: each call is answered once, by
-/// one version or the other and never by a mixture.
+/// exactly one version.
 #[test]
 fn a_thousand_replacements_lose_no_call() {
     const REPLACEMENTS: u32 = 1000;
     const CALLS: u32 = 5 * REPLACEMENTS;
     let pace = Duration::from_millis(5);
-    let versions = [Guest::saying("1").build(), Guest::saying("2").build()];
+    let versions = [Guest::returning("1").build(), Guest::returning("2").build()];
     let home = Home::new();
     home.put_bytes(&versions[0], "versioned");
     let mut client = Client::start(&home);
@@ -198,7 +196,7 @@ fn a_thousand_replacements_lose_no_call() {
             return;
         }
         let id = message["id"].as_u64().expect("an id of ours");
-        assert!(open.remove(&id), "answered twice, or never asked: {message}");
+        assert!(open.remove(&id), "a second or unexpected answer: {message}");
         let version =
             ["1", "2"].iter().position(|v| *v == first_text(&message["result"])).expect("one version or the other");
         seen[version] += 1;
@@ -210,96 +208,96 @@ fn a_thousand_replacements_lose_no_call() {
         if call % 5 == 0 {
             home.put_bytes(&versions[(call as usize / 5 + 1) % 2], "versioned");
         }
-        // The wait for answers keeps the pace.
+        // Waiting for answers sets the rate of calls.
         while let Some(message) = client.next_before(started + pace * (call + 1)) {
             note(&message, &mut open);
         }
     }
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !open.is_empty() {
         let message = client.next_before(deadline).unwrap_or_else(|| panic!("{} calls lost", open.len()));
         note(&message, &mut open);
     }
     assert_eq!(seen[0] + seen[1], CALLS);
-    assert!(switches >= 10, "only {switches} replacements were taken up");
+    assert!(switches >= 10, "only {switches} replacements were loaded");
     while client.text("versioned_version", json!({})) != "1" {
-        assert!(Instant::now() < deadline, "the last version does not come");
+        assert!(Instant::now() < deadline, "the last version does not serve");
     }
 }
 
 #[test]
-fn the_sample_guests_are_components() {
+fn the_echo_guests_are_components() {
     for guest in ["echo", "echo-v1", "echo-v2"] {
         assert!(fs::read(component(guest)).expect("a guest").starts_with(b"\0asm\x0d\0\x01\0"), "{guest}");
     }
 }
 
 #[test]
-fn a_folder_may_be_named_by_a_relative_path() {
+fn a_folder_may_be_given_as_a_relative_path() {
     let home = Home::with(&["echo"]);
     let mut command = command(&home, ["serve", "plugins"]);
     command.current_dir(home.plugins().parent().expect("a folder above"));
-    let mut client = Client::legacy(Process::start(command), "2025-11-25");
+    let mut client = Client::initialized(Process::start(command), "2025-11-25");
     assert_eq!(client.tools(), ["echo", "echo_add"]);
-    home.put_bytes(&Guest::saying("1").build(), "late");
+    home.put_bytes(&Guest::returning("1").build(), "late");
     client.tools_until(|tools| tools == ["echo", "echo_add", "late_version"]);
     home.remove("echo");
     client.tools_until(|tools| tools == ["late_version"]);
 }
 
 #[test]
-fn a_subfolder_is_served_and_what_is_below_it_is_not() {
+fn subfolders_are_served_one_level_deep() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add"]);
     let inner = home.plugins().join("team");
     fs::create_dir_all(inner.join("deeper")).expect("subfolders");
-    fs::write(inner.join("deeper/far.wasm"), Guest::saying("1").build()).expect("a file");
-    fs::write(inner.join("near.wasm"), Guest::saying("1").build()).expect("a file");
+    fs::write(inner.join("deeper/far.wasm"), Guest::returning("1").build()).expect("a file");
+    fs::write(inner.join("near.wasm"), Guest::returning("1").build()).expect("a file");
     client.tools_until(|tools| tools == ["echo", "echo_add", "near_version"]);
-    fs::write(inner.join("late.wasm"), Guest::saying("1").build()).expect("a file");
+    fs::write(inner.join("late.wasm"), Guest::returning("1").build()).expect("a file");
     client.tools_until(|tools| tools == ["echo", "echo_add", "late_version", "near_version"]);
-    fs::remove_dir_all(&inner).expect("the subfolder goes");
+    fs::remove_dir_all(&inner).expect("the subfolder is removed");
     client.tools_until(|tools| tools == ["echo", "echo_add"]);
 }
 
 #[test]
-fn of_two_files_of_one_name_the_second_waits() {
+fn of_two_files_with_one_name_only_the_first_is_served() {
     let home = Home::new();
-    home.put_bytes(&Guest::saying("1").build(), "twice");
+    home.put_bytes(&Guest::returning("1").build(), "twice");
     fs::create_dir(home.plugins().join("zzz")).expect("a subfolder");
-    fs::write(home.plugins().join("zzz/twice.wasm"), Guest::saying("2").build()).expect("a file");
+    fs::write(home.plugins().join("zzz/twice.wasm"), Guest::returning("2").build()).expect("a file");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["twice_version"]);
     assert_eq!(client.text("twice_version", json!({})), "1");
     home.remove("twice");
-    // Until the other one is there, what was there serves on; and to clients it is the same tool.
-    let deadline = Instant::now() + PATIENCE;
+    // The first one serves until the second is loaded, and clients see no change of the list.
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("twice_version", json!({})) != "2" {
-        assert!(Instant::now() < deadline, "the other file is not taken up");
+        assert!(Instant::now() < deadline, "the other file is not loaded");
     }
     assert_eq!(client.tools(), ["twice_version"]);
     let rest = client.finish();
     assert!(rest.iter().all(|message| message["method"] != "notifications/tools/list_changed"), "{rest:?}");
 }
 
-/// As when it is on a disk that is taken out and put in again.
+/// As on a removable disk.
 #[test]
-fn a_folder_that_goes_takes_its_tools_and_brings_them_back() {
+fn a_removed_and_recreated_folder_is_followed() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add"]);
-    fs::remove_dir_all(home.plugins()).expect("the folder goes");
+    fs::remove_dir_all(home.plugins()).expect("the folder is removed");
     client.tools_until(<[String]>::is_empty);
-    fs::create_dir(home.plugins()).expect("the folder is back");
-    home.put_bytes(&Guest::saying("1").build(), "back");
+    fs::create_dir(home.plugins()).expect("the folder is created");
+    home.put_bytes(&Guest::returning("1").build(), "back");
     client.tools_until(|tools| tools == ["back_version"]);
-    home.put_bytes(&Guest::saying("1").build(), "more");
+    home.put_bytes(&Guest::returning("1").build(), "more");
     client.tools_until(|tools| tools == ["back_version", "more_version"]);
 }
 
 #[test]
-fn each_list_is_announced_for_itself() {
+fn each_list_is_notified_separately() {
     let home = Home::with(&["echo"]);
     let mut handshake = Client::start(&home);
     let mut listener = Client::start_modern(&home);
@@ -313,14 +311,14 @@ fn each_list_is_announced_for_itself() {
         handshake.notification(&format!("notifications/{list}/list_changed"));
     }
     listener.notification("notifications/resources/list_changed");
-    // A plugin of tools alone changes no other list.
-    home.put_bytes(&Guest::saying("1").build(), "late");
+    // A plugin with only tools changes no other list.
+    home.put_bytes(&Guest::returning("1").build(), "late");
     handshake.notification("notifications/tools/list_changed");
     handshake.tools_until(|tools| tools.iter().any(|tool| tool == "late_version"));
     for client in [handshake, listener] {
         let rest = client.finish();
-        let spoken_of =
-            |list: &str| rest.iter().any(|said| said["method"] == format!("notifications/{list}/list_changed"));
-        assert!(!spoken_of("prompts") && !spoken_of("resources"), "{rest:?}");
+        let is_notified =
+            |list: &str| rest.iter().any(|message| message["method"] == format!("notifications/{list}/list_changed"));
+        assert!(!is_notified("prompts") && !is_notified("resources"), "{rest:?}");
     }
 }

@@ -17,13 +17,13 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use self::host::{Way, both_ways, connect};
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
 
 both_ways!(by_handshake_in_each_revision, without_a_handshake, by_probing);
 
-/// Notices that the list of tools has changed.
+/// Signals a change of the list of tools.
 #[derive(Clone, Default)]
 struct Listener {
     changed: Arc<Notify>,
@@ -44,9 +44,9 @@ impl ClientHandler for Listener {
     }
 }
 
-/// No step of a conversation takes for ever.
+/// Limits the time of each step.
 async fn within<F: Future>(step: F) -> F::Output {
-    timeout(PATIENCE, step).await.expect("an answer in time")
+    timeout(TIMEOUT, step).await.expect("an answer in time")
 }
 
 async fn call<H: ClientHandler>(
@@ -62,7 +62,7 @@ fn params(tool: &'static str, arguments: Value) -> CallToolRequestParams {
     CallToolRequestParams::new(tool).with_arguments(arguments)
 }
 
-/// What is the same in both eras.
+/// Checks that apply to both eras.
 async fn drive(client: &RunningService<RoleClient, Listener>, structured: bool) {
     let tools = within(client.list_all_tools()).await.expect("a list");
     let names: BTreeMap<_, _> = tools.iter().map(|tool| (tool.name.as_ref(), tool)).collect();
@@ -92,7 +92,7 @@ async fn by_handshake_in_each_revision(way: Way) {
         let (client, host) = connect(&home, way, listener.clone(), ClientLifecycleMode::Initialize).await;
         assert_eq!(client.peer_info().expect("the server's answer").protocol_version, version);
         drive(&client, structured).await;
-        home.put_bytes(&Guest::saying("1").build(), "late");
+        home.put_bytes(&Guest::returning("1").build(), "late");
         within(listener.changed.notified()).await;
         assert_eq!(text(&client, "late_version").await, "1");
         host.end(client).await;
@@ -101,7 +101,7 @@ async fn by_handshake_in_each_revision(way: Way) {
 
 async fn without_a_handshake(way: Way) {
     let home = Home::with(&["echo"]);
-    home.put_bytes(&Guest::saying("1").build(), "versioned");
+    home.put_bytes(&Guest::returning("1").build(), "versioned");
     let mode = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
     let (client, host) = connect(&home, way, Listener::default(), mode).await;
     drive(&client, true).await;
@@ -115,7 +115,7 @@ async fn without_a_handshake(way: Way) {
     host.end(client).await;
 }
 
-/// The client probes and must not give up: what takes longer than ten seconds is legacy to it.
+/// The client probes with `server/discover` and falls back to the handshake after ten seconds.
 async fn by_probing(way: Way) {
     let home = Home::with(&["echo"]);
     let mode = ClientLifecycleMode::Auto {
@@ -130,11 +130,11 @@ async fn by_probing(way: Way) {
 }
 
 async fn text<H: ClientHandler>(client: &RunningService<RoleClient, H>, tool: &'static str) -> String {
-    said(&call(client, tool, json!({})).await.expect("a result"))
+    text_of(&call(client, tool, json!({})).await.expect("a result"))
 }
 
-/// The first text of a result that is no failure.
-fn said(result: &rmcp::model::CallToolResult) -> String {
+/// The first text of a successful result.
+fn text_of(result: &rmcp::model::CallToolResult) -> String {
     assert_ne!(result.is_error, Some(true), "{result:?}");
     result.content[0].as_text().expect("text").text.clone()
 }

@@ -1,5 +1,5 @@
-//! The sample plugins in Rust do as the transcripts beside them say, those that were just built
-//! and those that are kept built. Those in other languages need their toolchains: `tests/languages`.
+//! Plays the transcripts of the Rust samples, with the fresh builds and with the prebuilt files.
+//! Samples in other languages need their toolchains: `tests/languages`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,14 +29,14 @@ fn samples() -> Vec<Sample> {
     samples
 }
 
-/// The names of the components that the repository keeps built, and their files.
+/// Names and files of the prebuilt components in the repository.
 fn prebuilt() -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(repository().join("plugins/prebuilt")).expect("the prebuilt plugins");
     let files = entries.map(|entry| entry.expect("a folder entry").path());
     let named = |file: PathBuf| Some((file.file_stem()?.to_str()?.to_owned(), file));
     let found: Vec<_> =
         files.filter(|file| file.extension().is_some_and(|end| end == "wasm")).filter_map(named).collect();
-    assert!(!found.is_empty(), "nothing is kept built");
+    assert!(!found.is_empty(), "there are no prebuilt plugins");
     found
 }
 
@@ -48,25 +48,25 @@ fn each_sample_has_a_transcript() {
 }
 
 #[test]
-fn samples_do_as_their_transcripts_say() {
+fn samples_match_their_transcripts() {
     for Sample { name, transcript } in &samples() {
         play(transcript, &[(name, component(name))]);
     }
 }
 
 #[test]
-fn prebuilt_plugins_do_as_their_transcripts_say() {
+fn prebuilt_plugins_match_their_transcripts() {
     let samples = samples();
     for (name, file) in prebuilt() {
         let sample = samples.iter().find(|sample| sample.name == name);
-        let sample = sample.unwrap_or_else(|| panic!("{name}.wasm is kept built and has no source"));
+        let sample = sample.unwrap_or_else(|| panic!("prebuilt {name}.wasm has no source"));
         play(&sample.transcript, &[(&name, file)]);
     }
 }
 
-/// What is kept built was built from the sources that are here.
+/// Prebuilt components are current with their sources.
 #[test]
-fn prebuilt_plugins_list_what_their_sources_list() {
+fn prebuilt_plugins_are_current_with_their_sources() {
     for (name, file) in prebuilt() {
         assert_eq!(
             listed(&name, &file),
@@ -78,7 +78,7 @@ fn prebuilt_plugins_list_what_their_sources_list() {
 
 /// Each transcript calls each tool of its plugin.
 #[test]
-fn transcripts_leave_out_no_tool() {
+fn transcripts_call_every_tool() {
     for Sample { name, transcript } in &samples() {
         let text = fs::read_to_string(transcript).expect("a transcript");
         let called: BTreeSet<String> = listed(name, &component(name))
@@ -90,7 +90,7 @@ fn transcripts_leave_out_no_tool() {
     }
 }
 
-/// The whole entries of a plugin's list of tools.
+/// The complete entries of a plugin's list of tools.
 fn listed(name: &str, file: &Path) -> Vec<serde_json::Value> {
     let home = Home::new();
     home.put_file(file, name);

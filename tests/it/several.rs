@@ -1,5 +1,5 @@
-//! Several processes behind one address: whichever gets a request can serve it, and what one
-//! has closed, the others open only if they share the key.
+//! Several processes behind a load balancer: each can serve any request, but sealed states and
+//! cursors are shared only with the same key.
 
 use std::collections::BTreeSet;
 use std::io::copy;
@@ -13,15 +13,15 @@ use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::guest::asking::page;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, Response, told};
+use crate::support::http::{HttpConnection, Request, Response, listening_address};
 use crate::support::memory::Memory;
 use crate::support::process::{Process, command, run};
-use crate::support::{MODERN, PATIENCE};
+use crate::support::{MODERN, TIMEOUT};
 
 const KEY: &str = "a_key_that_is_as_long_as_it_must_be";
 const MULTI_ROUND: &str = "test_input_required_result_multi_round";
 
-/// A plain load balancer: one connection goes to the first process, the next to the second.
+/// A round-robin load balancer of connections.
 struct Balancer(TcpListener);
 
 impl Balancer {
@@ -33,7 +33,7 @@ impl Balancer {
         self.0.local_addr().expect("an address")
     }
 
-    /// Its threads end with the tests.
+    /// Its threads run until the test process exits.
     fn run(self, backends: [SocketAddr; 2]) {
         std::thread::spawn(move || {
             for (client, backend) in self.0.incoming().zip(backends.into_iter().cycle()) {
@@ -49,13 +49,13 @@ impl Balancer {
 fn pass_on(from: &TcpStream, to: &TcpStream) {
     let (mut from, mut to) = (from.try_clone().expect("a socket"), to.try_clone().expect("a socket"));
     std::thread::spawn(move || {
-        // A side that has gone away ends the other.
+        // An error on one side closes the other.
         let _ = copy(&mut from, &mut to);
         let _ = to.shutdown(Shutdown::Write);
     });
 }
 
-/// Two processes that serve the same folder, with these keys, behind one address.
+/// Two processes that serve the same folder with these keys, behind one address.
 struct Pair {
     address: SocketAddr,
     each: [SocketAddr; 2],
@@ -77,12 +77,12 @@ impl Pair {
             let mut command = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
             command.env("WHARF_TEST_KEY", key);
             let process = Process::start(command);
-            let address = told(&process);
+            let address = listening_address(&process);
             (process, address)
         };
         let (first, first_address) = start(keys[0]);
-        // The list of the first has a history that that of the second has not.
-        home.put_bytes(&Guest::saying("1").build(), "passing");
+        // The list of the first process has changed before, that of the second has not.
+        home.put_bytes(&Guest::returning("1").build(), "passing");
         until(first_address, "passing_version", true);
         home.remove("passing");
         until(first_address, "passing_version", false);
@@ -94,7 +94,7 @@ impl Pair {
 }
 
 /// A request of 2026-07-28 on a connection of its own.
-fn ask(address: SocketAddr, method: &str, mut params: Value) -> Response {
+fn exchange(address: SocketAddr, method: &str, mut params: Value) -> Response {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": MODERN,
         "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}, "roots": {}},
@@ -104,7 +104,7 @@ fn ask(address: SocketAddr, method: &str, mut params: Value) -> Response {
     if let Some(name) = params["name"].as_str() {
         request = request.with("Mcp-Name", name);
     }
-    Line::connect(address).ask(&request)
+    HttpConnection::connect(address).exchange(&request)
 }
 
 fn answer(response: &Response) -> Value {
@@ -112,12 +112,12 @@ fn answer(response: &Response) -> Value {
 }
 
 fn result(address: SocketAddr, method: &str, params: Value) -> Value {
-    let mut answer = answer(&ask(address, method, params));
+    let mut answer = answer(&exchange(address, method, params));
     assert!(answer.get("error").is_none(), "{answer}");
     answer["result"].take()
 }
 
-/// The tools, page by page.
+/// The names of all tools, over all pages.
 fn tools(address: SocketAddr) -> Vec<String> {
     let mut names = Vec::new();
     let mut params = json!({});
@@ -130,18 +130,18 @@ fn tools(address: SocketAddr) -> Vec<String> {
     }
 }
 
-/// Waits until a process has a tool, or has it no longer.
+/// Waits until a process has, or no longer has, a tool.
 fn until(address: SocketAddr, tool: &str, is_there: bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while answer(&ask(address, "tools/call", json!({"name": tool}))).get("result").is_some() != is_there {
-        assert!(Instant::now() < deadline, "{tool} is there: {}", !is_there);
+    let deadline = Instant::now() + TIMEOUT;
+    while answer(&exchange(address, "tools/call", json!({"name": tool}))).get("result").is_some() != is_there {
+        assert!(Instant::now() < deadline, "{tool} is listed: {}", !is_there);
     }
 }
 
 /// The next round of the call that asked.
 fn retry(address: SocketAddr, asked: &Value, answers: Value) -> Response {
     let state = &asked["requestState"];
-    ask(address, "tools/call", json!({"name": MULTI_ROUND, "requestState": state, "inputResponses": answers}))
+    exchange(address, "tools/call", json!({"name": MULTI_ROUND, "requestState": state, "inputResponses": answers}))
 }
 
 fn name_is_ada() -> Value {
@@ -149,7 +149,7 @@ fn name_is_ada() -> Value {
 }
 
 #[test]
-fn a_call_of_three_rounds_goes_from_process_to_process() {
+fn rounds_of_a_call_may_go_to_different_processes() {
     let pair = Pair::start([KEY, KEY]);
     let asked = result(pair.address, "tools/call", json!({"name": MULTI_ROUND}));
     assert!(asked["inputRequests"]["step1"].is_object(), "{asked}");
@@ -161,7 +161,7 @@ fn a_call_of_three_rounds_goes_from_process_to_process() {
 }
 
 #[test]
-fn pages_come_from_either_process() {
+fn pages_may_come_from_different_processes() {
     let pair = Pair::start([KEY, KEY]);
     let alone = tools(pair.each[0]);
     assert!(alone.len() > 14, "three pages and more: {alone:?}");
@@ -170,29 +170,29 @@ fn pages_come_from_either_process() {
 }
 
 #[test]
-fn with_another_key_nothing_is_taken_over() {
+fn states_and_cursors_of_another_key_are_refused() {
     let pair = Pair::start([KEY, "another_key_that_is_as_long_as_it_must_be"]);
     let [first, second] = pair.each;
     let asked = result(first, "tools/call", json!({"name": MULTI_ROUND}));
     let refused = answer(&retry(second, &asked, name_is_ada()));
     assert_eq!(refused["error"]["data"]["reason"], "invalid_request_state", "{refused}");
-    assert!(answer(&retry(first, &asked, name_is_ada())).get("result").is_some(), "its own it takes");
+    assert!(answer(&retry(first, &asked, name_is_ada())).get("result").is_some(), "its own state is accepted");
     let cursor = result(first, "tools/list", json!({}))["nextCursor"].take();
-    let refused = answer(&ask(second, "tools/list", json!({ "cursor": cursor })));
+    let refused = answer(&exchange(second, "tools/list", json!({ "cursor": cursor })));
     assert_eq!(refused["error"]["data"]["reason"], "invalid_cursor", "{refused}");
     result(first, "tools/list", json!({ "cursor": cursor }));
 }
 
-/// A user who is asked to visit a page for one process is not taken for that of another.
+/// Elicitation ids of different processes do not collide.
 #[test]
-fn the_names_of_visits_are_each_processs_own() {
+fn elicitation_ids_differ_between_processes() {
     let home = Home::new();
-    home.put_bytes(&Guest::saying("1").asks("ask", &[("k", page("https://example.com/"))]).build(), "asker");
+    home.put_bytes(&Guest::returning("1").asks("ask", &[("k", page("https://example.com/"))]).build(), "asker");
     let settings = Settings { state_key: Some([7; 32]), ..Settings::default() };
     let mut names = BTreeSet::new();
     for _ in 0..2 {
         let host = Memory::serve_with(&home, settings.clone());
-        let mut client = Client::able(host, "2025-11-25", json!({"elicitation": {"url": {}}}));
+        let mut client = Client::with_capabilities(host, "2025-11-25", json!({"elicitation": {"url": {}}}));
         client.post("tools/call", json!({"name": "asker_ask", "arguments": {}}));
         let question = client.notification("elicitation/create");
         names.insert(question["params"]["elicitationId"].as_str().expect("a name").to_owned());
@@ -201,7 +201,7 @@ fn the_names_of_visits_are_each_processs_own() {
 }
 
 #[test]
-fn a_key_that_is_not_there_is_an_error() {
+fn a_missing_state_key_is_an_error() {
     let home = Home::new();
     for (key, said) in [("{ env = 'WHARF_TEST_KEY' }", "WHARF_TEST_KEY"), ("{ file = 'state-key' }", "state-key")] {
         home.configure(&format!("[server]\nstate-key = {key}\n"));

@@ -1,4 +1,4 @@
-//! How it ends: the end of input, a signal, a reader gone, a call cancelled, a kill.
+//! Shutdown: end of input, signals, a closed stdout, cancelled calls, a kill.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,13 @@ use serde_json::json;
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, serve};
+use crate::support::http::{HttpConnection, Request, serve};
 use crate::support::process::{Process, command};
-use crate::support::streamable::{Endpoint, alone, request};
+use crate::support::streamable::{Endpoint, request, stateless};
 use crate::support::wire::{Received, Wire};
-use crate::support::{MODERN, PATIENCE};
+use crate::support::{MODERN, TIMEOUT};
 
-/// A home with `echo` and a plugin whose only tool, `spinner_version`, never ends.
+/// A home with `echo` and a plugin whose only tool, `spinner_version`, never returns.
 fn with_a_spinner() -> Home {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::spinning().build(), "spinner");
@@ -22,7 +22,7 @@ fn with_a_spinner() -> Home {
 }
 
 #[test]
-fn the_end_of_input_answers_what_can_be_answered() {
+fn the_end_of_input_drains_pending_requests() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools();
@@ -35,7 +35,7 @@ fn the_end_of_input_answers_what_can_be_answered() {
 }
 
 #[test]
-fn p08_the_end_of_input_does_not_wait_for_a_guest_that_never_ends() {
+fn p08_the_end_of_input_does_not_wait_for_an_endless_call() {
     let home = with_a_spinner();
     let mut client = Client::start(&home);
     client.tools();
@@ -50,15 +50,15 @@ fn p08_the_end_of_input_does_not_wait_for_a_guest_that_never_ends() {
 }
 
 #[test]
-fn a_host_that_was_never_spoken_to_ends_with_its_input() {
+fn a_host_without_requests_exits_at_the_end_of_input() {
     let home = with_a_spinner();
     let mut process = Process::serve(&home);
     assert!(process.wait().success());
-    assert_eq!(process.receive(PATIENCE), Received::Closed);
+    assert_eq!(process.receive(TIMEOUT), Received::Closed);
 }
 
 #[test]
-fn p09_a_signal_drains_and_ends() {
+fn p09_a_signal_drains_calls_and_exits() {
     for signal in [Signal::TERM, Signal::INT] {
         let home = with_a_spinner();
         let mut client = Client::start(&home);
@@ -81,21 +81,21 @@ fn a_subscription_ends_with_a_result() {
     let id = client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
     client.notification("notifications/subscriptions/acknowledged");
     let rest = client.finish();
-    let last = rest.last().unwrap_or_else(|| panic!("nothing said at the end of {MODERN}'s subscription"));
+    let last = rest.last().unwrap_or_else(|| panic!("no result at the end of a subscription of {MODERN}"));
     assert_eq!(last["id"], id, "{rest:?}");
     assert_eq!(last["result"]["resultType"], "complete");
     assert_eq!(last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
 }
 
-/// What outlives its grace is told so, however the server ends: one that runs, one that waits for
-/// its plugin, one that has been asked something.
+/// However the server shuts down, calls that exceed the grace period get an error: running, queued
+/// and waiting for the user.
 #[test]
-fn what_is_cut_off_is_answered_first() {
+fn interrupted_calls_are_answered_before_exit() {
     const CALLS: usize = 24;
     let home = Home::with(&["echo", "everything"]);
     home.put_bytes(&Guest::spinning().build(), "spinner");
     for signal in [None, Some(Signal::TERM)] {
-        let mut client = Client::able(Process::serve(&home), "2025-11-25", json!({"roots": {}}));
+        let mut client = Client::with_capabilities(Process::serve(&home), "2025-11-25", json!({"roots": {}}));
         client.tools();
         let mut ids: Vec<u64> =
             (0..CALLS).map(|_| client.post("tools/call", json!({"name": "spinner_version"}))).collect();
@@ -113,21 +113,22 @@ fn what_is_cut_off_is_answered_first() {
                 rest.iter().filter(|message| message["id"] == *id && message["method"].is_null()).collect();
             assert_eq!(answers.len(), 1, "{signal:?}: request {id} in {rest:?}");
             let answer = answers[0];
-            // Behind others that never end it may have been refused before.
-            let told = answer["error"]["data"]["reason"] == "shutting_down" || answer["result"]["isError"] == true;
-            assert!(told, "{signal:?}: {answer}");
+            // A queued call may have been refused before.
+            let is_reported =
+                answer["error"]["data"]["reason"] == "shutting_down" || answer["result"]["isError"] == true;
+            assert!(is_reported, "{signal:?}: {answer}");
         }
         let cut = rest.iter().filter(|message| message["error"]["data"]["reason"] == "shutting_down").count();
         assert!(cut >= 2, "{signal:?}: {rest:?}");
     }
 }
 
-/// Over HTTP too: with and without a session, as JSON and as a stream that is whole.
+/// Over HTTP: with and without a session, as JSON and as a complete stream.
 #[test]
-fn what_is_cut_off_over_http_is_answered_first() {
+fn interrupted_calls_over_http_are_answered_before_exit() {
     let home = Home::with(&["everything"]);
     let (mut process, address) = serve(&home, &[]);
-    let session = Endpoint::shake_hands(address, "2025-11-25");
+    let session = Endpoint::initialize(address, "2025-11-25");
     let wait = json!({"name": "everything_slow_compute", "arguments": {"seconds": 60}});
     let posts = (0..12).map(|id| match id % 4 {
         0 => session.post(&request(id, "tools/call", wait.clone())),
@@ -136,24 +137,24 @@ fn what_is_cut_off_over_http_is_answered_first() {
             let post = Request::discover(address).set("Mcp-Method", "tools/call");
             let post = post.with("Mcp-Name", "everything_slow_compute");
             let accept = ["application/json", "application/json, text/event-stream"][usize::from(more == 3)];
-            post.set("Accept", accept).json(alone(id, "tools/call", wait.clone()).to_string())
+            post.set("Accept", accept).json(stateless(id, "tools/call", wait.clone()).to_string())
         }
     });
-    let mut lines: Vec<Line<_>> = posts
+    let mut connections: Vec<HttpConnection<_>> = posts
         .map(|post| {
-            let mut line = Line::connect(address);
-            assert!(line.send(&post.bytes()));
-            line
+            let mut connection = HttpConnection::connect(address);
+            assert!(connection.send(&post.bytes()));
+            connection
         })
         .collect();
-    // Those that are not at work by then are told that as well.
+    // Calls that are not running by then are refused as well.
     for id in 100..200 {
-        assert_eq!(session.ask(&request(id, "ping", json!({}))).status, 200);
+        assert_eq!(session.exchange(&request(id, "ping", json!({}))).status, 200);
     }
     process.signal(Signal::TERM);
     let mut cut = 0;
-    for (id, line) in lines.iter_mut().enumerate() {
-        let text = line.rest();
+    for (id, connection) in connections.iter_mut().enumerate() {
+        let text = connection.rest();
         let is_stream = text.to_lowercase().contains("transfer-encoding: chunked");
         assert!(!is_stream || text.ends_with("\r\n0\r\n\r\n"), "request {id}: cut short: {text}");
         assert!(text.contains(&format!("\"id\":{id},")), "request {id}: {text}");
@@ -162,15 +163,15 @@ fn what_is_cut_off_over_http_is_answered_first() {
         assert!(is_cut || late, "request {id}: {text}");
         cut += usize::from(is_cut);
     }
-    // So many calls of one caller run at a time, with one turn kept for others; the rest may have
-    // waited too long by then.
-    assert!(cut >= 3, "{cut} of 12 were at work");
+    // That many calls of one caller run concurrently, with one turn reserved for others; the rest
+    // may already have timed out.
+    assert!(cut >= 3, "only {cut} of 12 calls were running");
     assert!(process.wait().success());
 }
 
-/// A reader that goes away, as `head` does, is no fault to speak of.
+/// A reader that closes the pipe, as `head` does, is not an error.
 #[test]
-fn p07_a_reader_gone_is_a_quiet_end() {
+fn p07_a_closed_stdout_is_a_clean_exit() {
     let home = Home::with(&["echo"]);
     let mut child = command(&home, ["serve".as_ref(), home.plugins().as_os_str()])
         .stdin(std::process::Stdio::piped())
@@ -180,10 +181,10 @@ fn p07_a_reader_gone_is_a_quiet_end() {
         .expect("the binary starts");
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().expect("a pipe");
-    // Written until the host no longer reads: that is its end.
-    let deadline = Instant::now() + PATIENCE;
+    // Writing fails once the host has exited.
+    let deadline = Instant::now() + TIMEOUT;
     while std::io::Write::write_all(&mut stdin, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").is_ok() {
-        assert!(Instant::now() < deadline, "the host goes on without a reader");
+        assert!(Instant::now() < deadline, "the host runs on without a reader");
     }
     let output = child.wait_with_output().expect("its end");
     let log = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -192,24 +193,24 @@ fn p07_a_reader_gone_is_a_quiet_end() {
 }
 
 #[test]
-fn a_cancelled_call_stops_and_says_nothing_more() {
+fn a_cancelled_call_stops_and_sends_nothing() {
     let home = with_a_spinner();
     for modern in [false, true] {
         let mut client = if modern { Client::start_modern(&home) } else { Client::start(&home) };
         client.tools();
-        // More of them, one after the other, than run at a time: each must give its place back.
+        // More than may run concurrently: each cancelled call must release its slot.
         for _ in 0..64 {
             let id = client.post("tools/call", json!({"name": "spinner_version"}));
             client.notify("notifications/cancelled", json!({"requestId": id, "reason": "tests"}));
         }
         assert_eq!(client.text("echo", json!({"message": "x"})), "x");
         let rest = client.finish();
-        assert!(rest.is_empty(), "said after its cancellation: {rest:?}");
+        assert!(rest.is_empty(), "sent after the cancellation: {rest:?}");
     }
 }
 
 #[test]
-fn p13_a_cancellation_of_something_else_cancels_nothing() {
+fn p13_a_cancellation_of_another_id_has_no_effect() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     let id = client.post("tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
@@ -236,7 +237,7 @@ fn a_spinning_guest_does_not_delay_a_ping() {
 }
 
 #[test]
-fn a_call_past_its_time_is_stopped_and_told() {
+fn a_call_over_its_timeout_is_stopped_and_reported() {
     let home = with_a_spinner();
     home.configure("[limits]\ntimeout = \"300ms\"\n");
     let mut client = Client::start(&home);
@@ -247,7 +248,7 @@ fn a_call_past_its_time_is_stopped_and_told() {
 }
 
 #[test]
-fn a_killed_host_starts_again() {
+fn a_host_can_be_started_after_a_kill() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
@@ -259,12 +260,12 @@ fn a_killed_host_starts_again() {
     assert_eq!(client.text("echo", json!({"message": "again"})), "again");
 }
 
-/// What a client does that was started twice on one folder.
+/// Two clients may start a host each for the same folder.
 #[test]
 fn two_hosts_share_a_folder() {
     let home = Home::with(&["echo"]);
     let (mut one, mut two) = (Client::start(&home), Client::start(&home));
-    home.put_bytes(&Guest::saying("1").build(), "late");
+    home.put_bytes(&Guest::returning("1").build(), "late");
     for client in [&mut one, &mut two] {
         client.tools_until(|tools| tools.len() == 3);
         assert_eq!(client.text("late_version", json!({})), "1");

@@ -1,4 +1,4 @@
-//! SIGHUP: what the server was told is read again, or nobody is there any more.
+//! SIGHUP: reloads the configuration, or ends a server whose terminal is gone.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader};
@@ -10,34 +10,34 @@ use serde_json::json;
 
 use crate::support::client::Client;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, told};
+use crate::support::http::{HttpConnection, Request, listening_address};
 use crate::support::process::{Process, command};
 
 const OLD: &str = "0123456789abcdef0123456789abcdef";
 const NEW: &str = "fedcba9876543210fedcba9876543210";
 
 #[test]
-fn tokens_and_the_configuration_are_read_again_in_place() {
+fn sighup_reloads_tokens_and_the_configuration() {
     let home = Home::with(&["echo"]);
     home.configure("[server.http]\naddress = '127.0.0.1:0'\ntokens = [{ name = 'me', file = 'token' }]\n");
     let token = home.path("config/wharf/token");
     fs::write(&token, OLD).expect("a file");
     let mut process = Process::start(command(&home, ["serve".as_ref(), home.plugins().as_os_str()]));
-    let address = told(&process);
+    let address = listening_address(&process);
     let reached = |secret: &str| {
         let request = Request::discover(address).with("Authorization", &format!("Bearer {secret}"));
-        Line::connect(address).ask(&request).status
+        HttpConnection::connect(address).exchange(&request).status
     };
     assert_eq!((reached(OLD), reached(NEW)), (200, 401));
-    // Replaced, as whoever deploys it does.
+    // Replaced by renaming, as deployment tools do.
     fs::write(home.path("config/wharf/next"), NEW).expect("a file");
     fs::rename(home.path("config/wharf/next"), &token).expect("a file");
-    assert_eq!(reached(OLD), 200, "not before it is asked to");
+    assert_eq!(reached(OLD), 200, "not reloaded before SIGHUP");
     process.signal(Signal::HUP);
     process.log_with("tokens reloaded");
     assert_eq!((reached(OLD), reached(NEW)), (401, 200));
     process.log_with("configuration reloaded");
-    // What cannot be read takes nothing away, and opens nothing.
+    // A token that cannot be read changes nothing.
     fs::remove_file(&token).expect("the file");
     process.signal(Signal::HUP);
     process.log_with("tokens unchanged");
@@ -51,7 +51,7 @@ fn tokens_and_the_configuration_are_read_again_in_place() {
 }
 
 #[test]
-fn over_stdio_it_ends_nothing() {
+fn sighup_over_stdio_ends_nothing() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools();
@@ -61,9 +61,9 @@ fn over_stdio_it_ends_nothing() {
     client.finish();
 }
 
-/// Whoever closes the window of a server means to end it.
+/// Closing the terminal window of a server ends it.
 #[test]
-fn a_server_whose_terminal_is_gone_ends() {
+fn sighup_ends_a_server_whose_terminal_is_gone() {
     let home = Home::with(&["echo"]);
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of our own");
@@ -73,12 +73,13 @@ fn a_server_whose_terminal_is_gone_ends() {
     command.args(["--http", "127.0.0.1:0"]).stdin(terminal).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the binary starts");
     let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    let mut told = |wanted: &str| assert!(log.any(|line| line.expect("UTF-8").contains(wanted)), "no {wanted:?}");
-    let hang_up = || kill_process(Pid::from_child(&child), Signal::HUP).expect("it runs");
-    told("listening on");
-    hang_up();
-    told("SIGHUP: reloading the configuration");
+    let mut expect_line =
+        |wanted: &str| assert!(log.any(|line| line.expect("UTF-8").contains(wanted)), "no {wanted:?}");
+    let send_hangup = || kill_process(Pid::from_child(&child), Signal::HUP).expect("it runs");
+    expect_line("listening on");
+    send_hangup();
+    expect_line("SIGHUP: reloading the configuration");
     drop(master);
-    hang_up();
+    send_hangup();
     assert!(child.wait().expect("an end").success());
 }

@@ -1,5 +1,4 @@
-//! What comes with the host, held against `deny.toml`: licences, banned crates, second versions,
-//! and where crates come from.
+//! Dependencies of the host checked against `deny.toml`: licences, bans, duplicates and sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,7 +20,7 @@ pub(crate) fn strings(list: &toml::Value) -> Vec<String> {
     items.map(|item| item.as_str().expect("a text").to_owned()).collect()
 }
 
-/// The members `crate` of a list.
+/// The member `crate` of each entry of a list.
 fn crates(list: &toml::Value) -> Vec<String> {
     let items = list.as_array().expect("a list").iter();
     items.map(|item| item["crate"].as_str().expect("a crate's name").to_owned()).collect()
@@ -34,11 +33,10 @@ fn cargo(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("cargo writes UTF-8")
 }
 
-/// What cargo knows of all packages that are built on this machine; of others, some are not
-/// there to be read.
+/// `cargo metadata` for this platform; packages of others may not have been downloaded.
 fn metadata() -> Value {
     let version = cargo(&["-vV"]);
-    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("cargo names its machine");
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("cargo names its host");
     let arguments = ["metadata", "--locked", "--format-version", "1", "--filter-platform", host];
     serde_json::from_str(&cargo(&arguments)).expect("cargo writes JSON")
 }
@@ -51,8 +49,8 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The packages that are compiled for the host, tests left out. What no feature asks for is in
-/// cargo's resolution all the same, but not in its tree.
+/// The packages that are compiled into the host, without tests. Cargo's resolution also has
+/// packages that no feature enables; its tree does not.
 fn shipped(metadata: &Value) -> Vec<&Value> {
     let kinds = ["--edges", "normal,build", "--prefix", "none", "--format", "{p}"];
     let tree = cargo(&[&["tree", "--locked", "--package", "wharf"][..], &kinds].concat());
@@ -81,9 +79,9 @@ fn all_licences_are_allowed() {
     assert!(offences.is_empty(), "\n{}\n", offences.join("\n"));
 }
 
-/// Whether some choice that an SPDX expression leaves is allowed whole.
+/// Whether an SPDX expression can be satisfied with allowed licences only.
 fn permits(licence: &str, allowed: &[String]) -> bool {
-    // An older spelling of `OR`, and exceptions kept together with what they are of.
+    // `/` is an older spelling of `OR`; exceptions are joined with their licence.
     let licence = licence.replace(" / ", " OR ").replace('/', " OR ").replace(" WITH ", "+WITH+");
     let licence = licence.replace('(', " ( ").replace(')', " ) ");
     let mut words = licence.split_whitespace().peekable();
@@ -118,7 +116,7 @@ fn one(words: &mut Words<'_>, allowed: &dyn Fn(&str) -> bool) -> bool {
 }
 
 #[test]
-fn licences_are_read_as_they_are_meant() {
+fn licence_expressions_are_parsed() {
     let allowed = ["MIT".to_owned(), "Apache-2.0 WITH LLVM-exception".to_owned()];
     for yes in ["MIT", "GPL-3.0 OR MIT", "GPL-3.0/MIT", "Apache-2.0 WITH LLVM-exception", "(GPL-3.0 OR MIT) AND MIT"] {
         assert!(permits(yes, &allowed), "{yes}");
@@ -141,7 +139,7 @@ fn one_version_of_each_crate_is_shipped() {
     assert!(versions.is_empty(), "more than one version: {versions:?}");
 }
 
-/// A build of the server alone has nothing that only those need who write plugins, or move to Wharf.
+/// The build without default features has no dependencies for plugin development or migration.
 #[test]
 fn the_server_alone_has_fewer_dependencies() {
     let linked = |features: &[&str]| -> BTreeSet<String> {
@@ -158,14 +156,14 @@ fn the_server_alone_has_fewer_dependencies() {
         "wit-component",
         "wit-parser",
     ] {
-        assert!(all.contains(name), "{name} is in neither");
+        assert!(all.contains(name), "{name} is not in the full build");
         assert!(!alone.contains(name), "{name} is linked into the server alone");
     }
     assert!(alone.contains("wasmtime") && alone.is_subset(&all), "{alone:?}");
 }
 
 #[test]
-fn what_is_banned_is_not_shipped_and_all_comes_from_one_registry() {
+fn no_banned_crate_is_shipped_and_all_come_from_one_registry() {
     let rules = rules();
     let banned = crates(&rules["bans"]["deny"]);
     let metadata = metadata();
@@ -174,7 +172,7 @@ fn what_is_banned_is_not_shipped_and_all_comes_from_one_registry() {
         assert!(!banned.iter().any(|name| package["name"] == **name), "{} is shipped", package["name"]);
         sources.insert(text(&package["source"]));
     }
-    // The workspace's own have none.
+    // Workspace packages have no source.
     sources.remove("");
     assert!(sources.len() == 1 && sources.iter().all(|source| source.starts_with("registry+")), "{sources:?}");
 }

@@ -1,5 +1,5 @@
-//! `wharf call` on a terminal: what a plugin asks is put to the person there. Other commands
-//! that ask are run here too.
+//! `wharf call` on a terminal: a plugin's questions are prompts for the person there. Other tests
+//! use the terminal for prompts of commands.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -10,29 +10,29 @@ use std::thread;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::home::Home;
 use crate::support::process::command;
 
-/// The person's side of a terminal.
+/// The user's side of a pseudo-terminal.
 pub(crate) struct Person {
     keyboard: File,
     screen: Receiver<Vec<u8>>,
 }
 
 impl Person {
-    /// Waits until the text is on the screen, and types.
+    /// Waits until the text is on the screen, then types.
     pub(crate) fn sees(&mut self, text: &str, then_types: &str) {
         let mut seen = String::new();
         while !seen.contains(text) {
-            let more = self.screen.recv_timeout(PATIENCE);
+            let more = self.screen.recv_timeout(TIMEOUT);
             seen += &String::from_utf8_lossy(&more.unwrap_or_else(|_| panic!("{text:?} is not in {seen:?}")));
         }
         self.keyboard.write_all(then_types.as_bytes()).expect("a terminal that takes keys");
     }
 }
 
-/// What `wharf call` prints when a person answers it.
+/// The stdout of `wharf call` while a person answers its prompts.
 fn call(tool: &str, person: impl FnOnce(&mut Person)) -> String {
     let home = Home::with(&["everything"]);
     let folder = home.plugins();
@@ -41,7 +41,7 @@ fn call(tool: &str, person: impl FnOnce(&mut Person)) -> String {
     String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()
 }
 
-/// Runs a command to its end, a person in front of it; its stdout is no terminal.
+/// Runs a command to its end on a terminal, with its stdout piped.
 pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce(&mut Person)) -> Output {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of our own");
@@ -57,7 +57,7 @@ pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut buffer = [0; 4096];
-        // An error: the other side is closed.
+        // A read error means that the other side is closed.
         while let Ok(read @ 1..) = screen.read(&mut buffer) {
             if sender.send(buffer[..read].to_vec()).is_err() {
                 break;
@@ -69,7 +69,7 @@ pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce
 }
 
 #[test]
-fn a_form_and_a_question_are_put_one_after_the_other() {
+fn a_form_and_a_confirmation_are_prompted_in_sequence() {
     let said = call("everything_test_input_required_result_multi_round", |person| {
         person.sees("Your name", "Ada\r");
         person.sees("Is it really Ada?", "y");
@@ -90,7 +90,7 @@ fn every_kind_of_field_can_be_filled_in() {
 }
 
 #[test]
-fn a_page_is_shown_and_may_be_refused() {
+fn a_page_to_visit_is_shown_and_can_be_declined() {
     let said = call("everything_test_url_visit", |person| person.sees("https://example.org/login", "n"));
     assert_eq!(said, "stayed");
 }

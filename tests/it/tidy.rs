@@ -1,6 +1,5 @@
-//! The shape of the source: which floor may use which, how long a file gets, what a type is
-//! called, and who may touch stdout, bindgen paths and `unsafe`.
-//! It reads text; it compiles nothing.
+//! Rules for the source: layering, length of files, names of types, and which modules may use
+//! stdout, bindgen paths and `unsafe`. They are checked on the text of the files.
 
 mod cycles;
 mod documents;
@@ -10,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::home::repository;
 
-/// What each module of the host may use of its siblings, and words that it must not know.
-/// `*` is everything.
+/// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
 const FLOORS: [(&str, &[&str], &[&str]); 19] = [
     ("audit", &["os"], &["tokio", "wasmtime"]),
     ("budget", &[], &["wasmtime", "mcp"]),
@@ -38,12 +36,12 @@ const FLOORS: [(&str, &[&str], &[&str]); 19] = [
     ("main", &["*"], &[]),
 ];
 
-/// Words that name nothing.
+/// Words without meaning in the name of a type.
 const EMPTY_WORDS: [&str; 8] = ["Manager", "Service", "Helper", "Util", "Common", "Inner", "Data", "Info"];
 
 const MOST_LINES: usize = 600;
 
-/// What becomes the program.
+/// The sources of the program.
 const HOST: [&str; 3] = ["host/src", "host/dev/src", "host/report/src"];
 
 struct Source {
@@ -96,13 +94,13 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Fails with one line for each offence.
+/// Fails with one line per offence.
 fn none(offences: &[String]) {
     assert!(offences.is_empty(), "\n{}\n", offences.join("\n"));
 }
 
-/// What a piece of code names of this crate: `server::scope` for `crate::server::scope::Scope`.
-/// A group is taken apart at its first level.
+/// The paths of this crate in a piece of code: `server::scope` for `crate::server::scope::Scope`.
+/// A group is split at its first level.
 fn siblings(code: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices("crate::") {
@@ -149,7 +147,7 @@ fn allowed(module: &str, may_use: &[&str], path: &str) -> bool {
 }
 
 #[test]
-fn siblings_are_seen() {
+fn crate_paths_are_found() {
     assert_eq!(siblings("use crate::server::scope::Scope;"), ["server::scope"]);
     assert_eq!(siblings("use crate::{json, plugin::{abi, call}};"), ["json", "plugin"]);
     assert_eq!(siblings("let x = crate::jsonrpc::decode(y);"), ["jsonrpc::decode"]);
@@ -168,7 +166,7 @@ fn each_floor_uses_only_what_it_may() {
             offences.push(format!("{}: `{module}` has no floor", source.path));
             continue;
         };
-        // Groups run over lines, so the paths are looked for in the whole.
+        // A group may span lines, so the whole text is searched.
         let whole: String = source.code().map(|(_, line)| format!("{line}\n")).collect();
         for path in siblings(&whole).iter().filter(|path| is_module(path) && !allowed(module, may_use, path)) {
             let line = source.code().find(|(_, line)| line.contains(path.as_str())).map_or(0, |(line, _)| line);
@@ -207,19 +205,19 @@ fn files_are_short_and_named_after_their_module() {
 }
 
 #[test]
-fn modules_say_what_they_are() {
-    let said = |source: &Source| source.text.trim_start().starts_with("//!");
+fn modules_have_a_doc_comment() {
+    let has_doc = |source: &Source| source.text.trim_start().starts_with("//!");
     let sources = HOST.iter().flat_map(|folder| sources(folder));
-    let silent = sources.filter(|source| !said(source) && !source.is_test()).map(|source| source.path);
-    none(&silent.collect::<Vec<_>>());
+    let undocumented = sources.filter(|source| !has_doc(source) && !source.is_test()).map(|source| source.path);
+    none(&undocumented.collect::<Vec<_>>());
 }
 
 #[test]
-fn types_have_names_that_say_something() {
+fn names_of_types_have_no_empty_words() {
     let mut offences = Vec::new();
     for folder in HOST.iter().chain(&["plugin-sdk/src"]) {
         for source in sources(folder) {
-            // What an associated type is called, its trait says.
+            // The name of an associated type is given by its trait.
             for (line, code) in source.code().filter(|(_, code)| !code.starts_with("    type ")) {
                 let words: Vec<&str> = code.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
                 for pair in
@@ -241,12 +239,12 @@ fn is_word_of(word: &str, name: &str) -> bool {
 }
 
 #[test]
-fn words_of_names_are_seen() {
+fn words_of_camel_case_names_are_found() {
     assert!(is_word_of("Data", "PluginData") && is_word_of("Data", "DataPath"));
     assert!(!is_word_of("Data", "Database"));
 }
 
-/// Lines with one of these words, outside of files whose path has one of those prefixes.
+/// Lines with one of these words, outside files whose path has one of those prefixes.
 fn elsewhere(words: &[&str], homes: &[&str]) -> Vec<String> {
     let at_home = |source: &Source| homes.iter().any(|home| source.path.starts_with(home));
     let mut found = Vec::new();
@@ -284,16 +282,15 @@ fn only_the_abi_names_bindgen_paths() {
     none(&wire_types.collect::<Vec<_>>());
 }
 
-/// One way from text to trees: `json::tree` and `json::read`, which check it before. To the JSON
-/// library some texts mean something else than to everybody else, and of two members that are
-/// called alike it keeps the last.
+/// JSON trees are made only by `json::tree` and `json::read`, which check the text first: the JSON
+/// library gives some names a private meaning, and keeps the last of two members of one name.
 #[test]
 fn only_json_makes_trees_of_text() {
     let homes = [
         "host/src/json",
-        // By the shape of the value, each level of which says what comes next.
+        // Deserialises by the type of the value, level by level.
         "host/src/plugin/dialects/plain/read.rs",
-        // Two members of records that the host wrote; this floor stands on none.
+        // Reads two members of records that the host wrote; this floor may not use `json`.
         "host/src/audit/chain.rs",
     ];
     let words = [
@@ -312,7 +309,7 @@ fn only_json_makes_trees_of_text() {
         "into_deserializer",
     ];
     let mut found = elsewhere(&words, &homes);
-    // What is imported by name is not seen above.
+    // Functions imported by name are not found above.
     for source in sources("host/src").iter().filter(|source| !homes.iter().any(|home| source.path.starts_with(home))) {
         for (line, code) in source.code().filter(|(_, code)| code.trim_start().starts_with("use serde_json::")) {
             let functions = ["from_", "to_value", "Deserializer", "*"];
@@ -321,17 +318,17 @@ fn only_json_makes_trees_of_text() {
             }
         }
     }
-    // A header's value is no tree.
+    // A header value is not a tree.
     found.retain(|offence| !offence.contains("HeaderValue::from_str"));
-    // Tests make trees of what they wrote themselves.
+    // Tests may make trees of their own texts.
     found.retain(|offence| !offence.contains("/tests/") && !offence.contains("tests.rs:"));
     none(&found);
 }
 
-/// What the configuration names may be a FIFO or have no end: `files` neither waits for it nor
-/// reads all of it.
+/// A path in the configuration may be a FIFO or a huge file: `files` neither blocks on it nor reads
+/// all of it.
 #[test]
-fn only_files_reads_what_people_name() {
+fn only_files_reads_configured_paths() {
     let homes =
         ["host/src/audit", "host/src/config", "host/src/pins", "host/src/plugin/component/file", "host/src/transport"];
     let words = [
@@ -349,10 +346,9 @@ fn only_files_reads_what_people_name() {
     none(&found);
 }
 
-/// What systems do differently is in one place: elsewhere nothing names a type or a number of one
-/// system, or asks which one it is. Tests may.
+/// Only `os` has code for one operating system: types, constants or conditions. Tests may.
 #[test]
-fn only_os_knows_the_operating_system() {
+fn only_os_depends_on_the_operating_system() {
     let homes = ["host/src/os", "host/dev/src/os.rs"];
     let words = [
         "rustix",
@@ -372,7 +368,7 @@ fn only_os_knows_the_operating_system() {
         if source.is_test() || homes.iter().any(|home| source.path.starts_with(home)) {
             continue;
         }
-        // Tests that are in the same file come last.
+        // Unit tests are at the end of a file.
         let code = source.code().take_while(|(_, line)| !line.starts_with("#[cfg(test)]"));
         for (line, code) in code.filter(|(_, code)| words.iter().any(|word| code.contains(word))) {
             offences.push(format!("{}:{line}: {}", source.path, code.trim()));
@@ -397,18 +393,17 @@ fn four_files_have_unsafe_code() {
     );
 }
 
-/// Time that jumps when somebody sets the clock ends nothing: deadlines, pauses and idle times
-/// are counted in time that only goes on. The clock on the wall is for what other processes
-/// and people read.
+/// Deadlines, pauses and idle times use the monotonic clock, so that setting the system clock ends
+/// nothing. The system clock is for times that other processes and people read.
 #[test]
-fn p36_deadlines_do_not_read_the_clock_on_the_wall() {
+fn p36_deadlines_do_not_use_the_system_clock() {
     let homes = [
-        // When a sealed state ends: any process behind the same address must say the same.
+        // Expiry of a sealed state, which all processes behind one address must agree on.
         "host/src/server/handlers/rounds",
         "host/src/server/seal",
-        // A guest asks what time it is.
+        // The time that guests see.
         "host/src/plugin/imports/state.rs",
-        // When something happened, for whoever reads of it later.
+        // Timestamps of audit records.
         "host/src/audit",
         // When a pin was made, and how long its file has been gone.
         "host/src/pins",
@@ -423,7 +418,7 @@ fn p36_deadlines_do_not_read_the_clock_on_the_wall() {
     ));
 }
 
-/// Whoever looks for a row of the abuse suite finds a test of its number.
+/// Each row of the abuse suite has a test with its number, and a line in docs/security.md.
 #[test]
 fn each_row_of_the_abuse_suite_has_a_test() {
     let tests: String =
@@ -444,9 +439,9 @@ fn each_row_of_the_abuse_suite_has_a_test() {
 /// Rows of the hostile suite.
 const HOSTILE: usize = 78;
 
-/// The same for the hostile plugins; and those that the table at its end counts are all.
+/// The same for the hostile suite: its rows are complete, and docs/security.md lists them.
 #[test]
-fn each_row_of_the_hostile_suite_is_there() {
+fn each_row_of_the_hostile_suite_exists_and_is_documented() {
     let suite: String = sources("tests/hostile").into_iter().map(|source| source.text).collect();
     let documentation = fs::read_to_string(repository().join("docs/security.md")).expect("a page");
     let lists = suite.split("rows![").skip(1).filter_map(|list| list.split_once(']'));

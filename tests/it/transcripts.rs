@@ -1,11 +1,11 @@
-//! Every transcript, played over memory, and to the real binary on stdio and over HTTP.
+//! Plays every transcript in memory, and to the real binary over stdio and HTTP.
 
 use std::fs;
 
 use crate::support::home::repository;
 use crate::support::play::play;
 
-/// One test for each transcript, and one that none is forgotten.
+/// One test per transcript, and one that checks that all are played.
 macro_rules! transcripts {
     ($($test:ident)*) => {
         $(#[test]
@@ -18,7 +18,7 @@ macro_rules! transcripts {
             let listed: Vec<String> = [$(stringify!($test)),*].into_iter().map(file).collect();
             for entry in fs::read_dir(repository().join("tests/transcripts")).expect("the transcripts") {
                 let name = entry.expect("a folder entry").file_name().into_string().expect("a plain name");
-                // The examples of JSON-RPC's own specification; the host's unit tests play them.
+                // The examples of the JSON-RPC specification, which the host's unit tests play.
                 let elsewhere = name == "jsonrpc-2.0.txt";
                 assert!(elsewhere || listed.contains(&name), "{name} is not in tests/it/transcripts.rs");
             }

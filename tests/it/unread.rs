@@ -1,5 +1,5 @@
-//! Clients that do not read what they are sent, and requests that wait: how much is kept for them,
-//! what they are told, and that nobody else waits for it.
+//! Clients that do not read their answers, and queued requests: how much is buffered, which errors
+//! they get, and that other clients are not delayed.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use wharf::server::Settings;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
@@ -19,17 +19,17 @@ use crate::support::streamable::{initialize, request};
 use crate::support::wire::Wire as _;
 
 const LARGE: usize = 1 << 20;
-/// How long the servers of these tests wait for a client that does not read, or for a place.
+/// How long the servers of these tests wait for a client to read, or for a slot.
 const SOON: Duration = Duration::from_millis(200);
 
-/// A home with `echo`, and `large`, whose answers have a mebibyte.
+/// A home with `echo`, and `large`, whose answers have 1 MiB.
 fn home() -> Home {
     let home = Home::with(&["echo", "everything"]);
-    home.put_bytes(&Guest::saying(&"x".repeat(LARGE)).build(), "large");
+    home.put_bytes(&Guest::returning(&"x".repeat(LARGE)).build(), "large");
     home
 }
 
-/// What came of requests: `ok`, or why not.
+/// The outcome of a request: `ok`, or the code of its fault or error.
 fn outcome(answer: &Value) -> String {
     let failed = answer["result"]["_meta"]["wharf/fault"]["code"].as_str();
     failed.or(answer["error"]["data"]["reason"].as_str()).unwrap_or("ok").to_owned()
@@ -43,8 +43,7 @@ fn count<'a>(answers: impl IntoIterator<Item = &'a Value>) -> HashMap<String, us
     count
 }
 
-/// A client that sends all that it has to say, does something else for as long as the server waits
-/// for it and longer, and reads.
+/// A client that sends all requests, and reads only after the server has stopped waiting for it.
 fn late(client: &mut Client<Memory>, requests: usize, tool: &str, arguments: &Value) -> Vec<Value> {
     let call = json!({"name": tool, "arguments": arguments});
     let ids: Vec<u64> = (0..requests).map(|_| client.post("tools/call", call.clone())).collect();
@@ -53,21 +52,21 @@ fn late(client: &mut Client<Memory>, requests: usize, tool: &str, arguments: &Va
 }
 
 #[test]
-fn who_does_not_read_is_kept_a_bounded_number_of_answers_and_told_of_the_others() {
+fn answers_for_a_client_that_does_not_read_are_bounded() {
     let settings = Settings { unread: 7 * LARGE, patience: SOON, ..Settings::default() };
-    let mut client = Client::legacy(Memory::serve_with(&home(), settings), "2025-11-25");
+    let mut client = Client::initialized(Memory::serve_with(&home(), settings), "2025-11-25");
     let answers = late(&mut client, 64, "large_version", &json!({}));
     let count = count(&answers);
     let ok = count.get("ok").copied().unwrap_or_default();
     assert!((4..7).contains(&ok), "{count:?}");
     assert!(count.keys().all(|outcome| ["ok", "busy", "answer_not_kept"].contains(&outcome.as_str())), "{count:?}");
-    // What was read has given its room back.
+    // Reading releases the buffer.
     assert_eq!(client.text("large_version", json!({})).len(), LARGE);
-    // Nothing is done for who leaves so much unread that it cannot be kept: from when it waits.
-    let deadline = Instant::now() + PATIENCE;
+    // While a full buffer blocks, new requests of the client are refused.
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let ids: Vec<u64> = (0..4).map(|_| client.post("tools/call", json!({"name": "large_version"}))).collect();
-        // They are made meanwhile; where that takes longer, another turn finds them.
+        // The answers are made meanwhile; if that takes longer, the next iteration finds them.
         std::thread::sleep(SOON);
         let small = late(&mut client, 8, "echo", &json!({"message": "x"}));
         ids.into_iter().for_each(|id| drop(client.answer(id)));
@@ -80,54 +79,54 @@ fn who_does_not_read_is_kept_a_bounded_number_of_answers_and_told_of_the_others(
 }
 
 #[test]
-fn what_one_connection_leaves_unread_keeps_others_from_megabytes_alone() {
+fn unread_answers_of_one_connection_block_only_large_ones_of_others() {
     let settings = Settings { unread_of_caller: 4 * LARGE, patience: SOON, ..Settings::default() };
     let memory = Memory::serve_with(&home(), settings);
-    let mut beside = Client::legacy(memory.beside(), "2025-11-25");
-    let mut client = Client::legacy(memory, "2025-11-25");
+    let mut beside = Client::initialized(memory.second_connection(), "2025-11-25");
+    let mut client = Client::initialized(memory, "2025-11-25");
     let large = json!({"name": "large_version"});
     let ids: Vec<u64> = (0..16).map(|_| client.post("tools/call", large.clone())).collect();
-    let deadline = Instant::now() + PATIENCE;
-    // Until nothing fits beside what waits.
+    let deadline = Instant::now() + TIMEOUT;
+    // Until the shared buffer is full.
     loop {
         let id = beside.post("tools/call", large.clone());
         if outcome(&beside.answer(id)) == "answer_not_kept" {
             break;
         }
-        assert!(Instant::now() < deadline, "there is always room");
+        assert!(Instant::now() < deadline, "the buffer never fills");
     }
     assert_eq!(beside.text("echo", json!({"message": "x"})), "x");
     assert!(beside.tools().len() > 3);
     let count = count(&ids.into_iter().map(|id| client.answer(id)).collect::<Vec<_>>());
     assert!(count["ok"] >= 3 && count.len() <= 2, "{count:?}");
-    assert_eq!(beside.text("large_version", json!({})).len(), LARGE, "given back");
+    assert_eq!(beside.text("large_version", json!({})).len(), LARGE, "the buffer is released");
 }
 
 #[test]
-fn requests_that_wait_for_one_plugin_hold_up_no_other() {
+fn requests_queued_for_one_plugin_do_not_delay_others() {
     let settings = Settings { in_flight: 2, patience: SOON, ..Settings::default() };
-    let mut client = Client::legacy(Memory::serve_with(&home(), settings), "2025-03-26");
+    let mut client = Client::initialized(Memory::serve_with(&home(), settings), "2025-03-26");
     let slow = json!({"name": "everything_slow_compute", "arguments": {"seconds": 2}});
     let began = Instant::now();
     let ids: Vec<u64> = (0..20).map(|_| client.post("tools/call", slow.clone())).collect();
-    // Also if they come in a batch.
+    // Also in a batch.
     let batch: Vec<Value> = (0..20)
         .map(|id| json!({"jsonrpc": "2.0", "id": format!("b{id}"), "method": "tools/call", "params": slow}))
         .collect();
     client.wire().send(&Value::Array(batch).to_string());
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
-    assert!(began.elapsed() < Duration::from_secs(2), "it waited for the others: {:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(2), "it was delayed by the others: {:?}", began.elapsed());
     let answers: Vec<Value> = ids.into_iter().map(|id| client.answer(id)).collect();
     let batch = client.answers_to_batch();
     assert_eq!(batch.len(), 20);
     let all = count(answers.iter().chain(&batch));
-    assert_eq!((all["ok"], all["busy"]), (2, 38), "each takes a place of its own: {all:?}");
+    assert_eq!((all["ok"], all["busy"]), (2, 38), "each takes its own slot: {all:?}");
 }
 
-/// A second message under the id of one that runs is refused, in a batch as alone.
+/// A request with the id of a running one is refused, in a batch as outside one.
 #[test]
 fn an_id_that_is_in_flight_is_refused_in_a_batch_too() {
-    let mut client = Client::legacy(Memory::serve(&home()), "2025-03-26");
+    let mut client = Client::initialized(Memory::serve(&home()), "2025-03-26");
     let id = client.post("tools/call", json!({"name": "everything_slow_compute", "arguments": {"seconds": 1}}));
     let batch = json!([
         {"jsonrpc": "2.0", "id": id, "method": "tools/list"},
@@ -142,24 +141,23 @@ fn an_id_that_is_in_flight_is_refused_in_a_batch_too() {
     assert!(client.answer(id).get("result").is_some());
 }
 
-/// What a plugin says goes to a client that does not read only as far as there is room; the call
-/// ends all the same.
+/// Log messages for a client that does not read are buffered up to the limit; the call still ends.
 #[test]
-fn a_plugin_is_not_held_by_a_client_that_does_not_read() {
+fn a_plugin_is_not_blocked_by_a_client_that_does_not_read() {
     let home = Home::with(&[]);
-    home.put_bytes(&Guest::saying("1").logs("flood", &"x".repeat(2000), 90, "").build(), "hostile");
+    home.put_bytes(&Guest::returning("1").logs("flood", &"x".repeat(2000), 90, "").build(), "hostile");
     let settings = Settings { unread: 64 << 10, patience: SOON, ..Settings::default() };
-    let mut client = Client::legacy(Memory::serve_with(&home, settings), "2025-11-25");
+    let mut client = Client::initialized(Memory::serve_with(&home, settings), "2025-11-25");
     let answer = &late(&mut client, 1, "hostile_flood", &json!({}))[0];
     assert_eq!(outcome(answer), "ok", "{answer}");
-    let mut said = Vec::new();
+    let mut sizes = Vec::new();
     while let Some(message) = client.next_before(Instant::now()) {
-        said.push(message["params"]["data"].as_str().unwrap_or_default().len());
+        sizes.push(message["params"]["data"].as_str().unwrap_or_default().len());
     }
-    assert!((10..40).contains(&said.len()), "{} of 90 messages", said.len());
+    assert!((10..40).contains(&sizes.len()), "{} of 90 messages", sizes.len());
 }
 
-/// A host on pipes that nobody reads unasked, which logs what it refuses.
+/// A host on pipes that are read only on demand, and which logs its refusals.
 struct Pipes {
     child: Child,
     stdin: ChildStdin,
@@ -194,11 +192,11 @@ impl Pipes {
     }
 }
 
-/// 64 answers of a mebibyte in flight, and a client that takes its time to read each.
+/// 64 answers of 1 MiB in flight, and a client that reads slowly.
 #[test]
-fn who_reads_slowly_gets_everything() {
+fn a_slow_reader_gets_all_answers() {
     let home = Home::new();
-    home.put_bytes(&Guest::saying(&"x".repeat(LARGE)).build(), "large");
+    home.put_bytes(&Guest::returning(&"x".repeat(LARGE)).build(), "large");
     let mut pipes = Pipes::serve(&home);
     (0..64).for_each(|id| pipes.call(id));
     for _ in 0..64 {
@@ -210,18 +208,18 @@ fn who_reads_slowly_gets_everything() {
     assert!(pipes.child.wait().expect("its end").success());
 }
 
-/// What the process weighs when a client leaves many megabytes unread.
+/// Memory of the process when a client leaves many megabytes unread.
 #[test]
-fn a_client_that_does_not_read_costs_what_it_may() {
+fn memory_for_a_client_that_does_not_read_is_bounded() {
     const CALLS: usize = 400;
     let home = Home::new();
-    home.put_bytes(&Guest::saying(&"x".repeat(LARGE)).build(), "large");
+    home.put_bytes(&Guest::returning(&"x".repeat(LARGE)).build(), "large");
     let mut pipes = Pipes::serve(&home);
     pipes.call(CALLS);
     assert_eq!(outcome(&pipes.next()), "ok");
     let before = resident(pipes.child.id());
     (0..CALLS).for_each(|id| pipes.call(id));
-    // When the first one is refused all have come, and nothing begins any more.
+    // Once the first call is refused, all have arrived, and none begins any more.
     let mut log = BufReader::new(pipes.child.stderr.take().expect("a pipe")).lines();
     assert!(log.any(|line| line.is_ok_and(|line| line.contains("the client does not read"))));
     std::thread::spawn(move || log.for_each(drop));
@@ -231,7 +229,7 @@ fn a_client_that_does_not_read_costs_what_it_may() {
     let count = count(&answers);
     assert!(count["ok"] >= 32 && count["busy"] > 0, "{count:?}");
     pipes.call(CALLS);
-    assert_eq!(outcome(&pipes.next()), "ok", "what was read has given its room back");
+    assert_eq!(outcome(&pipes.next()), "ok", "reading releases the buffer");
     drop(pipes.stdin);
     assert!(pipes.child.wait().expect("its end").success());
 }

@@ -1,4 +1,4 @@
-//! Components made for wasmcp are served as if they were made for this host.
+//! Components for wasmcp are served like plugins for this host.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ fn client() -> (Home, Client) {
 }
 
 #[test]
-fn its_lists_are_those_of_a_plugin() {
+fn lists_of_a_wasmcp_component_are_complete() {
     let (_home, mut client) = client();
     let names = ["echo", "content", "fail", "refuse", "unknown", "context", "flush"];
     let mut expected: Vec<String> = names.iter().map(|name| format!("wasmcp_{name}")).collect();
@@ -38,7 +38,7 @@ fn its_lists_are_those_of_a_plugin() {
 }
 
 #[test]
-fn its_tools_answer_with_every_kind_of_content() {
+fn tools_of_a_wasmcp_component_return_every_kind_of_content() {
     let (_home, mut client) = client();
     let echoed = client.call("wasmcp_echo", json!({ "a": [1, 2.50], "b": "é" }));
     assert_eq!(echoed["structuredContent"], json!({ "a": [1, 2.50], "b": "é" }));
@@ -60,20 +60,20 @@ fn its_tools_answer_with_every_kind_of_content() {
 }
 
 #[test]
-fn its_failures_are_those_of_a_plugin() {
+fn failures_of_a_wasmcp_component_are_reported_as_for_any_plugin() {
     let (_home, mut client) = client();
     for (tool, text) in [("wasmcp_fail", "it failed"), ("wasmcp_refuse", "it refused")] {
         let failed = client.call(tool, json!({}));
         assert_eq!((&failed["isError"], &failed["content"][0]["text"]), (&json!(true), &json!(text)));
     }
-    // Listed, and not known when it is called.
+    // Listed, but unknown when called.
     let unknown = client.text("wasmcp_unknown", json!({}));
     assert_eq!(unknown, "Plugin 'wasmcp' lists the tool 'wasmcp_unknown' but does not know it.");
     client.error("resources/read", json!({ "uri": "wasmcp://item/none" }));
 }
 
 #[test]
-fn its_resources_prompts_and_completions_are_there() {
+fn resources_prompts_and_completions_of_a_wasmcp_component_work() {
     let (_home, mut client) = client();
     let page = client.result("resources/read", json!({ "uri": "wasmcp://one" }));
     assert_eq!(page["contents"], json!([{ "uri": "wasmcp://one", "mimeType": "text/plain", "text": "the page" }]));

@@ -1,6 +1,4 @@
-//! The plugin interface as a contract: it parses, its worlds resolve, and what it has says what it
-//! is.
-//! It does not know what the host does with it.
+//! The plugin interface as a contract: it parses, its worlds resolve, and all items are documented.
 
 use wit_parser::{Docs, FunctionKind, PackageId, Resolve, Type, TypeDefKind, WorldItem, WorldKey};
 
@@ -13,11 +11,11 @@ pub(super) fn interface() -> (Resolve, PackageId) {
     (resolve, package)
 }
 
-/// The interfaces that a plugin may export, and the world for each alone.
+/// The interfaces that a plugin may export; each also has a world of its own.
 const EXPORTS: [&str; 5] = ["tools", "resources", "prompts", "completions", "extensions"];
 
 #[test]
-fn it_is_the_version_that_is_promised() {
+fn the_wit_package_has_the_documented_version() {
     let (resolve, package) = interface();
     assert_eq!(resolve.packages[package].name.to_string(), "wharf:plugin@0.1.0");
     assert_eq!(resolve.packages.len(), 1, "it depends on another package");
@@ -30,7 +28,7 @@ fn a_plugin_can_export_each_interface_alone_or_all() {
         let id = resolve.select_world(&[package], Some(world)).unwrap_or_else(|error| panic!("{world}: {error}"));
         let world = &resolve.worlds[id];
         let name = |(key, item): (&WorldKey, &WorldItem)| {
-            assert!(matches!(item, WorldItem::Interface { .. }), "{} exports something bare", world.name);
+            assert!(matches!(item, WorldItem::Interface { .. }), "{} exports an item outside an interface", world.name);
             match key {
                 WorldKey::Interface(id) => resolve.interfaces[*id].name.clone().expect("a named interface"),
                 WorldKey::Name(name) => name.clone(),
@@ -49,7 +47,7 @@ fn a_plugin_can_export_each_interface_alone_or_all() {
 }
 
 #[test]
-fn each_world_imports_what_the_host_has() {
+fn each_world_imports_only_host_interfaces() {
     let (resolve, package) = interface();
     let worlds: Vec<&str> = resolve.packages[package].worlds.keys().map(String::as_str).collect();
     assert!(worlds.contains(&"imports"), "{worlds:?}");
@@ -78,17 +76,17 @@ fn no_function_is_async() {
             seen += 1;
         }
     }
-    assert!(seen > 10, "only {seen} functions were looked at");
+    assert!(seen > 10, "only {seen} functions were checked");
 }
 
-/// Fields and cases may be as plain as their names.
+/// Fields and cases need no documentation where their names suffice.
 #[test]
-fn each_interface_type_and_function_says_what_it_is() {
+fn each_interface_type_and_function_is_documented() {
     let (resolve, package) = interface();
-    let mut silent = Vec::new();
+    let mut undocumented = Vec::new();
     let mut check = |path: String, docs: &Docs| {
         if docs.contents.as_deref().is_none_or(|text| text.trim().is_empty()) {
-            silent.push(path);
+            undocumented.push(path);
         }
     };
     for (name, id) in &resolve.packages[package].worlds {
@@ -101,11 +99,11 @@ fn each_interface_type_and_function_says_what_it_is() {
             check(format!("{name}.{function}"), &item.docs);
         }
         for (kind, id) in &interface.types {
-            // `use` brings in what is told elsewhere.
+            // A type imported with `use` is documented elsewhere.
             if !matches!(resolve.types[*id].kind, TypeDefKind::Type(Type::Id(_))) {
                 check(format!("{name}.{kind}"), &resolve.types[*id].docs);
             }
         }
     }
-    assert!(silent.is_empty(), "without documentation:\n{}", silent.join("\n"));
+    assert!(undocumented.is_empty(), "without documentation:\n{}", undocumented.join("\n"));
 }

@@ -1,11 +1,11 @@
-//! The plugins of `docs/cookbook.md` are whole: each compiles, or is loaded, as it stands there.
+//! The plugins of `docs/cookbook.md` are complete: each compiles, or is imported, unchanged.
 
 use std::fs;
 
 use crate::project::{shell, wharf};
 use crate::support::home::{Home, repository};
 
-/// The pieces of the page in that language, and how many recipes it has.
+/// The code blocks of the page in that language, one per recipe.
 fn pieces(language: &str) -> Vec<String> {
     let page = fs::read_to_string(repository().join("docs/cookbook.md")).expect("a page");
     let recipes = page.matches("\n## ").count();
@@ -26,7 +26,7 @@ pub(crate) fn rust() {
     }
 }
 
-/// Its functions are looked at when it is imported; what it offers is then known.
+/// Importing a plugin inspects its functions.
 pub(crate) fn python() {
     let home = Home::new();
     let dir = home.path("home");
@@ -35,7 +35,7 @@ pub(crate) fn python() {
         format!("PYTHONPATH='{}' python3 -c 'from piece import plugin; assert plugin.offers()'", wrapper.display());
     for piece in pieces("python") {
         fs::write(dir.join("piece.py"), piece).expect("a file");
-        // A module of the piece before it, compiled in the same second, would be taken for it.
+        // The bytecode cache of the previous block would be used, if it was compiled in the same second.
         let _ = fs::remove_dir_all(dir.join("__pycache__"));
         shell("python", &home, &dir, &line);
     }

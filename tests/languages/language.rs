@@ -1,14 +1,14 @@
-//! What differs between languages: how their own tests are run.
+//! The languages, and how their own tests are run.
 
-/// A language of `wharf new`. Commands are given to a shell in the folder that they are for.
+/// A language of `wharf new`. Commands are run by a shell in the folder of the project.
 pub(crate) struct Language {
     pub(crate) name: &'static str,
     /// Runs a new project's own test.
     pub(crate) test: &'static str,
     /// The same for a sample.
     pub(crate) sample_test: &'static str,
-    /// The wrapper's folder below `plugin-sdk/`, and what runs its tests there. The crate is tested
-    /// with the workspace, and where two languages share a wrapper it is tested with one.
+    /// The wrapper's folder below `plugin-sdk/`, and the command for its tests. The crate is tested with
+    /// the workspace; a wrapper of two languages is tested with one of them.
     pub(crate) wrapper: Option<(&'static str, &'static str)>,
 }
 

@@ -1,7 +1,7 @@
-//! Plugins in every language: a new project, its own test, its build and its calls in both eras;
-//! the samples by their transcripts; and the wrappers' own tests.
+//! Plugins in every language: new projects with their tests, builds and calls in both eras; the
+//! samples with their transcripts; and the wrappers' own tests.
 //!
-//! `cargo test -p wharf --test languages -- [python go …]`, after `tests/languages.sh` has seen to
+//! `cargo test -p wharf --test languages -- [python go …]`, after `tests/languages.sh` has installed
 //! the toolchains.
 
 mod cookbook;
@@ -22,10 +22,10 @@ use language::{LANGUAGES, Language};
 use support::home::repository;
 
 fn main() -> ExitCode {
-    // Options are those of cargo's own harness, which is given to all tests.
+    // Options are for cargo's own harness, and ignored.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     if let Some(unknown) = wanted.iter().find(|name| LANGUAGES.iter().all(|language| language.name != **name)) {
-        say(&format!("there is no language {unknown}"));
+        say(&format!("unknown language {unknown}"));
         return ExitCode::from(2);
     }
     let chosen = LANGUAGES.iter().filter(|language| wanted.is_empty() || wanted.iter().any(|w| w == language.name));
@@ -79,7 +79,7 @@ fn rows(language: &'static Language) -> Vec<Row> {
     rows
 }
 
-/// `plugins/<name>-<language>`. Those in Rust are built by `plugins/build.sh` and played by the
+/// `plugins/<name>-<language>`. Rust samples are built by `plugins/build.sh` and tested by the
 /// integration tests.
 fn samples(language: &Language) -> Vec<(String, PathBuf)> {
     let end = format!("-{}", language.name);
@@ -94,7 +94,7 @@ fn samples(language: &Language) -> Vec<(String, PathBuf)> {
     samples
 }
 
-/// The plugin that uses all that the language's wrapper offers, among the wrapper's tests.
+/// The plugin among the wrapper's tests that uses all of its features.
 fn everything(language: &Language) -> Option<PathBuf> {
     let folder = repository().join("plugin-sdk").join(language.wrapper?.0.split('/').next()?);
     ["tests", "test"].map(|tests| folder.join(tests).join("everything")).into_iter().find(|dir| dir.is_dir())

@@ -1,4 +1,4 @@
-//! Projects of plugins: begun, tested, built, looked at and called.
+//! Plugin projects: created, tested, built, checked and called.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::support::home::{Home, repository, scratch};
 use crate::support::play::play_to_binary;
 use crate::support::process::{Process, binary};
 
-/// A new project of the language does what it is there for.
+/// A new project of the language works.
 pub(crate) fn template(language: &Language) {
     let name = format!("my-{}", language.name);
     let home = Home::new();
@@ -23,8 +23,8 @@ pub(crate) fn template(language: &Language) {
     let next = String::from_utf8_lossy(&made.stderr).into_owned();
     assert!(next.contains("wharf build") && next.contains(&format!("dist/{name}.wasm")), "{next}");
     let again = wharf_with(&home, &home.path("home"), &["new", &name, "--lang", language.name]);
-    assert_eq!(again.status.code(), Some(2), "a project was written over");
-    // Before it is tested: the language's packages are installed by it.
+    assert_eq!(again.status.code(), Some(2), "a project was overwritten");
+    // Built before it is tested, since the build installs the language's packages.
     let file = build(&home, &dir, &name);
     shell(language.name, &home, &dir, language.test);
     let findings = wharf(&home, &dir, &["check", "--json", &file.display().to_string()]);
@@ -32,41 +32,40 @@ pub(crate) fn template(language: &Language) {
     assert_eq!((&findings["loads"], &findings["warnings"]), (&json!(true), &json!([])), "{findings}");
     home.put_file(&file, &name);
     for revision in ["2025-11-25", MODERN] {
-        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
         client.tools_until(|tools| tools.iter().any(|tool| *tool == format!("{name}_greet")));
         let greeting = client.call(&format!("{name}_greet"), json!({ "name": "Ada" }));
         assert_eq!(first_text(&greeting), "Hello, Ada!", "{revision}: {greeting}");
         let wrong = client.post("tools/call", json!({ "name": format!("{name}_greet"), "arguments": {} }));
         let wrong = client.answer(wrong);
-        assert!(wrong.to_string().contains("name"), "{revision}: the missing argument is not told: {wrong}");
+        assert!(wrong.to_string().contains("name"), "{revision}: the missing argument is not named: {wrong}");
         assert!(wrong.get("error").is_some() || wrong["result"]["isError"] == true, "{revision}: {wrong}");
     }
 }
 
-/// A sample is built from its sources, does as its transcript says, and offers the same in both
-/// eras.
+/// A sample builds, passes its tests and transcripts, and offers the same tools in both eras.
 pub(crate) fn sample(language: &Language, dir: &Path) {
     let home = Home::new();
     let (name, file) = played(&home, dir);
     shell(language.name, &home, dir, language.sample_test);
     home.put_file(&file, &name);
     let listed = ["2025-11-25", MODERN].map(|revision| {
-        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
         client.tools_until(|tools| !tools.is_empty())
     });
-    assert_eq!(listed[0], listed[1], "{name} offers another thing in each era");
+    assert_eq!(listed[0], listed[1], "{name} offers different tools in the two eras");
     let said: String = transcripts(dir).iter().map(|file| fs::read_to_string(file).expect("a transcript")).collect();
     for tool in &listed[0] {
         assert!(said.contains(&format!("\"name\":\"{tool}\"")), "{}: {tool} is not called", dir.display());
     }
 }
 
-/// All that a wrapper offers is what it should be on the wire.
+/// All features of a wrapper, checked on the wire.
 pub(crate) fn everything(dir: &Path) {
     played(&Home::new(), dir);
 }
 
-/// Builds a plugin and plays its transcripts. Gives its name and its component.
+/// Builds a plugin and plays its transcripts; returns its name and its component.
 fn played(home: &Home, dir: &Path) -> (String, PathBuf) {
     let text = fs::read_to_string(dir.join("plugin.toml")).expect("a manifest");
     let manifest: Table = text.parse().expect("TOML");
@@ -97,17 +96,17 @@ pub(crate) fn wrapper(language: &Language, folder: &str, command: &str) {
     shell(language.name, &Home::new(), &repository().join("plugin-sdk").join(folder), command);
 }
 
-/// `wharf build`, which installs what the project names and is not there.
+/// `wharf build --install`; returns the component.
 fn build(home: &Home, dir: &Path, name: &str) -> PathBuf {
     let built = wharf(home, dir, &["build", "--install"]);
-    let told = String::from_utf8(built.stdout).expect("UTF-8");
-    let file = PathBuf::from(told.strip_suffix('\n').expect("one line"));
+    let stdout = String::from_utf8(built.stdout).expect("UTF-8");
+    let file = PathBuf::from(stdout.strip_suffix('\n').expect("one line"));
     let expected = dir.canonicalize().expect("a folder").join("dist").join(format!("{name}.wasm"));
     assert_eq!(file, expected, "stdout is the component's path and nothing else");
     file
 }
 
-/// Runs the binary and wants it to succeed.
+/// Runs the binary, which must succeed.
 pub(crate) fn wharf(home: &Home, dir: &Path, arguments: &[&str]) -> Output {
     let output = wharf_with(home, dir, arguments);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -121,7 +120,7 @@ fn wharf_with(home: &Home, dir: &Path, arguments: &[&str]) -> Output {
     command.output().expect("the binary runs")
 }
 
-/// Runs a line of a language's own tools and wants it to succeed.
+/// Runs a shell command of the language's tools, which must succeed.
 pub(crate) fn shell(language: &str, home: &Home, dir: &Path, line: &str) {
     let mut command = Command::new("sh");
     command.args(["-c", line]).current_dir(dir).envs(environment(home)).stdin(Stdio::null());
@@ -130,8 +129,7 @@ pub(crate) fn shell(language: &str, home: &Home, dir: &Path, line: &str) {
     assert!(output.status.success(), "{language}: {line}: {}\n{said}", output.status);
 }
 
-/// The home's, but that toolchains are found where the user has them; and what they make for
-/// several projects is made once.
+/// The home's environment, but with the user's toolchains and a shared Cargo target folder.
 fn environment(home: &Home) -> Vec<(&'static str, PathBuf)> {
     let mut environment = home.environment();
     environment.retain(|(name, _)| *name != "HOME");

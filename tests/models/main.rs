@@ -1,19 +1,18 @@
-//! Files of the host that decide who waits for whom, built with `shuttle` in place of the standard
-//! library's threads and locks, and run in thousands of orders in which threads can come.
+//! Model checks: synchronisation code of the host is built with `shuttle` in place of the standard
+//! library's threads and locks, and run in thousands of interleavings.
 //!
-//! The orders are the same in each run. One that fails is printed, and `shuttle::replay` takes it.
+//! The interleavings are the same in each run. A failing one is printed, for `shuttle::replay`.
 
-// Of the files' items, the models use some.
+// The models use only some of the files' items.
 #![allow(dead_code)]
 
 mod plugin;
 mod server;
 
-/// A number that threads wait for.
+/// A counter on which threads can wait.
 ///
-/// One that only looked again and again would never find that nobody comes: `shuttle` may let a
-/// thread that is parked go on for no reason, as the standard library may, for as long as any other
-/// thread has something to do. Where all wait, it fails.
+/// Polling would hide deadlocks: `shuttle` allows spurious wake-ups of parked threads, as the standard
+/// library does, while another thread is runnable. If all threads wait, it fails.
 #[derive(Default)]
 struct Count {
     now: shuttle::sync::Mutex<usize>,
@@ -40,7 +39,7 @@ impl Count {
     }
 }
 
-/// In place of `host/src/sync.rs`.
+/// Replaces `host/src/sync.rs`.
 mod sync {
     pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     pub(crate) use shuttle::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -51,8 +50,8 @@ mod sync {
 
         use shuttle::rand::{Rng as _, thread_rng};
 
-        /// There is no time: others may come first, and sooner or later they do, but not each time.
-        /// A machine may be so busy that a thread gets on only when another has slept often.
+        /// Time does not pass: other threads usually run first, but rarely the sleeper continues at
+        /// once, as on a busy machine.
         pub(crate) fn sleep(time: std::time::Duration) {
             if thread_rng().gen_ratio(1, 500) {
                 yield_now();
@@ -62,7 +61,7 @@ mod sync {
         }
     }
 
-    /// tokio's own, which `shuttle` does not see into: others may come before each of its steps.
+    /// tokio's own, which `shuttle` cannot instrument: other threads may run before each step.
     #[derive(Default)]
     pub(crate) struct Notify(tokio::sync::Notify);
 
@@ -86,11 +85,11 @@ mod jsonrpc {
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, MaxSteps, Runner};
 
-/// Of one order: one that does not end fails as well.
+/// Maximum number of steps of an interleaving; more is a failure.
 const STEPS: usize = 200_000;
 
-/// Runs a model in so many orders of either kind: any, and those with few switches between threads,
-/// which find what needs a switch at one certain place.
+/// Runs a model in `orders` random interleavings, and in as many with few context switches, which
+/// find bugs that need a switch at one certain place.
 fn check(orders: usize, model: impl Fn() + Send + Sync + Clone + 'static) {
     run(RandomScheduler::new_from_seed(1, orders), model.clone());
     run(PctScheduler::new_from_seed(2, 3, orders), model);

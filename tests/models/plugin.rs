@@ -1,4 +1,4 @@
-//! The fair semaphore, threads, the clock of guests, and the instances that wait for it.
+//! The fair semaphore, the poll limiter, the ticker of guests, and ready instances.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
@@ -23,7 +23,7 @@ use poll_limiter::PollLimiter;
 use ready::{ReadyInstances, Source};
 use ticker::{Ticker, Ticking};
 
-/// How many are inside at the same time.
+/// Checks how many threads are inside at the same time.
 struct Inside {
     now: AtomicUsize,
     most: usize,
@@ -35,7 +35,7 @@ impl Inside {
     }
 
     fn pass(&self) {
-        assert!(self.now.fetch_add(1, Ordering::SeqCst) < self.most, "more than may");
+        assert!(self.now.fetch_add(1, Ordering::SeqCst) < self.most, "more than the limit");
         thread::yield_now();
         self.now.fetch_sub(1, Ordering::SeqCst);
     }
@@ -46,7 +46,7 @@ fn join(threads: Vec<thread::JoinHandle<()>>) {
 }
 
 #[test]
-fn every_call_that_waits_for_a_thread_is_woken() {
+fn every_call_waiting_for_a_permit_is_woken() {
     check(2000, || {
         let (limiter, inside) = (Arc::new(PollLimiter::new(1)), Inside::new(1));
         let mut threads: Vec<_> = (0..2)
@@ -66,7 +66,7 @@ fn every_call_that_waits_for_a_thread_is_woken() {
                 })
             })
             .collect();
-        // One that gives up, woken or not, and one that is polled by another task meanwhile.
+        // One waiter that is dropped, woken or not, and one that is first polled by another task.
         let of_third = limiter.clone();
         threads.push(thread::spawn(move || {
             let mut waiter = of_third.waiter();
@@ -91,7 +91,7 @@ fn every_call_that_waits_for_a_thread_is_woken() {
 }
 
 #[test]
-fn every_call_that_waits_for_a_turn_is_served() {
+fn every_call_waiting_for_a_turn_is_served() {
     check(1000, || {
         let (semaphore, inside) = (FairSemaphore::new(2, 8, true), Inside::new(2));
         let mut threads: Vec<_> = ["alice", "alice", "bob"]
@@ -101,14 +101,14 @@ fn every_call_that_waits_for_a_turn_is_served() {
                 let caller = caller.into();
                 thread::spawn(move || {
                     for _ in 0..2 {
-                        let permit = block_on(semaphore.acquire(&caller)).expect("there is a place");
+                        let permit = block_on(semaphore.acquire(&caller)).expect("the queue has room");
                         inside.pass();
                         drop(permit);
                     }
                 })
             })
             .collect();
-        // One that gives up, served or not.
+        // One waiter that is dropped, served or not.
         let of_other = semaphore.clone();
         threads.push(thread::spawn(move || {
             let caller = "carol".into();
@@ -121,7 +121,7 @@ fn every_call_that_waits_for_a_turn_is_served() {
     });
 }
 
-/// A clock, and how often it has ticked, been about to sleep, and ended.
+/// A ticker, and how often it has ticked, become idle, and ended.
 struct Clock {
     ticker: Ticker,
     ticks: Arc<Count>,
@@ -131,7 +131,7 @@ struct Clock {
 
 impl Clock {
     fn start() -> Self {
-        /// Lives as long as the clock's thread.
+        /// Dropped when the ticker's thread ends.
         struct Lives(Arc<Count>);
 
         impl Drop for Lives {
@@ -151,11 +151,11 @@ impl Clock {
         Self { ticker, ticks, idle, ended }
     }
 
-    /// It ticks for a guest, sleeps when there is none, and ends.
+    /// Checks that it ticks for a guest, sleeps without one, and ends.
     fn serves(self) {
         let running = self.ticker.run();
         let ticked = self.ticks.now();
-        // The second one has begun since.
+        // The second tick has begun after `run`.
         self.ticks.wait_until(|now| now >= ticked + 2);
         let slept = self.idle.now();
         drop(running);
@@ -172,7 +172,7 @@ impl Clock {
 const ABOUT_TO_SLEEP: usize = ticker::LINGER_TICKS as usize;
 
 #[test]
-fn the_clock_ticks_for_a_guest_that_comes_when_it_falls_asleep() {
+fn the_ticker_ticks_for_a_guest_that_starts_as_it_falls_asleep() {
     check(1000, || {
         let clock = Clock::start();
         clock.ticks.wait_until(|now| now >= ABOUT_TO_SLEEP);
@@ -181,7 +181,7 @@ fn the_clock_ticks_for_a_guest_that_comes_when_it_falls_asleep() {
 }
 
 #[test]
-fn the_clock_ticks_for_a_guest_that_comes_when_it_sleeps() {
+fn the_ticker_ticks_for_a_guest_that_starts_while_it_sleeps() {
     check(200, || {
         let clock = Clock::start();
         clock.idle.wait_until(|now| now >= 1);
@@ -190,7 +190,7 @@ fn the_clock_ticks_for_a_guest_that_comes_when_it_sleeps() {
 }
 
 #[test]
-fn the_clock_ends_when_it_falls_asleep_or_sleeps() {
+fn the_ticker_ends_while_it_falls_asleep_or_sleeps() {
     check(500, || {
         let clock = Clock::start();
         clock.ticks.wait_until(|now| now >= ABOUT_TO_SLEEP);
@@ -201,11 +201,11 @@ fn the_clock_ends_when_it_falls_asleep_or_sleeps() {
 /// A plugin whose instances are counted.
 struct Plugin {
     number: usize,
-    /// Whether an instance of it is made quickly.
+    /// Whether its instances may be made inline.
     inline: bool,
     ticker: Arc<Ticker>,
     instances: Arc<Count>,
-    /// Those who make one on the shard that all threads share.
+    /// Threads that are making an instance in the shared slot.
     making: Arc<AtomicUsize>,
 }
 
@@ -240,14 +240,14 @@ impl Source for Plugin {
         if !self.inline {
             return None;
         }
-        assert_eq!(self.making.fetch_add(1, Ordering::SeqCst), 0, "two make one");
+        assert_eq!(self.making.fetch_add(1, Ordering::SeqCst), 0, "two threads make an instance in one slot");
         let made = self.instance();
         self.making.fetch_sub(1, Ordering::SeqCst);
         Some(made)
     }
 }
 
-/// Instances and their clock.
+/// Ready instances and their ticker.
 #[derive(Clone)]
 struct Pool {
     ready: Arc<ReadyInstances<Plugin>>,
@@ -258,7 +258,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// `ages`: the clock takes down what nobody comes for.
+    /// `ages`: the ticker drops unused instances.
     fn new(ages: bool) -> Self {
         let ready = Arc::new(ReadyInstances::<Plugin>::new());
         let (aging, idle) = (ready.clone(), ready.clone());
@@ -299,17 +299,17 @@ impl Pool {
     }
 }
 
-/// However calls, threads that rest and the clock meet: an instance is of the plugin that is called,
-/// there are never more than the pool has room for, and sooner or later there is none.
+/// In all interleavings of calls, idle threads and the ticker: a call gets an instance of its plugin,
+/// the number of instances is bounded, and unused ones are dropped in the end.
 fn no_instance_stays(clock_runs_on: bool) {
     check(200, move || {
         let pool = Pool::new(true);
         let call = |pool: &Pool, plugin: &Arc<Plugin>| {
             pool.call(plugin);
-            // On the shard, in the hands of either, and on the way from there.
-            assert!(pool.instances.now() <= 2 + 2 + 2, "more than there is room for");
+            // In the slot, in use by either thread, and being dropped.
+            assert!(pool.instances.now() <= 2 + 2 + 2, "too many instances");
         };
-        // The threads between them have the other shards.
+        // Other threads take the remaining slots.
         pool.ready.on_idle();
         for _ in 1..ready::THREAD_SLOTS {
             let ready = pool.ready.clone();
@@ -326,31 +326,31 @@ fn no_instance_stays(clock_runs_on: bool) {
 }
 
 #[test]
-fn no_instance_is_forgotten() {
+fn no_instance_is_leaked() {
     no_instance_stays(false);
 }
 
 #[test]
-fn no_instance_is_forgotten_while_something_keeps_the_clock_running() {
+fn no_instance_is_leaked_while_the_ticker_keeps_running() {
     no_instance_stays(true);
 }
 
 #[test]
-fn no_instance_is_forgotten_that_is_left_when_the_clock_falls_asleep() {
+fn no_instance_is_leaked_as_the_ticker_falls_asleep() {
     check(1000, || {
         let pool = Pool::new(true);
         let (one, of_other) = (pool.plugin(0, true), pool.clone());
-        // On another shard.
+        // In another slot.
         pool.ready.on_idle();
         let other = pool.plugin(1, true);
         let running = pool.ticker.run();
         join(vec![thread::spawn(move || of_other.call(&other))]);
-        // At the second one the clock knows that it is wanted.
+        // At the second tick the ticker has seen the running guest.
         let ticked = pool.ticks.now();
         pool.ticks.wait_until(|now| now >= ticked + 2);
         let ticked = pool.ticks.now();
         drop(running);
-        // The first of these may have come before, and have found nobody.
+        // The first of these ticks may have preceded the drop.
         pool.ticks.wait_until(|now| now + 1 >= ticked + ABOUT_TO_SLEEP);
         pool.call(&one);
         pool.is_empty_soon();
@@ -358,7 +358,7 @@ fn no_instance_is_forgotten_that_is_left_when_the_clock_falls_asleep() {
 }
 
 #[test]
-fn a_rest_leaves_the_next_instance_and_nothing_else() {
+fn the_idle_hook_leaves_only_the_next_instance() {
     check(20, || {
         let pool = Pool::new(false);
         let (inline, slow) = (pool.plugin(0, true), pool.plugin(1, false));

@@ -1,4 +1,4 @@
-//! Requests in flight: one answer each, and whoever waits for the last of them is woken.
+//! Requests in flight: each has one answer, and a waiter for the last of them is woken.
 
 use shuttle::future::block_on;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,7 @@ fn id(number: u64) -> RequestId {
     RequestId::new_number(number)
 }
 
-/// Finishes or cancels requests in threads of their own, and waits until nothing is in flight.
+/// Finishes and cancels requests on separate threads, and waits until nothing is in flight.
 fn answered_or_cancelled(cancel: fn(&InFlight)) {
     let in_flight = Arc::new(InFlight::default());
     let tokens = [1, 2].map(|number| {
@@ -43,16 +43,16 @@ fn answered_or_cancelled(cancel: fn(&InFlight)) {
     cancelling.join().expect("no panic");
     let answered = answered.load(Ordering::SeqCst);
     for (number, token) in [1, 2].into_iter().zip(tokens) {
-        assert_ne!(answered & number != 0, token.is_cancelled(), "request {number}: not one end");
+        assert_ne!(answered & number != 0, token.is_cancelled(), "request {number}: not either answered or cancelled");
     }
 }
 
 #[test]
-fn a_request_is_answered_or_cancelled_and_the_last_one_wakes() {
+fn each_request_is_answered_or_cancelled_and_the_last_wakes_the_waiter() {
     check(2000, || answered_or_cancelled(|in_flight| in_flight.cancel(&id(1))));
 }
 
 #[test]
-fn all_are_cancelled_or_answered() {
+fn all_requests_are_cancelled_or_answered() {
     check(2000, || answered_or_cancelled(InFlight::cancel_all));
 }

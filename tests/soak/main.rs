@@ -1,6 +1,5 @@
-//! A host at work for a long time: calls over stdio and HTTP, while plugins and settings are
-//! replaced and clients come, stay away and come back. What it has in use afterwards is what it
-//! had in use before.
+//! A soak test: calls over stdio and HTTP for a long time, while plugins and settings are replaced and
+//! clients disconnect and reconnect. Afterwards the host must use no more resources than before.
 //!
 //! `cargo test -p wharf --test soak -- [--seconds N]`.
 
@@ -16,27 +15,27 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use support::PATIENCE;
+use support::TIMEOUT;
 use support::client::{Client, first_text};
 use support::guest::Guest;
 use support::home::Home;
-use support::http::{Line, Response, serve};
+use support::http::{HttpConnection, Response, serve};
 use support::process::Process;
-use support::streamable::{Endpoint, alone, request};
+use support::streamable::{Endpoint, request, stateless};
 
 const SECONDS: u64 = 1800;
-/// Between two replacements of the plugin.
+/// Interval between two replacements of the plugin.
 const REPLACED: Duration = Duration::from_millis(300);
-/// Between two changes of its settings.
+/// Interval between two changes of its settings.
 const CONFIGURED: Duration = Duration::from_secs(2);
-/// Clients over HTTP at the same time, each in a session or without.
+/// Concurrent clients over HTTP, each with and without a session.
 const CROWD: usize = 6;
-/// What memory at rest may differ by from one time to the next: allocators keep some of it.
+/// Allowed growth of idle memory, since allocators retain some.
 const SLACK: u64 = 24 << 20;
-/// What the work itself may take.
+/// Allowed growth of memory under load.
 const AT_WORK: u64 = 192 << 20;
 
-/// What a process has in use.
+/// The resources of a process.
 struct Usage {
     files: usize,
     threads: usize,
@@ -50,11 +49,11 @@ impl Usage {
     }
 }
 
-/// A host at rest, and what it has in use then.
+/// Waits until a host is idle, and returns its resources.
 fn rested(process: &Process, before: Option<&Usage>) -> Usage {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
-        // Longer than instances are kept for the next call.
+        // Longer than ready instances are kept.
         thread::sleep(Duration::from_secs(2));
         let now = Usage::of(process);
         let Some(before) = before else { return now };
@@ -76,7 +75,7 @@ fn rested(process: &Process, before: Option<&Usage>) -> Usage {
     }
 }
 
-/// Everything that is done, and how often.
+/// The load, and its counters.
 #[derive(Default)]
 struct Work {
     version: AtomicU32,
@@ -85,12 +84,12 @@ struct Work {
 }
 
 impl Work {
-    /// Replaces the plugin and its settings until then.
+    /// Replaces the plugin and its settings until that time.
     fn replace(&self, home: &Home, until: Instant) {
         let mut configured = Instant::now();
         while Instant::now() < until {
             let version = self.version.fetch_add(1, Ordering::SeqCst) + 1;
-            home.put_bytes(&Guest::saying(&version.to_string()).build(), "versioned");
+            home.put_bytes(&Guest::returning(&version.to_string()).build(), "versioned");
             if configured.elapsed() > CONFIGURED {
                 configured = Instant::now();
                 home.configure(&format!("[limits]\ntimeout = '{}s'\n", 20 + version % 2));
@@ -99,7 +98,7 @@ impl Work {
         }
     }
 
-    /// That this is the answer of a version, and of none before `last`.
+    /// Checks that a version not older than `last` has answered.
     fn note(&self, answer: &Value, last: &mut u32) {
         let version = first_text(&answer["result"]).parse().unwrap_or_else(|_| panic!("no version: {answer}"));
         assert!((*last..=self.version.load(Ordering::SeqCst)).contains(&version), "{version} after {last}");
@@ -107,19 +106,19 @@ impl Work {
         self.calls.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Calls over stdio, by one client that stays.
+    /// Calls over stdio, by one long-lived client.
     fn stay(&self, client: &mut Client, until: Instant) {
         let mut last = 0;
         while Instant::now() < until {
             let id = client.post("tools/call", json!({"name": "versioned_version"}));
             self.note(&client.answer(id), &mut last);
-            // News of lists.
+            // Notifications of changed lists.
             while client.next_before(Instant::now()).is_some() {}
             thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Calls over stdio, by clients that start a host of their own.
+    /// Calls over stdio, by clients that each start a host.
     fn start(&self, home: &Home, until: Instant) {
         while Instant::now() < until {
             let mut client = Client::start(home);
@@ -132,34 +131,34 @@ impl Work {
         }
     }
 
-    /// Calls over HTTP, by clients that come, lose their connections, come back and go.
+    /// Calls over HTTP, by clients that connect, disconnect, resume and end their sessions.
     fn come_and_go(&self, address: SocketAddr, until: Instant) {
         let params = || json!({"name": "versioned_version", "arguments": {}});
         let mut last = 0;
         while Instant::now() < until {
-            let client = Endpoint::shake_hands(address, "2025-11-25");
+            let client = Endpoint::initialize(address, "2025-11-25");
             let stream = client.listen();
-            let mut line = Line::connect(address);
+            let mut connection = HttpConnection::connect(address);
             for id in 1..20 {
-                self.note(&answer(&line.ask(&client.post(&request(id, "tools/call", params())))), &mut last);
+                self.note(&answer(&connection.exchange(&client.post(&request(id, "tools/call", params())))), &mut last);
             }
-            // Two answers that nobody waits for: one in the session, one of a request by itself.
-            for message in [request(20, "tools/call", params()), alone(1, "tools/call", params())] {
-                Line::connect(address).send(&client.post(&message).bytes());
+            // Two abandoned requests: one in the session, one stateless.
+            for message in [request(20, "tools/call", params()), stateless(1, "tools/call", params())] {
+                HttpConnection::connect(address).send(&client.post(&message).bytes());
             }
-            drop((stream, line));
+            drop((stream, connection));
             let back = client.listen();
             let modern = Endpoint::new(address);
             for id in 1..20 {
-                self.note(&answer(&modern.ask(&alone(id, "tools/call", params()))), &mut last);
+                self.note(&answer(&modern.exchange(&stateless(id, "tools/call", params()))), &mut last);
             }
-            Line::connect(address).ask(&client.delete());
+            HttpConnection::connect(address).exchange(&client.delete());
             drop(back);
             self.clients.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// All of it for so long; the most memory that each process had meanwhile.
+    /// Runs all load for that time, and returns the peak memory of the HTTP host.
     fn go_on(&self, home: &Home, http: (&Process, SocketAddr), stdio: &mut Client, time: Duration) -> u64 {
         let until = Instant::now() + time;
         let mut most = 0;
@@ -168,7 +167,7 @@ impl Work {
             scope.spawn(|| self.stay(stdio, until));
             scope.spawn(|| self.start(home, until));
             let crowd: Vec<_> = (0..CROWD).map(|_| scope.spawn(|| self.come_and_go(http.1, until))).collect();
-            // A client that fails ends the work.
+            // A failed client ends the run.
             while Instant::now() < until && !crowd.iter().any(|client| client.is_finished()) {
                 most = most.max(http.0.resident());
                 thread::sleep(Duration::from_millis(200));
@@ -196,17 +195,17 @@ fn main() {
     let time = Duration::from_secs(seconds().expect("usage: [--seconds N]"));
     let home = Home::with(&["echo"]);
     let work = Work::default();
-    home.put_bytes(&Guest::saying("0").build(), "versioned");
+    home.put_bytes(&Guest::returning("0").build(), "versioned");
     let (mut process, address) = serve(&home, &[]);
     let mut stdio = Client::start(&home);
     assert_eq!(stdio.tools(), ["echo", "echo_add", "versioned_version"]);
 
-    // What is made once is made before it is counted.
+    // Warm-up, before the resources are measured.
     work.go_on(&home, (&process, address), &mut stdio, time / 5);
     let before = [rested(&process, None), rested(stdio.process(), None)];
     let most = work.go_on(&home, (&process, address), &mut stdio, time - time / 5);
     let after = [rested(&process, Some(&before[0])), rested(stdio.process(), Some(&before[1]))];
-    assert!(most < before[0].resident + AT_WORK, "{} MiB at work", most >> 20);
+    assert!(most < before[0].resident + AT_WORK, "{} MiB under load", most >> 20);
 
     for (name, (before, after)) in ["http", "stdio"].iter().zip(before.iter().zip(&after)) {
         println!(
@@ -226,7 +225,7 @@ fn main() {
     process.signal(rustix::process::Signal::TERM);
     assert!(process.wait().success());
     let (calls, clients) = (work.calls.into_inner(), work.clients.into_inner());
-    assert!(calls >= 10 * time.as_secs() && clients > 0, "{calls} calls of {clients} clients are no work");
+    assert!(calls >= 10 * time.as_secs() && clients > 0, "only {calls} calls of {clients} clients");
     println!("{calls} calls, {clients} clients, {} versions, at most {} MiB", work.version.into_inner(), most >> 20);
     println!("tests: 1 passed, 0 failed");
 }

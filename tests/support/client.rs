@@ -1,5 +1,5 @@
-//! A line client: asks, matches answers by id, keeps notifications until they are wanted.
-//! It believes nothing: what is not JSON-RPC, or answers what was not asked, panics.
+//! A JSON-RPC client: sends requests, matches answers by id, and queues notifications. It panics on
+//! anything that is not JSON-RPC.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -10,24 +10,24 @@ use super::home::Home;
 use super::process::Process;
 use super::record::Recorded;
 use super::wire::{Received, Wire};
-use super::{MODERN, PATIENCE};
+use super::{MODERN, TIMEOUT};
 
 pub struct Client<W: Wire = Process> {
     wire: Recorded<W>,
     modern: bool,
-    /// What a modern client declares with each request.
+    /// The capabilities that a modern client declares with each request.
     capabilities: Value,
     next: u64,
-    kept: VecDeque<Value>,
+    queued: VecDeque<Value>,
 }
 
 impl Client<Process> {
-    /// Serves that home and shakes hands on 2025-11-25.
+    /// Serves that home and initializes with 2025-11-25.
     pub fn start(home: &Home) -> Self {
-        Self::legacy(Process::serve(home), "2025-11-25")
+        Self::initialized(Process::serve(home), "2025-11-25")
     }
 
-    /// Serves that home, speaking 2026-07-28.
+    /// Serves that home, with a client of 2026-07-28.
     pub fn start_modern(home: &Home) -> Self {
         Self::new(Process::serve(home), true)
     }
@@ -38,24 +38,24 @@ impl Client<Process> {
 }
 
 impl<W: Wire> Client<W> {
-    /// A client that has said nothing yet. A modern one puts the `_meta` of 2026-07-28 into
-    /// each request.
+    /// A client that has sent nothing yet. A modern one puts the `_meta` of 2026-07-28 into each
+    /// request.
     pub fn new(wire: W, modern: bool) -> Self {
-        Self { wire: Recorded::new(wire), modern, capabilities: json!({}), next: 0, kept: VecDeque::new() }
+        Self { wire: Recorded::new(wire), modern, capabilities: json!({}), next: 0, queued: VecDeque::new() }
     }
 
-    /// What it speaks over.
+    /// The underlying transport.
     pub fn wire(&mut self) -> &mut W {
         self.wire.wire()
     }
 
-    /// A client that has shaken hands.
-    pub fn legacy(wire: W, revision: &str) -> Self {
-        Self::able(wire, revision, json!({}))
+    /// An initialized client.
+    pub fn initialized(wire: W, revision: &str) -> Self {
+        Self::with_capabilities(wire, revision, json!({}))
     }
 
-    /// A client of any revision that can be asked for that.
-    pub fn able(wire: W, revision: &str, capabilities: Value) -> Self {
+    /// A client of any revision with these capabilities, initialized if the revision has a handshake.
+    pub fn with_capabilities(wire: W, revision: &str, capabilities: Value) -> Self {
         let mut client = Self::new(wire, revision == MODERN);
         client.capabilities = capabilities.clone();
         if !client.modern {
@@ -67,7 +67,7 @@ impl<W: Wire> Client<W> {
         client
     }
 
-    /// Sends a request and does not wait. The id is for [`Client::answer`].
+    /// Sends a request without waiting. The id is for [`Client::answer`].
     pub fn post(&mut self, method: &str, mut params: Value) -> u64 {
         if self.modern {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
@@ -83,7 +83,7 @@ impl<W: Wire> Client<W> {
         self.wire.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
     }
 
-    /// Answers a request of the host's.
+    /// Answers a request of the host.
     pub fn reply(&mut self, request: &Value, result: Value) {
         self.wire.send(&json!({"jsonrpc": "2.0", "id": request["id"], "result": result}).to_string());
     }
@@ -95,7 +95,7 @@ impl<W: Wire> Client<W> {
         })
     }
 
-    /// Asks, waits, and gives the result.
+    /// Sends a request, and returns its result.
     ///
     /// # Panics
     /// When the answer is an error.
@@ -106,7 +106,7 @@ impl<W: Wire> Client<W> {
         answer["result"].take()
     }
 
-    /// Asks, waits, and gives the error.
+    /// Sends a request, and returns its error.
     pub fn error(&mut self, method: &str, params: Value) -> Value {
         let id = self.post(method, params);
         let mut answer = self.answer(id);
@@ -147,12 +147,12 @@ impl<W: Wire> Client<W> {
         }
     }
 
-    /// Waits for the next notification, or request of the host's, of that method.
+    /// Waits for the next notification or request of the host with that method.
     pub fn notification(&mut self, method: &str) -> Value {
         self.wait(method, |message| message["method"] == method)
     }
 
-    /// Waits, over as many announced changes as it takes, until the list of tools is as wanted.
+    /// Lists the tools after each notified change, until the predicate accepts the list.
     pub fn tools_until(&mut self, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
         loop {
             let tools = self.tools();
@@ -163,45 +163,45 @@ impl<W: Wire> Client<W> {
         }
     }
 
-    /// The next message that is here already or comes before the deadline.
+    /// The next message that is queued or arrives before the deadline.
     pub fn next_before(&mut self, deadline: Instant) -> Option<Value> {
-        self.kept.pop_front().or_else(|| self.receive(deadline.saturating_duration_since(Instant::now())))
+        self.queued.pop_front().or_else(|| self.receive(deadline.saturating_duration_since(Instant::now())))
     }
 
-    /// Closes the client's side and gives all that still comes.
+    /// Closes the client's side, and returns all remaining messages.
     pub fn finish(mut self) -> Vec<Value> {
         self.wire.close();
-        let mut rest: Vec<Value> = std::mem::take(&mut self.kept).into();
+        let mut rest: Vec<Value> = std::mem::take(&mut self.queued).into();
         loop {
-            match self.wire.receive(PATIENCE) {
+            match self.wire.receive(TIMEOUT) {
                 Received::Frame(frame) => rest.push(parse(&frame)),
                 Received::Closed => return rest,
-                Received::Silence => panic!("the host does not close after the end of its input"),
+                Received::TimedOut => panic!("the host does not close after the end of its input"),
             }
         }
     }
 
     fn wait(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-        if let Some(at) = self.kept.iter().position(&wanted) {
-            return self.kept.remove(at).expect("just found");
+        if let Some(at) = self.queued.iter().position(&wanted) {
+            return self.queued.remove(at).expect("just found");
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let Some(message) = self.receive(deadline.saturating_duration_since(Instant::now())) else {
-                panic!("no {what}; kept: {:?}", self.kept);
+                panic!("no {what}; queued: {:?}", self.queued);
             };
             if wanted(&message) {
                 return message;
             }
-            self.kept.push_back(message);
+            self.queued.push_back(message);
         }
     }
 
-    fn receive(&mut self, patience: Duration) -> Option<Value> {
-        match self.wire.receive(patience) {
+    fn receive(&mut self, time_limit: Duration) -> Option<Value> {
+        match self.wire.receive(time_limit) {
             Received::Frame(frame) => Some(parse(&frame)),
-            Received::Silence => None,
-            Received::Closed => panic!("the host has closed the connection; kept: {:?}", self.kept),
+            Received::TimedOut => None,
+            Received::Closed => panic!("the host has closed the connection; queued: {:?}", self.queued),
         }
     }
 }

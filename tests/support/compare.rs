@@ -1,11 +1,9 @@
-//! Whether a message is the one that a transcript expects.
-//! It knows JSON and the transcripts' few placeholders, nothing of MCP.
+//! Compares messages with those of a transcript, which may have placeholders.
 //!
-//! `"<any>"` stands for anything, as a member's value for a member that must be there;
-//! `"<maybe>"` for a member that may be there; `"<absent>"` for one that must not;
-//! `"<has:text>"` for a string that contains the text; `"<save:name>"` for anything, which
-//! `<put:name>` in a later sent line stands for. A member `"<rest>"` allows members, and a
-//! last element `"<rest>"` allows elements, that are not named.
+//! `"<any>"` matches any value, `"<maybe>"` an optional member, `"<absent>"` a member that must be
+//! missing, `"<has:text>"` a string that contains the text. `"<save:name>"` matches any value, which
+//! replaces `<put:name>` in later sent lines. A member or last element `"<rest>"` allows further
+//! members or elements.
 
 use std::collections::HashMap;
 
@@ -19,7 +17,7 @@ pub fn difference(expected: &Value, actual: &Value) -> Option<String> {
 fn differ(expected: &Value, actual: &Value, path: &str) -> Option<String> {
     match (expected, actual) {
         (Value::String(pattern), _) if pattern == "<any>" || pattern == "<maybe>" || name(pattern).is_some() => None,
-        (Value::String(pattern), _) if pattern == "<absent>" => Some(format!("{path} must not be there")),
+        (Value::String(pattern), _) if pattern == "<absent>" => Some(format!("{path} must be absent")),
         (Value::String(pattern), Value::String(text)) if pattern.starts_with("<has:") => {
             let part = &pattern["<has:".len()..pattern.len() - 1];
             (!text.contains(part)).then(|| format!("{path} is {text:?}, without {part:?}"))
@@ -38,7 +36,7 @@ fn differ(expected: &Value, actual: &Value, path: &str) -> Option<String> {
             }
             let closed = !expected.contains_key("<rest>");
             let extra = actual.keys().find(|name| !expected.contains_key(*name));
-            extra.filter(|_| closed).map(|name| format!("{path}.{name} is one too many"))
+            extra.filter(|_| closed).map(|name| format!("{path}.{name} is unexpected"))
         }
         (Value::Array(expected), Value::Array(actual)) => {
             let open = expected.last().is_some_and(|last| last == "<rest>");
@@ -58,7 +56,7 @@ fn name(pattern: &str) -> Option<&str> {
     pattern.strip_prefix("<save:")?.strip_suffix('>')
 }
 
-/// Keeps what `<save:name>` stands for, in a message that is as expected.
+/// Saves the values of `<save:name>` in a matching message.
 pub fn save(expected: &Value, actual: &Value, saved: &mut HashMap<String, Value>) {
     match (expected, actual) {
         (Value::String(pattern), _) => saved.extend(name(pattern).map(|name| (name.to_owned(), actual.clone()))),
@@ -73,8 +71,8 @@ pub fn save(expected: &Value, actual: &Value, saved: &mut HashMap<String, Value>
     }
 }
 
-/// A line with what was saved in the place of each `<put:name>`: of a string its content as it
-/// stands between quotes, of anything else its JSON.
+/// The line with each `<put:name>` replaced by the saved value: a string without its quotes, any other
+/// value as JSON.
 pub fn put(line: &str, saved: &HashMap<String, Value>) -> String {
     saved.iter().fold(line.to_owned(), |line, (name, value)| {
         let json = value.to_string();
@@ -84,7 +82,7 @@ pub fn put(line: &str, saved: &HashMap<String, Value>) -> String {
 }
 
 #[test]
-fn placeholders_mean_what_they_say() {
+fn placeholders_match_as_documented() {
     use serde_json::json;
     let same = |expected: Value, actual: Value| difference(&expected, &actual).is_none();
     assert!(same(json!({"a": "<any>"}), json!({"a": null})));
@@ -103,7 +101,7 @@ fn placeholders_mean_what_they_say() {
 }
 
 #[test]
-fn what_is_saved_is_put() {
+fn saved_values_replace_placeholders() {
     use serde_json::json;
     let mut saved = HashMap::new();
     save(&json!([{"a": "<save:text>"}, "<save:list>"]), &json!([{"a": "x\"y"}, [1]]), &mut saved);

@@ -1,5 +1,4 @@
-//! A stream of server-sent events, read from a response whose head has been read.
-//! It does not know what is in an event.
+//! A stream of server-sent events.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,14 +6,14 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::PATIENCE;
-use super::http::{Line, Request, Response};
+use super::TIMEOUT;
+use super::http::{HttpConnection, Request, Response};
 
 pub struct Events<S = TcpStream> {
-    pub line: Line<S>,
+    pub connection: HttpConnection<S>,
     pub response: Response,
-    /// Read and not yet taken.
-    ahead: String,
+    /// Received and not yet parsed.
+    buffer: String,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -31,35 +30,35 @@ impl Event {
 }
 
 impl<S: Read + Write> Events<S> {
-    /// Asks for a stream.
+    /// Sends a request, and reads its response as a stream.
     ///
     /// # Panics
-    /// When the answer is none.
-    pub fn open(mut line: Line<S>, request: &Request) -> Self {
-        let response = line.ask(request);
-        Self::of(line, response)
+    /// If the response is not a stream.
+    pub fn open(mut connection: HttpConnection<S>, request: &Request) -> Self {
+        let response = connection.exchange(request);
+        Self::from_response(connection, response)
     }
 
-    /// Reads on after that response.
-    pub fn of(line: Line<S>, response: Response) -> Self {
+    /// The stream of a response whose head has been read.
+    pub fn from_response(connection: HttpConnection<S>, response: Response) -> Self {
         let is_stream = response.header("content-type") == Some("text/event-stream");
         assert!(response.status == 200 && is_stream, "no stream: {response:?}, {}", response.text());
-        Self { line, response, ahead: String::new() }
+        Self { connection, response, buffer: String::new() }
     }
 
-    /// The next event that has data; one without is there for its id alone.
-    pub fn message(&mut self) -> Option<Event> {
-        std::iter::from_fn(|| self.any()).find(|event| !event.data.is_empty())
+    /// The next event with data; events without data carry only an id.
+    pub fn next_message(&mut self) -> Option<Event> {
+        std::iter::from_fn(|| self.next_event()).find(|event| !event.data.is_empty())
     }
 
-    /// The next event. `None`: the stream has ended.
-    pub fn any(&mut self) -> Option<Event> {
+    /// The next event, also without data. `None` at the end of the stream.
+    pub fn next_event(&mut self) -> Option<Event> {
         let begun = Instant::now();
         loop {
-            // Comments come for ever.
-            assert!(begun.elapsed() < PATIENCE, "no event and no end");
-            let Some((block, rest)) = self.ahead.split_once("\n\n") else {
-                self.ahead += std::str::from_utf8(&self.line.chunk()?).expect("UTF-8");
+            // Keep-alive comments never end.
+            assert!(begun.elapsed() < TIMEOUT, "no event and no end");
+            let Some((block, rest)) = self.buffer.split_once("\n\n") else {
+                self.buffer += std::str::from_utf8(&self.connection.chunk()?).expect("UTF-8");
                 continue;
             };
             let mut event = Event::default();
@@ -71,12 +70,12 @@ impl<S: Read + Write> Events<S> {
                     ("id", value) => event.id = Some(value.to_owned()),
                     ("event", value) => event.kind = Some(value.to_owned()),
                     ("data", value) => event.data.push_str(value),
-                    // A comment, or when to come back.
+                    // A comment, or the reconnection time.
                     ("" | "retry", _) => {}
-                    other => panic!("a field that nobody expects: {other:?}"),
+                    other => panic!("an unexpected field: {other:?}"),
                 }
             }
-            self.ahead = rest.to_owned();
+            self.buffer = rest.to_owned();
             if is_event {
                 return Some(event);
             }

@@ -1,41 +1,39 @@
-//! Small plugins made on the spot from text, for what no compiler would produce or no test
-//! wants to wait for.
-//! It runs nothing. The layout of the canonical ABI is spelt out here and only here.
+//! Small plugins generated from WebAssembly text, without a compiler. Only this module and its
+//! submodules know the layout of the canonical ABI.
 
 pub mod asking;
 pub mod bodies;
+mod contents;
 mod imports;
 mod listing;
-mod telling;
 
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
 use super::home::repository;
 
-/// Where things lie in the guest's memory, in bytes. Texts are followed by the list of tools
-/// and that by what is handed over.
+/// Addresses in the guest's memory, in bytes. The texts are followed by the list of tools, and that by
+/// the heap.
 const TOOLS_RESULT: usize = 16;
 const CALL_RESULT: usize = 64;
-/// What a host function gives back: a pointer and a length, or a case and those.
+/// The result of a host function: a pointer and a length, or a discriminant and those.
 const GIVEN: usize = 128;
 const CONTENT: usize = 256;
 const TEXTS: usize = 4096;
 
-/// Bytes of a `tool` record; every optional member of it that is absent is zero.
+/// Bytes of a `tool` record; absent optional members are zero.
 const TOOL_SIZE: usize = 84;
 
-/// What a stream takes at once.
+/// Maximum number of bytes of one write to a stream.
 const MOST_WRITTEN: usize = 4096;
 
-/// A plugin with one or more tools that all answer with the same text, whatever else they do.
+/// A plugin with one or more tools, which all return the same text and may do something before.
 pub struct Guest {
     tools: Vec<Tool>,
-    /// What `list-tools` and the start of the component do before anything else, as
-    /// instructions in text.
+    /// Instructions at the beginning of `list-tools` and of the start function, as text.
     listing: String,
     starting: String,
-    /// What `call-tool` does before it answers.
+    /// Instructions at the beginning of `call-tool`.
     calling: String,
     answer: Text,
     texts: Vec<u8>,
@@ -57,8 +55,8 @@ struct Text {
 }
 
 impl Guest {
-    /// One tool, `version`, that answers with that text.
-    pub fn saying(answer: &str) -> Self {
+    /// One tool, `version`, that returns that text.
+    pub fn returning(answer: &str) -> Self {
         let mut guest = Self {
             tools: Vec::new(),
             listing: String::new(),
@@ -71,39 +69,39 @@ impl Guest {
         guest.tools(&[("version", r#"{"type":"object"}"#)])
     }
 
-    /// Its tool never ends.
+    /// Its tool never returns.
     pub fn spinning() -> Self {
-        Self { calling: bodies::SPIN.into(), ..Self::saying("never") }
+        Self { calling: bodies::SPIN.into(), ..Self::returning("never") }
     }
 
-    /// Its tool hits an instruction that stops it.
+    /// Its tool traps.
     pub fn trapping() -> Self {
-        Self { calling: bodies::TRAP.into(), ..Self::saying("never") }
+        Self { calling: bodies::TRAP.into(), ..Self::returning("never") }
     }
 
-    /// It never says what tools it has.
+    /// Its listing never returns.
     pub fn spinning_in_list() -> Self {
-        Self { listing: bodies::SPIN.into(), ..Self::saying("never") }
+        Self { listing: bodies::SPIN.into(), ..Self::returning("never") }
     }
 
-    /// It fails to say what tools it has.
+    /// Its listing traps.
     pub fn trapping_in_list() -> Self {
-        Self { listing: bodies::TRAP.into(), ..Self::saying("never") }
+        Self { listing: bodies::TRAP.into(), ..Self::returning("never") }
     }
 
-    /// It never comes to life.
+    /// Its start function never returns.
     pub fn spinning_in_start() -> Self {
-        Self { starting: bodies::SPIN.into(), ..Self::saying("never") }
+        Self { starting: bodies::SPIN.into(), ..Self::returning("never") }
     }
 
-    /// Its tool tells how much of each there is: environment variables, arguments, folders,
-    /// bytes on standard input. What is not a digit is more than nine.
-    pub fn looking_around() -> Self {
-        let mut guest = Self::saying("variables ?, arguments ?, folders ?, input ?");
+    /// Its tool returns the numbers of environment variables, arguments, folders and bytes on stdin. A
+    /// character that is not a digit is more than nine.
+    pub fn reporting_environment() -> Self {
+        let mut guest = Self::returning("variables ?, arguments ?, folders ?, input ?");
         let holes: Vec<usize> = (0..).zip(&guest.texts).filter(|(_, byte)| **byte == b'?').map(|(at, _)| at).collect();
         let lists = ["$environment", "$arguments", "$folders"].map(|list| format!("(call {list} (i32.const {GIVEN}))"));
         let read = format!("(call $read (call $stdin) (i64.const 64) (i32.const {GIVEN}))");
-        // A list is a pointer and its length. A read is that behind a case, or the end.
+        // A list is a pointer and its length. A read has them after a discriminant, or is the end.
         let count = format!("(i32.load (i32.const {}))", GIVEN + 4);
         let bytes =
             format!("(select (i32.const 0) (i32.load (i32.const {})) (i32.load8_u (i32.const {GIVEN})))", GIVEN + 8);
@@ -118,7 +116,7 @@ impl Guest {
         guest
     }
 
-    /// With these tools instead, each a name and its schema.
+    /// Replaces the tools, each a name and its schema.
     pub fn tools(mut self, tools: &[(&str, &str)]) -> Self {
         let tool = |(name, schema): &(&str, &str)| Tool {
             name: (*name).into(),
@@ -131,13 +129,13 @@ impl Guest {
         self
     }
 
-    /// With one tool more that is described so.
+    /// Adds a tool with that description.
     pub fn described(mut self, name: &str, description: &str) -> Self {
         self.describe(name, description);
         self
     }
 
-    /// With one tool more that does this before it answers.
+    /// Adds a tool that runs these instructions before it answers.
     pub fn does(mut self, name: &str, body: &str) -> Self {
         let Text { at, len } = self.text(name);
         self.calling += &format!(
@@ -146,8 +144,8 @@ impl Guest {
         self.described(name, "Does something.")
     }
 
-    /// With one tool more that gives this as structured content beside its answer.
-    pub fn gives(mut self, name: &str, structured: &str) -> Self {
+    /// Adds a tool with this structured content beside its answer.
+    pub fn returns_structured(mut self, name: &str, structured: &str) -> Self {
         let Text { at, len } = self.text(structured);
         let body = format!(
             "(i32.store8 (i32.const {}) (i32.const 1))
@@ -160,16 +158,16 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that gives this and has promised that schema.
-    pub fn gives_against(mut self, name: &str, schema: &str, structured: &str) -> Self {
-        self = self.gives(name, structured);
+    /// Adds a tool with this structured content and that output schema.
+    pub fn returns_with_schema(mut self, name: &str, schema: &str, structured: &str) -> Self {
+        self = self.returns_structured(name, structured);
         self.tools.last_mut().expect("just added").output_schema = Some(schema.into());
         self
     }
 
-    /// With one tool more whose answer is that many zero bytes, of which only those in the
-    /// `pages` that it takes are there.
-    pub fn gives_bytes(self, name: &str, bytes: usize, pages: usize) -> Self {
+    /// Adds a tool whose answer claims that many zero bytes, of which only those in `pages` new pages are
+    /// in its memory.
+    pub fn returns_bytes(self, name: &str, bytes: usize, pages: usize) -> Self {
         let body = format!(
             "(i32.store (i32.const {}) (i32.mul (memory.grow (i32.const {pages})) (i32.const 65536)))
              (i32.store (i32.const {}) (i32.const {bytes}))",
@@ -179,7 +177,7 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that prints this.
+    /// Adds a tool that prints this text.
     pub fn prints(mut self, name: &str, text: &str) -> Self {
         let Text { at, len } = self.text(text);
         let mut body = String::new();
@@ -193,7 +191,7 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that logs this that many times as a warning, then does the rest.
+    /// Adds a tool that logs this that many times as a warning, then runs `rest`.
     pub fn logs(mut self, name: &str, text: &str, times: usize, rest: &str) -> Self {
         let Text { at, len } = self.text(text);
         let body = format!(
@@ -206,8 +204,8 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that tells of that many steps of progress, then does the rest.
-    pub fn steps(self, name: &str, times: usize, rest: &str) -> Self {
+    /// Adds a tool that reports progress that many times, then runs `rest`.
+    pub fn reports_progress_times(self, name: &str, times: usize, rest: &str) -> Self {
         let body = format!(
             "(loop $again
                (local.set $n (i32.add (local.get $n) (i32.const 1)))
@@ -219,7 +217,7 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that says that this resource has new contents.
+    /// Adds a tool that notifies new contents of this resource.
     pub fn updates(mut self, name: &str, uri: &str) -> Self {
         let Text { at, len } = self.text(uri);
         self.does(name, &format!("(call $updated (i32.const {at}) (i32.const {len}))"))
@@ -237,7 +235,7 @@ impl Guest {
         encoder.encode().expect("a component")
     }
 
-    /// Adds a tool, and gives where its description is.
+    /// Adds a tool, and returns the address of its description.
     fn describe(&mut self, name: &str, description: &str) -> Text {
         let description = self.text(description);
         let (name, schema) = (name.into(), r#"{"type":"object"}"#.into());
@@ -291,7 +289,7 @@ impl Guest {
               (data (i32.const {list}) "{tools}"))"#,
             imports = imports::called_by(&instructions),
             table = if instructions.contains("$table") { "(table $table 1 funcref)" } else { "" },
-            // One more than is full.
+            // One page more than needed.
             pages = heap / 65_536 + 2,
             starting = self.starting,
             listing = self.listing,
@@ -302,7 +300,7 @@ impl Guest {
         )
     }
 
-    /// What is handed over, as data: all discriminants of the good cases are zero.
+    /// The results, as data segments: all discriminants of the success cases are zero.
     fn results(&self, list: usize) -> String {
         let data = |at: usize, first: usize, second: usize| {
             format!("(data (i32.const {at}) \"{}\")\n", escaped(&pair(first, second)))
@@ -317,7 +315,7 @@ impl Guest {
         .concat()
     }
 
-    /// The texts, padded, and the tools behind them.
+    /// The texts, padded, and the tool records after them.
     fn memory(&self) -> (Vec<u8>, Vec<u8>) {
         let mut texts = self.texts.clone();
         let mut tools = Vec::with_capacity(self.tools.len() * TOOL_SIZE);
@@ -358,34 +356,38 @@ fn pair(first: usize, second: usize) -> [u8; 8] {
     both
 }
 
-/// Bytes as the text format spells them.
+/// Bytes as escapes of the text format.
 fn escaped(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("\\{byte:02x}")).collect()
 }
 
 #[test]
-fn guests_made_here_are_components() {
+fn generated_guests_are_valid_components() {
     let two = r#"{"type":"object"}"#;
     for guest in [
-        Guest::saying("1"),
+        Guest::returning("1"),
         Guest::spinning(),
         Guest::trapping_in_list(),
         Guest::spinning_in_start(),
-        Guest::looking_around(),
-        Guest::saying("").tools(&[("a", two), ("b", two)]).marked("{}"),
-        Guest::saying("").does("a", bodies::EXIT).does("b", bodies::RECUR).prints("c", "x").logs("d", "x", 3, ""),
-        Guest::saying("").does("a", bodies::GROW_TABLE),
-        Guest::saying("").gives_against("a", "{}", "{}").gives_bytes("b", 1 << 20, 16).described("c", "C"),
-        Guest::saying("").listing_with_a_variable().counting_variables_in_list("a").differing_in_list("b"),
-        Guest::saying("").asks("a", &[("k", asking::ROOTS)]).steps("b", 3, "").updates("c", "x:y"),
-        Guest::saying("?").announces("a", "").counts_variables("b").fills("c", 1 << 20).gives_meta("d", "{}"),
-        Guest::saying("")
+        Guest::reporting_environment(),
+        Guest::returning("").tools(&[("a", two), ("b", two)]).meta("{}"),
+        Guest::returning("").does("a", bodies::EXIT).does("b", bodies::RECUR).prints("c", "x").logs("d", "x", 3, ""),
+        Guest::returning("").does("a", bodies::GROW_TABLE),
+        Guest::returning("").returns_with_schema("a", "{}", "{}").returns_bytes("b", 1 << 20, 16).described("c", "C"),
+        Guest::returning("").listing_needs_variable().lists_variable_count("a").lists_differently("b"),
+        Guest::returning("").asks("a", &[("k", asking::ROOTS)]).reports_progress_times("b", 3, "").updates("c", "x:y"),
+        Guest::returning("?")
+            .notifies_list_changed("a", "")
+            .counts_variables("b")
+            .returns_letters("c", 1 << 20)
+            .returns_meta("d", "{}"),
+        Guest::returning("")
             .described("a", "A")
-            .taking("{}")
-            .promising("{}")
-            .marked("{}")
-            .step("b", "x")
-            .data("c", "l", "1"),
+            .input_schema("{}")
+            .output_schema("{}")
+            .meta("{}")
+            .reports_progress("b", "x")
+            .logs_data("c", "l", "1"),
     ] {
         let mut validator = wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::all());
         validator.validate_all(&guest.build()).expect("a valid component");

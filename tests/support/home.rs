@@ -1,15 +1,14 @@
-//! A private home for one host: its plugin folder, its XDG folders, and the guests to put there.
-//! It starts nothing.
+//! A temporary home for one host: its plugin folder, its XDG folders, and functions to install guests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// What every home's settings begin with.
+/// The beginning of every home's settings.
 const MAY_ASK: &str = include_str!("../grants.toml");
 
-/// Removed with all that is in it when dropped.
+/// Removed with its content when dropped.
 pub struct Home {
     root: TempDir,
 }
@@ -48,7 +47,7 @@ impl Home {
         self.plugins().join(format!("{name}.wasm"))
     }
 
-    /// Puts a guest in the folder as the plugin `name`, at once and whole.
+    /// Atomically puts a guest into the folder as the plugin `name`.
     pub fn put(&self, guest: &str, name: &str) {
         self.put_file(&component(guest), name);
     }
@@ -70,14 +69,14 @@ impl Home {
         fs::remove_file(self.plugin(name)).expect("the plugin's file");
     }
 
-    /// Writes `wharf.toml` where the host looks for it, with grants to ask before it for the
-    /// plugins `asker`, `everything` and `survey`.
+    /// Writes `wharf.toml`, preceded by grants for the plugins `asker`, `everything` and `survey` to ask
+    /// questions.
     pub fn configure(&self, toml: &str) {
         fs::write(self.path("config/wharf/wharf.toml"), format!("{MAY_ASK}{toml}")).expect("the settings file");
     }
 
-    /// The whole environment of a host that lives here. Only the cache of compiled
-    /// components is shared between homes, so that a guest is compiled once.
+    /// The complete environment of a host in this home. The cache of compiled components is shared between
+    /// homes, so that a guest is compiled once.
     pub fn environment(&self) -> Vec<(&'static str, PathBuf)> {
         let cache = scratch("xdg-cache");
         vec![
@@ -100,7 +99,7 @@ pub fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A folder of that name in the build's scratch space, made on first use.
+/// A folder of that name in cargo's target folder, created on first use.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).expect("a folder in the target folder");
@@ -112,9 +111,9 @@ pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the host crate lives in a workspace")
 }
 
-/// The file of a guest that `plugins/build.sh` has built.
+/// The file of a guest built by `plugins/build.sh`.
 ///
-/// `WHARF_TEST_COMPONENTS` names another folder to look in.
+/// `WHARF_TEST_COMPONENTS` sets another folder.
 pub fn component(guest: &str) -> PathBuf {
     let folder = std::env::var_os("WHARF_TEST_COMPONENTS")
         .map_or_else(|| repository().join("target/guests/components"), PathBuf::from);

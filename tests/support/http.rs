@@ -1,6 +1,5 @@
-//! HTTP as the tests see it: bytes written by hand on a socket, responses read from it, and a
-//! host to talk to, in this process or as the real binary.
-//! It does not know what a message means.
+//! A raw HTTP client, which can send invalid requests, and HTTP servers, in this process or as the real
+//! binary.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,26 +15,26 @@ use wharf::transport::http::{self, Listener, Settings};
 use super::home::Home;
 use super::memory;
 use super::process::{Process, command};
-use super::{MODERN, PATIENCE};
+use super::{MODERN, TIMEOUT};
 
-/// A request that any server of the newest revision answers.
+/// A request that every server of the newest revision answers.
 pub const DISCOVER: &str = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
-/// The library's server in this process, at a free port, without plugins.
-pub struct Front {
+/// The library's HTTP server in this process, on a free port.
+pub struct HttpServer {
     pub address: SocketAddr,
-    /// Its first scan is over when the test says so.
+    /// The first scan ends when the test calls `set_ready`.
     pub catalog: Arc<Catalog>,
     stop: CancellationToken,
     runtime: Option<Runtime>,
 }
 
-impl Front {
+impl HttpServer {
     pub fn start(settings: Settings) -> Self {
         Self::with(Runtime::new().expect("a runtime"), Arc::default(), settings)
     }
 
-    /// With the plugins of that home.
+    /// Serves the plugins of that home.
     pub fn serve(home: &Home, settings: Settings) -> Self {
         let (runtime, catalog) = (Runtime::new().expect("a runtime"), Arc::default());
         let sandbox = runtime.block_on(memory::load(home, Arc::clone(&catalog)));
@@ -55,22 +54,22 @@ impl Front {
         Self { address, catalog, stop, runtime: Some(runtime) }
     }
 
-    pub fn connect(&self) -> Line<TcpStream> {
-        Line::connect(self.address)
+    pub fn connect(&self) -> HttpConnection<TcpStream> {
+        HttpConnection::connect(self.address)
     }
 
-    /// A request on a connection of its own.
-    pub fn ask(&self, request: &Request) -> Response {
-        self.connect().ask(request)
+    /// Sends a request on a new connection.
+    pub fn exchange(&self, request: &Request) -> Response {
+        self.connect().exchange(request)
     }
 
-    /// A request that has all that MCP wants, with a `Host` of this server.
+    /// A valid MCP request, with the `Host` of this server.
     pub fn discover(&self) -> Request {
         Request::discover(self.address)
     }
 }
 
-impl Drop for Front {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         self.stop.cancel();
         if let Some(runtime) = self.runtime.take() {
@@ -79,29 +78,29 @@ impl Drop for Front {
     }
 }
 
-/// `wharf serve --http 127.0.0.1:0` with more options, and the address that it tells.
+/// Runs `wharf serve --http 127.0.0.1:0` with further options, and returns its address.
 pub fn serve(home: &Home, options: &[&str]) -> (Process, SocketAddr) {
     serve_at(home, "127.0.0.1:0", options)
 }
 
-/// As [`serve`], for any address of TCP.
+/// As [`serve`], for any TCP address.
 pub fn serve_at(home: &Home, address: &str, options: &[&str]) -> (Process, SocketAddr) {
     let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
     command.arg("--http").arg(address).args(options);
     let process = Process::start(command);
-    let address = told(&process);
+    let address = listening_address(&process);
     (process, address)
 }
 
-/// The address that a host tells on stderr.
-pub fn told(process: &Process) -> SocketAddr {
+/// The address that a host prints to stderr.
+pub fn listening_address(process: &Process) -> SocketAddr {
     let log = process.log_with("/mcp\n");
     let line = log.lines().find_map(|line| line.strip_prefix("listening on ")).expect("a line for scripts");
     let authority = line.split("://").nth(1).and_then(|rest| rest.strip_suffix("/mcp"));
     authority.and_then(|authority| authority.parse().ok()).unwrap_or_else(|| panic!("no address in {line:?}"))
 }
 
-/// A request, written as it is.
+/// A request, sent unchanged.
 #[derive(Clone)]
 pub struct Request {
     pub line: String,
@@ -123,13 +122,13 @@ impl Request {
             .json(DISCOVER)
     }
 
-    /// One more header of that name.
+    /// Adds a header, also if there is one of that name.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Takes out all headers of that name.
+    /// Removes all headers of that name.
     pub fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
         self
@@ -171,7 +170,7 @@ impl Response {
         std::str::from_utf8(&self.body).expect("UTF-8")
     }
 
-    /// Whether the request came to where MCP is spoken.
+    /// Whether the request was handled by the MCP endpoint.
     pub fn reached_mcp(&self) -> bool {
         self.status == 200
     }
@@ -182,21 +181,21 @@ impl Response {
     }
 }
 
-/// One connection.
-pub struct Line<S> {
+/// An HTTP/1.1 connection.
+pub struct HttpConnection<S> {
     stream: S,
-    /// Read and not yet taken.
-    ahead: Vec<u8>,
+    /// Received and not yet parsed.
+    buffer: Vec<u8>,
 }
 
-impl Line<TcpStream> {
+impl HttpConnection<TcpStream> {
     pub fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).expect("somebody listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let stream = TcpStream::connect(address).expect("a listening server");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("a socket");
         Self::new(stream)
     }
 
-    /// Whether the host has closed, after waiting for `pause`. What it says first is thrown away.
+    /// Whether the host closes within `pause`. Received bytes are discarded.
     pub fn is_closed_after(&mut self, pause: Duration) -> bool {
         self.stream.set_read_timeout(Some(pause)).expect("a socket");
         match self.stream.read(&mut [0; 4096]) {
@@ -210,39 +209,39 @@ impl Line<TcpStream> {
     }
 }
 
-impl<S: Read + Write> Line<S> {
+impl<S: Read + Write> HttpConnection<S> {
     pub fn new(stream: S) -> Self {
-        Self { stream, ahead: Vec::new() }
+        Self { stream, buffer: Vec::new() }
     }
 
-    /// False when the host takes no more.
+    /// False if the host has closed.
     pub fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).and_then(|()| self.stream.flush()).is_ok()
     }
 
     /// Sends a request and reads its response.
-    pub fn ask(&mut self, request: &Request) -> Response {
-        // A host that refuses early may not read to the end.
+    pub fn exchange(&mut self, request: &Request) -> Response {
+        // A host that refuses early may not read the whole request.
         self.send(&request.bytes());
         self.read(request.line.starts_with("HEAD ")).expect("a response")
     }
 
-    /// The next response; `None` when the host has closed instead.
+    /// The next response; `None` if the host has closed.
     pub fn response(&mut self) -> Option<Response> {
         self.read(false)
     }
 
-    /// The response to a HEAD says how long its body would be, and has none.
+    /// The response to HEAD has a `Content-Length` and no body.
     fn read(&mut self, to_head: bool) -> Option<Response> {
         let end = loop {
-            match self.ahead.windows(4).position(|window| window == b"\r\n\r\n") {
+            match self.buffer.windows(4).position(|window| window == b"\r\n\r\n") {
                 Some(at) => break at,
                 None if self.more() => {}
-                None if self.ahead.is_empty() => return None,
-                None => panic!("a broken head: {:?}", String::from_utf8_lossy(&self.ahead)),
+                None if self.buffer.is_empty() => return None,
+                None => panic!("a broken head: {:?}", String::from_utf8_lossy(&self.buffer)),
             }
         };
-        let head = String::from_utf8(self.ahead.drain(..end + 4).collect()).expect("a head in ASCII");
+        let head = String::from_utf8(self.buffer.drain(..end + 4).collect()).expect("a head in ASCII");
         let mut lines = head.trim_end().lines();
         let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|status| status.parse().ok());
         let split = |line: &str| line.split_once(':').map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
@@ -253,50 +252,50 @@ impl<S: Read + Write> Line<S> {
         };
         let length = response.header("content-length").filter(|_| !to_head);
         let length = length.map_or(0, |length| length.parse().expect("a length"));
-        while self.ahead.len() < length {
+        while self.buffer.len() < length {
             assert!(self.more(), "a body that breaks off: {response:?}");
         }
-        response.body = self.ahead.drain(..length).collect();
+        response.body = self.buffer.drain(..length).collect();
         Some(response)
     }
 
-    /// The next piece of a body that comes in chunks; `None` at its end, or when the host closes.
+    /// The next chunk of a chunked body; `None` at its end, or if the host closes.
     pub fn chunk(&mut self) -> Option<Vec<u8>> {
         let size = loop {
-            match self.ahead.windows(2).position(|window| window == b"\r\n") {
-                Some(at) => break self.ahead.drain(..at + 2).collect::<Vec<_>>(),
+            match self.buffer.windows(2).position(|window| window == b"\r\n") {
+                Some(at) => break self.buffer.drain(..at + 2).collect::<Vec<_>>(),
                 None if self.more() => {}
                 None => return None,
             }
         };
         let size = std::str::from_utf8(&size).ok().and_then(|size| usize::from_str_radix(size.trim(), 16).ok());
         let size = size.expect("a chunk's size");
-        while self.ahead.len() < size + 2 {
+        while self.buffer.len() < size + 2 {
             if !self.more() {
                 return None;
             }
         }
-        let chunk: Vec<u8> = self.ahead.drain(..size + 2).take(size).collect();
+        let chunk: Vec<u8> = self.buffer.drain(..size + 2).take(size).collect();
         (size > 0).then_some(chunk)
     }
 
-    /// All that still comes until the host closes.
+    /// All remaining bytes until the host closes.
     pub fn rest(&mut self) -> String {
         while self.more() {}
-        String::from_utf8_lossy(&std::mem::take(&mut self.ahead)).into_owned()
+        String::from_utf8_lossy(&std::mem::take(&mut self.buffer)).into_owned()
     }
 
-    /// Reads on. False at the end.
+    /// Reads more bytes. False at the end.
     fn more(&mut self) -> bool {
         let mut chunk = [0; 16 << 10];
         match self.stream.read(&mut chunk) {
             Ok(0) => false,
             Ok(read) => {
-                self.ahead.extend_from_slice(&chunk[..read]);
+                self.buffer.extend_from_slice(&chunk[..read]);
                 true
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                panic!("the host says nothing; before: {:?}", String::from_utf8_lossy(&self.ahead))
+                panic!("the host sends nothing; before: {:?}", String::from_utf8_lossy(&self.buffer))
             }
             Err(_) => false,
         }

@@ -1,6 +1,5 @@
-//! The library in this process: frames go straight into a connection, no pipe between.
-//! It loads what is in the folder once and does not follow it; of the settings it takes those
-//! of plugins, and what these store is gone with it.
+//! An in-memory transport to the library in this process. It loads the plugin folder once without
+//! watching it, applies only the settings of plugins, and has no persistent storage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,19 +37,19 @@ impl Memory {
     }
 
     /// Another connection to the same server.
-    pub fn beside(&self) -> Self {
+    pub fn second_connection(&self) -> Self {
         Self::connect(self.runtime.clone(), self.server.clone())
     }
 
     fn connect(runtime: Arc<Runtime>, server: Arc<Server>) -> Self {
-        // Large: the test reads only when it has sent.
+        // Large, since the test reads only after it has sent.
         let (outbox, messages) = mpsc::channel(4096);
         let connection = runtime.block_on(async { server.connect(outbox, "local") });
         Self { runtime, server, connection: Some(connection), messages }
     }
 }
 
-/// Puts the plugins of that home into the catalog.
+/// Loads the plugins of that home into the catalog.
 pub async fn load(home: &Home, catalog: Arc<Catalog>) -> Arc<Sandbox> {
     let settings = SandboxSettings {
         cache_dir: Some(scratch("memory-cache")),
@@ -77,11 +76,11 @@ impl Wire for Memory {
         self.runtime.block_on(connection.receive(frame.as_bytes()));
     }
 
-    fn receive(&mut self, patience: Duration) -> Received {
-        match self.runtime.block_on(async { timeout(patience, self.messages.recv()).await }) {
+    fn receive(&mut self, time_limit: Duration) -> Received {
+        match self.runtime.block_on(async { timeout(time_limit, self.messages.recv()).await }) {
             Ok(Some(message)) => Received::Frame(message.text),
             Ok(None) => Received::Closed,
-            Err(_) => Received::Silence,
+            Err(_) => Received::TimedOut,
         }
     }
 

@@ -1,5 +1,4 @@
-//! A transcript against every way to talk to a host.
-//! What must come back is the transcript's affair.
+//! Plays transcripts over each transport.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,18 +11,18 @@ use super::record::Recorded;
 use super::streamable::Streamable;
 use super::transcript::Transcript;
 
-/// Plays one transcript over memory and to the binary, with the plugins that it names or else
-/// with `plugins`, each a name and its file.
+/// Plays a transcript in memory and to the binary, with the plugins that it names, or else with
+/// `plugins`, each a name and its file.
 pub fn play(path: &Path, plugins: &[(&str, PathBuf)]) {
     let transcript = read(path);
     transcript.play(&mut Memory::serve(&home(&transcript, plugins)));
     play_to_binary(path, plugins);
 }
 
-/// As [`play`], but not over memory.
+/// As [`play`], but not in memory.
 pub fn play_to_binary(path: &Path, plugins: &[(&str, PathBuf)]) {
     let transcript = read(path);
-    // Another one each time: what plugins keep is not there yet.
+    // A new home each time, with empty plugin storage.
     let home = home(&transcript, plugins);
     let mut wire = Recorded::new(Process::serve(&home));
     transcript.play(&mut wire);

@@ -1,5 +1,4 @@
-//! The real binary: run to its end, or served from on its pipes.
-//! It does not look into what passes.
+//! The real binary: run to completion, or serving on its pipes.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,23 +10,23 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::home::Home;
 use super::wire::{Received, Wire};
 
-/// The binary under test. `WHARF_TEST_BIN` names another one.
+/// The binary under test. `WHARF_TEST_BIN` sets another one.
 pub fn binary() -> PathBuf {
     std::env::var_os("WHARF_TEST_BIN").map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_wharf")), PathBuf::from)
 }
 
-/// A command in that home, with nothing of the tests' own environment.
+/// A command in that home, without the environment of the tests.
 pub fn command<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> Command {
     let mut command = Command::new(binary());
     command.args(arguments).env_clear().envs(home.environment()).current_dir(home.path("home"));
     command
 }
 
-/// Runs a command to its end, with nothing on its standard input.
+/// Runs a command to completion, with an empty stdin.
 pub fn run<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> Output {
     command(home, arguments).stdin(Stdio::null()).output().expect("the binary runs")
 }
@@ -40,7 +39,7 @@ pub fn resident(process: u32) -> u64 {
     kib * 1024
 }
 
-/// What the host has written to stderr, and word that there is more.
+/// The host's stderr, and a signal when it grows.
 #[derive(Default)]
 struct Log {
     text: Mutex<String>,
@@ -61,7 +60,7 @@ impl Process {
         Self::start(command(home, ["serve".as_ref(), home.plugins().as_os_str()]))
     }
 
-    /// As [`Process::serve`], from a shell that has done this first.
+    /// As [`Process::serve`], from a shell that runs `first` before.
     pub fn serve_after(home: &Home, first: &str) -> Self {
         let mut shell = Command::new("sh");
         shell
@@ -106,19 +105,19 @@ impl Process {
         Self { stdin: child.stdin.take(), child, lines, log }
     }
 
-    /// What it has written to stderr so far.
+    /// Its stderr so far.
     pub fn log(&self) -> String {
         self.log.text.lock().expect("no writer panics").clone()
     }
 
-    /// Waits until it has written that to stderr, and gives all that it has written.
+    /// Waits until stderr contains that text, and returns all of stderr.
     ///
     /// # Panics
-    /// When it has not in time.
+    /// After the time limit.
     pub fn log_with(&self, wanted: &str) -> String {
         let text = self.log.text.lock().expect("no writer panics");
         let missing = |text: &mut String| !text.contains(wanted);
-        let (text, ended) = self.log.grown.wait_timeout_while(text, PATIENCE, missing).expect("no writer panics");
+        let (text, ended) = self.log.grown.wait_timeout_while(text, TIMEOUT, missing).expect("no writer panics");
         assert!(!ended.timed_out(), "no {wanted:?} in the log:\n{text}");
         text.clone()
     }
@@ -127,7 +126,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Bytes as they are, no newline added. False when nobody reads them any more.
+    /// Sends bytes without a newline. False if the host no longer reads.
     pub fn send_bytes(&mut self, bytes: &[u8]) -> bool {
         let stdin = self.stdin.as_mut().expect("not closed by the test");
         stdin.write_all(bytes).and_then(|()| stdin.flush()).is_ok()
@@ -137,25 +136,25 @@ impl Process {
         kill_process(self.pid(), signal).expect("the process can be signalled");
     }
 
-    /// Waits for its end.
+    /// Closes its stdin, and waits for its exit.
     ///
     /// # Panics
-    /// When it has not ended in time.
+    /// After the time limit.
     pub fn wait(&mut self) -> ExitStatus {
         self.stdin = None;
-        let deadline = Instant::now() + PATIENCE;
-        // Wait for the streams' end first, so that the poll below is short.
+        let deadline = Instant::now() + TIMEOUT;
+        // Waits for the end of stdout first, so that the loop below is short.
         while self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok() {}
         loop {
             if let Some(status) = self.ended() {
                 return status;
             }
-            assert!(Instant::now() < deadline, "the host has not ended; its log:\n{}", self.log());
+            assert!(Instant::now() < deadline, "the host has not exited; its log:\n{}", self.log());
             std::thread::yield_now();
         }
     }
 
-    /// How it has ended, if it has.
+    /// Its exit status, if it has exited.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child of ours")
     }
@@ -175,11 +174,11 @@ impl Wire for Process {
         self.send_bytes(format!("{frame}\n").as_bytes());
     }
 
-    fn receive(&mut self, patience: Duration) -> Received {
-        match self.lines.recv_timeout(patience) {
+    fn receive(&mut self, time_limit: Duration) -> Received {
+        match self.lines.recv_timeout(time_limit) {
             Ok(line) => Received::Frame(line),
             Err(RecvTimeoutError::Disconnected) => Received::Closed,
-            Err(RecvTimeoutError::Timeout) => Received::Silence,
+            Err(RecvTimeoutError::Timeout) => Received::TimedOut,
         }
     }
 

@@ -1,6 +1,5 @@
-//! Writes down what a host says, each message with the revision it was said in, for the
-//! validators that hold it against the official schemas afterwards.
-//! It judges nothing itself.
+//! Records the messages of a host with their revisions, for later validation with the official
+//! schemas.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -12,21 +11,21 @@ use serde_json::{Value, json};
 use super::home::scratch;
 use super::wire::{Received, Wire};
 
-/// The one revision that has batches.
+/// The only revision with batches in its schema.
 const BATCHED: &str = "2025-03-26";
 
-/// A wire that keeps a record of what comes over it.
+/// A wire that records all received messages.
 pub struct Recorded<W> {
     wire: W,
     file: File,
-    /// What the handshake settled on.
+    /// The negotiated revision.
     revision: Option<String>,
-    /// By request id: the method asked for, and the revision it was asked in.
+    /// By request id: the method and the revision of the request.
     asked: HashMap<String, (String, Option<String>)>,
 }
 
 impl<W: Wire> Recorded<W> {
-    /// The record is named after the running test.
+    /// The file is named after the thread, which is that of the test.
     pub fn new(wire: W) -> Self {
         let name = std::thread::current().name().unwrap_or("unnamed").replace("::", "-");
         let path = scratch("wire-log").join(format!("{name}.jsonl"));
@@ -40,13 +39,13 @@ impl<W: Wire> Recorded<W> {
 
     fn sent(&mut self, message: &Value) {
         if let Some(batch) = message.as_array() {
-            // Of two requests with one id the first is answered under it.
+            // Of two requests with one id, the first is answered.
             return batch.iter().rev().for_each(|element| self.sent(element));
         }
         let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else {
             return;
         };
-        // A version that nobody knows is refused in the words of the newest.
+        // An unknown version is refused in the format of the newest.
         let modern = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
         let revision = modern.map(|_| super::MODERN.to_owned()).or_else(|| self.revision.clone());
         self.asked.insert(id.to_string(), (method.to_owned(), revision));
@@ -74,7 +73,7 @@ impl<W: Wire> Recorded<W> {
             revision = Some(super::MODERN.to_owned());
         }
         let entry = json!({"revision": revision, "method": method, "message": message});
-        // In one piece: another client of the same test may write as well.
+        // A single write, since other clients of the same test may append too.
         self.file.write_all(format!("{entry}\n").as_bytes()).expect("the record can be written");
     }
 }
@@ -87,8 +86,8 @@ impl<W: Wire> Wire for Recorded<W> {
         self.wire.send(frame);
     }
 
-    fn receive(&mut self, patience: Duration) -> Received {
-        let received = self.wire.receive(patience);
+    fn receive(&mut self, time_limit: Duration) -> Received {
+        let received = self.wire.receive(time_limit);
         if let Received::Frame(frame) = &received
             && let Ok(message) = serde_json::from_str::<Value>(frame)
         {

@@ -1,6 +1,4 @@
-//! A web site on this machine: it answers each request as the test says, over TLS or not, and
-//! remembers what it was asked.
-//! It knows no more of HTTP than where a head ends.
+//! A local web server with a handler per test, with or without TLS, which records request heads.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// A connection that the answer is written to.
+/// A connection to write the response to.
 pub trait Connection: Read + Write {}
 impl<T: Read + Write> Connection for T {}
 
@@ -19,7 +17,7 @@ pub struct Site {
     connections: Arc<Mutex<Connections>>,
 }
 
-/// How many there were, and how many of them are open.
+/// Number of connections so far, and of open ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Connections {
     pub all: usize,
@@ -27,18 +25,18 @@ pub struct Connections {
 }
 
 impl Site {
-    /// `answer` is given the head of each request and its connection, which ends with it.
+    /// Calls `answer` with the head of a request and its connection, which is closed afterwards.
     pub fn start(answer: impl Fn(&str, &mut dyn Connection) + Clone + Send + 'static) -> Self {
         Self::listen(None, once(answer))
     }
 
-    /// One that goes on with a connection for as long as `answer` is true.
-    pub fn keeping(answer: impl Fn(&str, &mut dyn Connection) -> bool + Clone + Send + 'static) -> Self {
+    /// Keeps a connection open for further requests while `answer` returns true.
+    pub fn keep_alive(answer: impl Fn(&str, &mut dyn Connection) -> bool + Clone + Send + 'static) -> Self {
         Self::listen(None, answer)
     }
 
     /// The same over TLS.
-    pub fn keeping_with_tls(
+    pub fn keep_alive_with_tls(
         config: ServerConfig,
         answer: impl Fn(&str, &mut dyn Connection) -> bool + Clone + Send + 'static,
     ) -> Self {
@@ -50,7 +48,7 @@ impl Site {
         Self::listen(Some(Arc::new(config)), once(answer))
     }
 
-    /// One page, whatever is asked for.
+    /// Serves one page at every path.
     pub fn page(kind: &'static str, body: &'static str) -> Self {
         Self::start(move |_, connection| write(connection, "200 OK", &format!("Content-Type: {kind}\r\n"), body))
     }
@@ -77,7 +75,7 @@ impl Site {
                         connections.open += 1;
                     });
                     let mut connection = open(stream, tls);
-                    // Nothing comes of a handshake that failed.
+                    // A failed TLS handshake ends the loop.
                     while let Some(head) = head(&mut *connection) {
                         seen.lock().expect("no panic").push(head.clone());
                         if !answer(&head, &mut *connection) {
@@ -91,7 +89,7 @@ impl Site {
         Self { port, heads, connections }
     }
 
-    /// Its connections, once so many are open and no more, or after ten seconds.
+    /// Its connections, once exactly `open` are open, or after ten seconds.
     pub fn connections(&self, open: usize) -> Connections {
         let until = Instant::now() + Duration::from_secs(10);
         loop {
@@ -103,23 +101,23 @@ impl Site {
         }
     }
 
-    /// The root of it, by the address of this machine.
+    /// The URL of a path on it.
     pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// The grant for all of it in the configuration.
-    pub fn granted(&self) -> String {
+    /// The configuration line that grants all of it.
+    pub fn grant(&self) -> String {
         format!("http = [{{ url = \"{}\", private = true }}]\n", self.url(""))
     }
 
-    /// The heads of all requests so far.
+    /// The request heads so far.
     pub fn heads(&self) -> Vec<String> {
         self.heads.lock().expect("no panic").clone()
     }
 }
 
-/// An answer after which the connection ends.
+/// Closes the connection after one response.
 fn once(
     answer: impl Fn(&str, &mut dyn Connection) + Clone + Send + 'static,
 ) -> impl Fn(&str, &mut dyn Connection) -> bool + Clone + Send + 'static {
@@ -142,19 +140,19 @@ fn open(stream: TcpStream, tls: Option<Arc<ServerConfig>>) -> Box<dyn Connection
     }
 }
 
-/// The last response of a connection, with that body; nobody has to read it.
+/// Writes the last response of a connection; errors are ignored.
 pub fn write(connection: &mut dyn Connection, status: &str, fields: &str, body: &str) {
     write_one(connection, status, &format!("{fields}Connection: close\r\n"), body);
 }
 
-/// A response with that body, and whether it could be written.
+/// Writes a response; false if that fails.
 pub fn write_one(connection: &mut dyn Connection, status: &str, fields: &str, body: &str) -> bool {
     let length = body.len();
     let whole = format!("HTTP/1.1 {status}\r\n{fields}Content-Length: {length}\r\n\r\n{body}");
     connection.write_all(whole.as_bytes()).and_then(|()| connection.flush()).is_ok()
 }
 
-/// What that field of a request's head says.
+/// The value of a header field of a request head.
 pub fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     let mut fields = head.lines().filter_map(|line| line.split_once(':'));
     fields.find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())

@@ -1,6 +1,5 @@
-//! Streamable HTTP as a client speaks it: which headers go with a message, and a wire that
-//! posts each frame and gives what comes on all streams.
-//! It does not judge what comes.
+//! A client of Streamable HTTP: the headers of each message, and a wire that posts frames and receives
+//! the messages of all streams.
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -12,15 +11,15 @@ use serde_json::{Value, json};
 
 use super::MODERN;
 use super::events::Events;
-use super::http::{Line, Request, Response};
+use super::http::{HttpConnection, Request, Response};
 use super::wire::{Received, Wire};
 
-/// What one client knows of a server.
+/// A client's state: server, session and revision.
 #[derive(Clone)]
 pub struct Endpoint {
     pub address: SocketAddr,
     pub session: Option<String>,
-    /// What the handshake settled on.
+    /// The negotiated revision.
     pub version: Option<String>,
 }
 
@@ -29,19 +28,19 @@ impl Endpoint {
         Self { address, session: None, version: None }
     }
 
-    /// A client that has shaken hands and can be asked for everything.
-    pub fn shake_hands(address: SocketAddr, revision: &str) -> Self {
+    /// A client with an initialized session and all capabilities.
+    pub fn initialize(address: SocketAddr, revision: &str) -> Self {
         let mut endpoint = Self::new(address);
-        let response = endpoint.ask(&initialize(revision));
+        let response = endpoint.exchange(&initialize(revision));
         endpoint.settle(&response);
         assert_eq!(endpoint.version.as_deref(), Some(revision), "{response:?}");
         assert!(endpoint.session.is_some(), "no session: {response:?}");
-        let initialized = endpoint.ask(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        let initialized = endpoint.exchange(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         assert_eq!((initialized.status, initialized.text()), (202, ""));
         endpoint
     }
 
-    /// Keeps what the answer to a handshake says.
+    /// Takes the session and the revision from the response to a handshake.
     fn settle(&mut self, response: &Response) {
         self.session = response.header("mcp-session-id").map(str::to_owned);
         let version = serde_json::from_slice::<Value>(&response.body).ok();
@@ -49,12 +48,12 @@ impl Endpoint {
         self.version = version;
     }
 
-    /// A POST of that message, with all headers that belong to it.
+    /// A POST of that message, with its headers.
     pub fn post(&self, message: &Value) -> Request {
         self.post_text(&message.to_string())
     }
 
-    /// As [`Endpoint::post`], for what may be no message.
+    /// As [`Endpoint::post`], for arbitrary text.
     pub fn post_text(&self, text: &str) -> Request {
         let message: Value = serde_json::from_str(text).unwrap_or_default();
         let request =
@@ -95,23 +94,23 @@ impl Endpoint {
         request
     }
 
-    /// Posts a message on a connection of its own.
-    pub fn ask(&self, message: &Value) -> Response {
-        Line::connect(self.address).ask(&self.post(message))
+    /// Posts a message on a new connection.
+    pub fn exchange(&self, message: &Value) -> Response {
+        HttpConnection::connect(self.address).exchange(&self.post(message))
     }
 
-    /// Posts a message whose answer comes as a stream.
+    /// Posts a message whose answer is a stream.
     pub fn stream(&self, message: &Value) -> Events {
-        Events::open(Line::connect(self.address), &self.post(message))
+        Events::open(HttpConnection::connect(self.address), &self.post(message))
     }
 
-    /// The stream of what belongs to no request.
+    /// Opens the session's own stream, for messages that belong to no request.
     pub fn listen(&self) -> Events {
-        Events::open(Line::connect(self.address), &self.get())
+        Events::open(HttpConnection::connect(self.address), &self.get())
     }
 }
 
-/// A handshake by a client that can be asked for everything.
+/// An `initialize` request with all capabilities.
 pub fn initialize(revision: &str) -> Value {
     let capabilities = json!({"roots": {}, "sampling": {}, "elicitation": {}});
     let info = json!({"name": "tests", "version": "0"});
@@ -123,27 +122,27 @@ pub fn request(id: u64, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-/// A request of the newest revision.
-pub fn alone(id: u64, method: &str, mut params: Value) -> Value {
+/// A stateless request (2026-07-28).
+pub fn stateless(id: u64, method: &str, mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     request(id, method, params)
 }
 
-/// As it can stand in a header.
+/// The text as a header value, encoded if necessary.
 pub fn plain(text: &str) -> String {
     let is_plain = text.chars().all(|c| matches!(c, ' '..='~')) && text.trim() == text && !text.starts_with("=?");
     if is_plain { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
 }
 
-/// A wire that posts. A frame has been taken up when the next one is sent: its response has begun.
+/// A wire that posts frames. `send` returns when the response to a frame has begun.
 pub struct Streamable {
     endpoint: Endpoint,
     /// `None` once closed.
     sender: Option<Sender<String>>,
     messages: Receiver<String>,
-    /// The streams that may still be open, each with the id of its request where closing it
-    /// cancels that.
+    /// Streams that may still be open, each with the id of its request; closing one cancels a stateless
+    /// request.
     open: Vec<(Value, TcpStream)>,
 }
 
@@ -153,28 +152,28 @@ impl Streamable {
         Self { endpoint: Endpoint::new(address), sender: Some(sender), messages, open: Vec::new() }
     }
 
-    /// Passes on what comes on a stream.
+    /// Forwards the messages of a stream.
     fn follow(&mut self, id: Value, mut events: Events) {
-        self.open.push((id, events.line.stream().try_clone().expect("a socket")));
+        self.open.push((id, events.connection.stream().try_clone().expect("a socket")));
         let sender = self.sender.clone().expect("not closed by the test");
         std::thread::spawn(move || {
-            while let Some(event) = events.message() {
+            while let Some(event) = events.next_message() {
                 let _ = sender.send(event.data);
             }
         });
     }
 
-    /// Closes the streams of that request, or all.
+    /// Closes the streams of that request, or all of them.
     fn hang_up(&mut self, id: Option<&Value>) {
         for (_, stream) in self.open.extract_if(.., |(of, _)| id.is_none_or(|id| id == of)) {
-            // The host may have been first.
+            // The host may have closed first.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
     fn end_session(&mut self) {
         if self.endpoint.session.is_some() {
-            assert_eq!(Line::connect(self.endpoint.address).ask(&self.endpoint.delete()).status, 200);
+            assert_eq!(HttpConnection::connect(self.endpoint.address).exchange(&self.endpoint.delete()).status, 200);
         }
     }
 }
@@ -184,18 +183,18 @@ impl Wire for Streamable {
         let message: Value = serde_json::from_str(frame).unwrap_or_default();
         let method = message["method"].as_str().unwrap_or_default();
         if method == "notifications/cancelled" && self.endpoint.session.is_none() {
-            // There is no other way to say it.
+            // Closing the stream is the only way to cancel a stateless request.
             return self.hang_up(message.pointer("/params/requestId"));
         }
         let request = self.endpoint.post_text(frame);
-        let mut line = Line::connect(self.endpoint.address);
-        let response = line.ask(&request);
+        let mut connection = HttpConnection::connect(self.endpoint.address);
+        let response = connection.exchange(&request);
         if method == "initialize" && response.header("mcp-session-id").is_some() {
             self.end_session();
             self.endpoint.settle(&response);
         }
         if response.header("content-type") == Some("text/event-stream") {
-            self.follow(message["id"].clone(), Events::of(line, response));
+            self.follow(message["id"].clone(), Events::from_response(connection, response));
         } else if !response.body.is_empty() && (method.is_empty() || message.get("id").is_some()) {
             let sender = self.sender.as_ref().expect("not closed by the test");
             let _ = sender.send(response.text().to_owned());
@@ -206,11 +205,11 @@ impl Wire for Streamable {
         }
     }
 
-    fn receive(&mut self, patience: Duration) -> Received {
-        match self.messages.recv_timeout(patience) {
+    fn receive(&mut self, time_limit: Duration) -> Received {
+        match self.messages.recv_timeout(time_limit) {
             Ok(message) => Received::Frame(message),
             Err(RecvTimeoutError::Disconnected) => Received::Closed,
-            Err(RecvTimeoutError::Timeout) => Received::Silence,
+            Err(RecvTimeoutError::Timeout) => Received::TimedOut,
         }
     }
 

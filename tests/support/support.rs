@@ -1,6 +1,5 @@
-//! What the integration tests share: the real binary in a private home, a line client, and
-//! the transcript player.
-//! It knows nothing of the host's own modules: what it says and reads is the wire.
+//! Shared code of the integration tests: the real binary in a temporary home, clients, plugins
+//! generated from text, and the transcript player.
 
 pub mod client;
 pub mod compare;
@@ -19,9 +18,8 @@ pub mod wire;
 
 use std::time::Duration;
 
-/// How long a test waits for something that must happen. Long, since a loaded machine
-/// compiling a guest in a debug host is no failure.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit of each wait. Long, since a debug build on a loaded machine compiles guests slowly.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The revision without a handshake.
+/// The stateless revision.
 pub const MODERN: &str = "2026-07-28";

@@ -1,21 +1,18 @@
-//! Plays a recorded conversation against a host and fails at the first difference.
-//! What a message means is the transcript's affair.
+//! Plays a transcript against a host and fails at the first difference.
 //!
-//! A line `> …` is sent as it stands, JSON or not; a line `< …` is expected; `#` starts a
-//! comment. What is expected after a run of sent lines may come in any order, and nothing else
-//! may come, to the end of the connection. After a line `# in order` the order is that of the
-//! lines, until `# in any order`. `# plugins: a b=c` names the guests that the conversation
-//! wants, `c` as the plugin `b`; `# settings: …` is a line of `wharf.toml`;
-//! `# folder: NAME` wants an empty folder beside that file;
-//! `# not over http: …` says why the lines from it to the next comment or empty line, or all
-//! if it stands before the first of them, mean something else there. Placeholders: see
-//! [`super::compare`].
+//! A line `> …` is sent unchanged, JSON or not; a line `< …` is expected; `#` starts a comment. The
+//! messages expected after a run of sent lines may arrive in any order, and no others may arrive until
+//! the end of the connection. After a line `# in order` they must arrive in the order of the lines,
+//! until `# in any order`. `# plugins: a b=c` names the guests, `c` as the plugin `b`; `# settings: …`
+//! is a line of `wharf.toml`; `# folder: NAME` creates an empty folder beside that file. `# not over
+//! http: …` gives the reason why the lines up to the next comment or empty line (or all lines, if it
+//! precedes the first) do not apply over HTTP. Placeholders: see [`super::compare`].
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::compare::{difference, put, save};
 use super::wire::{Received, Wire};
 
@@ -27,7 +24,7 @@ pub struct Transcript {
     blocks: Vec<Block>,
 }
 
-/// Some lines sent, and what they are answered with.
+/// Lines to send, and the expected messages.
 #[derive(Default)]
 struct Block {
     sent: Vec<String>,
@@ -38,7 +35,7 @@ struct Block {
 
 impl Transcript {
     /// # Panics
-    /// On a line that is none of the format's, with its number.
+    /// On an invalid line, with its number.
     pub fn parse(name: &str, text: &str) -> Self {
         let mut transcript = Self {
             name: name.to_owned(),
@@ -58,7 +55,10 @@ impl Transcript {
             } else if let Some(json) = line.strip_prefix("< ") {
                 let value = serde_json::from_str(json).unwrap_or_else(|error| panic!("{name}:{number}: {error}"));
                 let block = transcript.blocks.last_mut();
-                block.unwrap_or_else(|| panic!("{name}:{number}: an answer to nothing")).expected.push((number, value));
+                block
+                    .unwrap_or_else(|| panic!("{name}:{number}: expected before anything is sent"))
+                    .expected
+                    .push((number, value));
             } else if let Some(plugins) = line.strip_prefix("# plugins:") {
                 transcript.plugins.extend(plugins.split_whitespace().map(str::to_owned));
             } else if let Some(setting) = line.strip_prefix("# settings:") {
@@ -81,12 +81,12 @@ impl Transcript {
         transcript
     }
 
-    /// As it is over HTTP, if any of it can be said there.
+    /// The part of it that applies over HTTP, if any.
     pub fn over_http(mut self) -> Option<Self> {
         self.name += " over HTTP";
         self.blocks.retain(|block| !block.not_over_http);
         for (_, expected) in self.blocks.iter_mut().flat_map(|block| &mut block.expected) {
-            // An error that answers no request may do without (basic/transports, "Sending Messages to the Server").
+            // An error without a request may omit the id (basic/transports, "Sending Messages to the Server").
             if expected.get("id").is_some_and(Value::is_null) {
                 expected["id"] = "<maybe>".into();
             }
@@ -95,7 +95,7 @@ impl Transcript {
     }
 
     /// # Panics
-    /// At the first message that is missing or not expected.
+    /// At the first missing or unexpected message.
     pub fn play(&self, wire: &mut impl Wire) {
         let mut saved = HashMap::new();
         for block in &self.blocks {
@@ -104,21 +104,21 @@ impl Transcript {
             }
             let mut open: Vec<&(usize, Value)> = block.expected.iter().collect();
             while !open.is_empty() {
-                match wire.receive(PATIENCE) {
+                match wire.receive(TIMEOUT) {
                     Received::Frame(frame) => self.take(&mut open, block.in_order, &frame, &mut saved),
                     ended => panic!("{}:{}: {ended:?} instead of {}", self.name, open[0].0, open[0].1),
                 }
             }
         }
         wire.close();
-        match wire.receive(PATIENCE) {
+        match wire.receive(TIMEOUT) {
             Received::Closed => {}
             Received::Frame(frame) => panic!("{}: came at the end, unexpected: {frame}", self.name),
-            Received::Silence => panic!("{}: the host does not close after the end of its input", self.name),
+            Received::TimedOut => panic!("{}: the host does not close after the end of its input", self.name),
         }
     }
 
-    /// Strikes the message out of those expected.
+    /// Removes the message from those expected.
     fn take(&self, open: &mut Vec<&(usize, Value)>, in_order: bool, frame: &str, saved: &mut HashMap<String, Value>) {
         let actual: Value =
             serde_json::from_str(frame).unwrap_or_else(|error| panic!("{}: {error} in {frame:?}", self.name));
@@ -127,7 +127,7 @@ impl Transcript {
             save(&open.remove(at).1, &actual, saved);
             return;
         }
-        // Say the difference to the one it was most likely meant to be.
+        // Report the difference from the expected message with the same id and method, if there is one.
         let alike = |expected: &Value| ["id", "method"].iter().all(|name| expected.get(name) == actual.get(name));
         let nearest = next.iter().find(|(_, expected)| alike(expected)).unwrap_or(&next[0]);
         let why = difference(&nearest.1, &actual).expect("else it would have matched");

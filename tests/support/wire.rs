@@ -1,25 +1,24 @@
-//! One connection as the tests see it: frames out, frames in.
-//! It does not know what a frame means.
+//! A connection that sends and receives frames.
 
 use std::time::Duration;
 
-/// What waiting for a frame ended in.
+/// The outcome of waiting for a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
     Frame(String),
-    /// The other side has closed; nothing more will come.
+    /// The host has closed the connection.
     Closed,
-    /// Nothing came in time.
-    Silence,
+    /// The time limit has passed.
+    TimedOut,
 }
 
-/// A way to a host: the real binary's pipes, or the library in this process.
+/// A transport to a host: the binary's pipes, HTTP, or the library in this process.
 pub trait Wire {
-    /// One frame, without its newline. A host that has gone away is not noticed here but by
-    /// [`Wire::receive`].
+    /// Sends one frame, without its newline. A closed connection is reported by [`Wire::receive`], not
+    /// here.
     fn send(&mut self, frame: &str);
-    fn receive(&mut self, patience: Duration) -> Received;
-    /// No more will be sent.
+    fn receive(&mut self, time_limit: Duration) -> Received;
+    /// Closes the sending side.
     fn close(&mut self);
 }
 
@@ -28,8 +27,8 @@ impl<W: Wire + ?Sized> Wire for Box<W> {
         (**self).send(frame);
     }
 
-    fn receive(&mut self, patience: Duration) -> Received {
-        (**self).receive(patience)
+    fn receive(&mut self, time_limit: Duration) -> Received {
+        (**self).receive(time_limit)
     }
 
     fn close(&mut self) {

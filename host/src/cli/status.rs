@@ -104,7 +104,11 @@ impl Examiner {
             };
             // One that cannot be listed without its grants may be held for another reason.
             let with_grants = self.guard.may_serve(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
-            return if needs_grants_to_list && !with_grants { Err(NotRunning::Held(Reason::ListingNeedsGrants)) } else { Ok(()) };
+            return if needs_grants_to_list && !with_grants {
+                Err(NotRunning::Held(Reason::ListingNeedsGrants))
+            } else {
+                Ok(())
+            };
         }
         self.guard.may_serve(&status.id, &candidate.seen).map(|_| ()).map_err(NotRunning::Held)
     }

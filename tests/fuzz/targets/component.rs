@@ -1,11 +1,11 @@
-//! Bytes of a plugin are looked at before anything is compiled: whatever they are, that ends, and
-//! what is shown of them is plain text.
+//! Inspection of a file before compilation: it terminates for any bytes, and its texts have no
+//! control characters.
 
 use wharf::plugin::{inspect, summarize};
 
 use super::Target;
 
-/// Components of all that the look knows: imports, exports, modules, memories, nesting.
+/// Components with all inspected items: imports, exports, modules, memories, nesting.
 const SEEDS: &[&str] = &[
     "(component)",
     r#"(component (import "wasi:keyvalue/store@0.2.0-draft" (instance)))"#,

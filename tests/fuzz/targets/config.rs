@@ -1,5 +1,4 @@
-//! A configuration is understood, and then the same when it is written anew, or refused with a
-//! reason for people.
+//! A configuration is parsed and round-trips, or is refused with a reason.
 
 use wharf::config::Config;
 
@@ -55,7 +54,7 @@ fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     match Config::parse(&text) {
         Ok(mut config) => {
-            // These are read and never written.
+            // HTTP grants cannot be serialised.
             config.plugins.values_mut().for_each(|plugin| plugin.grants.http.clear());
             let written = toml::to_string(&config).expect("what was read can be written");
             let again = Config::parse(&written).unwrap_or_else(|error| panic!("{error}: {written}"));
@@ -64,7 +63,7 @@ fn run(input: &[u8]) {
         Err(error) => {
             let reason = error.to_string();
             assert!(reason.len() > "read the configuration: ".len(), "{reason}");
-            // Where TOML itself is broken, there is a place, but for what is nested too deep.
+            // TOML syntax errors have a position, except for the recursion limit.
             if toml::from_str::<toml::Table>(&text).is_err() && !reason.ends_with("recursion limit") {
                 assert!(reason.contains("line ") && reason.contains(", column "), "{reason}");
             }

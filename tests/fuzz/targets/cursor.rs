@@ -1,4 +1,4 @@
-//! A cursor that was not sealed here for this list never opens.
+//! Only a cursor that was sealed with this key for this list is accepted.
 
 use wharf::protocol::cursor::{Cursor, ListKind};
 
@@ -27,7 +27,7 @@ pub(super) fn target() -> Target {
 fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     if let Ok(offset) = Cursor::decode(&text, &KEY, ListKind::Tools, LIST) {
-        assert!(offset < SEALED, "nobody sealed {offset}");
-        assert_eq!(text, sealed(ListKind::Tools, LIST, offset, &KEY), "it has one spelling");
+        assert!(offset < SEALED, "{offset} was never sealed");
+        assert_eq!(text, sealed(ListKind::Tools, LIST, offset, &KEY), "the encoding is not unique");
     }
 }

@@ -1,4 +1,4 @@
-//! A header passes if, and only if, it says what the body says.
+//! A header passes if, and only if, its value equals that in the body.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -27,36 +27,36 @@ pub(super) fn target() -> Target {
     Target { name: "headers", seeds, words, run }
 }
 
-/// The first line stands in the header, the rest in the body.
+/// The first line is the value of the header, the rest the value in the body.
 fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let (said, meant) = text.split_once('\n').unwrap_or((&text, ""));
-    let body = RawValue::from_string(json!({"name": meant, "arguments": {}}).to_string()).expect("JSON");
-    let passes = |said: &str| {
-        let headers = Headers { method: Some("tools/call".into()), name: Some(said.into()), ..Headers::default() };
+    let (header, value) = text.split_once('\n').unwrap_or((&text, ""));
+    let body = RawValue::from_string(json!({"name": value, "arguments": {}}).to_string()).expect("JSON");
+    let passes = |header: &str| {
+        let headers = Headers { method: Some("tools/call".into()), name: Some(header.into()), ..Headers::default() };
         headers.check("tools/call", &Params::read(Some(&body))).is_ok()
     };
     let coded = |text: &str| format!("=?base64?{}?=", STANDARD.encode(text));
-    assert!(passes(&coded(meant)), "in base64 everything can be said");
-    let inside = said.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
+    assert!(passes(&coded(value)), "base64 can encode any value");
+    let inside = header.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
     let same = match inside {
-        Some(code) => STANDARD.decode(code).is_ok_and(|bytes| bytes == meant.as_bytes()),
-        None => said == meant,
+        Some(code) => STANDARD.decode(code).is_ok_and(|bytes| bytes == value.as_bytes()),
+        None => header == value,
     };
-    assert_eq!(passes(said), same, "{said:?} for {meant:?}");
+    assert_eq!(passes(header), same, "{header:?} for {value:?}");
 
     let path = ["value".to_owned()];
-    let headers = Headers { params: vec![("value".into(), said.into())], ..Headers::default() };
+    let headers = Headers { params: vec![("value".into(), header.into())], ..Headers::default() };
     let checks = |arguments: &str| headers.check_params(&[("Value", &path)], arguments).is_ok();
-    assert_eq!(checks(&json!({"value": meant}).to_string()), same, "an argument that is text");
-    assert!(!checks("{}"), "an argument that is not there");
-    // Whatever stands there as JSON: it is no text, so its letters decide, or its value.
-    if let Ok(value) = serde_json::from_str::<i64>(meant) {
+    assert_eq!(checks(&json!({"value": value}).to_string()), same, "a string argument");
+    assert!(!checks("{}"), "a missing argument");
+    // A number is compared by its value.
+    if let Ok(value) = serde_json::from_str::<i64>(value) {
         let arguments = json!({"value": value}).to_string();
         if inside.is_none()
-            && let Ok(said) = said.parse::<i64>()
+            && let Ok(header) = header.parse::<i64>()
         {
-            assert_eq!(checks(&arguments), said == value, "{said} for {value}");
+            assert_eq!(checks(&arguments), header == value, "{header} for {value}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The checking pass accepts what `serde_json` accepts, and what it writes reads the same.
+//! The JSON check accepts what `serde_json` accepts, and written JSON round-trips.
 
 use serde_json::Value;
 use wharf::json;
@@ -12,10 +12,10 @@ pub(super) fn target() -> Target {
 fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let quoted = json::quote(&text);
-    assert_eq!(serde_json::from_str::<String>(&quoted).ok().as_deref(), Some(&*text), "a string comes back");
+    assert_eq!(serde_json::from_str::<String>(&quoted).ok().as_deref(), Some(&*text), "a string round-trips");
     assert!(!quoted.contains(['\n', '\r']));
     let checked = json::check(&text, json::MAX_DEPTH);
-    // What serde_json takes and readers read differently: `tree` is about that.
+    // Ambiguous texts, which serde_json accepts, are covered by the target `tree`.
     if checked.is_err_and(|error| error.is_ambiguous()) {
         return;
     }
@@ -24,13 +24,13 @@ fn run(input: &[u8]) {
     let Ok(value) = parsed else { return };
     let line = json::single_line(&text);
     assert!(!line.contains(['\n', '\r']));
-    assert_eq!(serde_json::from_str::<Value>(&line).ok(), Some(value), "on one line it is the same");
+    assert_eq!(serde_json::from_str::<Value>(&line).ok(), Some(value), "equal on one line");
     let depth = depth(&text);
     assert!(json::check(&text, depth).is_ok(), "{depth} levels are enough");
     assert!(depth == 0 || json::check(&text, depth - 1).is_err(), "{depth} levels are needed");
 }
 
-/// How deep brackets outside of strings nest. The text is JSON.
+/// Nesting depth of brackets outside strings, for valid JSON.
 fn depth(text: &str) -> usize {
     let (mut depth, mut deepest, mut string, mut escaped) = (0usize, 0, false, false);
     for c in text.chars() {

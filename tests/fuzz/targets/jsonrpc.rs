@@ -1,4 +1,4 @@
-//! A message that was understood says the same when it is written anew.
+//! Decoded messages round-trip through the encoder.
 
 use wharf::jsonrpc::encode::{self, UnreadableId};
 use wharf::jsonrpc::{BATCH_LIMIT, Frame, INVALID_REQUEST, Invalid, Message, Outcome, PARSE_ERROR, RequestId, decode};
@@ -26,24 +26,24 @@ fn check(message: &Message<'_>) {
             let params = request.params.map(|params| params.get());
             let text = encode::request(&request.id, &request.method, params);
             let Ok(Frame::Single(Message::Request(again))) = decode(text.as_bytes()) else {
-                panic!("no request any more: {text}");
+                panic!("not decoded as a request: {text}");
             };
             same_id(&request.id, &again.id);
             assert_eq!(request.method, again.method);
             assert_eq!(params.map(wharf::json::single_line).as_deref(), again.params.map(|params| params.get()));
         }
-        Message::Notification(said) => {
-            let text = encode::notification(&said.method, said.params.map(|params| params.get()));
+        Message::Notification(notification) => {
+            let text = encode::notification(&notification.method, notification.params.map(|params| params.get()));
             let Ok(Frame::Single(Message::Notification(again))) = decode(text.as_bytes()) else {
-                panic!("no notification any more: {text}");
+                panic!("not decoded as a notification: {text}");
             };
-            assert_eq!(said.method, again.method);
+            assert_eq!(notification.method, again.method);
         }
         Message::Response(response) => {
             let (Some(id), Outcome::Result(result)) = (&response.id, &response.outcome) else { return };
             let text = encode::result(id, result.get());
             let Ok(Frame::Single(Message::Response(again))) = decode(text.as_bytes()) else {
-                panic!("no response any more: {text}");
+                panic!("not decoded as a response: {text}");
             };
             same_id(id, again.id.as_ref().expect("the id"));
         }
@@ -51,13 +51,13 @@ fn check(message: &Message<'_>) {
     }
 }
 
-/// To the byte, and by comparison.
+/// Equal by comparison and byte by byte.
 fn same_id(id: &RequestId, again: &RequestId) {
     assert_eq!(id, again);
     assert_eq!(id.as_json(), again.as_json());
 }
 
-/// What is refused can be answered, on one line.
+/// The error for a refused message is a valid response on one line.
 fn refused(invalid: &Invalid) {
     assert!([PARSE_ERROR, INVALID_REQUEST].contains(&invalid.error.code));
     let text = encode::error(invalid.id.as_ref(), UnreadableId::Omit, &invalid.error);

@@ -1,5 +1,4 @@
-//! Arguments for a plain component are read or refused with a place; what was read is written,
-//! and comes back as it was.
+//! Arguments of a plain component are read or refused with a path; values that were read round-trip.
 
 use wharf::plugin::Schema;
 use wharf::plugin::plain::{Direction, Shape, Sides, Width, read, schema, write};
@@ -35,7 +34,7 @@ fn shape() -> Shape {
 }
 
 fn run(input: &[u8]) {
-    // As it comes to a plugin: checked by whoever received it.
+    // Plugins get only text that has passed the JSON check.
     let text = String::from_utf8_lossy(input);
     if wharf::json::check(&text, wharf::json::MAX_DEPTH).is_err() {
         return;

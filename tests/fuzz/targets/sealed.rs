@@ -1,4 +1,4 @@
-//! A sealed state opens as what it was closed as, for what it was closed for, and for nothing else.
+//! A sealed state opens only with the key, the call and the time for which it was sealed.
 
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,26 +15,26 @@ const KEY: [u8; 32] = [7; 32];
 const NOW: u64 = 1_800_000_000;
 const ARGUMENTS: &str = r#"{"id":7,"why":"old","at":[1.5e3,{"b":null,"a":"\\n:"}]}"#;
 
-/// What was closed with [`KEY`] at [`NOW`] for [`ARGUMENTS`]. Written down, or no run could be run again:
-/// each nonce is another.
+/// Sealed with [`KEY`] at [`NOW`] for [`ARGUMENTS`]. A constant, since nonces are random and runs must
+/// be reproducible.
 const OURS: &str = "\
     iQrhKY7RWD9IzLBIvl5UF3RKN1xKIodmoac_alZUfUHCKY0Y72AEj2y0VivOVk4yAZA7kXfi_GlDsJ_gAJqS-UjsLw-3zDNOZZQ6\
     KnxYb4fn_nq2jQai7Ucf3zPGc_OtYK2ohJo5SJ7r2qsRFxvzs2iN78e9EKBNkcm7WcV-8IPjYrRmrRrnpYqWv1TqdGb-YT4ffPKI\
     _-zstaH1waOc1aq4iSH44tb2j4CgaTXsTjCL-p8xai7aFWV-r3amgFen-8LrdchdSfcy_m5GmdDPGnueXIrnC9OMFOFgGqguNiGG\
     yYmXgeWQvNgcD5RdSg";
-/// The same with another key,
+/// The same with another key.
 const OTHER_KEY: &str = "\
     q2R_qYY5MGTdEIbNc7Y3qPTomZML0ELqUChlnJjTSnqe4SQThJcVEyQI4bL4VWT020Eyxv5dxJuXr7qksPojTp6nw9UjGt4MFsNs\
     dJyasvD7pTEJHRtjcwmDOl0EfRTnfi2ZFnE62CsoqfKgnh7YptHE8d6QHAO_cB9Tv8MoDFL31Bp-raddmLoodN_0OQ1dDZQvY2FW\
     S_8yVXZ_x1xhxQd8k0KroIu0O6NDEbnkfnG3R8HZ4kY4rRTllST92EExVf-3Jb9IdRqnLapH7gaTpkGT6QMJ5aRJqJtDOab5tJJF\
     HMeS9v2y-gC1dAezxA";
-/// for another tool,
+/// The same for another tool.
 const OTHER_TOOL: &str = "\
     nS0eVoD6trTkG_ghZ7nZcJWphDRZwe9cmg2miJzvOnZJboF4lB_j60IX_PKpdS2NZUQX5J021jj_FCZk013jcAPTu4_70QsTJz8N\
     P_f48HOZLRrtsokSrj29xy-peRv0rHeVZrb7B_PKhXNhzVp14Frkyr4ltI2Mbb0OxaD-RDrShic2DKKP6YDYAiyhMUPX6cySEMCn\
     SoAOBiDi-a9MeM8tS7gmnjnblWexcg6i0A2WU7Lw0z48GMfGDoGOrd2XsFk-KWiazzXyWEWnVD3SQ0meOVia5-sGf0kJKkOjF6lL\
     yQLC-tjSF-SqExbrnw";
-/// and an hour before.
+/// The same, sealed an hour earlier.
 const OLD: &str = "\
     WbgLtUWx1iYgM0qlAyv-SfoU9iyelZSpFGCT0Q0If3AqYhpufCv9C6JuxZs4l6TehZiA4VQEP-sgWpHkd6llgQxJD4N_rOil8-NV\
     NFTehWiSrm4RF82L0jyrBQtr8oW6iNMm3B0-N24LEmEtkIvHsoyEHFy_bKqwvinPDASD1arFXmdlR8gjbUmHHiYNBs_pMDcxoKwY\
@@ -42,9 +42,10 @@ const OLD: &str = "\
     NCDcgGhSQHKQA1Urjw";
 
 pub(super) fn target() -> Target {
-    assert!(open(OURS, ARGUMENTS).is_ok(), "states are written otherwise now: close the four anew");
-    let anew = r#"{ "at": [1.5e3, { "a": "\\n:", "b": null }], "why": "old", "id": 7 }"#;
-    let texts = [(OURS, ARGUMENTS), (OURS, anew), (OTHER_KEY, ARGUMENTS), (OTHER_TOOL, ARGUMENTS), (OLD, ARGUMENTS)];
+    assert!(open(OURS, ARGUMENTS).is_ok(), "the format of states has changed: seal the four constants again");
+    let respelled = r#"{ "at": [1.5e3, { "a": "\\n:", "b": null }], "why": "old", "id": 7 }"#;
+    let texts =
+        [(OURS, ARGUMENTS), (OURS, respelled), (OTHER_KEY, ARGUMENTS), (OTHER_TOOL, ARGUMENTS), (OLD, ARGUMENTS)];
     let seeds = texts.map(|(text, arguments)| format!("{text}\n{arguments}").into_bytes()).into();
     let words = vec![
         "\n",
@@ -83,7 +84,7 @@ fn open(text: &str, arguments: &str) -> Result<Sealed, SealError> {
     Seal::new(&KEY).open(&binding, text, now)
 }
 
-/// The first line is a state, the rest the arguments that it comes back with.
+/// The first line is a state, the rest the arguments of the next round.
 fn run(input: &[u8]) {
     let input = String::from_utf8_lossy(input);
     let (text, arguments) = input.split_once('\n').unwrap_or((&input, ARGUMENTS));
@@ -91,7 +92,7 @@ fn run(input: &[u8]) {
     match open(text, arguments) {
         Ok(opened) => {
             assert!(meant, "it opens for {arguments}");
-            assert_eq!(Ok(opened), open(OURS, ARGUMENTS), "what was closed comes back");
+            assert_eq!(Ok(opened), open(OURS, ARGUMENTS), "the state round-trips");
         }
         Err(broken) => {
             assert!(!meant, "it does not open for {arguments}");
@@ -103,8 +104,7 @@ fn run(input: &[u8]) {
     }
 }
 
-/// Whether two texts are the same JSON, whatever the order of members: by another way than
-/// the one that is tried.
+/// Whether two texts are equal JSON, whatever the order of members; independent of the tested code.
 fn same(one: &str, other: &str) -> bool {
     match (serde_json::from_str::<&RawValue>(one), serde_json::from_str::<&RawValue>(other)) {
         (Ok(one), Ok(other)) => equal(one, other),
@@ -131,8 +131,8 @@ fn equal(one: &RawValue, other: &RawValue) -> bool {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal(one, other))
         }
         [Kind::String, Kind::String] => json::string(one) == json::string(other),
-        // A number is its spelling, as `7.0` may be something else to a plugin than `7`; but for
-        // how the sign of its exponent is written.
+        // Numbers are compared by spelling, since `7.0` and `7` may differ for a plugin, except for the
+        // sign and letter of the exponent.
         [Kind::Number, Kind::Number] => {
             let spelt = |number: &RawValue| number.get().replace('E', "e").replace("e+", "e");
             spelt(one) == spelt(other)

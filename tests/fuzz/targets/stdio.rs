@@ -1,5 +1,4 @@
-//! Whatever is said on stdin, what is answered is messages, one on each line, and the next
-//! request is served.
+//! Whatever is read from stdin, each line of output is a message, and the next request is served.
 
 use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
@@ -13,7 +12,7 @@ use wharf::transport::stdio;
 
 use super::{JSON_WORDS, MESSAGES, Target};
 
-/// No input makes such an id: it is longer than one.
+/// An id that is longer than any input can generate.
 const LAST: &str = "the last request, which is answered whatever came before";
 
 pub(super) fn target() -> Target {
@@ -22,7 +21,7 @@ pub(super) fn target() -> Target {
     Target { name: "stdio", seeds, words: JSON_WORDS.to_vec(), run }
 }
 
-/// Breaks with the last answer, which ends the connection at once.
+/// Fails with the last answer, which ends the connection at once.
 #[derive(Clone, Default)]
 struct Output(Arc<Mutex<Vec<u8>>>);
 
@@ -41,8 +40,8 @@ impl Write for Output {
 impl stdio::Output for Output {}
 
 fn run(input: &[u8]) {
-    let mut said = input.to_vec();
-    said.extend_from_slice(format!("\n{{\"jsonrpc\":\"2.0\",\"id\":\"{LAST}\",\"method\":\"ping\"}}\n").as_bytes());
+    let mut sent = input.to_vec();
+    sent.extend_from_slice(format!("\n{{\"jsonrpc\":\"2.0\",\"id\":\"{LAST}\",\"method\":\"ping\"}}\n").as_bytes());
     let output = Output::default();
     let bounds =
         stdio::Settings { max_message: 1024, after_eof: Duration::from_millis(50), ..stdio::Settings::default() };
@@ -53,10 +52,10 @@ fn run(input: &[u8]) {
         catalog.set_files_known();
         catalog.set_ready();
         let server = Server::new(catalog, Settings::default());
-        stdio::serve(server, Cursor::new(said), output.clone(), bounds, std::future::pending()).await;
+        stdio::serve(server, Cursor::new(sent), output.clone(), bounds, std::future::pending()).await;
     });
     let written = output.0.lock().expect("no writer panicked").clone();
-    let written = String::from_utf8(written).expect("what is written is UTF-8");
+    let written = String::from_utf8(written).expect("UTF-8 output");
     assert!(written.is_empty() || written.ends_with('\n'));
     let mut answered = 0;
     for line in written.lines() {

@@ -1,4 +1,4 @@
-//! A URI template compiles or is refused, makes only URIs, and makes itself if it has no
+//! A URI template compiles or is refused, matches only URIs, and matches itself if it has no
 //! variables.
 
 use wharf::plugin::UriTemplate;
@@ -33,7 +33,7 @@ fn run(input: &[u8]) {
     if compiled.matches(uri) {
         assert!(uri.is_ascii() && uri.contains(':'), "{uri:?} is no URI");
         let prefix = template.split('{').next().unwrap_or_default();
-        assert!(uri.starts_with(prefix), "{template:?} does not make {uri:?}");
+        assert!(uri.starts_with(prefix), "{template:?} does not match {uri:?}");
     }
     if !template.contains('{') {
         assert_eq!(compiled.matches(uri), uri == template && compiled.matches(template));

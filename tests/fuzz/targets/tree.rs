@@ -1,5 +1,5 @@
-//! What the check saw of a text is what its tree has, to every name and digit; and what
-//! `serde_json` would read otherwise is refused. The text is walked by another way than either.
+//! A JSON tree has exactly the names and digits of its text, and texts that `serde_json` would read
+//! differently are refused. The text is compared by an independent walk.
 
 use std::collections::HashSet;
 
@@ -46,14 +46,14 @@ fn run(input: &[u8]) {
             assert_eq!(json::canonical(&tree), json::canonical(&json::tree(&canonical, MAX_DEPTH).expect("as before")));
         }
         (Err(error), _) if error.is_ambiguous() => {
-            // Further on it may be no JSON.
+            // The rest of the text may be invalid JSON.
             assert!(raw.is_err() || is_ambiguous(raw.expect("JSON"), 0), "{error} in {text}");
         }
         _ => assert!(serde_json::from_str::<Value>(&text).is_err(), "refused: {text}"),
     }
 }
 
-/// Holds the tree against the text, and counts what the text has.
+/// Compares the tree with the text, and counts the items of the text.
 fn same(raw: &RawValue, tree: &Value, depth: usize, seen: &mut Seen) {
     seen.values += 1;
     seen.depth = seen.depth.max(depth);
@@ -74,7 +74,7 @@ fn same(raw: &RawValue, tree: &Value, depth: usize, seen: &mut Seen) {
             elements.iter().zip(items).for_each(|(raw, item)| same(raw, item, depth + 1, seen));
         }
         (Kind::String, Value::String(text)) => assert_eq!(json::string(raw).as_deref(), Some(&**text)),
-        // But for how the sign of its exponent is written.
+        // Equal except for the sign and letter of the exponent.
         (Kind::Number, Value::Number(number)) => {
             let spelt = |number: &str| number.replace('E', "e").replace("e+", "e");
             assert_eq!(spelt(raw.get()), spelt(&number.to_string()));
@@ -85,14 +85,14 @@ fn same(raw: &RawValue, tree: &Value, depth: usize, seen: &mut Seen) {
     }
 }
 
-/// Whether readers may read different things of a text that is JSON; what is too deep is no matter.
+/// Whether parsers may read valid JSON differently; true if it is too deep.
 fn is_ambiguous(raw: &RawValue, depth: usize) -> bool {
     if depth > MAX_DEPTH {
         return true;
     }
     match Kind::of(raw) {
         Kind::Object => {
-            // A name that is no string at all is a fault, too, but of another kind.
+            // An invalid name is an error of another kind.
             let Ok(entries) = json::entries(raw.get()) else { return true };
             let mut names = HashSet::new();
             entries.iter().any(|(name, value)| {

@@ -1,5 +1,5 @@
-;; H25: a list of 100,000 contents, each of 152 bytes, that are all the same 64 KiB of zeros:
-;; 6.5 GB. 72 and 76 are where the result has its list and how long that is.
+;; H25: a list of 100,000 contents, each of 152 bytes, which all alias the same 64 KiB of zeros:
+;; 6.5 GB. The result has the pointer of the list at 72 and its length at 76.
 (drop (memory.grow (i32.const 256)))
 (loop $next
   (i32.store offset=8 (i32.add (i32.const 131072) (i32.mul (local.get $n) (i32.const 152))) (i32.const 65536))

@@ -1,2 +1,2 @@
-;; H02: a module, which is no component.
+;; H02: a core module, not a component.
 (module (func (export "run")))

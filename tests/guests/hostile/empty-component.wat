@@ -1,2 +1,2 @@
-;; H03: a component, and nothing else.
+;; H03: an empty component.
 (component)

@@ -1,2 +1,2 @@
-;; H18: ends the process, as it thinks.
+;; H18: tries to end the process.
 (call $exit (i32.const 1))

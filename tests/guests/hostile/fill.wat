@@ -1,5 +1,5 @@
-;; H16: writes all memory that it can have, again and again. One instruction cannot be
-;; interrupted. 131072 is behind what the guest holds, 900 pages are 56 of its 64 MiB.
+;; H16: fills all available memory repeatedly; a single instruction cannot be interrupted. 131072 is
+;; behind the guest's data, 900 pages are 56 of its 64 MiB.
 (drop (memory.grow (i32.const 900)))
 (loop $for_ever
   (memory.fill (i32.const 131072) (i32.const 7) (i32.const 58982400))

@@ -1,2 +1,2 @@
-;; H26: the result is said to lie where none can.
+;; H26: a misaligned result pointer.
 (return (i32.const 65))

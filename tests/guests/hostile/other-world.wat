@@ -1,4 +1,4 @@
-;; H03: a program for the command line.
+;; H03: a command-line program.
 (component
   (core module $m (func (export "run") (result i32) (i32.const 0)))
   (core instance $i (instantiate $m))

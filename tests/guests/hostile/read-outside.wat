@@ -1,2 +1,2 @@
-;; H18: reads where there is no memory.
+;; H18: reads out of bounds.
 (drop (i32.load (i32.const -8)))

@@ -1,2 +1,2 @@
-;; H18: calls itself without an end.
+;; H18: recurses endlessly.
 (drop (call $deeper (i32.const 0)))

@@ -1,2 +1,2 @@
-;; H14: never ends, and keeps asking the host something that costs it little.
+;; H14: loops endlessly with calls of a cheap host function.
 (loop $for_ever (drop (call $cancelled)) (br $for_ever))

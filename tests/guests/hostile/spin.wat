@@ -1,2 +1,2 @@
-;; H14: never ends.
+;; H14: loops endlessly.
 (loop $for_ever (br $for_ever))

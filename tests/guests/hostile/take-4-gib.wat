@@ -1,2 +1,2 @@
-;; H17: declares all memory that there can be.
+;; H17: declares the maximum memory.
 (component (core module (memory 65536)))

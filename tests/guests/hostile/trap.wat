@@ -1,2 +1,2 @@
-;; H18: hits an instruction that stops it.
+;; H18: traps.
 unreachable

@@ -1,4 +1,4 @@
-;; H03: the interface's name, with functions of other types.
+;; H03: exports the interface with functions of the wrong types.
 (component
   (core module $m (func (export "f")))
   (core instance $i (instantiate $m))

@@ -1,4 +1,4 @@
-//! What is measured while an attack goes on, and the ways to end a row that stands still.
+//! Measurements during an attack, and time limits for rows that hang.
 
 use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt as _;
@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use serde_json::Value;
 
-use super::{Arena, Asked, Of, Outcome, PACE, PROMPT};
+use super::{Arena, Of, Outcome, PACE, PROMPT, Pending};
 use crate::levels::computed;
 use crate::support::wire::{Received, Wire as _};
 
-/// How long an attack may last, and what comes after it, before the host is ended: a test that
-/// writes into a full pipe has no time limit of its own.
-pub(super) const STANDS_STILL: Duration = Duration::from_secs(120);
-/// The same where an answer must come at once.
-const STANDS_STILL_SOON: Duration = Duration::from_secs(45);
-/// Ids of the questions whether the host is there; no other request has so high a number.
+/// Time limit of an attack, and of the checks after it, before the host is killed: a test that
+/// writes into a full pipe would block for ever.
+pub(super) const HANG_LIMIT: Duration = Duration::from_secs(120);
+/// The same for attacks on latency.
+const HANG_LIMIT_PROMPT: Duration = Duration::from_secs(45);
+/// First id of health checks; other requests have lower ids.
 const FIRST: u64 = 1 << 40;
-/// What a signal gives calls that run, and what a loaded machine may add to it.
+/// Grace period after a signal, and a margin for a loaded machine.
 const GRACE: Duration = Duration::from_secs(5 + 4);
 
-/// Ends a process unless it is dropped in time.
+/// Kills a process unless it is dropped in time.
 pub(super) struct Guard {
     _alive: Sender<()>,
 }
@@ -44,70 +44,69 @@ fn pid(process: u32) -> Pid {
 }
 
 impl Arena {
-    /// From here on the bystander, and the host when it is asked whether it is there, must
-    /// answer within [`PROMPT`].
+    /// From now on the bystander and health checks must be answered within [`PROMPT`].
     pub(crate) fn prompt(&mut self) {
-        self.terms.late = PROMPT;
-        self.guard = Guard::over(self.process, STANDS_STILL_SOON);
+        self.bounds.late = PROMPT;
+        self.guard = Guard::over(self.process, HANG_LIMIT_PROMPT);
     }
 
-    /// From here on the host may have that many bytes more than before, and that many when all
-    /// is over.
+    /// From now on the host may grow by `peak` bytes, and by `left` bytes after the attack.
     pub(crate) fn bounded(&mut self, peak: u64, left: u64) {
-        (self.terms.peak, self.terms.left) = (Some(peak), left);
+        (self.bounds.peak, self.bounds.left) = (Some(peak), left);
     }
 
-    /// From here on the bystander is left alone, or called again.
-    pub(crate) fn leave_alone(&mut self, quiet: bool) {
-        self.terms.quiet = quiet;
+    /// Pauses or resumes the calls of the bystander.
+    pub(crate) fn set_quiet(&mut self, quiet: bool) {
+        self.bounds.quiet = quiet;
     }
 
-    /// The audit log will not have a record of each call.
+    /// The audit log need not have a record of each call.
     pub(crate) fn loses_records(&mut self) {
-        self.terms.recorded = false;
+        self.bounds.recorded = false;
     }
 
-    /// That the host has not ended.
-    pub(super) fn is_there(&mut self) {
+    /// Checks that the host is running.
+    pub(super) fn assert_running(&mut self) {
         if let Some(status) = self.client.wire().process.ended() {
-            panic!("the host has ended: {status}; {}", self.last_words());
+            panic!("the host has ended: {status}; {}", self.log_tail());
         }
     }
 
     pub(super) fn measure(&mut self) {
-        self.is_there();
+        self.assert_running();
         let resident = self.levels().resident;
         self.peak = self.peak.max(resident);
-        if let Some(peak) = self.terms.peak {
+        if let Some(peak) = self.bounds.peak {
             let more = resident.saturating_sub(self.before.resident);
-            assert!(more <= peak, "the host holds {} MiB more than before, not {} at most", more >> 20, peak >> 20);
+            assert!(more <= peak, "the host has grown by {} MiB, of {} at most", more >> 20, peak >> 20);
         }
-        self.late();
+        self.check_latency();
     }
 
-    /// That the bystander is not late already.
-    pub(super) fn late(&mut self) {
-        let oldest = self.open.values().filter(|asked| matches!(asked.of, Of::Bystander(_))).map(|asked| asked.at);
-        if let Some(waits) = oldest.min().map(|at| at.elapsed()).filter(|waits| *waits > self.terms.late) {
-            panic!("the bystander is not answered for {waits:?}; {}", self.last_words());
+    /// Checks the age of the bystander's unanswered calls.
+    pub(super) fn check_latency(&mut self) {
+        let oldest =
+            self.open.values().filter(|pending| matches!(pending.of, Of::Bystander(_))).map(|pending| pending.at);
+        if let Some(waits) = oldest.min().map(|at| at.elapsed()).filter(|waits| *waits > self.bounds.late) {
+            panic!("the bystander has no answer after {waits:?}; {}", self.log_tail());
         }
     }
 
-    /// `ping`, or over HTTP `/healthz`.
-    pub(super) fn ask_for_life(&mut self) {
+    /// Sends a health check: `ping`, or over HTTP `/healthz`.
+    pub(super) fn check_health(&mut self) {
         let id = FIRST + self.beats;
-        self.client.wire().are_you_there(id);
-        self.open.insert(id, Asked { at: self.due, of: Of::Bystander("{}".into()) });
+        self.client.wire().probe(id);
+        self.open.insert(id, Pending { at: self.due, of: Of::Bystander("{}".into()) });
         self.beats += 1;
         self.due += PACE;
     }
 
-    /// What the host has computed so far.
+    /// CPU time of the host so far.
     pub(crate) fn computed(&self) -> Duration {
         computed(self.process)
     }
 
-    /// The largest file that the host may write from here on, in bytes; `None`: any.
+    /// Limits the size of files that the host may write, in bytes; `None` removes the limit.
     pub(crate) fn writes_at_most(&self, bytes: Option<u64>) {
         let limit = Rlimit { current: bytes, ..getrlimit(Resource::Fsize) };
         prlimit(Some(pid(self.process)), Resource::Fsize, limit).expect("a limit of a child");
@@ -117,7 +116,7 @@ impl Arena {
         self.process
     }
 
-    /// Where the host listens, if it does.
+    /// The address on which the host listens over HTTP.
     pub(crate) fn address(&mut self) -> Option<SocketAddr> {
         self.client.wire().address()
     }
@@ -126,35 +125,35 @@ impl Arena {
         self.client.wire().process.signal(signal);
     }
 
-    /// Sends SIGTERM: the host must end well, within its grace, and each of these requests must
-    /// have an answer by then.
-    pub(crate) fn ends(&mut self, open: &[u64]) {
+    /// Sends SIGTERM: the host must exit with success within its grace period, and each of these
+    /// requests must have an answer by then.
+    pub(crate) fn expect_clean_exit(&mut self, open: &[u64]) {
         let began = Instant::now();
         self.signal(Signal::TERM);
         let mut answers: Vec<Value> = Vec::new();
         let (mut status, mut ended) = (None, began);
-        // Over HTTP what came before the end is read by other threads.
+        // Over HTTP answers are read by other threads, possibly after the exit.
         while status.is_none() || ended.elapsed() < 10 * PACE {
             match self.client.wire().receive(PACE) {
                 Received::Frame(frame) => answers.push(serde_json::from_str(&frame).expect("JSON")),
                 Received::Closed => std::thread::yield_now(),
-                Received::Silence => {}
+                Received::TimedOut => {}
             }
             if status.is_none() {
                 (status, ended) = (self.client.wire().process.ended(), Instant::now());
             }
-            assert!(began.elapsed() < GRACE, "not ended {GRACE:?} after SIGTERM; {}", self.last_words());
+            assert!(began.elapsed() < GRACE, "not ended {GRACE:?} after SIGTERM; {}", self.log_tail());
         }
         let status = status.expect("just seen");
-        assert!(status.success(), "SIGTERM ended it so: {status} (signal {:?})", status.signal());
+        assert!(status.success(), "the host exited after SIGTERM with {status} (signal {:?})", status.signal());
         for id in open.iter().filter(|id| !self.answered.contains_key(*id)) {
             let found = answers.iter().filter(|answer| answer["id"] == *id && answer.get("method").is_none()).count();
-            assert_eq!(found, 1, "answers to request {id}, which was cut by SIGTERM");
+            assert_eq!(found, 1, "answers to request {id}, which was in flight at SIGTERM");
         }
-        self.terms.ended = true;
+        self.bounds.ended = true;
     }
 
-    /// What holds of a host that the row has ended.
+    /// Checks of a host that the row has shut down.
     pub(super) fn ended(mut self) -> Outcome {
         let log = self.log();
         let panic = log.lines().find(|line| line.contains("panicked") && !line.contains(" plugin="));

@@ -1,4 +1,4 @@
-//! Ways out of a granted folder.
+//! Attempts to escape from a granted folder.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use super::{attempt, granting, home, names_in, on, serve, to};
 use crate::support::client::Client;
 
 #[test]
-fn no_path_leads_out_of_the_folder() {
+fn no_path_escapes_the_folder() {
     let home = home();
     let shared = home.path("shared");
     let outside = home.path("outside");
@@ -24,7 +24,7 @@ fn no_path_leads_out_of_the_folder() {
     symlink("/proc/self/root", shared.join("root")).expect("a link");
     symlink("here", shared.join("inside")).expect("a link");
     let mut client = serve(&home, "'write'");
-    // Inside, links are followed.
+    // Links within the folder are followed.
     assert_eq!(on(&mut client, "read", "inside"), "ok hello");
     assert_eq!(on(&mut client, "read", "sub/../here"), "ok hello");
     let absolute = outside.join("secret");
@@ -56,12 +56,12 @@ fn no_path_leads_out_of_the_folder() {
             assert!(!outcome.starts_with("ok"), "rename {way}: {outcome}");
         }
     }
-    // A folder where a file is meant, and the other way round.
+    // A folder where a file is expected, and vice versa.
     for way in ["..", "../", "../outside/", "folder/", "folder/."] {
         assert_ne!(on(&mut client, "list", way).get(..2), Some("ok"), "{way}");
     }
     assert_ne!(on(&mut client, "read", "here/").get(..2), Some("ok"));
-    // Nobody undoes an encoding.
+    // Encoded separators are not decoded.
     for way in ["%2e%2e/outside/secret", "..%2foutside%2fsecret", "..\\outside\\secret"] {
         assert_eq!(on(&mut client, "read", way), "no-entry", "{way}");
     }
@@ -71,7 +71,7 @@ fn no_path_leads_out_of_the_folder() {
 }
 
 #[test]
-fn no_link_is_made() {
+fn links_cannot_be_created() {
     let home = home();
     fs::write(home.path("shared/here"), "hello").expect("a file");
     let mut client = serve(&home, "'write'");
@@ -85,7 +85,7 @@ fn no_link_is_made() {
 }
 
 #[test]
-fn nothing_moves_from_one_granted_folder_to_another() {
+fn files_cannot_be_moved_between_granted_folders() {
     let home = home();
     let [shared, other] = ["shared", "other"].map(|name| home.path(name));
     fs::create_dir(&other).expect("a folder");
@@ -101,9 +101,9 @@ fn nothing_moves_from_one_granted_folder_to_another() {
     assert!(names_in(&other).is_empty());
 }
 
-/// The handle is what was granted, not the path.
+/// The grant holds the open handle, not the path.
 #[test]
-fn a_folder_that_is_replaced_by_a_link_is_still_the_folder() {
+fn a_folder_replaced_by_a_link_stays_the_granted_one() {
     let home = home();
     let shared = home.path("shared");
     fs::write(shared.join("here"), "hello").expect("a file");

@@ -1,4 +1,4 @@
-//! Attempts to use up what the host needs: threads, handles, the disk.
+//! Attempts to exhaust the host's threads, handles and disk space.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -12,9 +12,9 @@ use crate::support::home::Home;
 
 const MIB: u64 = 1 << 20;
 
-/// A FIFO that appears after its folder was looked through.
+/// A FIFO that is created after its folder was checked.
 #[test]
-fn a_fifo_blocks_nothing() {
+fn a_fifo_in_a_granted_folder_blocks_nothing() {
     let home = home();
     let shared = home.path("shared");
     for mode in ["'read'", "'write'"] {
@@ -32,7 +32,7 @@ fn a_fifo_blocks_nothing() {
                 assert!(allowed || refused, "{what} {path}: {outcome}");
             }
         }
-        assert!(self::threads(&mut client) <= threads + 16, "threads were left behind");
+        assert!(self::threads(&mut client) <= threads + 16, "threads were leaked");
         drop(socket);
         fs::remove_file(shared.join("fifo")).expect("the FIFO");
         fs::remove_file(shared.join("socket")).expect("the socket");
@@ -47,7 +47,7 @@ fn threads(client: &mut Client) -> usize {
 }
 
 #[test]
-fn a_call_holds_no_more_files_than_it_may() {
+fn open_files_of_a_call_are_limited() {
     let home = home();
     fs::write(home.path("shared/here"), "hello").expect("a file");
     for mode in ["'read'", "'write'"] {
@@ -55,15 +55,15 @@ fn a_call_holds_no_more_files_than_it_may() {
         for what in ["open", "open-streams"] {
             assert_eq!(of(&mut client, what, "here", 2000), "ok 64 busy", "{what}");
         }
-        // What is closed can be opened again.
+        // A closed handle is released.
         assert_eq!(of(&mut client, "open-often", "here", 300), "ok 300");
         assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
     }
 }
 
-/// Several calls at once, of plugins that want all there is.
+/// Concurrent calls of plugins that each open as many files as they can.
 #[test]
-fn all_calls_together_leave_the_host_its_files() {
+fn open_files_of_all_calls_are_limited() {
     let home = home();
     let plugins = ["folders", "second", "third"];
     let mut settings = String::new();
@@ -76,18 +76,18 @@ fn all_calls_together_leave_the_host_its_files() {
     let mut client = Client::start_modern(&home);
     client.tools();
     let arguments = json!({"what": "open", "path": "here", "count": 2000});
-    let asked: Vec<u64> = (0..24)
+    let pending: Vec<u64> = (0..24)
         .map(|n| {
             let name = format!("{}_attempt", plugins[n % 3]);
             client.post("tools/call", json!({"name": name, "arguments": arguments}))
         })
         .collect();
-    for id in asked {
+    for id in pending {
         let text = client.answer(id)["result"]["content"][0]["text"].as_str().expect("a text").to_owned();
         let opened = text.strip_prefix("ok ").and_then(|rest| rest.strip_suffix(" busy"));
         assert!(opened.and_then(|opened| opened.parse::<u32>().ok()).is_some_and(|opened| opened <= 64), "{text}");
     }
-    // None of it is left.
+    // All handles are released.
     assert_eq!(of(&mut client, "open", "here", 2000), "ok 64 busy");
     assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
 }
@@ -97,23 +97,23 @@ fn with_quota(home: &Home, quota: &str) -> Client {
 }
 
 #[test]
-fn a_folder_is_filled_to_its_quota_and_no_further() {
+fn a_folder_cannot_exceed_its_quota() {
     let home = home();
     let shared = home.path("shared");
     fs::write(shared.join("before"), vec![0; MIB as usize]).expect("a file");
     let mut client = with_quota(&home, "8MiB");
-    // Seven are left, less what the entries count.
+    // 7 MiB remain, less what the directory entries count.
     assert_eq!(of(&mut client, "fill", "f", 1000), "ok 6 quota");
     assert!(bytes_in(&shared) <= 8 * MIB, "{} bytes", bytes_in(&shared));
     for what in ["write", "append", "stream"] {
         assert_eq!(of(&mut client, what, "more", MIB), "quota", "{what}");
     }
-    // A hole counts like what would fill it.
+    // A sparse region counts in full.
     assert_eq!(of(&mut client, "resize", "f0", 1 << 40), "quota");
     assert_eq!(attempt(&mut client, "write", json!({"path": "f0", "count": 1, "at": 1u64 << 40})), "quota");
     assert_eq!(attempt(&mut client, "write", json!({"path": "f0", "count": 1, "at": u64::MAX})), "file-too-large");
     assert!(bytes_in(&shared) <= 8 * MIB, "{} bytes", bytes_in(&shared));
-    // What is taken away makes room, and so does what is overwritten.
+    // Removing frees space; overwriting needs none.
     assert_eq!(on(&mut client, "unlink", "f0"), "ok");
     assert_eq!(of(&mut client, "stream", "again", MIB), "ok");
     assert_eq!(of(&mut client, "rewrite", "again", 20), "ok 20");
@@ -122,7 +122,7 @@ fn a_folder_is_filled_to_its_quota_and_no_further() {
     assert_eq!(of(&mut client, "stream", "more", MIB / 2), "ok");
     let told = "the folder /0 has used up its quota";
     assert_eq!(client.process().log_with(told).matches(told).count(), 1);
-    // It is the same after a new start.
+    // The quota holds across restarts.
     let names = names_in(&shared);
     let mut client = with_quota(&home, "8MiB");
     assert_eq!(of(&mut client, "stream", "last", MIB), "quota");
@@ -130,7 +130,7 @@ fn a_folder_is_filled_to_its_quota_and_no_further() {
 }
 
 #[test]
-fn small_files_and_folders_count_too() {
+fn directory_entries_count_towards_the_quota() {
     let home = home();
     let mut client = with_quota(&home, "1MiB");
     assert_eq!(of(&mut client, "many", "f", 1000), "ok 256 quota");
@@ -146,15 +146,15 @@ fn small_files_and_folders_count_too() {
 fn a_removed_file_counts_until_it_is_closed() {
     let home = home();
     let mut client = with_quota(&home, "8MiB");
-    // An entry counts as long as it is there.
+    // A directory entry counts until it is removed.
     for (what, files) in [("fill-removed", 8), ("fill-then-remove", 7)] {
         assert_eq!(of(&mut client, what, "f", 60), format!("ok {files} quota"), "{what}");
         assert!(names_in(&home.path("shared")).len() <= 1);
         let _ = on(&mut client, "unlink", "f");
-        // The files are closed by then; that is noticed when the folder is measured again.
-        let deadline = std::time::Instant::now() + crate::support::PATIENCE;
+        // The files are closed by then; the next measurement of the folder notices it.
+        let deadline = std::time::Instant::now() + crate::support::TIMEOUT;
         while of(&mut client, "fill", "g", 4) != "ok 4" {
-            assert!(std::time::Instant::now() < deadline, "what was closed still counts");
+            assert!(std::time::Instant::now() < deadline, "closed files still count");
         }
         for n in 0..4 {
             assert_eq!(on(&mut client, "unlink", &format!("g{n}")), "ok");
@@ -162,18 +162,18 @@ fn a_removed_file_counts_until_it_is_closed() {
     }
 }
 
-/// By its owner, past the host.
+/// Files removed by the owner of the folder, not through the host.
 #[test]
-fn what_others_take_away_makes_room() {
+fn files_removed_by_others_release_quota() {
     let home = home();
     let mut client = with_quota(&home, "4MiB");
     assert_eq!(of(&mut client, "fill", "f", 10), "ok 3 quota");
     for name in names_in(&home.path("shared")) {
         fs::remove_file(home.path("shared").join(name)).expect("a file");
     }
-    let deadline = std::time::Instant::now() + crate::support::PATIENCE;
+    let deadline = std::time::Instant::now() + crate::support::TIMEOUT;
     while of(&mut client, "fill", "g", 3) != "ok 3" {
-        assert!(std::time::Instant::now() < deadline, "what is gone still counts");
+        assert!(std::time::Instant::now() < deadline, "removed files still count");
     }
 }
 
@@ -182,13 +182,13 @@ fn calls_at_the_same_time_share_one_quota() {
     let home = home();
     let mut client = with_quota(&home, "8MiB");
     client.tools();
-    let asked: Vec<u64> = (0..6)
+    let pending: Vec<u64> = (0..6)
         .map(|n| {
             let arguments = json!({"what": "fill", "path": format!("{n}-"), "count": 1000});
             client.post("tools/call", json!({"name": "folders_attempt", "arguments": arguments}))
         })
         .collect();
-    for id in asked {
+    for id in pending {
         let text = client.answer(id)["result"]["content"][0]["text"].as_str().expect("a text").to_owned();
         assert!(text.ends_with(" quota"), "{text}");
     }

@@ -1,4 +1,4 @@
-//! Folders that no plugin is given, also if they are granted.
+//! Folders that are never opened to plugins, even when granted.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use super::{granting, home, on};
 use crate::support::client::Client;
 use crate::support::home::Home;
 
-/// Grants a folder, which must be refused for that reason, and costs the plugin nothing else.
+/// Grants a folder, which must be refused for that reason; the plugin still runs.
 fn refused(home: &Home, folder: &Path, why: &str) {
     for mode in ["'read'", "'write'"] {
         home.configure(&granting(&[(folder, mode)]));
@@ -31,7 +31,7 @@ fn make(folder: PathBuf) -> PathBuf {
 }
 
 #[test]
-fn folders_of_the_user_and_of_wharf_are_not_given() {
+fn folders_of_the_user_and_of_wharf_are_not_granted() {
     let home = home();
     refused(&home, Path::new("/"), "is the root folder");
     for own in [home.path("home"), home.path("config/wharf"), home.plugins()] {
@@ -52,15 +52,15 @@ fn folders_of_the_user_and_of_wharf_are_not_given() {
             refused(&home, Path::new(system), "is in /");
         }
     }
-    // By another name.
+    // Aliases of such folders.
     symlink(home.plugins(), home.path("alias")).expect("a link");
     refused(&home, &home.path("alias"), "is reserved for Wharf or its user");
     refused(&home, &home.path("shared/../home"), "is reserved for Wharf or its user");
 }
 
-/// The audit log, tokens and secrets: also where they come later than the grant, or by a link.
+/// The audit log, tokens and secrets: also if configured after the grant, or reached by a link.
 #[test]
-fn folders_with_files_of_the_host_in_them_are_not_given() {
+fn folders_with_files_of_the_host_are_not_granted() {
     let home = home();
     let shared = home.path("shared");
     let deep = make(shared.join("deep"));
@@ -69,7 +69,7 @@ fn folders_with_files_of_the_host_in_them_are_not_given() {
     let grant = granting(&[(&shared, "'write'")]);
     home.configure(&grant);
     let mut client = Client::start_modern(&home);
-    assert_ne!(on(&mut client, "folders", ""), "ok", "it is given while nothing is in it");
+    assert_ne!(on(&mut client, "folders", ""), "ok", "it is available while none of these is configured");
     for (settings, what) in [
         (format!("[secrets]\nkey = {{ file = '{}' }}\n", deep.join("token").display()), "the secret 'key': "),
         (format!("[secrets]\nkey = {{ file = '{}' }}\n", home.path("alias/token").display()), "the secret 'key': "),
@@ -95,7 +95,7 @@ fn folders_with_files_of_the_host_in_them_are_not_given() {
 }
 
 #[test]
-fn folders_of_keys_are_not_given() {
+fn folders_with_keys_are_not_granted() {
     let home = home();
     for keys in [".ssh", ".gnupg", ".aws"] {
         let folder = make(home.path(&format!("home/{keys}/sub")));
@@ -108,7 +108,7 @@ fn folders_of_keys_are_not_given() {
 }
 
 #[test]
-fn what_is_no_folder_is_not_given() {
+fn only_folders_are_granted() {
     let home = home();
     refused(&home, &home.path("nowhere"), "does not exist");
     fs::write(home.path("file"), "").expect("a file");
@@ -119,7 +119,7 @@ fn what_is_no_folder_is_not_given() {
 }
 
 #[test]
-fn a_folder_with_more_than_files_in_it_is_not_given() {
+fn a_folder_with_a_fifo_or_socket_is_not_granted() {
     let home = home();
     let with_fifo = make(home.path("with-fifo"));
     make(with_fifo.join("a/b"));
@@ -130,9 +130,9 @@ fn a_folder_with_more_than_files_in_it_is_not_given() {
     refused(&home, &with_socket, "has a socket in it: socket");
 }
 
-/// The others are given all the same.
+/// The other folders remain available.
 #[test]
-fn one_folder_that_is_not_given_costs_no_other() {
+fn a_refused_folder_does_not_affect_others() {
     let home = home();
     fs::write(home.path("shared/here"), "hello").expect("a file");
     home.configure(&granting(&[(&home.path("nowhere"), "'read'"), (&home.path("shared"), "'read'")]));
@@ -142,7 +142,7 @@ fn one_folder_that_is_not_given_costs_no_other() {
 }
 
 #[test]
-fn a_folder_that_is_full_already_is_told() {
+fn a_folder_over_its_quota_is_logged() {
     let home = home();
     fs::write(home.path("shared/here"), vec![0; 2 << 20]).expect("a file");
     let mut client = super::serve(&home, "'write', quota = '1MiB'");

@@ -1,11 +1,11 @@
-//! Plugins that fail at every call.
+//! Quarantine of plugins that fail repeatedly.
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::{fault, home_of, unharmed};
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::guest::{Guest, bodies};
 use crate::support::home::Home;
@@ -14,9 +14,9 @@ fn code(result: &Value) -> &str {
     result["_meta"]["wharf/fault"]["code"].as_str().unwrap_or("none")
 }
 
-/// Calls until the plugin is called again.
+/// Calls until the quarantine is over.
 fn call_until_called(client: &mut Client, tool: &str) -> Value {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let result = client.call(tool, json!({}));
         if code(&result) != "quarantined" {
@@ -27,8 +27,8 @@ fn call_until_called(client: &mut Client, tool: &str) -> Value {
 }
 
 #[test]
-fn what_fails_again_and_again_is_left_alone_for_a_while() {
-    let home = home_of(&Guest::saying("1").does("crash", bodies::TRAP));
+fn a_plugin_that_fails_repeatedly_is_quarantined() {
+    let home = home_of(&Guest::returning("1").does("crash", bodies::TRAP));
     let mut client = Client::start(&home);
     let tools = client.tools();
     for _ in 0..5 {
@@ -37,13 +37,13 @@ fn what_fails_again_and_again_is_left_alone_for_a_while() {
     let result = client.call("hostile_version", json!({}));
     assert_eq!(code(&result), "quarantined", "{result}");
     assert!(first_text(&result).ends_with("Try again in 1 s."), "{result}");
-    // A list that loses its tools would be news, and a way to make news.
+    // The list is unchanged: otherwise a plugin could cause notifications at will.
     assert_eq!(client.tools(), tools);
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     let log = client.process().log_with("quarantined");
     assert_eq!(log.matches("quarantined").count(), 1, "{log}");
 
-    // The first call after the pause decides; one that fails doubles it.
+    // The first call after the pause is a probe; if it fails, the pause doubles.
     assert_eq!(code(&call_until_called(&mut client, "hostile_crash")), "trap");
     let result = client.call("hostile_version", json!({}));
     assert!(first_text(&result).ends_with("Try again in 2 s."), "{result}");
@@ -54,23 +54,23 @@ fn what_fails_again_and_again_is_left_alone_for_a_while() {
 }
 
 #[test]
-fn other_content_is_not_left_alone_for_what_was_there_before() {
-    let home = home_of(&Guest::saying("1").does("crash", bodies::TRAP));
+fn a_new_version_is_not_quarantined_for_the_old_one() {
+    let home = home_of(&Guest::returning("1").does("crash", bodies::TRAP));
     let mut client = Client::start(&home);
     client.tools();
     for _ in 0..5 {
         fault(&mut client, "hostile", "crash", "trap");
     }
     assert_eq!(code(&client.call("hostile_version", json!({}))), "quarantined");
-    home.put_bytes(&Guest::saying("2").build(), "hostile");
+    home.put_bytes(&Guest::returning("2").build(), "hostile");
     client.tools_until(|tools| tools == ["echo", "echo_add", "hostile_version"]);
     assert_eq!(client.text("hostile_version", json!({})), "2");
     unharmed(client);
 }
 
-/// Errors that the plugin itself tells of, and arguments that it never sees, are no faults.
+/// Errors that the plugin returns, and arguments refused before the call, are not faults.
 #[test]
-fn who_says_no_is_called_again() {
+fn errors_of_a_plugin_do_not_quarantine_it() {
     let home = Home::with(&["everything", "echo"]);
     let mut client = Client::start(&home);
     client.tools();

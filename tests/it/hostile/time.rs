@@ -1,4 +1,4 @@
-//! Plugins that never end.
+//! Calls that do not return.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use crate::support::client::Client;
 use crate::support::guest::{Guest, bodies};
 use crate::support::home::Home;
 
-/// What a loaded machine may add to a limit.
+/// Margin on a limit for a loaded machine.
 const SLACK: Duration = Duration::from_secs(3);
 
-/// As many spinners as are let in, of as many plugins as it takes to fill every guest thread.
+/// As many spinning calls as are admitted, of enough plugins to occupy every guest thread.
 #[test]
-fn spinning_guests_delay_nobody() {
+fn spinning_guests_delay_no_other_call() {
     let home = Home::with(&["echo"]);
-    let spinner = Guest::saying("1").does("spin", bodies::SPIN).build();
+    let spinner = Guest::returning("1").does("spin", bodies::SPIN).build();
     let spinners = ["one", "two", "three"];
     for name in spinners {
         home.put_bytes(&spinner, name);
@@ -24,7 +24,7 @@ fn spinning_guests_delay_nobody() {
     home.configure("[limits]\ncpu = \"300ms\"\n");
     let mut client = Client::start(&home);
     client.tools();
-    let asked: Vec<(u64, &str)> = spinners
+    let pending: Vec<(u64, &str)> = spinners
         .into_iter()
         .cycle()
         .take(18)
@@ -41,20 +41,20 @@ fn spinning_guests_delay_nobody() {
     }
     assert!(ping < Duration::from_secs(1), "a ping took {ping:?}");
     assert!(echo < Duration::from_secs(2), "another plugin's call took {echo:?}");
-    for (id, plugin) in asked {
+    for (id, plugin) in pending {
         assert_fault(&client.answer(id)["result"], plugin, "cpu");
     }
     unharmed(client);
 }
 
 #[test]
-fn a_full_queue_is_told_at_once() {
-    let home = home_of(&Guest::saying("1").does("spin", bodies::SPIN));
+fn a_full_queue_refuses_at_once() {
+    let home = home_of(&Guest::returning("1").does("spin", bodies::SPIN));
     home.configure("[plugins.hostile.limits]\ncpu = \"300ms\"\nconcurrency = 1\nqueue = 2\n");
     let mut client = Client::start(&home);
     client.tools();
-    let asked: Vec<u64> = (0..8).map(|_| client.post("tools/call", json!({"name": "hostile_spin"}))).collect();
-    let answers: Vec<_> = asked.into_iter().map(|id| client.answer(id)).collect();
+    let pending: Vec<u64> = (0..8).map(|_| client.post("tools/call", json!({"name": "hostile_spin"}))).collect();
+    let answers: Vec<_> = pending.into_iter().map(|id| client.answer(id)).collect();
     let with =
         |code: &str| answers.iter().filter(|answer| answer["result"]["_meta"]["wharf/fault"]["code"] == code).count();
     assert_eq!((with("cpu"), with("busy")), (3, 5), "{answers:?}");
@@ -62,8 +62,8 @@ fn a_full_queue_is_told_at_once() {
 }
 
 #[test]
-fn a_cancelled_call_frees_its_place() {
-    let home = home_of(&Guest::saying("free").logs("spin", "spinning now", 1, bodies::SPIN));
+fn a_cancelled_call_releases_its_slot() {
+    let home = home_of(&Guest::returning("free").logs("spin", "spinning now", 1, bodies::SPIN));
     home.configure("[plugins.hostile.limits]\nconcurrency = 1\ncpu = \"60s\"\ntimeout = \"60s\"\n");
     let mut client = Client::start(&home);
     client.tools();
@@ -74,22 +74,22 @@ fn a_cancelled_call_frees_its_place() {
     client.notify("notifications/cancelled", json!({"requestId": spin}));
     assert_eq!(client.answer(next)["result"]["content"][0]["text"], "free");
     assert!(started.elapsed() < SLACK, "took {:?}", started.elapsed());
-    // The cancelled one is never answered: that is held by the end of the conversation.
+    // The cancelled call has no answer: `unharmed` checks that.
     unharmed(client);
 }
 
-/// Far more than there are threads: who waits takes none.
+/// Far more calls than threads: a waiting call does not occupy a thread.
 #[test]
-fn calls_that_wait_wait_together() {
+fn waiting_calls_do_not_occupy_threads() {
     let home = Home::with(&["echo"]);
     home.put("hostile", "sleeper");
     home.configure("[plugins.sleeper.limits]\nconcurrency = 100\nqueue = 0\ntimeout = \"2s\"\n");
     let mut client = Client::start(&home);
     client.tools();
-    let asked: Vec<u64> = (0..100).map(|_| client.post("tools/call", json!({"name": "sleeper_sleep"}))).collect();
+    let pending: Vec<u64> = (0..100).map(|_| client.post("tools/call", json!({"name": "sleeper_sleep"}))).collect();
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
-    for id in asked {
-        // Not one was busy.
+    for id in pending {
+        // None was refused as busy.
         assert_fault(&client.answer(id)["result"], "sleeper", "timeout");
     }
     unharmed(client);

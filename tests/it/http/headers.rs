@@ -1,5 +1,5 @@
-//! What a request of 2026-07-28 says of itself in headers, held against its body, and the
-//! status of what is refused (P16, P17; "Standard Headers" and "Custom Headers").
+//! The MCP headers of a request of 2026-07-28 compared with its body, and the status of refusals
+//! (P16, P17; "Standard Headers" and "Custom Headers").
 
 use serde_json::{Value, json};
 use wharf::transport::http::Settings;
@@ -7,13 +7,13 @@ use wharf::transport::http::Settings;
 use crate::support::MODERN;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::http::{Front, Request, Response};
-use crate::support::streamable::{Endpoint, alone, plain, request};
+use crate::support::http::{HttpServer, Request, Response};
+use crate::support::streamable::{Endpoint, plain, request, stateless};
 
 const MISMATCH: i64 = -32020;
 
-fn front() -> Front {
-    Front::serve(&Home::with(&["echo", "everything"]), Settings::default())
+fn server() -> HttpServer {
+    HttpServer::serve(&Home::with(&["echo", "everything"]), Settings::default())
 }
 
 fn error(response: &Response) -> (u16, i64) {
@@ -29,16 +29,20 @@ fn text(response: &Response) -> String {
     body["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {body}")).to_owned()
 }
 
-fn echo(front: &Front) -> Request {
-    Endpoint::new(front.address).post(&alone(1, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}})))
+fn echo(server: &HttpServer) -> Request {
+    Endpoint::new(server.address).post(&stateless(
+        1,
+        "tools/call",
+        json!({"name": "echo", "arguments": {"message": "x"}}),
+    ))
 }
 
 /// P16.
 #[test]
-fn p16_headers_say_what_the_body_says() {
-    let front = front();
-    let good = echo(&front);
-    assert_eq!(text(&front.ask(&good)), "x");
+fn p16_headers_must_match_the_body() {
+    let server = server();
+    let good = echo(&server);
+    assert_eq!(text(&server.exchange(&good)), "x");
     for (what, request) in [
         ("no version", good.clone().without("MCP-Protocol-Version")),
         ("another version", good.clone().set("MCP-Protocol-Version", "2025-11-25")),
@@ -64,54 +68,54 @@ fn p16_headers_say_what_the_body_says() {
         ("a sentinel in capitals", good.clone().set("Mcp-Name", "=?BASE64?ZWNobw==?=")),
         ("another name in base64", good.clone().set("Mcp-Name", "=?base64?ZWNobzI=?=")),
     ] {
-        let response = front.ask(&request);
+        let response = server.exchange(&request);
         assert_eq!(error(&response), (400, MISMATCH), "{what}: {}", response.text());
-        // Whose header cannot be read once is answered before the body is.
+        // A repeated header is refused before the body is read, so the error has no id.
         assert!(what.starts_with("two") || response.text().contains(r#""id":1"#), "{what}: {}", response.text());
     }
     for (what, request) in [
         ("names in any case", good.clone().without("Mcp-Name").with("mCP-nAME", "echo")),
         ("a coded name", good.clone().set("Mcp-Name", "=?base64?ZWNobw==?=")),
-        ("blanks around", good.clone().set("Mcp-Name", "  echo \t ")),
+        ("surrounding spaces", good.clone().set("Mcp-Name", "  echo \t ")),
     ] {
-        assert_eq!(text(&front.ask(&request)), "x", "{what}");
+        assert_eq!(text(&server.exchange(&request)), "x", "{what}");
     }
 }
 
-/// P16: what looks like the sentinel and is the name itself has to be coded.
+/// P16: a name that looks like the sentinel must itself be encoded.
 #[test]
-fn p16_the_sentinel_is_no_name() {
-    let front = front();
+fn p16_a_name_like_the_sentinel_must_be_encoded() {
+    let server = server();
     let literal = "=?base64?ZWNobw==?=";
-    let call = Endpoint::new(front.address).post(&alone(1, "tools/call", json!({"name": literal})));
-    assert_eq!(error(&front.ask(&call.clone().set("Mcp-Name", literal))), (400, MISMATCH), "it says echo");
-    assert_eq!(error(&front.ask(&call.set("Mcp-Name", &plain(literal)))), (200, -32602), "there is no such tool");
+    let call = Endpoint::new(server.address).post(&stateless(1, "tools/call", json!({"name": literal})));
+    assert_eq!(error(&server.exchange(&call.clone().set("Mcp-Name", literal))), (400, MISMATCH), "it decodes to echo");
+    assert_eq!(error(&server.exchange(&call.set("Mcp-Name", &plain(literal)))), (200, -32602), "there is no such tool");
 }
 
-/// Other methods have other names, or none.
+/// Which parameter is the name depends on the method; some methods have none.
 #[test]
-fn the_name_is_that_of_the_method() {
-    let front = front();
-    let client = Endpoint::new(front.address);
+fn the_name_header_depends_on_the_method() {
+    let server = server();
+    let client = Endpoint::new(server.address);
     let uri = "test://static-text";
-    let read = client.post(&alone(1, "resources/read", json!({"uri": uri})));
-    assert_eq!(front.ask(&read).status, 200);
-    assert_eq!(error(&front.ask(&read.clone().without("Mcp-Name"))), (400, MISMATCH));
-    assert_eq!(error(&front.ask(&read.set("Mcp-Name", "test://other"))), (400, MISMATCH));
-    let prompt = client.post(&alone(1, "prompts/get", json!({"name": "everything_test_simple_prompt"})));
-    assert_eq!(front.ask(&prompt).status, 200);
-    assert_eq!(error(&front.ask(&prompt.without("Mcp-Name"))), (400, MISMATCH));
-    let list = client.post(&alone(1, "tools/list", json!({})));
-    assert_eq!(front.ask(&list.clone()).status, 200);
-    assert_eq!(front.ask(&list.with("Mcp-Name", "whatever")).status, 200, "nothing to hold it against");
+    let read = client.post(&stateless(1, "resources/read", json!({"uri": uri})));
+    assert_eq!(server.exchange(&read).status, 200);
+    assert_eq!(error(&server.exchange(&read.clone().without("Mcp-Name"))), (400, MISMATCH));
+    assert_eq!(error(&server.exchange(&read.set("Mcp-Name", "test://other"))), (400, MISMATCH));
+    let prompt = client.post(&stateless(1, "prompts/get", json!({"name": "everything_test_simple_prompt"})));
+    assert_eq!(server.exchange(&prompt).status, 200);
+    assert_eq!(error(&server.exchange(&prompt.without("Mcp-Name"))), (400, MISMATCH));
+    let list = client.post(&stateless(1, "tools/list", json!({})));
+    assert_eq!(server.exchange(&list.clone()).status, 200);
+    assert_eq!(server.exchange(&list.with("Mcp-Name", "whatever")).status, 200, "the method has no name");
     let uri = "test://é ü";
-    let unknown = client.post(&alone(1, "resources/read", json!({"uri": uri})));
+    let unknown = client.post(&stateless(1, "resources/read", json!({"uri": uri})));
     assert!(unknown.headers.iter().any(|(_, value)| value.starts_with("=?base64?")));
-    assert_eq!(error(&front.ask(&unknown)).0, 200, "not there, but the header is right");
+    assert_eq!(error(&server.exchange(&unknown)).0, 200, "no such resource, but the header matches");
 }
 
-/// A tool with arguments of each kind in headers, and one deeper down.
-fn mirroring() -> Front {
+/// A tool with arguments of each type mirrored in headers, one of them nested.
+fn mirroring() -> HttpServer {
     let schema = r#"{"type":"object","properties":{
         "plain":{"type":"string","x-mcp-header":"Region"},
         "count":{"type":"integer","x-mcp-header":"Count"},
@@ -119,19 +123,19 @@ fn mirroring() -> Front {
         "deep":{"type":"object","properties":{"er":{"type":"string","x-mcp-header":"Deep-Er"}}},
         "free":{"type":"string"}}}"#;
     let home = Home::new();
-    home.put_bytes(&Guest::saying("taken").tools(&[("take", schema)]).build(), "mirror");
-    Front::serve(&home, Settings::default())
+    home.put_bytes(&Guest::returning("taken").tools(&[("take", schema)]).build(), "mirror");
+    HttpServer::serve(&home, Settings::default())
 }
 
 /// P17.
 #[test]
-fn p17_arguments_in_headers_say_the_same() {
-    let front = mirroring();
-    let ask = |arguments: Value, headers: &[(&str, &str)]| {
+fn p17_arguments_in_headers_must_match_the_body() {
+    let server = mirroring();
+    let exchange = |arguments: Value, headers: &[(&str, &str)]| {
         let name = "mirror_take";
-        let call = alone(1, "tools/call", json!({"name": name, "arguments": arguments}));
-        let request = Endpoint::new(front.address).post(&call);
-        front.ask(&headers.iter().fold(request, |request, (name, value)| request.with(name, value)))
+        let call = stateless(1, "tools/call", json!({"name": name, "arguments": arguments}));
+        let request = Endpoint::new(server.address).post(&call);
+        server.exchange(&headers.iter().fold(request, |request, (name, value)| request.with(name, value)))
     };
     for (arguments, headers) in [
         (json!({}), &[][..]),
@@ -149,7 +153,7 @@ fn p17_arguments_in_headers_say_the_same() {
         (json!({"deep": {"er": "x"}}), &[("Mcp-Param-Deep-Er", "x")]),
         (json!({"free": "x"}), &[("Mcp-Param-Unknown", "ignored")]),
     ] {
-        let response = ask(arguments.clone(), headers);
+        let response = exchange(arguments.clone(), headers);
         assert_eq!(text(&response), "taken", "{arguments} {headers:?}");
     }
     for (arguments, headers) in [
@@ -171,24 +175,24 @@ fn p17_arguments_in_headers_say_the_same() {
         (json!({"deep": {"er": "x"}}), &[]),
         (json!({"deep": {"er": "x"}}), &[("Mcp-Param-Deep-Er", "y")]),
     ] {
-        let response = ask(arguments.clone(), headers);
+        let response = exchange(arguments.clone(), headers);
         assert_eq!(error(&response), (400, MISMATCH), "{arguments} {headers:?}: {}", response.text());
     }
 }
 
-/// In the older revisions these headers mean nothing.
+/// The older revisions ignore these headers.
 #[test]
-fn p17_a_session_has_no_such_headers() {
-    let front = mirroring();
-    let client = Endpoint::shake_hands(front.address, "2025-11-25");
+fn p17_sessions_ignore_argument_headers() {
+    let server = mirroring();
+    let client = Endpoint::initialize(server.address, "2025-11-25");
     let call = request(1, "tools/call", json!({"name": "mirror_take", "arguments": {"plain": "eu"}}));
     let request = client.post(&call).with("Mcp-Param-Region", "us").with("Mcp-Method", "x").with("Mcp-Name", "y");
-    assert_eq!(text(&front.ask(&request)), "taken");
+    assert_eq!(text(&server.exchange(&request)), "taken");
 }
 
-/// HM-13: clients drop such a tool, so it is not there for them.
+/// HM-13: clients must drop such a tool, so it is not listed.
 #[test]
-fn a_tool_with_a_bad_header_is_not_served() {
+fn a_tool_with_an_invalid_header_is_not_listed() {
     let good = r#"{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}"#;
     for bad in [
         r#"{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#,
@@ -197,9 +201,9 @@ fn a_tool_with_a_bad_header_is_not_served() {
         r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"string","x-mcp-header":"A"}}}}"#,
     ] {
         let home = Home::new();
-        home.put_bytes(&Guest::saying("1").tools(&[("good", good), ("bad", bad)]).build(), "mirror");
-        let front = Front::serve(&home, Settings::default());
-        let list = front.ask(&Endpoint::new(front.address).post(&alone(1, "tools/list", json!({}))));
+        home.put_bytes(&Guest::returning("1").tools(&[("good", good), ("bad", bad)]).build(), "mirror");
+        let server = HttpServer::serve(&home, Settings::default());
+        let list = server.exchange(&Endpoint::new(server.address).post(&stateless(1, "tools/list", json!({}))));
         let list: Value = serde_json::from_slice(&list.body).expect("JSON");
         let names: Vec<_> =
             list["result"]["tools"].as_array().expect("tools").iter().map(|tool| &tool["name"]).collect();
@@ -207,15 +211,15 @@ fn a_tool_with_a_bad_header_is_not_served() {
     }
 }
 
-/// The ladder in its order: each request is wrong in one thing and in all that are looked at later.
+/// The order of the checks: each request fails one check and all later ones.
 #[test]
-fn what_is_wrong_first_is_told() {
-    let front = front();
+fn the_first_failed_check_is_reported() {
+    let server = server();
     let post = |meta: Value, method: &str, params: Value| {
         let mut params = params;
         params["_meta"] = meta;
         let body = json!({"jsonrpc": "2.0", "id": "i", "method": method, "params": params}).to_string();
-        Request::new("POST", "/mcp", front.address)
+        Request::new("POST", "/mcp", server.address)
             .with("Accept", "application/json, text/event-stream")
             .with("MCP-Protocol-Version", MODERN)
             .with("Mcp-Method", method)
@@ -230,7 +234,7 @@ fn what_is_wrong_first_is_told() {
     let good = || meta(json!(MODERN));
     let capabilities = "io.modelcontextprotocol/clientCapabilities";
     for (what, request, expected) in [
-        ("1: a version of no type", post(meta(json!(1)), "x", json!({})).set("Mcp-Method", "y"), (400, -32602)),
+        ("1: a version of the wrong type", post(meta(json!(1)), "x", json!({})).set("Mcp-Method", "y"), (400, -32602)),
         (
             "1: no capabilities",
             post(with(capabilities, Value::Null), "x", json!({})).without("MCP-Protocol-Version"),
@@ -283,13 +287,13 @@ fn what_is_wrong_first_is_told() {
             (200, -32602),
         ),
     ] {
-        let response = front.ask(&request);
+        let response = server.exchange(&request);
         assert_eq!(error(&response), expected, "{what}: {}", response.text());
         assert!(response.text().contains(r#""id":"i""#), "{what}: {}", response.text());
     }
     let unsupported =
         post(meta(json!("2025-11-25")), "tools/list", json!({})).set("MCP-Protocol-Version", "2025-11-25");
-    let told: Value = serde_json::from_slice(&front.ask(&unsupported).body).expect("JSON");
-    assert_eq!(told["error"]["data"]["supported"], json!([MODERN]));
-    assert_eq!(told["error"]["data"]["requested"], "2025-11-25");
+    let body: Value = serde_json::from_slice(&server.exchange(&unsupported).body).expect("JSON");
+    assert_eq!(body["error"]["data"]["supported"], json!([MODERN]));
+    assert_eq!(body["error"]["data"]["requested"], "2025-11-25");
 }

@@ -1,4 +1,4 @@
-//! Where the real binary listens, and how it stops (P35).
+//! Listening addresses of the real binary, and its shutdown (P35).
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -9,12 +9,12 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, serve, serve_at};
+use crate::support::http::{HttpConnection, Request, serve, serve_at};
 use crate::support::process::{Process, binary, command, run};
 
-/// What `serve` says that must not start, with its exit code.
+/// The exit code and stderr of a `serve` that must not start.
 fn refused(home: &Home, address: &str) -> (Option<i32>, String) {
     let folder = home.plugins();
     let output = run(home, ["serve".as_ref(), folder.as_os_str(), "--http".as_ref(), address.as_ref()]);
@@ -25,22 +25,22 @@ fn refused(home: &Home, address: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn the_address_is_told_and_plugins_are_served_there() {
+fn the_address_is_printed_and_plugins_are_served_there() {
     let home = Home::with(&["echo"]);
     let (mut process, address) = serve(&home, &[]);
     assert!(address.ip().is_loopback() && address.port() != 0, "{address}");
-    assert!(Line::connect(address).ask(&Request::discover(address)).reached_mcp());
+    assert!(HttpConnection::connect(address).exchange(&Request::discover(address)).reached_mcp());
     let ready = Request::new("GET", "/readyz", address);
     process.log_with("loaded");
-    let mut line = Line::connect(address);
-    while line.ask(&ready).status != 200 {}
+    let mut connection = HttpConnection::connect(address);
+    while connection.exchange(&ready).status != 200 {}
     process.signal(Signal::TERM);
     assert!(process.wait().success());
 }
 
 /// P35.
 #[test]
-fn p35_a_port_that_is_taken_is_an_error() {
+fn p35_a_port_in_use_is_an_error() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("an address").to_string();
     let (code, said) = refused(&Home::new(), &address);
@@ -50,7 +50,7 @@ fn p35_a_port_that_is_taken_is_an_error() {
 
 /// P35.
 #[test]
-fn p35_other_machines_come_in_with_a_token_or_by_a_flag() {
+fn p35_remote_access_needs_a_token_or_a_flag() {
     let home = Home::new();
     for address in ["0.0.0.0:0", "[::]:0", "[::ffff:0.0.0.0]:0"] {
         let (code, said) = refused(&home, address);
@@ -59,17 +59,17 @@ fn p35_other_machines_come_in_with_a_token_or_by_a_flag() {
     }
     let (_process, address) = serve_at(&home, "0.0.0.0:0", &["--allow-remote-without-auth"]);
     let local = (std::net::Ipv4Addr::LOCALHOST, address.port()).into();
-    assert!(Line::connect(local).ask(&Request::discover(local)).reached_mcp());
+    assert!(HttpConnection::connect(local).exchange(&Request::discover(local)).reached_mcp());
 
     fs::write(home.path("config/wharf/token"), "0123456789abcdef").expect("a file");
     home.configure("[server.http]\ntokens = [{ name = 'me', file = 'token' }]\n");
     let (_process, address) = serve_at(&home, "0.0.0.0:0", &[]);
     let local = (std::net::Ipv4Addr::LOCALHOST, address.port()).into();
-    assert_eq!(Line::connect(local).ask(&Request::discover(local)).status, 401);
+    assert_eq!(HttpConnection::connect(local).exchange(&Request::discover(local)).status, 401);
 }
 
 #[test]
-fn what_is_no_address_is_an_error() {
+fn an_invalid_address_is_an_error() {
     for address in ["8080", "example.com:80", "127.0.0.1:http", "unix:", "systemd"] {
         let (code, said) = refused(&Home::new(), address);
         assert!(matches!(code, Some(1 | 2)), "{said}");
@@ -78,7 +78,7 @@ fn what_is_no_address_is_an_error() {
 
 /// P35.
 #[test]
-fn p35_a_unix_socket_is_the_users_alone() {
+fn p35_a_unix_socket_is_private_to_the_user() {
     let home = Home::new();
     let path = home.path("runtime/wharf.sock");
     let address = format!("unix:{}", path.display());
@@ -89,21 +89,21 @@ fn p35_a_unix_socket_is_the_users_alone() {
         process.log_with(&format!("listening on {address}\n"));
         process
     };
-    let ask = || {
+    let exchange = || {
         let stream = UnixStream::connect(&path).expect("somebody listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
-        Line::new(stream).ask(&Request::discover("localhost"))
+        stream.set_read_timeout(Some(TIMEOUT)).expect("a socket");
+        HttpConnection::new(stream).exchange(&Request::discover("localhost"))
     };
     let mut process = start();
     assert_eq!(fs::metadata(&path).expect("the socket").permissions().mode() & 0o777, 0o600);
-    assert!(ask().reached_mcp());
+    assert!(exchange().reached_mcp());
     let (code, said) = refused(&home, &address);
     assert!(code == Some(1) && said.contains("another server listens on it"), "{said}");
     process.signal(Signal::KILL);
     process.wait();
     assert!(path.exists(), "a killed server leaves its socket");
     let mut process = start();
-    assert!(ask().reached_mcp());
+    assert!(exchange().reached_mcp());
     process.signal(Signal::TERM);
     assert!(process.wait().success());
     assert!(!path.exists());
@@ -115,20 +115,20 @@ fn p35_a_unix_socket_is_the_users_alone() {
     }
 }
 
-/// A socket is made by the service manager, which is told when the server is up and when it goes.
+/// Socket activation, with readiness and stopping notifications to the service manager.
 #[test]
-fn a_socket_of_systemd_is_taken_over() {
+fn a_socket_passed_by_systemd_is_used() {
     let home = Home::new();
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("an address");
     let notified = UnixDatagram::bind(home.path("runtime/notify")).expect("a socket");
-    notified.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    notified.set_read_timeout(Some(TIMEOUT)).expect("a socket");
     let hears = || {
         let mut buffer = [0; 256];
-        let length = notified.recv(&mut buffer).expect("a word");
+        let length = notified.recv(&mut buffer).expect("a notification");
         String::from_utf8_lossy(&buffer[..length]).into_owned()
     };
-    // Handed over as descriptor 3, under the process id that `exec` keeps.
+    // Passed as descriptor 3, under the process id that `exec` preserves.
     let script = r#"exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@""#;
     let mut child = Command::new("sh")
         .args(["-c", script, "sh"])
@@ -142,45 +142,45 @@ fn a_socket_of_systemd_is_taken_over() {
         .spawn()
         .expect("a shell");
     assert_eq!(hears().trim_end(), "READY=1");
-    assert!(Line::connect(address).ask(&Request::discover(address)).reached_mcp());
+    assert!(HttpConnection::connect(address).exchange(&Request::discover(address)).reached_mcp());
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, Signal::TERM).expect("a process of ours");
     assert_eq!(hears().trim_end(), "STOPPING=1");
     assert!(child.wait().expect("its end").success());
 }
 
-/// What was begun is answered; what idles is closed, and nobody new is let in.
+/// Requests that have begun are answered; idle connections are closed, and new ones refused.
 #[test]
-fn a_signal_lets_a_request_end() {
+fn a_signal_lets_a_running_request_finish() {
     let home = Home::new();
     let (mut process, address) = serve(&home, &[]);
-    let mut idle = Line::connect(address);
-    assert_eq!(idle.ask(&Request::new("GET", "/healthz", address)).status, 200);
+    let mut idle = HttpConnection::connect(address);
+    assert_eq!(idle.exchange(&Request::new("GET", "/healthz", address)).status, 200);
     let request = Request::discover(address).with("Expect", "100-continue");
-    let mut line = Line::connect(address);
-    line.send(&request.head());
-    assert_eq!(line.response().expect("word to go on").status, 100);
+    let mut connection = HttpConnection::connect(address);
+    connection.send(&request.head());
+    assert_eq!(connection.response().expect("100 Continue").status, 100);
     process.signal(Signal::TERM);
-    // It is on its way, and has a moment to come.
-    line.send(&request.body);
+    // The body may still arrive within the grace period.
+    connection.send(&request.body);
     assert_eq!(idle.rest(), "", "an idle connection is closed");
-    assert!(TcpStream::connect(address).is_err(), "nobody new is let in");
-    assert!(line.response().expect("an answer in time").reached_mcp());
-    assert_eq!(line.rest(), "", "and is the last");
+    assert!(TcpStream::connect(address).is_err(), "new connections are refused");
+    assert!(connection.response().expect("an answer in time").reached_mcp());
+    assert_eq!(connection.rest(), "", "nothing after it");
     assert!(process.wait().success());
 }
 
-/// Who was in the middle of a body hears why it is not read on.
+/// A client that is sending a body gets the reason why it is no longer read.
 #[test]
 fn a_signal_does_not_wait_for_a_body_that_never_comes() {
     let home = Home::new();
     let (mut process, address) = serve(&home, &[]);
     let request = Request::discover(address).with("Expect", "100-continue");
-    let mut line = Line::connect(address);
-    line.send(&request.head());
-    assert_eq!(line.response().expect("word to go on").status, 100);
+    let mut connection = HttpConnection::connect(address);
+    connection.send(&request.head());
+    assert_eq!(connection.response().expect("100 Continue").status, 100);
     process.signal(Signal::TERM);
-    let response = line.response().expect("an answer");
+    let response = connection.response().expect("an answer");
     assert_eq!((response.status, response.header("connection")), (503, Some("close")));
     assert!(response.text().contains("shutting_down"), "{}", response.text());
     let status = process.wait();

@@ -1,16 +1,16 @@
-//! The paths and methods that there are (P32), and what supervisors ask.
+//! Paths and methods (P32), and the health and readiness endpoints.
 
 use serde_json::json;
 use wharf::transport::http::Settings;
 
-use crate::support::http::{Front, Request};
-use crate::support::streamable::{Endpoint, alone};
+use crate::support::http::{HttpServer, Request};
+use crate::support::streamable::{Endpoint, stateless};
 
 /// P32.
 #[test]
 fn p32_other_paths_and_methods_are_refused() {
-    let front = Front::start(Settings::default());
-    let status = |method: &str, path: &str| front.ask(&Request::new(method, path, front.address)).status;
+    let server = HttpServer::start(Settings::default());
+    let status = |method: &str, path: &str| server.exchange(&Request::new(method, path, server.address)).status;
     for path in ["/", "/mcp/", "/mcp/x", "/MCP", "/%6dcp", "//mcp", "/mcp/../healthz", "/healthz/x"] {
         assert_eq!(status("GET", path), 404, "{path}");
     }
@@ -18,20 +18,20 @@ fn p32_other_paths_and_methods_are_refused() {
         assert_eq!(status(method, "/mcp"), 405, "{method}");
     }
     assert_eq!((status("TRACE", "/"), status("POST", "/healthz")), (405, 405));
-    assert_eq!(status("CONNECT", &front.address.to_string()), 405);
-    let refused = front.ask(&Request::new("PUT", "/mcp", front.address));
+    assert_eq!(status("CONNECT", &server.address.to_string()), 405);
+    let refused = server.exchange(&Request::new("PUT", "/mcp", server.address));
     assert_eq!(refused.header("allow"), Some("GET, POST, DELETE"));
 }
 
-/// P32: in a status too, since only there does who stands between look.
+/// P32: also as HTTP status, since intermediaries see only that.
 #[test]
-fn p32_an_unknown_method_is_not_found() {
-    let front = Front::start(Settings::default());
-    // Until then it might be a plugin's.
-    front.catalog.set_ready();
-    let client = Endpoint::new(front.address);
+fn p32_an_unknown_mcp_method_has_status_404() {
+    let server = HttpServer::start(Settings::default());
+    // Before the first scan a method might belong to a plugin.
+    server.catalog.set_ready();
+    let client = Endpoint::new(server.address);
     for method in ["nothing/such", "tools/", "", "initialize"] {
-        let refused = client.ask(&alone(1, method, json!({})));
+        let refused = client.exchange(&stateless(1, method, json!({})));
         assert_eq!(refused.status, 404, "{method:?}: {}", refused.text());
         assert!(refused.text().contains("-32601") && refused.text().contains(r#""id":1"#), "{}", refused.text());
     }
@@ -39,22 +39,22 @@ fn p32_an_unknown_method_is_not_found() {
 
 /// P32.
 #[test]
-fn p32_an_upgrade_is_not_made() {
-    let front = Front::start(Settings::default());
+fn p32_an_upgrade_is_ignored() {
+    let server = HttpServer::start(Settings::default());
     for protocol in ["websocket", "h2c"] {
-        let request = front.discover().with("Connection", "Upgrade").with("Upgrade", protocol);
-        let mut line = front.connect();
-        assert!(line.ask(&request).reached_mcp(), "{protocol}");
-        assert!(line.ask(&front.discover()).reached_mcp(), "{protocol}: HTTP/1.1 goes on");
+        let request = server.discover().with("Connection", "Upgrade").with("Upgrade", protocol);
+        let mut connection = server.connect();
+        assert!(connection.exchange(&request).reached_mcp(), "{protocol}");
+        assert!(connection.exchange(&server.discover()).reached_mcp(), "{protocol}: the connection remains HTTP/1.1");
     }
 }
 
 #[test]
-fn health_is_at_once_and_readiness_after_the_first_scan() {
-    let front = Front::start(Settings::default());
-    let ask = |path: &str| front.ask(&Request::new("GET", path, "10.0.0.7:8080")).status;
-    assert_eq!((ask("/healthz"), ask("/readyz")), (200, 503));
-    front.catalog.set_ready();
-    assert_eq!((ask("/healthz"), ask("/readyz")), (200, 200));
-    assert_eq!(front.ask(&Request::new("HEAD", "/healthz", front.address)).status, 200);
+fn health_is_immediate_and_readiness_after_the_first_scan() {
+    let server = HttpServer::start(Settings::default());
+    let exchange = |path: &str| server.exchange(&Request::new("GET", path, "10.0.0.7:8080")).status;
+    assert_eq!((exchange("/healthz"), exchange("/readyz")), (200, 503));
+    server.catalog.set_ready();
+    assert_eq!((exchange("/healthz"), exchange("/readyz")), (200, 200));
+    assert_eq!(server.exchange(&Request::new("HEAD", "/healthz", server.address)).status, 200);
 }

@@ -1,4 +1,4 @@
-//! Resources that nobody has (P33): a URI is looked up, never opened.
+//! Unknown resources (P33): a URI is looked up, never opened.
 
 use serde_json::{Value, json};
 use wharf::transport::http::Settings;
@@ -6,15 +6,15 @@ use wharf::transport::http::Settings;
 use crate::support::MODERN;
 use crate::support::client::Client;
 use crate::support::home::Home;
-use crate::support::http::{Front, Response};
+use crate::support::http::{HttpServer, Response};
 use crate::support::process::Process;
-use crate::support::streamable::{Endpoint, alone, request};
+use crate::support::streamable::{Endpoint, request, stateless};
 
-/// Characters of a URI that an error repeats.
+/// Maximum number of characters of a URI in an error.
 const ECHOED: usize = 256;
 
-/// None of these is `test://static-text`, and none fits `test://template/{id}/data`.
-const NOBODYS: [&str; 14] = [
+/// None of these is `test://static-text`, and none matches `test://template/{id}/data`.
+const UNKNOWN: [&str; 14] = [
     "file:///etc/passwd",
     "file:///etc/passwd#test://static-text",
     "/etc/passwd",
@@ -50,11 +50,11 @@ fn long(characters: usize) -> String {
 
 /// P33.
 #[test]
-fn p33_a_resource_that_nobody_has_is_not_found_on_stdio() {
+fn p33_an_unknown_resource_is_not_found_on_stdio() {
     let home = Home::with(&["echo", "everything"]);
     for (revision, code) in [(MODERN, -32602), ("2025-11-25", -32002)] {
-        let mut client = Client::able(Process::serve(&home), revision, json!({}));
-        for uri in NOBODYS.map(str::to_owned).into_iter().chain([long(1 << 20)]) {
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
+        for uri in UNKNOWN.map(str::to_owned).into_iter().chain([long(1 << 20)]) {
             check(&client.error("resources/read", json!({ "uri": uri })), code, &uri);
         }
         let read = client.result("resources/read", json!({"uri": "test://static-text"}));
@@ -62,20 +62,20 @@ fn p33_a_resource_that_nobody_has_is_not_found_on_stdio() {
     }
 }
 
-/// P33: of a URI that no header has room for, nothing is read.
+/// P33: a URI that is too long for a header is refused before the body is read.
 #[test]
-fn p33_a_resource_that_nobody_has_is_not_found_over_http() {
-    let front = Front::serve(&Home::with(&["echo", "everything"]), Settings::default());
-    let client = Endpoint::new(front.address);
-    let read = |uri: &str| client.ask(&alone(1, "resources/read", json!({ "uri": uri })));
-    for uri in NOBODYS.map(str::to_owned).into_iter().chain([long(20_000)]) {
+fn p33_an_unknown_resource_is_not_found_over_http() {
+    let server = HttpServer::serve(&Home::with(&["echo", "everything"]), Settings::default());
+    let client = Endpoint::new(server.address);
+    let read = |uri: &str| client.exchange(&stateless(1, "resources/read", json!({ "uri": uri })));
+    for uri in UNKNOWN.map(str::to_owned).into_iter().chain([long(20_000)]) {
         let response = read(&uri);
         assert_eq!(response.status, 200, "{uri:.80}");
         check(&error(&response), -32602, &uri);
     }
     assert_eq!(read(&long(1 << 20)).status, 431);
-    let session = Endpoint::shake_hands(front.address, "2025-11-25");
+    let session = Endpoint::initialize(server.address, "2025-11-25");
     let uri = long(1 << 20);
-    check(&error(&session.ask(&request(1, "resources/read", json!({ "uri": uri })))), -32002, &uri);
+    check(&error(&session.exchange(&request(1, "resources/read", json!({ "uri": uri })))), -32002, &uri);
     assert_eq!(read("test://static-text").status, 200);
 }

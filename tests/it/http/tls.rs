@@ -10,12 +10,12 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned, crypto};
 use wharf::transport::http::{Settings, Tls};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::home::Home;
-use crate::support::http::{Front, Line, Request, serve};
+use crate::support::http::{HttpConnection, HttpServer, Request, serve};
 use crate::support::process::run;
 
-/// A home whose configuration names a certificate of its own, and that certificate.
+/// A home whose configuration names a new self-signed certificate, and that certificate.
 fn with_certificate() -> (Home, CertificateDer<'static>) {
     let home = Home::new();
     std::fs::create_dir(home.path("tls")).expect("a folder");
@@ -24,7 +24,7 @@ fn with_certificate() -> (Home, CertificateDer<'static>) {
     (home, certificate)
 }
 
-/// Puts another certificate and its key in their places.
+/// Replaces the certificate and its key.
 fn renewed(home: &Home) -> CertificateDer<'static> {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
     put(home, "key.pem", &own.signing_key.serialize_pem());
@@ -32,20 +32,20 @@ fn renewed(home: &Home) -> CertificateDer<'static> {
     own.cert.der().clone()
 }
 
-/// By renaming, as programs do that renew certificates.
+/// Replaces a file by renaming, as programs that renew certificates do.
 fn put(home: &Home, name: &str, text: &str) {
     let file = home.path("tls").join(name);
     std::fs::write(file.with_extension("new"), text).expect("a file");
-    std::fs::rename(file.with_extension("new"), file).expect("it takes its place");
+    std::fs::rename(file.with_extension("new"), file).expect("the rename");
 }
 
 fn connect(
     address: SocketAddr,
     certificate: &CertificateDer<'static>,
-) -> Line<StreamOwned<ClientConnection, TcpStream>> {
+) -> HttpConnection<StreamOwned<ClientConnection, TcpStream>> {
     let stream = TcpStream::connect(address).expect("somebody listens");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
-    Line::new(StreamOwned::new(session(certificate), stream))
+    stream.set_read_timeout(Some(TIMEOUT)).expect("a socket");
+    HttpConnection::new(StreamOwned::new(session(certificate), stream))
 }
 
 fn session(certificate: &CertificateDer<'static>) -> ClientConnection {
@@ -61,56 +61,57 @@ fn session(certificate: &CertificateDer<'static>) -> ClientConnection {
 }
 
 #[test]
-fn requests_come_over_tls() {
+fn requests_are_served_over_tls() {
     let (home, certificate) = with_certificate();
     let (process, address) = serve(&home, &[]);
     assert!(process.log().contains("listening on https://127.0.0.1:"), "{}", process.log());
-    let mut line = connect(address, &certificate);
-    assert!(line.ask(&Request::discover(format!("localhost:{}", address.port()))).reached_mcp());
+    let mut connection = connect(address, &certificate);
+    assert!(connection.exchange(&Request::discover(format!("localhost:{}", address.port()))).reached_mcp());
     let origin = format!("https://localhost:{}", address.port());
-    assert!(line.ask(&Request::discover(address).with("Origin", &origin)).reached_mcp());
-    assert_eq!(line.ask(&Request::discover("evil.example")).status, 403);
+    assert!(connection.exchange(&Request::discover(address).with("Origin", &origin)).reached_mcp());
+    assert_eq!(connection.exchange(&Request::discover("evil.example")).status, 403);
 }
 
 #[test]
 fn plain_text_is_not_answered() {
     let (home, _) = with_certificate();
     let (_process, address) = serve(&home, &[]);
-    let mut line = Line::connect(address);
-    line.send(&Request::new("GET", "/healthz", address).bytes());
-    assert!(!line.rest().contains("HTTP/"));
+    let mut connection = HttpConnection::connect(address);
+    connection.send(&Request::new("GET", "/healthz", address).bytes());
+    assert!(!connection.rest().contains("HTTP/"));
 }
 
-/// P23: a client that does not begin to speak.
+/// P23: a client that does not begin its handshake.
 #[test]
-fn p23_a_handshake_has_its_time() {
+fn p23_an_unfinished_tls_handshake_times_out() {
     let (home, _) = with_certificate();
     let tls = Tls::read(&home.path("tls/cert.pem"), &home.path("tls/key.pem")).expect("a certificate and its key");
     let header_timeout = Duration::from_millis(300);
-    let front = Front::start(Settings { tls: Some(tls), header_timeout, ..Settings::default() });
+    let server = HttpServer::start(Settings { tls: Some(tls), header_timeout, ..Settings::default() });
     let started = Instant::now();
-    assert_eq!(front.connect().rest(), "");
-    assert!(started.elapsed() >= header_timeout, "given up on after {:?}", started.elapsed());
+    assert_eq!(server.connect().rest(), "");
+    assert!(started.elapsed() >= header_timeout, "closed after {:?}", started.elapsed());
 }
 
-/// Half a handshake, one without an end and half a head behind a whole one hold up no end.
+/// Partial and unfinished handshakes, and a partial request after a complete one, do not delay
+/// the shutdown.
 #[test]
-fn halves_over_tls_are_not_waited_for() {
+fn shutdown_does_not_wait_for_partial_requests_over_tls() {
     let (home, certificate) = with_certificate();
     let (mut process, address) = serve(&home, &[]);
-    // A record's header (RFC 8446, section 5.1), and the beginning of what it says it has.
+    // The header of a record (RFC 8446, section 5.1), and the beginning of its content.
     let beginning = [0x16, 3, 1, 2, 0, 1, 0];
-    let mut half = Line::connect(address);
+    let mut half = HttpConnection::connect(address);
     assert!(half.send(&beginning));
     let mut hello = Vec::new();
     session(&certificate).write_tls(&mut hello).expect("a ClientHello");
-    let mut begun = Line::connect(address);
+    let mut begun = HttpConnection::connect(address);
     assert!(begun.send(&hello));
-    let mut line = connect(address, &certificate);
-    assert!(line.send(b"POST /mcp HTTP/1.1\r\nHost"));
+    let mut connection = connect(address, &certificate);
+    assert!(connection.send(b"POST /mcp HTTP/1.1\r\nHost"));
     let mut served = connect(address, &certificate);
     let discover = Request::discover(format!("localhost:{}", address.port()));
-    assert!(served.ask(&discover).reached_mcp());
+    assert!(served.exchange(&discover).reached_mcp());
     let bytes = discover.bytes();
     assert!(served.send(&bytes[..bytes.len() - 1]));
     process.signal(Signal::TERM);
@@ -140,18 +141,18 @@ fn a_certificate_is_renewed_without_a_restart() {
     let (process, address) = serve(&home, &[]);
     let host = || Request::discover(format!("localhost:{}", address.port()));
     let mut before = connect(address, &first);
-    assert!(before.ask(&host()).reached_mcp());
+    assert!(before.exchange(&host()).reached_mcp());
     let second = renewed(&home);
     process.log_with("TLS certificate and key reloaded");
-    assert!(connect(address, &second).ask(&host()).reached_mcp());
+    assert!(connect(address, &second).exchange(&host()).reached_mcp());
     // Who is connected stays so.
-    assert!(before.ask(&host()).reached_mcp());
+    assert!(before.exchange(&host()).reached_mcp());
     put(&home, "key.pem", "no key");
     let log = process.log_with("TLS certificate and key unchanged");
     assert!(log.contains("tls/key.pem"), "{log}");
-    assert!(connect(address, &second).ask(&host()).reached_mcp());
+    assert!(connect(address, &second).exchange(&host()).reached_mcp());
     std::fs::remove_file(home.path("tls/key.pem")).expect("the key");
     mkfifoat(CWD, home.path("tls/key.pem"), Mode::RUSR | Mode::WUSR).expect("a FIFO");
     process.log_with("failed to reload: it is a FIFO, not a regular file");
-    assert!(connect(address, &second).ask(&host()).reached_mcp());
+    assert!(connect(address, &second).exchange(&host()).reached_mcp());
 }

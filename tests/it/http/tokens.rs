@@ -3,48 +3,48 @@
 use wharf::transport::http::{Settings, Token};
 
 use crate::support::home::Home;
-use crate::support::http::{Front, Line, Request, told};
+use crate::support::http::{HttpConnection, HttpServer, Request, listening_address};
 use crate::support::process::{Process, command, run};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// P22.
 #[test]
-fn p22_without_a_right_token_nothing_is_told() {
-    let front = Front::start(Settings { tokens: vec![Token::new("ci", SECRET)].into(), ..Settings::default() });
-    let bearer = |token: &str| front.discover().with("Authorization", &format!("Bearer {token}"));
-    assert!(front.ask(&bearer(SECRET)).reached_mcp());
+fn p22_without_a_valid_token_nothing_is_disclosed() {
+    let server = HttpServer::start(Settings { tokens: vec![Token::new("ci", SECRET)].into(), ..Settings::default() });
+    let bearer = |token: &str| server.discover().with("Authorization", &format!("Bearer {token}"));
+    assert!(server.exchange(&bearer(SECRET)).reached_mcp());
     for (what, request) in [
-        ("no token", front.discover()),
+        ("no token", server.discover()),
         ("a wrong one", bearer("wrong")),
         ("a part of one", bearer(&SECRET[..31])),
         ("two", bearer(SECRET).with("Authorization", &format!("Bearer {SECRET}"))),
     ] {
-        let response = front.ask(&request);
+        let response = server.exchange(&request);
         assert_eq!(response.status, 401, "{what}");
         assert!(response.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")), "{what}");
         assert!(!response.text().contains("0123"), "{what}: {}", response.text());
     }
-    let mut in_query = front.discover();
+    let mut in_query = server.discover();
     in_query.line = format!("POST /mcp?access_token={SECRET} HTTP/1.1");
-    assert_eq!(front.ask(&in_query).status, 401, "in the query");
-    let mut elsewhere = front.discover();
+    assert_eq!(server.exchange(&in_query).status, 401, "in the query");
+    let mut elsewhere = server.discover();
     elsewhere.line = "POST /elsewhere HTTP/1.1".into();
-    assert_eq!(front.ask(&elsewhere).status, 401, "which paths there are is not told either");
+    assert_eq!(server.exchange(&elsewhere).status, 401, "an unknown path is not disclosed either");
 }
 
-/// P22: ten failures in a second, and more have to wait; a right token has not.
+/// P22: ten failures per second, further ones get 429; a valid token is not delayed.
 #[test]
-fn p22_who_guesses_has_to_wait() {
-    let front = Front::start(Settings { tokens: vec![Token::new("ci", SECRET)].into(), ..Settings::default() });
-    let wrong = front.discover().with("Authorization", "Bearer wrong");
-    let mut line = front.connect();
-    line.send(&wrong.bytes().repeat(50));
-    let responses: Vec<_> = (0..50).map(|_| line.response().expect("a response")).collect();
+fn p22_guessing_tokens_is_rate_limited() {
+    let server = HttpServer::start(Settings { tokens: vec![Token::new("ci", SECRET)].into(), ..Settings::default() });
+    let wrong = server.discover().with("Authorization", "Bearer wrong");
+    let mut connection = server.connect();
+    connection.send(&wrong.bytes().repeat(50));
+    let responses: Vec<_> = (0..50).map(|_| connection.response().expect("a response")).collect();
     assert!(responses[..10].iter().all(|response| response.status == 401));
     let waiting = responses.iter().find(|response| response.status == 429).expect("50 at once are too many");
     assert_eq!(waiting.header("retry-after"), Some("1"));
-    assert!(line.ask(&front.discover().with("Authorization", &format!("Bearer {SECRET}"))).reached_mcp());
+    assert!(connection.exchange(&server.discover().with("Authorization", &format!("Bearer {SECRET}"))).reached_mcp());
 }
 
 #[test]
@@ -59,19 +59,19 @@ fn tokens_come_from_the_environment_and_from_files() {
     let mut command = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
     command.env("WHARF_TEST_TOKEN", SECRET);
     let process = Process::start(command);
-    let address = told(&process);
-    let ask = |token: &str| {
+    let address = listening_address(&process);
+    let exchange = |token: &str| {
         let request = Request::discover(address).with("Authorization", &format!("Bearer {token}"));
-        Line::connect(address).ask(&request)
+        HttpConnection::connect(address).exchange(&request)
     };
-    assert!(ask(SECRET).reached_mcp() && ask(other).reached_mcp());
-    assert_eq!(ask("00000000000000000000000000000000").status, 401);
+    assert!(exchange(SECRET).reached_mcp() && exchange(other).reached_mcp());
+    assert_eq!(exchange("00000000000000000000000000000000").status, 401);
     let log = process.log();
     assert!(!log.contains(SECRET) && !log.contains(other), "{log}");
 }
 
 #[test]
-fn a_token_that_is_not_there_is_an_error() {
+fn a_missing_token_is_an_error() {
     let home = Home::new();
     home.configure("[server.http]\ntokens = [{ name = 'ci', env = 'WHARF_TEST_TOKEN' }]\n");
     let folder = home.plugins();

@@ -1,4 +1,4 @@
-//! What the commands do with pins: `approve` and `revoke` change them, the others only look.
+//! Pins and commands: `approve` and `revoke` change pins, the others only read them.
 
 use std::ffi::OsStr;
 
@@ -27,7 +27,7 @@ fn list_call_check_and_status_pin_nothing() {
 }
 
 #[test]
-fn list_and_call_run_nothing_that_is_held() {
+fn list_and_call_do_not_run_held_versions() {
     let home = home(GRANTED);
     Client::start(&home).tools_until(|tools| tools.len() == 2);
     home.put_bytes(&version("2", "Does another thing."), "p");
@@ -42,12 +42,12 @@ fn list_and_call_run_nothing_that_is_held() {
 }
 
 #[test]
-fn approving_needs_a_person_or_a_flag_and_grants_nothing() {
+fn approving_needs_a_terminal_or_a_flag_and_grants_nothing() {
     let home = home(STRICT);
     let output = folder_command(&home, &["approve", "p"]);
     let said = err(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    // What is approved was shown all the same.
+    // The version to be approved is shown anyway.
     assert!(said.contains("+ Does a thing.") && said.contains("--yes"), "{said}");
     assert!(!home.path("state/wharf/lock.toml").exists());
     let before = fs::read(home.path("config/wharf/wharf.toml")).expect("the configuration");
@@ -60,7 +60,7 @@ fn approving_needs_a_person_or_a_flag_and_grants_nothing() {
 }
 
 #[test]
-fn a_revoked_version_stops_and_runs_nowhere_until_it_is_approved() {
+fn a_revoked_version_is_held_until_it_is_approved() {
     let home = home("");
     let mut client = Client::start(&home);
     client.tools_until(|tools| tools.len() == 2);
@@ -68,7 +68,7 @@ fn a_revoked_version_stops_and_runs_nowhere_until_it_is_approved() {
     assert!(output.status.success(), "{}", err(&output));
     client.tools_until(|tools| tools.is_empty());
     client.process().log_with("held: it was revoked");
-    // Under another name too, and for who runs everything.
+    // Also under another name, and with trust = "dev".
     home.put_bytes(&version("1", "Does a thing."), "other");
     home.configure("[server]\ntrust = \"dev\"\n");
     let mut second = Client::start(&home);
@@ -81,7 +81,7 @@ fn a_revoked_version_stops_and_runs_nowhere_until_it_is_approved() {
 }
 
 #[test]
-fn a_person_at_a_terminal_decides() {
+fn approve_asks_for_confirmation_on_a_terminal() {
     let home = home(STRICT);
     let folder = home.plugins();
     let approve = ["approve".as_ref(), "p".as_ref(), folder.as_os_str()];
@@ -94,7 +94,7 @@ fn a_person_at_a_terminal_decides() {
 }
 
 #[test]
-fn a_server_that_others_reach_runs_nothing_unasked() {
+fn a_remote_server_runs_nothing_without_approval() {
     let home = home("");
     let folder = home.plugins();
     let remote = ["--http", "0.0.0.0:0", "--allow-remote-without-auth"].map(OsStr::new);
@@ -103,14 +103,14 @@ fn a_server_that_others_reach_runs_nothing_unasked() {
         Process::start(command(home, words))
     };
     serve(&home, &remote).log_with("held: it has not been approved");
-    // A word in the configuration wins, and this machine alone is another matter.
+    // Loopback is not remote, and an explicit trust level in the configuration wins.
     serve(&home, &["--http", "127.0.0.1:0"].map(OsStr::new)).log_with("loaded");
     home.configure("[server]\ntrust = \"default\"\n");
     serve(&home, &remote).log_with("loaded");
 }
 
 #[test]
-fn status_tells_what_is_granted_now_and_not_what_was() {
+fn status_shows_current_grants() {
     let home = home(GRANTED);
     Client::start(&home).tools_until(|tools| tools.len() == 2);
     let text = |home: &Home| String::from_utf8(folder_command(home, &["status"]).stdout).expect("UTF-8");
@@ -126,7 +126,7 @@ fn status_tells_what_is_granted_now_and_not_what_was() {
     );
 }
 
-/// Runs the command that a text tells after these words, as a shell would.
+/// Runs the `wharf` command that a text suggests after `before`, as a shell would.
 fn told_command(home: &Home, text: &str, before: &str) -> Output {
     let told = text.split(before).nth(1).unwrap_or_else(|| panic!("no {before:?} in {text}"));
     let line = told.lines().next().expect("a line");
@@ -136,7 +136,7 @@ fn told_command(home: &Home, text: &str, before: &str) -> Output {
 }
 
 #[test]
-fn a_command_that_is_told_works_as_it_stands() {
+fn suggested_commands_work_unchanged() {
     let home = home("");
     Client::start(&home).tools_until(|tools| tools.len() == 2);
     let output = folder_command(&home, &["revoke", "p"]);
@@ -149,7 +149,7 @@ fn a_command_that_is_told_works_as_it_stands() {
     let approved = told_command(&home, &text, "to approve it:");
     assert!(approved.status.success(), "{}", err(&approved));
 
-    // Where its file is not known, it is not said to be in the folder of the user.
+    // If the folder of the file is not known, the hint has a placeholder instead of the user's folder.
     let output = run(&home, ["revoke", "p"]);
     assert!(err(&output).contains("wharf approve p DIR"), "{}", err(&output));
     let own = home.path("data/wharf/plugins");

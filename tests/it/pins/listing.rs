@@ -1,22 +1,22 @@
-//! What plugins say when they are asked what they offer: without grants that they were not seen
-//! with, with grants alone, or something else each time.
+//! Listings that depend on grants: a new version is listed without its grants first; some list only
+//! with them, or differently each time.
 
 use super::*;
 use crate::terminal::at_terminal;
 
-/// A grant that can be seen from a listing.
+/// A grant that a listing can observe.
 const VARIABLE: &str = "[plugins.p.grants]\nenv = { PLACE = \"here\" }\n";
 const SILENT: &str = "the plugin holds grants, and cannot list what it offers without them";
 
 fn counting(answer: &str) -> Vec<u8> {
-    Guest::saying(answer).counting_variables_in_list("act").build()
+    Guest::returning(answer).lists_variable_count("act").build()
 }
 
 fn silent(answer: &str) -> Vec<u8> {
-    Guest::saying(answer).described("act", "Does a thing.").listing_with_a_variable().build()
+    Guest::returning(answer).described("act", "Does a thing.").listing_needs_variable().build()
 }
 
-/// Serves a home in which `p` was pinned before it was replaced by that.
+/// Serves a home in which `p` was pinned and then replaced by that component.
 fn replaced(home: &Home, component: &[u8]) -> Client {
     let mut client = Client::start(home);
     assert_eq!(client.text("p_version", json!({})), "1");
@@ -25,13 +25,13 @@ fn replaced(home: &Home, component: &[u8]) -> Client {
 }
 
 #[test]
-fn a_new_version_is_asked_without_its_grants() {
+fn a_new_version_is_listed_without_its_grants() {
     let home = home(VARIABLE);
     let mut client = replaced(&home, &counting("2"));
     client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
     assert_eq!(status(&home)["changes"][0]["new"], "0 variables");
     assert_eq!(client.text("p_version", json!({})), "1");
-    // What it says with them is shown before it is approved.
+    // `approve` shows how its listing differs with its grants.
     let output = folder_command(&home, &["approve", "--yes", "p"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("with its grants, its tool descriptions are different"), "{said}");
@@ -41,10 +41,10 @@ fn a_new_version_is_asked_without_its_grants() {
 }
 
 #[test]
-fn a_version_that_hides_behind_its_grants_is_held() {
+fn a_version_that_lists_differently_with_grants_is_held() {
     let home = home(VARIABLE);
     home.put_bytes(&version("1", "0 variables"), "p");
-    // Without its grants it says what the pinned one says.
+    // Without its grants it lists what the pinned version lists.
     let mut client = replaced(&home, &counting("2"));
     client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
     assert_eq!(client.text("p_version", json!({})), "1");
@@ -52,7 +52,7 @@ fn a_version_that_hides_behind_its_grants_is_held() {
 }
 
 #[test]
-fn a_silent_version_is_asked_with_its_grants_once_a_person_says_so() {
+fn a_version_that_needs_grants_to_list_is_held_until_approved() {
     let home = home(VARIABLE);
     let mut client = replaced(&home, &silent("2"));
     client.process().log_with(&format!("held: {SILENT}"));
@@ -76,7 +76,7 @@ fn a_silent_version_is_asked_with_its_grants_once_a_person_says_so() {
 }
 
 #[test]
-fn a_silent_plugin_can_be_approved_under_strict_trust() {
+fn a_plugin_that_needs_grants_to_list_can_be_approved_under_strict_trust() {
     let home = home(&format!("{VARIABLE}{STRICT}"));
     home.put_bytes(&silent("1"), "p");
     let mut client = Client::start(&home);
@@ -88,9 +88,9 @@ fn a_silent_plugin_can_be_approved_under_strict_trust() {
     assert_eq!(client.text("p_version", json!({})), "1");
 }
 
-/// A plugin that first comes is believed, and so may be silent without its grants.
+/// A new plugin is auto-approved on first use, so it may need its grants to list.
 #[test]
-fn a_silent_plugin_may_come_first() {
+fn a_new_plugin_that_needs_grants_to_list_is_auto_approved() {
     let home = home(VARIABLE);
     home.put_bytes(&silent("1"), "p");
     assert_eq!(status(&home)["state"], "runs");
@@ -100,12 +100,12 @@ fn a_silent_plugin_may_come_first() {
 
 fn differing(settings: &str) -> Home {
     let home = home(settings);
-    home.put_bytes(&Guest::saying("1").differing_in_list("act").build(), "p");
+    home.put_bytes(&Guest::returning("1").lists_differently("act").build(), "p");
     home
 }
 
 #[test]
-fn another_list_at_each_load_runs_without_grants() {
+fn a_changing_list_runs_without_grants() {
     let home = differing("");
     let said: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();
     assert_ne!(said[0], said[1]);
@@ -113,17 +113,17 @@ fn another_list_at_each_load_runs_without_grants() {
 }
 
 #[test]
-fn another_list_at_each_load_is_held_with_grants() {
+fn a_changing_list_is_held_with_grants() {
     let home = differing(GRANTED);
     let mut client = Client::start(&home);
     let said = description(&mut client);
     let pinned = lock(&home);
-    // What serves keeps to what it said, also when its settings change.
+    // A loaded plugin keeps its pinned tool descriptions, even when its settings change.
     home.configure(&format!("{GRANTED}sample = true\n"));
     client.process().log_with("keeping the approved ones");
     assert_eq!(description(&mut client), said);
     client.finish();
-    // Approved or not: what was approved is not what it says next.
+    // Approval does not help: the next listing differs from the approved one.
     for approved in [false, true] {
         if approved {
             approve(&home, "p");
@@ -139,7 +139,7 @@ fn another_list_at_each_load_is_held_with_grants() {
 }
 
 #[test]
-fn another_list_at_each_load_never_runs_under_strict_trust() {
+fn a_changing_list_never_runs_under_strict_trust() {
     let home = differing(STRICT);
     for _ in 0..2 {
         approve(&home, "p");

@@ -1,4 +1,4 @@
-//! Signatures beside plugin files: right, wrong, missing, and of somebody else.
+//! Signatures of plugin files: valid, invalid, missing, and by another signer.
 
 use minisign::{KeyPair, sign};
 
@@ -15,7 +15,7 @@ impl Author {
         self.0.pk.to_base64()
     }
 
-    /// Puts a version and its signature in the folder, the signature first.
+    /// Puts the signature and then the component into the folder.
     fn publish(&self, home: &Home, component: &[u8]) {
         self.sign(home, component);
         home.put_bytes(component, "p");
@@ -42,7 +42,7 @@ fn settings(authors: &[&Author], required: bool) -> String {
 }
 
 #[test]
-fn a_right_signature_is_recorded_and_a_wrong_one_refuses() {
+fn a_valid_signature_is_recorded_and_an_invalid_one_refused() {
     let (author, stranger) = (Author::new(), Author::new());
     let home = Home::new();
     home.configure(&settings(&[&author], false));
@@ -50,7 +50,7 @@ fn a_right_signature_is_recorded_and_a_wrong_one_refuses() {
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
     assert_eq!(status(&home)["pinned"]["signer"], author.key());
-    // Of a key that does not count, then of other bytes.
+    // By an unknown key, then of other content.
     for answer in ["2", "3"] {
         stranger.sign(&home, b"anything");
         home.put_bytes(&version(answer, "Does a thing."), "p");
@@ -63,7 +63,7 @@ fn a_right_signature_is_recorded_and_a_wrong_one_refuses() {
 }
 
 #[test]
-fn a_missing_signature_refuses_where_one_is_required() {
+fn a_missing_signature_is_refused_if_required() {
     let author = Author::new();
     let home = home(&settings(&[&author], true));
     let mut client = Client::start(&home);
@@ -76,7 +76,7 @@ fn a_missing_signature_refuses_where_one_is_required() {
 }
 
 #[test]
-fn another_signer_and_no_signer_are_held() {
+fn a_changed_or_missing_signer_is_held() {
     let (author, heir) = (Author::new(), Author::new());
     let home = Home::new();
     home.configure(&settings(&[&author, &heir], false));
@@ -100,7 +100,7 @@ fn another_signer_and_no_signer_are_held() {
 }
 
 #[test]
-fn a_signature_does_not_let_other_words_pass() {
+fn a_signature_does_not_approve_changed_descriptions() {
     let author = Author::new();
     let home = Home::new();
     home.configure(&format!("{GRANTED}{}", settings(&[&author], true)));
@@ -113,7 +113,7 @@ fn a_signature_does_not_let_other_words_pass() {
 }
 
 #[test]
-fn what_a_signature_refused_is_tried_again_when_a_key_is_added() {
+fn a_file_refused_for_its_signature_is_retried_when_a_key_is_added() {
     let (author, heir) = (Author::new(), Author::new());
     let home = Home::new();
     home.configure(&settings(&[&author], true));

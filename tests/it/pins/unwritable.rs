@@ -1,15 +1,15 @@
-//! A file of pins that cannot be written: nothing begins to hold grants that could not be remembered.
+//! An unwritable pin file: no version gets grants that cannot be pinned.
 
 use super::*;
 
-/// What stands where the next file is written keeps it from being written, whoever tries; as a full
-/// disk and a folder for reading do.
+/// A folder at this path makes writing the pin file fail, even for root, as a full disk or a
+/// read-only folder would.
 fn in_the_way(home: &Home) -> std::path::PathBuf {
     home.path("state/wharf/lock.toml.next")
 }
 
 #[test]
-fn neither_a_new_plugin_nor_a_new_version_runs_with_grants_until_it_can_be_pinned() {
+fn no_new_version_runs_with_grants_until_it_can_be_pinned() {
     let home = home(&format!("{GRANTED}[plugins.q.grants]\nelicit = true\n"));
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
@@ -37,15 +37,15 @@ fn neither_a_new_plugin_nor_a_new_version_runs_with_grants_until_it_can_be_pinne
     drop(second);
     home.put_bytes(&version("2", "Does a thing."), "p");
 
-    fs::remove_dir(in_the_way(&home)).expect("it goes");
+    fs::remove_dir(in_the_way(&home)).expect("the folder is removed");
     client.tools_until(|tools| tools.contains(&"q_version".to_owned()));
     until(&mut client, "2");
     assert_eq!(status(&home)["state"], "runs");
 }
 
-/// What a person has said in the configuration needs no memory.
+/// A digest pinned in the configuration does not need the pin file.
 #[test]
-fn what_is_pinned_by_hand_runs_all_the_same() {
+fn a_digest_pinned_in_the_configuration_runs_without_the_pin_file() {
     let held = home(GRANTED);
     fs::create_dir_all(in_the_way(&held)).expect("a folder");
     let mut client = Client::start(&held);

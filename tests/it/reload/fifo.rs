@@ -1,4 +1,4 @@
-//! Whoever puts a FIFO, or a file without an end, where settings are read stops no later ones.
+//! A FIFO or a huge file in place of a settings file does not block later reloads.
 
 use std::fs::{self, File};
 use std::time::Instant;
@@ -8,14 +8,14 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::settings::{MAY_KEEP, MAY_NOT, denied, until};
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::home::Home;
 use crate::support::process::run;
 
 const SECRET: &str = "[secrets]\nq = { file = 'q' }\n[plugins.echo.grants]\nsecrets = ['q']\n";
 
-/// What `make` makes takes the place of a file beside the configuration, at once.
+/// Atomically replaces a file beside the configuration with what `make` creates.
 fn replace(home: &Home, name: &str, make: impl FnOnce(&std::path::Path)) {
     let next = home.path("config/wharf/next");
     make(&next);
@@ -30,16 +30,16 @@ fn text(home: &Home, name: &str, text: &str) {
     replace(home, name, |next| fs::write(next, text).expect("a file"));
 }
 
-/// Until that secret is taken out of what the plugin says.
+/// Waits until that secret is redacted from the plugin's answers.
 fn until_hidden(client: &mut Client, secret: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("echo", json!({"message": secret})) != "[redacted q]" {
-        assert!(Instant::now() < deadline, "never hidden: {secret}:\n{}", client.process().log());
+        assert!(Instant::now() < deadline, "never redacted: {secret}:\n{}", client.process().log());
     }
 }
 
 #[test]
-fn a_fifo_in_the_place_of_settings_stops_no_later_ones() {
+fn a_fifo_instead_of_settings_does_not_block_later_reloads() {
     let home = Home::with(&["echo"]);
     home.put("notes", "notes");
     text(&home, "q", "the-first-secret");
@@ -67,14 +67,14 @@ fn a_fifo_in_the_place_of_settings_stops_no_later_ones() {
 }
 
 #[test]
-fn a_start_waits_for_no_fifo() {
+fn startup_does_not_block_on_a_fifo() {
     let home = Home::with(&["echo"]);
     fifo(&home, "q");
     home.configure(SECRET);
     let mut client = Client::start(&home);
     assert_eq!(client.text("echo", json!({"message": "here"})), "here");
     client.finish();
-    // What a server cannot be without: it says so and ends.
+    // Files that a server requires: it reports the error and exits.
     for settings in [
         "[server]\nstate-key = { file = 'q' }\n",
         "[server.http]\ntokens = [{ name = 'me', file = 'q' }]\n",

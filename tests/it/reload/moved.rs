@@ -1,4 +1,4 @@
-//! Folders that move: the plugin folder is what its path leads to, whoever moves what on the way.
+//! Moved folders: the plugin folder is whatever its path resolves to at the moment.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
@@ -18,21 +18,21 @@ const NO_OS_SANDBOX: &str = "[sandbox]\nos-sandbox = false\n";
 fn fill(folder: &Path, plugins: &[(&str, &str)]) {
     fs::create_dir_all(folder).expect("a folder");
     for (name, says) in plugins {
-        fs::write(folder.join(format!("{name}.wasm")), Guest::saying(says).build()).expect("a file");
+        fs::write(folder.join(format!("{name}.wasm")), Guest::returning(says).build()).expect("a file");
     }
 }
 
-/// Calls a tool until it says that; each call on the way has an answer.
+/// Calls a tool until it returns that; every call until then has an answer.
 fn until(client: &mut Client, tool: &str, says: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while client.text(tool, json!({})) != says {
-        assert!(Instant::now() < deadline, "{tool} does not say {says}\n{}", client.process().log());
+        assert!(Instant::now() < deadline, "{tool} does not return {says}\n{}", client.process().log());
     }
 }
 
-/// As deployments do: the link is replaced, and what it leads to is whole before.
+/// As deployments do: the new folder is complete before the link is replaced.
 #[test]
-fn a_link_that_is_put_elsewhere_brings_the_plugins_from_there() {
+fn a_retargeted_link_is_followed() {
     let home = Home::new();
     let served = home.path("served");
     fill(&served.join("v1"), &[("p", "one"), ("old", "old")]);
@@ -48,7 +48,7 @@ fn a_link_that_is_put_elsewhere_brings_the_plugins_from_there() {
     until(&mut client, "p_version", "two");
     until(&mut client, "inner_version", "two");
     client.tools_until(|tools| tools == ["inner_version", "new_version", "p_version"]);
-    // What changes there is seen as what happens in any folder.
+    // Changes in the new folder are watched, those in the old one are not.
     fill(&served.join("v2/team"), &[("inner", "three")]);
     until(&mut client, "inner_version", "three");
     fill(&served.join("v1"), &[("late", "late")]);
@@ -58,7 +58,7 @@ fn a_link_that_is_put_elsewhere_brings_the_plugins_from_there() {
 }
 
 #[test]
-fn a_folder_above_that_goes_or_is_replaced_takes_the_plugins_with_it() {
+fn a_removed_or_replaced_parent_folder_is_followed() {
     let home = Home::new();
     home.configure(NO_OS_SANDBOX);
     let served = home.path("served");
@@ -70,7 +70,7 @@ fn a_folder_above_that_goes_or_is_replaced_takes_the_plugins_with_it() {
     fs::rename(home.path("away"), &served).expect("a rename");
     client.tools_until(|tools| tools == ["p_version"]);
 
-    // Another one in its place: nothing is lost on the way.
+    // Replaced by another folder: no call is lost.
     fill(&home.path("next/plugins"), &[("p", "two"), ("q", "new")]);
     fs::rename(&served, home.path("away")).expect("a rename");
     fs::rename(home.path("next"), &served).expect("a rename");
@@ -82,7 +82,7 @@ fn a_folder_above_that_goes_or_is_replaced_takes_the_plugins_with_it() {
 
 /// The OS sandbox allows the folders that existed at the start.
 #[test]
-fn a_folder_that_the_host_may_not_read_any_more_is_told_once_and_what_serves_goes_on() {
+fn an_unreadable_folder_is_logged_once_and_plugins_keep_serving() {
     let home = Home::new();
     home.configure("");
     let served = home.path("served");
@@ -93,8 +93,8 @@ fn a_folder_that_the_host_may_not_read_any_more_is_told_once_and_what_serves_goe
     fs::rename(&served, home.path("away")).expect("a rename");
     fs::rename(home.path("next"), &served).expect("a rename");
     client.process().log_with("read the plugin folder; loaded plugins keep serving");
-    let told = Instant::now();
-    while told.elapsed() < Duration::from_secs(3) {
+    let logged = Instant::now();
+    while logged.elapsed() < Duration::from_secs(3) {
         assert_eq!(client.text("p_version", json!({})), "one");
     }
     assert_eq!(client.process().log().matches("read the plugin folder").count(), 1);

@@ -1,5 +1,5 @@
-//! Files as programs really replace them: most take the old one away first, some say too early
-//! that the new one is there. No call may notice, and clients hear of each new version once.
+//! The ways in which real programs replace files: most remove the old file first, some make the new
+//! one visible before it is complete. No call may fail, and each version is notified once.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::Write as _;
@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::Home;
 
-/// Of each kind; `WHARF_TEST_REPLACEMENTS` says another number.
+/// Replacements of each kind; `WHARF_TEST_REPLACEMENTS` sets another number.
 const REPLACEMENTS: usize = 40;
 
-/// Where a version comes from, and where it goes.
+/// Source and target of a new version.
 struct Place {
-    /// A folder for what a program needs beside.
+    /// A folder for temporary files.
     aside: PathBuf,
-    /// The new version, of that content.
+    /// The file of the new version, with the content `bytes`.
     new: PathBuf,
     bytes: Vec<u8>,
     target: PathBuf,
@@ -40,7 +40,7 @@ fn make(path: &Path) -> File {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).expect("a new file")
 }
 
-/// As `git checkout` does, and most programs that write a file by hand.
+/// As `git checkout` and many programs do.
 fn unlink_and_create(place: &Place) {
     fs::remove_file(&place.target).expect("the old one");
     make(&place.target).write_all(&place.bytes).expect("the new one");
@@ -58,7 +58,7 @@ fn tar(place: &Place) {
     }
 }
 
-/// The old one is moved aside, the new one made, the old one deleted.
+/// The old file is renamed, the new one created, the old one deleted.
 fn editor_with_a_backup(place: &Place) {
     let backup = place.target.with_extension("wasm~");
     fs::rename(&place.target, &backup).expect("a rename");
@@ -72,7 +72,7 @@ fn editor_with_a_temporary_file(place: &Place) {
     fs::rename(next, &place.target).expect("a rename");
 }
 
-/// As Node's `copyFile`: what is made is made readable, and written after that.
+/// As Node's `copyFile`: the new file gets its mode before its content.
 fn readable_before_it_is_written(place: &Place) {
     fs::remove_file(&place.target).expect("the old one");
     let mut file = make(&place.target);
@@ -93,7 +93,7 @@ fn in_place(place: &Place) {
     fs::write(&place.target, &place.bytes).expect("the file");
 }
 
-/// What it is called, and how a file is replaced.
+/// A name, and a function that replaces the file.
 type Kind = (&'static str, fn(&Place));
 
 const KINDS: [Kind; 10] = [
@@ -109,15 +109,15 @@ const KINDS: [Kind; 10] = [
     ("in place", in_place),
 ];
 
-/// Two versions with other words, so that clients hear of each change.
+/// Two versions with different tool descriptions, so that clients are notified of each change.
 fn version(number: usize) -> Vec<u8> {
     let answer = ["one", "two"][number % 2];
-    Guest::saying(answer).described("act", &format!("Does {answer}.")).build()
+    Guest::returning(answer).described("act", &format!("Does {answer}.")).build()
 }
 
-/// Calls until the version answers; each call on the way has an answer.
+/// Calls until that version answers; every call until then has an answer.
 fn until(client: &mut Client, number: usize, what: &str) -> u64 {
-    let (wanted, deadline) = (["one", "two"][number % 2], Instant::now() + PATIENCE);
+    let (wanted, deadline) = (["one", "two"][number % 2], Instant::now() + TIMEOUT);
     let mut calls = 0;
     loop {
         let id = client.post("tools/call", json!({"name": "p_version", "arguments": {}}));
@@ -127,12 +127,12 @@ fn until(client: &mut Client, number: usize, what: &str) -> u64 {
         if first_text(&answer["result"]) == wanted {
             return calls;
         }
-        assert!(Instant::now() < deadline, "{what}: version {wanted} does not come\n{}", client.process().log());
+        assert!(Instant::now() < deadline, "{what}: version {wanted} does not serve\n{}", client.process().log());
     }
 }
 
 #[test]
-fn however_a_file_is_replaced_no_call_is_lost_and_each_version_is_told_once() {
+fn no_way_of_replacing_a_file_loses_a_call_or_repeats_a_notification() {
     let times = std::env::var("WHARF_TEST_REPLACEMENTS").ok().and_then(|times| times.parse().ok());
     let times: usize = times.unwrap_or(REPLACEMENTS);
     thread::scope(|scope| {
@@ -142,7 +142,7 @@ fn however_a_file_is_replaced_no_call_is_lost_and_each_version_is_told_once() {
                 home.put_bytes(&version(0), "p");
                 let mut client = Client::start(&home);
                 until(&mut client, 0, what);
-                // What the first scan finds is no change.
+                // Plugins found by the first scan are not notified as changes.
                 assert_eq!(client.tools(), ["p_version", "p_act"]);
                 for number in 1..=times {
                     let place = Place {
@@ -155,24 +155,24 @@ fn however_a_file_is_replaced_no_call_is_lost_and_each_version_is_told_once() {
                     let replacing = scope.spawn(move || replace(&place));
                     until(&mut client, number, what);
                     replacing.join().expect("it is replaced");
-                    // Changes that follow faster are told together.
+                    // One notification per change: faster changes would be merged.
                     client.notification("notifications/tools/list_changed");
                 }
                 let log = client.process().log();
                 let rest = client.finish();
-                let told =
+                let repeated =
                     rest.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
-                assert_eq!(told, 0, "{what}: told more than once\n{log}");
+                assert_eq!(repeated, 0, "{what}: notified more than once\n{log}");
                 assert!(!log.contains("removed"), "{what}: {log}");
             });
         }
     });
 }
 
-/// The new file is there long before it is whole, and the old one is gone: longer than what a name
-/// without a file is served.
+/// The old file is removed, and the new one is incomplete for longer than the grace period of a
+/// missing file.
 #[test]
-fn who_takes_his_time_to_write_a_new_file_loses_no_call() {
+fn a_slowly_written_file_loses_no_call() {
     let home = Home::new();
     home.put_bytes(&version(0), "p");
     let mut client = Client::start(&home);
@@ -190,11 +190,11 @@ fn who_takes_his_time_to_write_a_new_file_loses_no_call() {
     until(&mut client, 1, "written slowly");
     writing.join().expect("it is written");
     let log = client.process().log();
-    assert!(!log.contains("failed to"), "half of it was read: {log}");
+    assert!(!log.contains("failed to"), "an incomplete file was read: {log}");
 }
 
 #[test]
-fn a_file_that_moves_into_a_subfolder_is_the_same_plugin() {
+fn a_file_moved_into_a_subfolder_stays_the_same_plugin() {
     let home = Home::new();
     home.put_bytes(&version(0), "p");
     fs::create_dir(home.plugins().join("team")).expect("a subfolder");
@@ -202,11 +202,11 @@ fn a_file_that_moves_into_a_subfolder_is_the_same_plugin() {
     until(&mut client, 0, "the first");
     let target = home.plugins().join("team/p.wasm");
     fs::rename(home.plugin("p"), &target).expect("a rename");
-    // Longer than a name without a file is served.
+    // Longer than the grace period of a missing file.
     let moved = Instant::now();
     while moved.elapsed() < Duration::from_secs(3) {
         until(&mut client, 0, "moved");
     }
     fs::write(&target, version(1)).expect("a file");
-    until(&mut client, 1, "changed where it is now");
+    until(&mut client, 1, "changed in the subfolder");
 }

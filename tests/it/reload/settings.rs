@@ -1,25 +1,25 @@
-//! A change of settings holds from the next call on, whatever the plugin says and whatever is put
-//! into the folder meanwhile.
+//! A change of settings applies from the next call on, even if the plugin announces changes of its
+//! lists or its file is replaced at the same time.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::home::{Home, component};
 
 pub(super) const MAY_KEEP: &str = "[plugins.notes.grants]\nkeyvalue = true\n";
-/// The grant goes while the plugin goes on saying that its lists have changed.
+/// The grant is revoked while the plugin keeps announcing changes of its lists.
 pub(super) const MAY_NOT: &str = "[plugins.notes.grants]\nkeyvalue = false\n";
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// The grant is taken back.
+    /// The grant is revoked.
     Revoke,
-    /// The plugin says that its list has changed, as it does after each note.
+    /// The plugin announces a changed list, as it does after each note.
     Chatter,
-    /// Other bytes that do and say the same are put in its place.
+    /// The file is replaced by a rebuild of the same plugin.
     Reload,
 }
 
@@ -32,23 +32,23 @@ pub(super) fn denied(result: &Value) -> bool {
 }
 
 pub(super) fn until(client: &mut Client, what: &str, wanted: impl Fn(&Value) -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !wanted(&add(client)) {
         assert!(Instant::now() < deadline, "never {what}:\n{}", client.process().log());
     }
 }
 
-/// A file of other content with the same plugin.
+/// Replaces the file with the same plugin under another digest.
 fn reload(home: &Home, serial: &mut u8) {
     let mut bytes = std::fs::read(component("notes")).expect("a guest");
     *serial += 1;
-    // A custom section: its number, its length, the length of its name, its name.
+    // A custom section: id, length, length of its name, name.
     bytes.extend([0, 2, 1, b'a' + *serial]);
     home.put_bytes(&bytes, "notes");
 }
 
 #[test]
-fn a_grant_that_is_taken_back_stays_so_in_all_orders() {
+fn a_revoked_grant_stays_revoked_in_all_orders() {
     use Step::{Chatter, Reload, Revoke};
     let home = Home::new();
     home.put("notes", "notes");
@@ -77,7 +77,7 @@ fn a_grant_that_is_taken_back_stays_so_in_all_orders() {
             }
         }
         until(&mut client, "denied", denied);
-        // As long as several listings take, with what is loaded meanwhile.
+        // Long enough for several listings and loads.
         let since = Instant::now();
         while since.elapsed() < Duration::from_millis(800) {
             let result = add(&mut client);
@@ -86,9 +86,9 @@ fn a_grant_that_is_taken_back_stays_so_in_all_orders() {
     }
 }
 
-/// A plugin is asked for its lists with what it holds then.
+/// A plugin lists with its current grants.
 #[test]
-fn what_is_listed_follows_what_is_granted() {
+fn listings_follow_the_current_grants() {
     let home = Home::new();
     home.put("notes", "notes");
     home.configure(MAY_KEEP);
@@ -99,9 +99,9 @@ fn what_is_listed_follows_what_is_granted() {
         listed["resources"].as_array().expect("a list").len()
     };
     let wait = |client: &mut Client, wanted: fn(usize) -> bool| {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !wanted(notes(client)) {
-            assert!(Instant::now() < deadline, "the list stays:\n{}", client.process().log());
+            assert!(Instant::now() < deadline, "the list does not change:\n{}", client.process().log());
         }
     };
     wait(&mut client, |notes| notes > 0);

@@ -1,5 +1,4 @@
-//! The real binary as the official Rust client comes to it, and how both end.
-//! It asks for nothing.
+//! Connects the official Rust client to the real binary, and shuts both down.
 
 use std::process::Stdio;
 
@@ -18,11 +17,11 @@ use crate::support::process;
 #[derive(Clone, Copy)]
 pub(super) enum Way {
     Stdio,
-    /// On a Unix socket: the client speaks the same HTTP there, without a library for all of the web.
+    /// Over a Unix socket: the same HTTP, without a full HTTP client library.
     Http,
 }
 
-/// Makes tests of functions that take a [`Way`], one for each way.
+/// Generates a test per transport for each function that takes a [`Way`].
 macro_rules! both_ways {
     ($($check:ident),+) => {
         mod stdio {
@@ -41,16 +40,16 @@ macro_rules! both_ways {
 }
 pub(super) use both_ways;
 
-/// The host that a client has come to.
+/// The host that a client is connected to.
 pub(super) struct Host {
     log: Log,
-    /// Over stdio it is the client's own, and ends with it.
+    /// `None` over stdio: the client owns the process, and ends it.
     process: Option<Child>,
 }
 
 type Log = Lines<BufReader<ChildStderr>>;
 
-/// Serves the home's plugin folder, and connects to that.
+/// Serves the home's plugin folder, and connects a client.
 pub(super) async fn connect<H: ClientHandler>(
     home: &Home,
     way: Way,
@@ -87,7 +86,7 @@ fn lines(stderr: Option<ChildStderr>) -> Log {
 }
 
 impl Host {
-    /// Reads its log up to a line with that.
+    /// Reads the log until a line contains that text.
     pub(super) async fn log_with(&mut self, wanted: &str) {
         while let Some(line) = within(self.log.next_line()).await.expect("the host's log") {
             if line.contains(wanted) {
@@ -97,7 +96,7 @@ impl Host {
         panic!("no {wanted:?} in the host's log");
     }
 
-    /// The client goes, and the host ends well.
+    /// Closes the client; the host must exit with success.
     pub(super) async fn end<H: ClientHandler>(self, client: RunningService<RoleClient, H>) {
         within(client.cancel()).await.expect("an end");
         let Some(mut process) = self.process else { return };

@@ -1,4 +1,4 @@
-//! Everything that a server can offer, through the official Rust client, against `everything`.
+//! All server features, through the official Rust client, with the guest `everything`.
 
 #![allow(deprecated, reason = "the newest revision discourages logging, sampling and roots; servers still offer them")]
 
@@ -15,28 +15,28 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::host::{Host, Way, both_ways, connect};
-use super::{call, params, said, text, within};
+use super::{call, params, text, text_of, within};
 use crate::support::home::Home;
 
 both_ways!(by_handshake, without_a_handshake);
 
 const WATCHED: &str = "test://watched-resource";
 
-/// What a client was told.
+/// A notification that a client received.
 #[derive(Debug, PartialEq)]
-enum Told {
+enum Notification {
     Message(LoggingLevel, Option<String>, Value),
     Progress(f64, Option<String>),
     Updated(String),
 }
 
-/// A client that can be asked everything, and hands on what it is told.
-struct Able {
-    told: UnboundedSender<Told>,
+/// A client with all capabilities, which forwards its notifications.
+struct RecordingClient {
+    notifications: UnboundedSender<Notification>,
     version: ProtocolVersion,
 }
 
-impl ClientHandler for Able {
+impl ClientHandler for RecordingClient {
     fn get_info(&self) -> ClientConfig {
         let mut info = ClientConfig::default().with_protocol_version(self.version.clone());
         let able = json!({"roots": {}, "sampling": {"tools": {}}, "elicitation": {"form": {}, "url": {}}});
@@ -73,42 +73,42 @@ impl ClientHandler for Able {
 
     async fn on_progress(&self, step: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         // An error means that the test is over.
-        let _ = self.told.send(Told::Progress(step.progress, step.message));
+        let _ = self.notifications.send(Notification::Progress(step.progress, step.message));
     }
 
-    async fn on_logging_message(&self, said: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
-        let _ = self.told.send(Told::Message(said.level, said.logger, said.data));
+    async fn on_logging_message(&self, message: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
+        let _ = self.notifications.send(Notification::Message(message.level, message.logger, message.data));
     }
 
-    async fn on_resource_updated(&self, news: ResourceUpdatedNotificationParam, _: NotificationContext<RoleClient>) {
-        let _ = self.told.send(Told::Updated(news.uri));
+    async fn on_resource_updated(&self, update: ResourceUpdatedNotificationParam, _: NotificationContext<RoleClient>) {
+        let _ = self.notifications.send(Notification::Updated(update.uri));
     }
 }
 
-/// A connection, and what comes over it unasked.
+/// A connection, and its notifications.
 struct Link {
-    client: RunningService<RoleClient, Able>,
-    told: UnboundedReceiver<Told>,
+    client: RunningService<RoleClient, RecordingClient>,
+    notifications: UnboundedReceiver<Notification>,
     host: Host,
 }
 
 impl Link {
     async fn new(home: &Home, way: Way, version: ProtocolVersion, mode: ClientLifecycleMode) -> Self {
-        let (sender, told) = unbounded_channel();
-        let able = Able { told: sender, version };
+        let (sender, notifications) = unbounded_channel();
+        let able = RecordingClient { notifications: sender, version };
         let (client, host) = connect(home, way, able, mode).await;
-        Self { client, told, host }
+        Self { client, notifications, host }
     }
 
-    async fn told(&mut self) -> Told {
-        within(self.told.recv()).await.expect("a living client")
+    async fn next_notification(&mut self) -> Notification {
+        within(self.notifications.recv()).await.expect("a living client")
     }
 
     async fn say(&self, tool: &'static str, arguments: Value) -> String {
-        said(&call(&self.client, tool, arguments).await.expect("a result"))
+        text_of(&call(&self.client, tool, arguments).await.expect("a result"))
     }
 
-    /// The only text that is read there.
+    /// The text of the resource's first content.
     async fn read(&self, uri: &str) -> String {
         let read = within(self.client.read_resource(ReadResourceRequestParams::new(uri))).await.expect("contents");
         match &read.contents[0] {
@@ -117,7 +117,7 @@ impl Link {
         }
     }
 
-    /// What is asked for alike in both eras. `meta` goes with calls that log.
+    /// Checks that apply to both eras. `meta` is sent with calls that log.
     async fn primitives(&mut self, meta: Option<RequestMetaObject>) {
         self.resources().await;
         self.prompts().await;
@@ -166,27 +166,30 @@ impl Link {
         assert_eq!(context.structured_content.expect("structured")["sample_tools"], true);
     }
 
-    /// The client wants alerts and worse. It asks for progress with each request.
+    /// The log level is alert. The client requests progress with each request.
     async fn telling(&mut self, meta: Option<RequestMetaObject>) {
         let mut logs = params("everything_test_logging_tool", json!({}));
         logs.meta = meta;
         within(self.client.call_tool(logs)).await.expect("a result");
         for (level, word) in [(LoggingLevel::Alert, "alert"), (LoggingLevel::Emergency, "emergency")] {
-            assert_eq!(self.told().await, Told::Message(level, Some("everything".into()), json!(word)));
+            assert_eq!(
+                self.next_notification().await,
+                Notification::Message(level, Some("everything".into()), json!(word))
+            );
         }
         text(&self.client, "everything_test_tool_with_progress").await;
         for (progress, message) in [(0.0, Some("begun")), (50.0, None), (100.0, Some("done"))] {
-            assert_eq!(self.told().await, Told::Progress(progress, message.map(str::to_owned)));
+            assert_eq!(self.next_notification().await, Notification::Progress(progress, message.map(str::to_owned)));
         }
     }
 
-    /// A call that is given up, as the plugin sees it.
+    /// The plugin observes the cancellation of its call.
     async fn cancelled(mut self) {
         let slow = CallToolRequest::new(params("everything_slow_compute", json!({"seconds": 50})));
         let options = PeerRequestOptions::no_options();
         let request = self.client.send_cancellable_request(ClientRequest::CallToolRequest(slow), options);
         let request = within(request).await.expect("a request");
-        assert!(matches!(self.told().await, Told::Progress(..)));
+        assert!(matches!(self.next_notification().await, Notification::Progress(..)));
         within(request.cancel(Some("tests".into()))).await.expect("a notification");
         self.host.log_with("cancelled").await;
         self.host.end(self.client).await;
@@ -202,7 +205,7 @@ async fn by_handshake(way: Way) {
     within(link.client.subscribe(SubscribeRequestParams::new(WATCHED))).await.expect("a subscription");
     link.say("everything_test_update_resource", json!({"uri": "test://static-text"})).await;
     link.say("everything_test_update_resource", json!({})).await;
-    assert_eq!(link.told().await, Told::Updated(WATCHED.into()));
+    assert_eq!(link.next_notification().await, Notification::Updated(WATCHED.into()));
     within(link.client.unsubscribe(UnsubscribeRequestParams::new(WATCHED))).await.expect("no subscription");
     link.cancelled().await;
 }
@@ -220,10 +223,10 @@ async fn without_a_handshake(way: Way) {
     let mut subscription = within(link.client.listen(filter)).await.expect("a subscription");
     link.say("everything_test_update_resource", json!({"uri": "test://static-text"})).await;
     link.say("everything_test_update_resource", json!({})).await;
-    let news = within(subscription.next()).await.expect("no error").expect("a notification");
+    let update = within(subscription.next()).await.expect("no error").expect("a notification");
     assert!(
-        matches!(&news, ServerNotification::ResourceUpdatedNotification(news) if news.params.uri == WATCHED),
-        "{news:?}"
+        matches!(&update, ServerNotification::ResourceUpdatedNotification(update) if update.params.uri == WATCHED),
+        "{update:?}"
     );
     link.cancelled().await;
 }

@@ -1,7 +1,7 @@
-//! Which file imports which: the largest import cycle of the host, and the floors inside `plugin`.
+//! Imports between files: the largest import cycle of the host, and the order of modules in `plugin`.
 //!
-//! It reads `use` declarations and paths in code, follows re-exports, and leaves out tests. A file
-//! and one that it declares (`mod`) are two.
+//! It reads `use` declarations and paths in code, follows re-exports, and ignores tests. A module
+//! and its submodules are separate files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +9,12 @@ use regex::Regex;
 
 use super::{Source, none, sources};
 
-/// Files in the largest import cycle. wasmtime's own shape of a context, its view and its host
-/// traits takes six.
+/// Maximum number of files in an import cycle. The context, view and host traits that wasmtime
+/// requires take six.
 const LARGEST: usize = 8;
 
-/// The rooms of `plugin`, and the files that stand alone there. Each may import what is before it.
-const ROOMS: [&str; 20] = [
+/// The modules of `plugin`. Each may import only those before it.
+const ORDER: [&str; 20] = [
     "threads",
     "limits",
     "json",
@@ -37,16 +37,16 @@ const ROOMS: [&str; 20] = [
     "load",
 ];
 
-/// Files that are compiled in place of those for Linux: the compiler never sees both.
+/// Files for other systems, which replace those for Linux: they are never compiled together.
 const OTHER_SYSTEMS: [&str; 3] = ["os/absent", "os/macos", "os/windows"];
 
 /// Segments of a path below the crate.
 type Path = Vec<String>;
 
 struct Module {
-    /// Absolute paths that its code names.
+    /// Absolute paths that its code uses.
     names: Vec<Path>,
-    /// What it gives under a name of its own.
+    /// Its re-exports, by name.
     exports: BTreeMap<String, Path>,
 }
 
@@ -114,7 +114,7 @@ impl Module {
                 if found.get(1).is_some() {
                     exports.insert(name, path.clone());
                 }
-                // To pass on what a part of it defines is no use of it.
+                // Re-exporting an item of a submodule is not an import.
                 if found.get(1).is_none() || !of_own_part {
                     names.push(path);
                 }
@@ -180,7 +180,7 @@ fn leaves(tree: &str) -> Vec<(Path, String)> {
     found
 }
 
-/// Sets of files of which each reaches each other.
+/// Strongly connected sets of files.
 fn cycles(imports: &BTreeMap<&Path, BTreeSet<Path>>) -> Vec<BTreeSet<Path>> {
     let reached = |from: &Path| {
         let (mut seen, mut left) = (BTreeSet::new(), vec![from.clone()]);
@@ -208,33 +208,33 @@ fn cycles(imports: &BTreeMap<&Path, BTreeSet<Path>>) -> Vec<BTreeSet<Path>> {
 }
 
 #[test]
-fn no_import_cycle_is_large() {
+fn import_cycles_are_small() {
     let graph = Graph::of(&sources("host/src"));
     let imports = graph.imports();
-    let told = |cycle: &BTreeSet<Path>| {
+    let description = |cycle: &BTreeSet<Path>| {
         let files: Vec<String> = cycle.iter().map(|path| path.join("/")).collect();
         format!("{} files import each other: {}", files.len(), files.join(", "))
     };
     let found = cycles(&imports);
-    none(&found.iter().filter(|cycle| cycle.len() > LARGEST).map(told).collect::<Vec<_>>());
+    none(&found.iter().filter(|cycle| cycle.len() > LARGEST).map(description).collect::<Vec<_>>());
 }
 
 #[test]
-fn rooms_of_the_sandbox_use_only_what_is_below_them() {
+fn modules_of_plugin_import_only_earlier_ones() {
     let graph = Graph::of(&sources("host/src"));
     let floor = |path: &Path| {
         let room = path.get(1).filter(|_| path[0] == "plugin")?;
-        Some(ROOMS.iter().position(|known| known == room))
+        Some(ORDER.iter().position(|known| known == room))
     };
     let mut offences = Vec::new();
     for (path, imports) in graph.imports() {
         let Some(own) = floor(path) else { continue };
         if own.is_none() {
-            offences.push(format!("{} is in no room of `ROOMS`", path.join("/")));
+            offences.push(format!("{} is not in `ORDER`", path.join("/")));
         }
         for import in imports {
             if floor(&import).is_some_and(|other| other > own) {
-                offences.push(format!("{} imports {}, which is above it", path.join("/"), import.join("/")));
+                offences.push(format!("{} imports {}, which comes later", path.join("/"), import.join("/")));
             }
         }
     }
@@ -242,7 +242,7 @@ fn rooms_of_the_sandbox_use_only_what_is_below_them() {
 }
 
 #[test]
-fn imports_and_cycles_are_seen() {
+fn imports_and_cycles_are_found() {
     let source = |path: &str, text: &str| Source { path: format!("host/src/{path}"), text: text.into() };
     let graph = Graph::of(&[
         source("a.rs", "mod b;\npub use b::Given;\n"),
@@ -255,9 +255,9 @@ fn imports_and_cycles_are_seen() {
         let path: Path = path.split('/').map(str::to_owned).collect();
         imports[&path].iter().map(|import| import.join("/")).collect()
     };
-    assert!(of("a").is_empty(), "what is passed on is not used");
+    assert!(of("a").is_empty(), "a re-export is not an import");
     assert_eq!(of("a/b"), ["c", "d"]);
-    assert_eq!(of("d"), ["a/b"], "a re-export leads to where it is defined");
+    assert_eq!(of("d"), ["a/b"], "a re-export resolves to its definition");
     let found = cycles(&imports);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].len(), 3, "b, c and d");

@@ -1,4 +1,4 @@
-//! What documents name is there: files, pages that they link to, and functions.
+//! Links, files and functions in documents exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use regex::Regex;
 use super::{none, sources};
 use crate::support::home::repository;
 
-/// Folders below which documents name files by a shorter path.
+/// Folders to which paths in documents may be relative.
 const BASES: [&str; 14] = [
     "",
     "docs/",
@@ -27,13 +27,13 @@ const BASES: [&str; 14] = [
     "tests/it/",
 ];
 
-/// Pages about this code; others speak of plugins' files too.
+/// Pages about this code; others also name files of plugins.
 const ABOUT_THE_CODE: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/design", "docs/security.md"];
 
 struct Document {
     /// From the repository's root.
     path: PathBuf,
-    /// Without blocks of code.
+    /// Without code blocks.
     text: String,
 }
 
@@ -61,7 +61,7 @@ fn about_the_code() -> impl Iterator<Item = Document> {
 }
 
 #[test]
-fn links_of_documents_lead_somewhere() {
+fn links_in_documents_exist() {
     let link = Regex::new(r"\]\(([^)#\s]+)[^)]*\)").expect("a pattern");
     let mut broken = Vec::new();
     for document in documents() {
@@ -69,7 +69,7 @@ fn links_of_documents_lead_somewhere() {
         for found in link.captures_iter(&document.text) {
             let target = &found[1];
             if !target.contains("://") && !repository().join(folder).join(target).exists() {
-                broken.push(format!("{}: there is no {target}", document.path.display()));
+                broken.push(format!("{}: {target} does not exist", document.path.display()));
             }
         }
     }
@@ -77,13 +77,13 @@ fn links_of_documents_lead_somewhere() {
 }
 
 #[test]
-fn source_files_that_documents_name_are_there() {
+fn source_files_named_in_documents_exist() {
     let file = Regex::new(r"`([a-z0-9_./-]+/[a-z0-9_]+\.rs)`").expect("a pattern");
     let mut missing = Vec::new();
     for document in about_the_code() {
         for found in file.captures_iter(&document.text) {
             if !BASES.iter().any(|base| repository().join(base).join(&found[1]).exists()) {
-                missing.push(format!("{}: there is no {}", document.path.display(), &found[1]));
+                missing.push(format!("{}: {} does not exist", document.path.display(), &found[1]));
             }
         }
     }
@@ -91,18 +91,18 @@ fn source_files_that_documents_name_are_there() {
 }
 
 #[test]
-fn functions_that_documents_name_are_there() {
+fn functions_named_in_documents_exist() {
     let function = Regex::new(r"fn ([a-z0-9_]+)").expect("a pattern");
     let code: Vec<String> = ["host", "tests"].iter().flat_map(|folder| sources(folder)).map(|file| file.text).collect();
     let known: BTreeSet<&str> =
         code.iter().flat_map(|text| function.captures_iter(text)).map(|found| found.extract::<1>().1[0]).collect();
-    // Names of tests are sentences; shorter words with a `_` may be anything.
+    // Names of tests have several words; shorter names with a `_` may be anything.
     let sentence = Regex::new(r"`((?:[a-z0-9]+_){3,}[a-z0-9]+)`").expect("a pattern");
     let mut missing = Vec::new();
     for document in about_the_code() {
         for found in sentence.captures_iter(&document.text) {
             if !known.contains(&found[1]) {
-                missing.push(format!("{}: there is no function {}", document.path.display(), &found[1]));
+                missing.push(format!("{}: no function {}", document.path.display(), &found[1]));
             }
         }
     }

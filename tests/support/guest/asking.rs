@@ -1,19 +1,18 @@
-//! Tools that ask, in ways that the SDK would not let them.
-//! It knows where the canonical ABI puts the members of a `question`.
+//! Tools that ask questions, including invalid ones that the SDK would not produce.
 
 use super::{CALL_RESULT, Guest, pair};
 
-/// Bytes of a `question`, and where in it the `ask` and what is asked begin.
+/// Bytes of a `question`, and the offsets of its `ask` and of the payload.
 const QUESTION: usize = 160;
 const ASK: usize = 8;
 const ASKED: usize = 16;
 
-/// An `ask`: its case, and the two texts of it if it has any.
+/// An `ask`: its discriminant, and its two texts if it has any.
 pub type Ask<'a> = (u8, Option<(&'a str, &'a str)>);
 
 pub const ROOTS: Ask<'static> = (3, None);
 
-/// A form of that schema.
+/// A form with that schema.
 pub fn form(schema: &str) -> Ask<'_> {
     (0, Some(("Please", schema)))
 }
@@ -24,7 +23,7 @@ pub fn page(url: &str) -> Ask<'_> {
 }
 
 impl Guest {
-    /// With one tool more that asks these, each with its key, whatever it is answered.
+    /// Adds a tool that asks these questions, each with its key, in every round.
     pub fn asks(mut self, name: &str, questions: &[(&str, Ask<'_>)]) -> Self {
         let mut list = Vec::new();
         for (key, (case, texts)) in questions {
@@ -56,7 +55,7 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// Puts a text into the guest's memory: where it lies, and its length.
+    /// Puts a text into the guest's memory, and returns its pointer and length.
     fn place(&mut self, text: &str) -> [u8; 8] {
         let text = self.text(text);
         pair(text.at, text.len)

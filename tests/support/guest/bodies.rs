@@ -1,5 +1,4 @@
-//! What a hostile guest's tool does, as instructions in text. More of them are where these come
-//! from.
+//! Bodies of hostile tools, as instructions in text, from `tests/guests/hostile`.
 
 macro_rules! body {
     ($name:ident, $file:literal) => {

@@ -1,15 +1,14 @@
-//! What a guest's instructions may call of the host, by the name that they use.
-//! A function that is not called is not imported.
+//! Host functions for the guest's instructions. Only called functions are imported.
 
-/// The name in the instructions, the interface, the function, and its type once it is lowered.
+/// The name in the instructions, the interface, the function, and its lowered type.
 const IMPORTS: [(&str, &str, &str, &str); 15] = [
     // Severity, then the message.
     ("$log", "wharf:plugin/host@0.1.0", "log", "(param i32 i32 i32)"),
     // Severity, then the logger, then the data.
     ("$log_data", "wharf:plugin/host@0.1.0", "log-data", "(param i32 i32 i32 i32 i32)"),
-    // Which list: 0, the tools.
+    // The list: 0 is the tools.
     ("$list_changed", "wharf:plugin/host@0.1.0", "list-changed", "(param i32)"),
-    // How far, and without or with: of how much, and a message.
+    // Progress, optional total, optional message.
     ("$progress", "wharf:plugin/host@0.1.0", "progress", "(param f64 i32 f64 i32 i32 i32)"),
     ("$updated", "wharf:plugin/host@0.1.0", "resource-updated", "(param i32 i32)"),
     ("$cancelled", "wharf:plugin/host@0.1.0", "cancelled", "(result i32)"),
@@ -21,7 +20,7 @@ const IMPORTS: [(&str, &str, &str, &str); 15] = [
     ("$random", "wasi:random/random@0.2.0", "get-random-u64", "(result i64)"),
     ("$read", "wasi:io/streams@0.2.0", "[method]input-stream.blocking-read", "(param i32 i64 i32)"),
     ("$write", "wasi:io/streams@0.2.0", "[method]output-stream.blocking-write-and-flush", "(param i32 i32 i32 i32)"),
-    // 1: it failed.
+    // 1 is failure.
     ("$exit", "wasi:cli/exit@0.2.0", "exit", "(param i32)"),
 ];
 

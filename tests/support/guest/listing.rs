@@ -1,18 +1,18 @@
-//! What plugins do when they are asked for their tools.
+//! Listings that depend on the environment or differ.
 
 use super::{GIVEN, Guest};
 
 impl Guest {
-    /// Whose list of tools cannot be had where there is no variable in its environment.
-    pub fn listing_with_a_variable(mut self) -> Self {
+    /// Its listing traps without an environment variable.
+    pub fn listing_needs_variable(mut self) -> Self {
         let found = format!("(i32.load (i32.const {}))", GIVEN + 4);
         self.listing = format!("(call $environment (i32.const {GIVEN})) (if (i32.eqz {found}) (then unreachable))");
         self
     }
 
-    /// With one tool more whose description is `N variables`: those in its environment when it is
-    /// asked for its tools, up to nine.
-    pub fn counting_variables_in_list(mut self, name: &str) -> Self {
+    /// Adds a tool whose description is `N variables`, the number of environment variables at the
+    /// listing, up to nine.
+    pub fn lists_variable_count(mut self, name: &str) -> Self {
         let at = self.describe(name, "? variables").at;
         let found = format!("(i32.load (i32.const {}))", GIVEN + 4);
         self.listing += &format!(
@@ -21,10 +21,10 @@ impl Guest {
         self
     }
 
-    /// With one tool more whose description is another one each time it is asked for its tools.
-    pub fn differing_in_list(mut self, name: &str) -> Self {
+    /// Adds a tool whose description differs at each listing.
+    pub fn lists_differently(mut self, name: &str) -> Self {
         let at = self.describe(name, "8 random").at;
-        // A letter, or the one before them, in each byte.
+        // Each byte is a letter or a backquote.
         self.listing += &format!(
             "(i64.store (i32.const {at})
                (i64.or (i64.and (call $random) (i64.const 0x0f0f0f0f0f0f0f0f)) (i64.const 0x6060606060606060)))"

@@ -34,13 +34,13 @@ const BLOCKS: usize = 90_000;
 
 /// A plugin with all of them, and `version`, which harms nobody.
 pub fn all() -> Vec<u8> {
-    Guest::saying("1")
+    Guest::returning("1")
         .does("spin", bodies::SPIN)
         .does("fill", FILL)
         // Ends well, so that nobody stops calling it.
         .does("take", TAKE)
         .does("take-and-crash", &format!("{TAKE} unreachable"))
-        .gives_bytes("output", OUTPUT, OUTPUT / PAGE)
+        .returns_bytes("output", OUTPUT, OUTPUT / PAGE)
         .logs("log", &"x".repeat(1 << 10), LINES, "")
         .does("table", bodies::GROW_TABLE)
         .does("handles", LEAK)
@@ -61,5 +61,5 @@ pub fn for_the_compiler() -> Result<Vec<u8>> {
         "i32 ".repeat(LOCALS)
     );
     let module = wat::parse_str(format!("(module (memory 1) {function})")).context("make a module")?;
-    Ok(burdened(&Guest::saying("1").build(), &module))
+    Ok(burdened(&Guest::returning("1").build(), &module))
 }

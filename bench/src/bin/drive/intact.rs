@@ -24,7 +24,7 @@ pub fn check(bench: &Bench) -> Result<()> {
     for wharf in bench.wharf() {
         bench.note("whether calls are apart, and end");
         let home = bench.scratch.home()?;
-        home.put("guest", &Guest::saying("1").does("mark", MARK).does("spin", bodies::SPIN).build())?;
+        home.put("guest", &Guest::returning("1").does("mark", MARK).does("spin", bodies::SPIN).build())?;
         let settings = format!("[limits]\ntimeout = \"{}ms\"\n", LIMIT.as_millis());
         let mut client = wharf.start_with(&home, &settings, 3)?;
         let mark = vec!["guest_mark".to_owned(); CALLS];

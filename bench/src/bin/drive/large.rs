@@ -44,7 +44,8 @@ fn put_tools(home: &Home) -> Result<()> {
     let each = TOOLS / PLUGINS;
     for plugin in 0..PLUGINS {
         let names = (plugin * each..(plugin + 1) * each).map(|n| format!("tool{n}"));
-        let guest = names.fold(Guest::saying("1").tools(&[]), |guest, name| guest.described(&name, "Does something."));
+        let guest =
+            names.fold(Guest::returning("1").tools(&[]), |guest, name| guest.described(&name, "Does something."));
         home.put(&format!("wide{plugin}"), &guest.build())?;
     }
     Ok(())

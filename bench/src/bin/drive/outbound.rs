@@ -26,9 +26,9 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let closes = |_: &str, connection: &mut dyn Connection| write(connection, "200 OK", "", "ok");
     let sites = [
         ("HTTP, a connection for each", "http", Site::start(closes)),
-        ("HTTP, kept", "http", Site::keeping(keeps)),
+        ("HTTP, kept", "http", Site::keep_alive(keeps)),
         ("HTTPS, a connection for each", "https", Site::with_tls(server(&own)?, closes)),
-        ("HTTPS, kept", "https", Site::keeping_with_tls(server(&own)?, keeps)),
+        ("HTTPS, kept", "https", Site::keep_alive_with_tls(server(&own)?, keeps)),
     ];
     let urls: Vec<String> =
         sites.iter().map(|(_, scheme, site)| format!("{scheme}://localhost:{}", site.port)).collect();

@@ -75,8 +75,8 @@ fn crowded(bench: &Bench, count: usize) -> Result<Home> {
     home.put("echo", &bench.echo)?;
     let tools = |plugin: usize| (0..TOOLS).map(move |n| format!("tool{plugin}-{n}"));
     for plugin in 1..count {
-        let guest =
-            tools(plugin).fold(Guest::saying("1").tools(&[]), |guest, name| guest.described(&name, "Does something."));
+        let guest = tools(plugin)
+            .fold(Guest::returning("1").tools(&[]), |guest, name| guest.described(&name, "Does something."));
         home.put(&format!("beside{plugin}"), &guest.build())?;
     }
     Ok(home)

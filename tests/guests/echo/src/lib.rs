@@ -1,5 +1,5 @@
-//! Gives back what it gets: the plugin that tests load when any plugin will do.
-//! Which version it says it is was fixed when it was built, so that a reload can be seen.
+//! Echoes its input: the default plugin of the tests. Its version is set at build time, so that a
+//! reload can be observed.
 
 use wharf_plugin::*;
 

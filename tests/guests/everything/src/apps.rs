@@ -1,4 +1,4 @@
-//! MCP Apps: a tool with a page of its own to show.
+//! MCP Apps: a tool with its own page.
 
 use wharf_plugin::*;
 

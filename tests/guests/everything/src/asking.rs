@@ -1,4 +1,4 @@
-//! Tools that ask: the user, the client's model, the client.
+//! Tools that ask questions: elicitation, sampling and roots.
 
 use std::cell::Cell;
 
@@ -93,7 +93,7 @@ pub(crate) fn add(tools: &mut Tools) {
     rounds(tools);
 }
 
-/// How the rounds go, with the keys that the conformance suite looks for.
+/// Rounds of questions, with the keys that the conformance suite expects.
 fn rounds(tools: &mut Tools) {
     tools.add("test_input_required_result_elicitation", "Asks for a name.", |ask, _: NoArguments| {
         let user = ask.key("user_name").form::<User>("What is your name?")?;

@@ -1,5 +1,5 @@
-//! One of everything that a plugin can offer, for tests of the protocol. The names and
-//! texts that begin with `test` are those that MCP's conformance suite asks for.
+//! One of each feature of a plugin, for tests of the protocol. Names and texts that begin with `test`
+//! are required by MCP's conformance suite.
 
 mod apps;
 mod asking;
@@ -77,7 +77,7 @@ impl Plugin for Everything {
                 let agreed = ask.confirm("May it be read?")?;
                 ResourceContents::text(uri, json!({ "agreed": agreed }).to_string()).mime_type("application/json")
             }
-            // Another plugin's.
+            // A URI of another plugin.
             "test://template/foreign/data" => ResourceContents::text("notes://1", "forged"),
             "test://template/broken/data" => return Err(Error::failed("the data is broken")),
             _ => match uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data")) {
@@ -100,7 +100,7 @@ impl Plugin for Everything {
             (Subject::Prompt(name), "arg1") if name == "test_prompt_with_arguments" => {
                 Completion::from(["paris", "park", "party", "rome"]).starting_with(&typed.value)
             }
-            // Depends on what was chosen before.
+            // Depends on the argument given before.
             (Subject::Prompt(name), "arg2") if name == "test_prompt_with_arguments" => {
                 Completion::from(typed.given.iter().map(|(name, value)| format!("{name}-{value}"))).of(Some(1000))
             }
@@ -139,10 +139,10 @@ const TEXT: &str = "This is the content of the static text resource.";
 /// One red pixel.
 const PIXEL: &[u8] = include_bytes!("pixel.png");
 
-/// Two samples of nothing.
+/// Two silent samples.
 const SILENCE: &[u8] = include_bytes!("silence.wav");
 
-/// Another text each time, so that a list in which it stands really changes.
+/// Differs each time, so that a list with it really changes.
 fn listed() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     format!("Listed at {}", since.as_nanos())

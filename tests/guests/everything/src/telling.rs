@@ -1,4 +1,4 @@
-//! Tools that tell: log messages, progress, changes, and what a call knows of itself.
+//! Tools with notifications: log messages, progress, changes; and the context of a call.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

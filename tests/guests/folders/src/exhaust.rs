@@ -1,4 +1,4 @@
-//! Attempts to use up what there is: handles, bytes, entries.
+//! Attempts to exhaust handles, bytes and directory entries.
 
 use wasip2::filesystem::types::{Descriptor, DescriptorFlags, ErrorCode, OpenFlags};
 
@@ -7,7 +7,7 @@ use super::{FOLLOW, Outcome, pour};
 pub(super) fn attempt(folder: &Descriptor, what: &str, path: &str, count: u64) -> Outcome {
     let open = |path: &str, how, flags| folder.open_at(FOLLOW, path, how, flags);
     match what {
-        // Keeps what it opens.
+        // Keeps the handles open.
         "open" => {
             let mut files = Vec::new();
             Ok(until(count, |_| {
@@ -15,7 +15,7 @@ pub(super) fn attempt(folder: &Descriptor, what: &str, path: &str, count: u64) -
                 Ok(())
             }))
         }
-        // Keeps a stream of each, and not the file.
+        // Keeps a stream of each open, and drops the file.
         "open-streams" => {
             let mut streams = Vec::new();
             Ok(until(count, |_| {
@@ -23,9 +23,9 @@ pub(super) fn attempt(folder: &Descriptor, what: &str, path: &str, count: u64) -
                 Ok(())
             }))
         }
-        // Does not keep them.
+        // Closes each handle.
         "open-often" => Ok(until(count, |_| open(path, OpenFlags::empty(), DescriptorFlags::READ).map(|_| ()))),
-        // Whatever becomes of each: how many were opened.
+        // Ignores errors: the result is the number of opened files.
         "open-anyway" => {
             let opened = (0..count).filter(|_| open(path, OpenFlags::empty(), DescriptorFlags::READ).is_ok());
             Ok(format!("{}", opened.count()))
@@ -34,12 +34,12 @@ pub(super) fn attempt(folder: &Descriptor, what: &str, path: &str, count: u64) -
             open(&format!("{path}{n}"), OpenFlags::CREATE | OpenFlags::EXCLUSIVE, DescriptorFlags::WRITE).map(|_| ())
         })),
         "many-folders" => Ok(until(count, |n| folder.create_directory_at(&format!("{path}{n}")))),
-        // A MiB each.
+        // 1 MiB each.
         "fill" => Ok(until(count, |n| {
             let file = open(&format!("{path}{n}"), OpenFlags::CREATE, DescriptorFlags::WRITE)?;
             pour(&file.write_via_stream(0)?, 1 << 20)
         })),
-        // The same, but each is removed and kept open.
+        // The same, but each is removed while it is open.
         "fill-removed" => {
             let mut files = Vec::new();
             Ok(until(count, |_| {
@@ -60,7 +60,7 @@ pub(super) fn attempt(folder: &Descriptor, what: &str, path: &str, count: u64) -
                 Ok(())
             }))
         }
-        // One file, over and over.
+        // One file, repeatedly.
         "rewrite" => Ok(until(count, |_| {
             let file = open(path, OpenFlags::CREATE | OpenFlags::TRUNCATE, DescriptorFlags::WRITE)?;
             pour(&file.write_via_stream(0)?, 1 << 20)
@@ -69,7 +69,7 @@ pub(super) fn attempt(folder: &Descriptor, what: &str, path: &str, count: u64) -
     }
 }
 
-/// How often it went well, and what stopped it.
+/// The number of successes, and the error that stopped it.
 fn until(count: u64, mut step: impl FnMut(u64) -> Outcome<()>) -> String {
     for n in 0..count {
         if let Err(code) = step(n) {

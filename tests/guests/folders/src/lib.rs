@@ -1,5 +1,5 @@
-//! Tries everything that can be tried with a folder, past any library that would keep it from it.
-//! Answers with `ok`, or with the error's code as WASI calls it.
+//! Attempts all operations on a folder with direct WASI calls, so that no library refuses them first.
+//! Returns `ok`, or WASI's name of the error code.
 
 mod exhaust;
 mod settings;
@@ -106,7 +106,7 @@ impl Attempt {
             }
             "resize" => open(OpenFlags::empty(), DescriptorFlags::WRITE)?.set_size(self.count).map(done),
             "create" => open(OpenFlags::CREATE | OpenFlags::EXCLUSIVE, DescriptorFlags::WRITE).map(|_| String::new()),
-            // Without asking for writing.
+            // Opened without write access.
             "truncate" => open(OpenFlags::TRUNCATE, DescriptorFlags::READ).map(|_| String::new()),
             "open-to-write" => open(OpenFlags::empty(), DescriptorFlags::WRITE).map(|_| String::new()),
             "touch" => folder.set_times_at(FOLLOW, path, NewTimestamp::Now, NewTimestamp::Now).map(done),

@@ -1,10 +1,10 @@
-//! What is in `wasi:config`.
+//! The content of `wasi:config`.
 
 #![allow(unsafe_code, unreachable_pub, clippy::all)]
 
 wit_bindgen::generate!({ world: "wasi:config/imports", path: "../../../wit/wasi-config" });
 
-/// All of it by key, and one key of it that is not there.
+/// All entries by key, and a missing key.
 pub(crate) fn all() -> String {
     let mut all = wasi::config::store::get_all().unwrap_or_default();
     all.sort();

@@ -1,4 +1,4 @@
-//! H18, H19: it crashes wherever it is called, with words that would steer a terminal.
+//! H18, H19: crashes in every export, with terminal control sequences in the message.
 
 use wharf_plugin::*;
 

@@ -1,4 +1,4 @@
-//! H29: it keeps what the host hands out, and takes more.
+//! H29: leaks the host's handles.
 
 use std::mem::forget;
 

@@ -1,5 +1,5 @@
-//! A plugin that means harm, by all that WASI and the SDK offer. What takes an engine's own
-//! words to say is in the `.wat` files beside it.
+//! Hostile use of WASI and of the SDK. What needs WebAssembly text is in the `.wat` files of this
+//! folder.
 
 mod crashes;
 mod leaks;

@@ -1,4 +1,4 @@
-//! H04, H37: it tries sockets and names, and tells what became of it.
+//! H04, H37: tries sockets and name lookups, and returns the outcomes.
 
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _, UdpSocket};
 

@@ -1,4 +1,4 @@
-//! H40: it waits for what never comes, or asks again and again whether it has.
+//! H40: waits for something that never happens, or polls for it.
 
 use std::time::Duration;
 

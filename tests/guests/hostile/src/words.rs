@@ -1,5 +1,4 @@
-//! H21: what it says of itself is made for whoever reads on: a page that runs, a key that
-//! MCP keeps to itself, a hint that lies.
+//! H21: deceptive tool descriptions: an icon with code, keys that MCP reserves, a false hint.
 
 use wharf_plugin::*;
 

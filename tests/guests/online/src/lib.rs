@@ -1,5 +1,5 @@
-//! Sends requests through both of the host's front ends, and says what came back in every way that a
-//! plugin has.
+//! Sends requests through both of the host's front ends, and passes the response on through every
+//! channel of a plugin.
 
 #[cfg(target_family = "wasm")]
 mod outgoing;
@@ -38,7 +38,7 @@ fn get() -> String {
     "GET".into()
 }
 
-/// The status, all header fields that tests ask for, and the body.
+/// The status, the header fields that tests need, and the body.
 fn fetch(wanted: &Wanted) -> Result<String> {
     let mut request = http::Request::new(&wanted.method, &wanted.url);
     for (name, value) in &wanted.headers {
@@ -61,7 +61,7 @@ fn tell(call: &Call, wanted: Wanted) -> Result<Json<Value>> {
     Ok(Json(json!({ "said": text, "again": [text] })))
 }
 
-/// Guests have a stdout of their own, which is the host's log.
+/// A guest's stdout is written to the host's log.
 #[allow(clippy::print_stdout)]
 fn println_of_a_guest(text: &str) {
     println!("{text}");

@@ -1,4 +1,4 @@
-//! `wasi:http`, as a program written for it uses it.
+//! Requests through `wasi:http`.
 
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{Fields, Method, OutgoingBody, OutgoingRequest, RequestOptions, Scheme};
@@ -20,7 +20,7 @@ pub(crate) struct Wanted {
     timeout_ms: Option<u64>,
 }
 
-/// The status and the body; errors as they are called in WIT.
+/// The status and the body; errors by their names in WIT.
 pub(crate) fn send(wanted: &Wanted) -> Result<String> {
     let shown = |error: &dyn std::fmt::Debug| Error::failed(format!("{error:?}"));
     let fields = Fields::new();

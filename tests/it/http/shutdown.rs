@@ -1,4 +1,5 @@
-//! The end of a server that has clients: what has begun is answered, and nothing else is waited for.
+//! Shutdown with connected clients: requests that have begun are answered, partial ones are not
+//! waited for.
 
 use std::io::Read as _;
 use std::net::{SocketAddr, TcpStream};
@@ -10,22 +11,23 @@ use serde_json::{Value, json};
 use crate::support::events::Events;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, serve};
+use crate::support::http::{HttpConnection, Request, serve};
 use crate::support::process::Process;
-use crate::support::streamable::{Endpoint, alone};
+use crate::support::streamable::{Endpoint, stateless};
 
 const SOON: Duration = Duration::from_secs(1);
-/// A connection that says so much and no more.
-type Half = Line<TcpStream>;
+/// A connection with a partial request.
+type Half = HttpConnection<TcpStream>;
 
-/// Whether the process ends soon, and well. Meanwhile the halves go on, one byte after the other.
+/// Checks that the process exits soon and with success, while partial requests keep sending single
+/// bytes.
 fn ends_soon(process: &mut Process, halves: &mut [Half]) {
     let started = Instant::now();
     let status = loop {
         if let Some(status) = process.ended() {
             break status;
         }
-        assert!(started.elapsed() < SOON, "it has not ended after {SOON:?}; its log:\n{}", process.log());
+        assert!(started.elapsed() < SOON, "it has not exited after {SOON:?}; its log:\n{}", process.log());
         for half in halves.iter_mut().step_by(5) {
             half.send(b"x");
         }
@@ -36,41 +38,41 @@ fn ends_soon(process: &mut Process, halves: &mut [Half]) {
     assert!(!log.contains("still running") && !log.contains("were not read"), "{log}");
 }
 
-/// Connections that have sent that, when the host has had time to read it.
+/// Connections that have sent these parts, once the host has had time to read them.
 fn halves(address: SocketAddr, parts: &[&[u8]], of_each: usize) -> Vec<Half> {
     let open = |part: &&[u8]| {
-        let mut line = Line::connect(address);
-        assert!(line.send(part));
-        line
+        let mut connection = HttpConnection::connect(address);
+        assert!(connection.send(part));
+        connection
     };
     let halves: Vec<_> = (0..of_each).flat_map(|_| parts.iter().map(open).collect::<Vec<_>>()).collect();
-    // Each thread of the host's has taken up later connections by then.
+    // By then each thread of the host has accepted later connections.
     for _ in 0..8 {
-        assert_eq!(Line::connect(address).ask(&Request::new("GET", "/healthz", address)).status, 200);
+        assert_eq!(HttpConnection::connect(address).exchange(&Request::new("GET", "/healthz", address)).status, 200);
     }
     halves
 }
 
-/// A call that tells how far it is, and has begun.
+/// A call that has begun and reports progress.
 fn begun(address: SocketAddr, seconds: f64) -> Events {
     let mut params = json!({"name": "everything_slow_compute", "arguments": {"seconds": seconds}});
     params["_meta"]["progressToken"] = json!("p");
-    let mut events = Endpoint::new(address).stream(&alone(1, "tools/call", params));
-    assert_eq!(events.message().expect("progress").json()["method"], "notifications/progress");
+    let mut events = Endpoint::new(address).stream(&stateless(1, "tools/call", params));
+    assert_eq!(events.next_message().expect("progress").json()["method"], "notifications/progress");
     events
 }
 
-/// Its result, and that the stream ends after it.
+/// The last message before the stream ends.
 fn result(mut events: Events) -> Value {
     let mut last = Value::Null;
-    while let Some(event) = events.message() {
+    while let Some(event) = events.next_message() {
         last = event.json();
     }
     last
 }
 
 #[test]
-fn halves_of_heads_and_bodies_are_not_waited_for() {
+fn shutdown_does_not_wait_for_partial_requests() {
     let home = Home::with(&["everything"]);
     home.configure("[server.http]\nconnections-per-address = 400\n");
     for with_call in [false, true] {
@@ -105,20 +107,22 @@ fn halves_of_heads_and_bodies_are_not_waited_for() {
     }
 }
 
-/// An answer that its client does not read is told from a call that does not end.
+/// The log distinguishes an unread response from a call that does not end.
 #[test]
-fn the_log_says_what_was_waited_for() {
+fn the_log_says_what_shutdown_waited_for() {
     let home = Home::with(&["everything"]);
-    // More than the system takes of what is not read.
-    home.put_bytes(&Guest::saying("1").fills("large", 12 << 20).build(), "p");
+    // More than the socket buffers hold.
+    home.put_bytes(&Guest::returning("1").returns_letters("large", 12 << 20).build(), "p");
     home.configure("[limits]\noutput = '16 MiB'\n");
     let (running, unread) = ("requests that were still running", "responses were not read");
 
     let (mut process, address) = serve(&home, &[]);
-    let mut line = Line::connect(address);
-    assert!(line.send(&Endpoint::new(address).post(&alone(1, "tools/call", json!({"name": "p_large"}))).bytes()));
-    // It has begun to come, and the rest is not read.
-    line.stream().read_exact(&mut [0]).expect("an answer");
+    let mut connection = HttpConnection::connect(address);
+    assert!(
+        connection.send(&Endpoint::new(address).post(&stateless(1, "tools/call", json!({"name": "p_large"}))).bytes())
+    );
+    // The response has begun, and the rest of it is not read.
+    connection.stream().read_exact(&mut [0]).expect("an answer");
     process.signal(Signal::TERM);
     assert!(process.wait().success());
     let log = process.log();

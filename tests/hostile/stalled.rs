@@ -1,4 +1,4 @@
-//! A host whose client on stdio asks and does not read.
+//! A host on stdio whose client sends requests and does not read.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -13,11 +13,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::support::home::Home;
 use crate::support::process::{command, resident};
 
-const PATIENCE: Duration = Duration::from_secs(60);
-/// What a signal gives calls that run, and what a loaded machine may add to it.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Grace period after a signal, and a margin for a loaded machine.
 const GRACE: Duration = Duration::from_secs(5 + 4);
 
-pub(crate) struct Deaf {
+pub(crate) struct StalledClient {
     child: Child,
     input: Option<ChildStdin>,
     output: Option<BufReader<ChildStdout>>,
@@ -26,70 +26,70 @@ pub(crate) struct Deaf {
     _home: Home,
 }
 
-impl Deaf {
-    /// Serves that home, and takes its levels when its plugins are there.
+impl StalledClient {
+    /// Serves that home, and measures its memory once its plugins are loaded.
     pub(crate) fn serve(home: Home) -> Self {
         let mut command = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the binary starts");
         let (input, output) = (child.stdin.take(), child.stdout.take().map(BufReader::new));
-        let mut deaf = Self { child, input, output, before: 0, _home: home };
+        let mut stalled = Self { child, input, output, before: 0, _home: home };
         let hello = r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tests","version":"0"}}}"#;
-        deaf.say(&format!("{hello}\n{}\n", r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#));
+        stalled.send(&format!("{hello}\n{}\n", r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#));
         for _ in 0..2 {
-            deaf.hear();
+            stalled.read_line();
         }
-        deaf.before = resident(deaf.child.id());
-        deaf
+        stalled.before = resident(stalled.child.id());
+        stalled
     }
 
-    /// Sends text, which must be taken at once.
-    pub(crate) fn say(&mut self, text: &str) {
+    /// Sends text.
+    pub(crate) fn send(&mut self, text: &str) {
         self.input.as_mut().and_then(|input| input.write_all(text.as_bytes()).ok()).expect("the host reads");
     }
 
-    /// Sends text for as long as it takes, beside what the test does.
-    pub(crate) fn keep_saying(&mut self, text: String) {
+    /// Sends text on a background thread.
+    pub(crate) fn send_in_background(&mut self, text: String) {
         let mut input = self.input.take().expect("not closed by the test");
         std::thread::spawn(move || {
-            // The host may end before it has read all.
+            // The host may exit before it has read everything.
             let _ = input.write_all(text.as_bytes());
-            std::thread::park_timeout(PATIENCE);
+            std::thread::park_timeout(TIMEOUT);
         });
     }
 
-    fn hear(&mut self) -> String {
+    fn read_line(&mut self) -> String {
         let mut line = String::new();
         self.output.as_mut().expect("not taken").read_line(&mut line).expect("UTF-8");
         assert!(!line.is_empty(), "the host has ended");
         line
     }
 
-    /// Bytes that it holds more than at the beginning.
-    pub(crate) fn grown(&self) -> u64 {
+    /// Growth of its memory since the start, in bytes.
+    pub(crate) fn growth(&self) -> u64 {
         resident(self.child.id()).saturating_sub(self.before)
     }
 
-    /// The most that it grows by within that time; it must not be more than that many bytes.
+    /// Checks for that time that it grows by at most that many bytes.
     pub(crate) fn grows_at_most(&self, bytes: u64, time: Duration) {
         let began = Instant::now();
         while began.elapsed() < time {
-            let grown = self.grown();
+            let grown = self.growth();
             let at = began.elapsed();
-            assert!(grown <= bytes, "{} MiB more after {at:?}, not {} at most", grown >> 20, bytes >> 20);
+            assert!(grown <= bytes, "grown by {} MiB after {at:?}, of {} at most", grown >> 20, bytes >> 20);
             std::thread::park_timeout(Duration::from_millis(20));
         }
     }
 
-    /// Reads on, beside what the test does, and counts the lines that have that in them.
-    pub(crate) fn read_on(&mut self, wanted: &'static str) -> (Arc<AtomicUsize>, JoinHandle<()>) {
+    /// Reads on a background thread, and counts the lines that contain that text.
+    pub(crate) fn read_in_background(&mut self, wanted: &'static str) -> (Arc<AtomicUsize>, JoinHandle<()>) {
         let mut output = self.output.take().expect("not taken");
         let count = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&count);
         let thread = std::thread::spawn(move || {
             let mut line = Vec::new();
             while output.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                // The ids are in front.
+                // The id is at the beginning of a line.
                 let head = String::from_utf8_lossy(&line[..line.len().min(200)]);
                 counter.fetch_add(usize::from(head.contains(wanted)), Ordering::SeqCst);
                 line.clear();
@@ -98,23 +98,23 @@ impl Deaf {
         (count, thread)
     }
 
-    /// Waits until it has grown by no more than that.
-    pub(crate) fn comes_back_to(&self, bytes: u64, time: Duration) {
+    /// Waits until its growth is at most that many bytes.
+    pub(crate) fn shrinks_to(&self, bytes: u64, time: Duration) {
         let began = Instant::now();
-        while self.grown() > bytes {
-            let more = self.grown() >> 20;
-            assert!(began.elapsed() < time, "{more} MiB more are left after {time:?}, not {} at most", bytes >> 20);
+        while self.growth() > bytes {
+            let more = self.growth() >> 20;
+            assert!(began.elapsed() < time, "still grown by {more} MiB after {time:?}, of {} at most", bytes >> 20);
             std::thread::park_timeout(Duration::from_millis(100));
         }
     }
 
-    /// Ends its input.
-    pub(crate) fn hang_up(&mut self) {
+    /// Closes its input.
+    pub(crate) fn close_input(&mut self) {
         self.input = None;
     }
 
-    /// Sends SIGTERM, if that is to end it, and waits until it has ended within its grace.
-    pub(crate) fn ends(mut self, signal: bool) {
+    /// Waits until it exits within its grace period, after SIGTERM if `signal`.
+    pub(crate) fn expect_clean_exit(mut self, signal: bool) {
         let began = Instant::now();
         let pid = Pid::from_raw(i32::try_from(self.child.id()).expect("a process id")).expect("not zero");
         if signal {
@@ -124,14 +124,14 @@ impl Deaf {
             if let Some(status) = self.child.try_wait().expect("a child of ours") {
                 break status;
             }
-            assert!(began.elapsed() < GRACE, "the host has not ended {GRACE:?} after it was to end");
+            assert!(began.elapsed() < GRACE, "the host has not exited after {GRACE:?}");
             std::thread::park_timeout(Duration::from_millis(20));
         };
-        assert!(status.success(), "it ended so: {status} (signal {:?})", status.signal());
+        assert!(status.success(), "it exited with {status} (signal {:?})", status.signal());
     }
 }
 
-impl Drop for Deaf {
+impl Drop for StalledClient {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

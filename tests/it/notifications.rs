@@ -1,5 +1,5 @@
-//! What plugins say while they work, where one conversation does not show it: floods, several
-//! clients, and calls that are cancelled meanwhile.
+//! Notifications of plugins during calls, beyond what a transcript shows: floods, several clients,
+//! and cancelled calls.
 
 use std::time::{Duration, Instant};
 
@@ -15,15 +15,15 @@ use crate::support::process::Process;
 const LEGACY: &str = "2025-11-25";
 const UPDATED: &str = "notifications/resources/updated";
 
-/// What each call of a flood says.
+/// Notifications per call of a flood.
 const FLOOD: usize = 1_000_000;
-/// What may go to the client of it at once, and then in each second.
+/// Rate limits: the burst, and the number per second after it.
 const STEPS: (usize, usize) = (20, 10);
 const MESSAGES: (usize, usize) = (100, 10);
-/// Bytes that a flood may leave behind in the host.
+/// Bytes by which the host may have grown after a flood.
 const LEFT: u64 = 16 << 20;
 
-/// A home with that guest as `hostile`, which has a minute.
+/// A home with that guest as `hostile`, with limits of a minute.
 fn home_of(guest: &Guest) -> Home {
     let home = Home::with(&["everything"]);
     home.put_bytes(&guest.build(), "hostile");
@@ -31,36 +31,36 @@ fn home_of(guest: &Guest) -> Home {
     home
 }
 
-/// The call's answer, and all that was said before it.
+/// The call's answer, the notifications before it, and its duration.
 fn flooded(client: &mut Client, meta: Value) -> (Value, Vec<Value>, Duration) {
     let started = Instant::now();
     let id = client.post("tools/call", json!({"name": "hostile_flood", "_meta": meta}));
     let answer = client.answer(id);
     let took = started.elapsed();
-    let mut said = Vec::new();
-    // What was kept came before the answer.
+    let mut received = Vec::new();
+    // The client buffers what came before the answer.
     while let Some(message) = client.next_before(Instant::now()) {
-        said.push(message);
+        received.push(message);
     }
     assert_eq!(first_text(&answer["result"]), "1", "{answer}");
-    (answer, said, took)
+    (answer, received, took)
 }
 
-/// The most that may have come in that time.
+/// The maximum number of notifications in that time.
 fn most((at_once, per_second): (usize, usize), took: Duration) -> usize {
     at_once + per_second * (took.as_secs() as usize + 1)
 }
 
 #[test]
-fn a_flood_of_progress_is_a_trickle() {
-    let home = home_of(&Guest::saying("1").steps("flood", FLOOD, ""));
+fn a_flood_of_progress_is_rate_limited() {
+    let home = home_of(&Guest::returning("1").reports_progress_times("flood", FLOOD, ""));
     for revision in [LEGACY, MODERN] {
-        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
         client.tools();
         let before = client.process().resident();
-        let (_, said, took) = flooded(&mut client, json!({"progressToken": "t"}));
-        assert!(!said.is_empty() && said.len() <= most(STEPS, took), "{} steps in {took:?}", said.len());
-        let steps: Vec<f64> = said
+        let (_, received, took) = flooded(&mut client, json!({"progressToken": "t"}));
+        assert!(!received.is_empty() && received.len() <= most(STEPS, took), "{} steps in {took:?}", received.len());
+        let steps: Vec<f64> = received
             .iter()
             .map(|step| {
                 assert_eq!(step["method"], "notifications/progress", "{step}");
@@ -68,11 +68,11 @@ fn a_flood_of_progress_is_a_trickle() {
             })
             .collect();
         assert!(steps.is_sorted_by(|earlier, later| earlier < later), "{steps:?}");
-        // The last step is not lost: it is where the call has come to.
+        // The last step is always sent.
         assert_eq!(steps.last(), Some(&(FLOOD as f64)), "{steps:?}");
-        // Who did not ask hears nothing.
-        let (_, said, _) = flooded(&mut client, json!({}));
-        assert_eq!(said, Vec::<Value>::new());
+        // Without a progress token there are none.
+        let (_, received, _) = flooded(&mut client, json!({}));
+        assert_eq!(received, Vec::<Value>::new());
         let left = client.process().resident().saturating_sub(before);
         assert!(left < LEFT, "{left} bytes more");
         assert_eq!(client.finish(), Vec::<Value>::new());
@@ -80,30 +80,30 @@ fn a_flood_of_progress_is_a_trickle() {
 }
 
 #[test]
-fn a_flood_of_messages_is_a_trickle_and_a_count() {
-    let home = home_of(&Guest::saying("1").logs("flood", "water", FLOOD, ""));
-    let mut client = Client::able(Process::serve(&home), LEGACY, json!({}));
+fn a_flood_of_messages_is_rate_limited_and_counted() {
+    let home = home_of(&Guest::returning("1").logs("flood", "water", FLOOD, ""));
+    let mut client = Client::with_capabilities(Process::serve(&home), LEGACY, json!({}));
     client.tools();
     let before = client.process().resident();
-    let (_, said, took) = flooded(&mut client, json!({}));
-    check(&said, took);
+    let (_, received, took) = flooded(&mut client, json!({}));
+    check(&received, took);
     client.process().log_with("messages over the call's log limit");
     let left = client.process().resident().saturating_sub(before);
     assert!(left < LEFT, "{left} bytes more");
-    // Who wants only what is worse is not told what was dropped either.
+    // With a higher log level the count of dropped messages is not sent either.
     client.result("logging/setLevel", json!({"level": "error"}));
     assert_eq!(flooded(&mut client, json!({})).1, Vec::<Value>::new());
     assert_eq!(client.finish(), Vec::<Value>::new());
 
-    let mut client = Client::able(Process::serve(&home), MODERN, json!({}));
+    let mut client = Client::with_capabilities(Process::serve(&home), MODERN, json!({}));
     client.tools();
-    let (_, said, took) = flooded(&mut client, json!({"io.modelcontextprotocol/logLevel": "debug"}));
-    check(&said, took);
+    let (_, received, took) = flooded(&mut client, json!({"io.modelcontextprotocol/logLevel": "debug"}));
+    check(&received, took);
     assert_eq!(flooded(&mut client, json!({})).1, Vec::<Value>::new());
     assert_eq!(client.finish(), Vec::<Value>::new());
 
-    fn check(said: &[Value], took: Duration) {
-        let (last, rest) = said.split_last().expect("messages");
+    fn check(received: &[Value], took: Duration) {
+        let (last, rest) = received.split_last().expect("messages");
         assert!(!rest.is_empty() && rest.len() <= most(MESSAGES, took), "{} messages in {took:?}", rest.len());
         for message in rest {
             assert_eq!(message["params"], json!({"level": "warning", "logger": "hostile", "data": "water"}));
@@ -115,12 +115,12 @@ fn a_flood_of_messages_is_a_trickle_and_a_count() {
 }
 
 #[test]
-fn each_client_hears_of_what_it_follows() {
+fn each_client_is_notified_of_its_subscriptions() {
     let home = Home::with(&["everything"]);
     let memory = Memory::serve(&home);
-    let beside = memory.beside();
-    let mut one = Client::able(memory, LEGACY, json!({}));
-    let mut other = Client::able(beside, LEGACY, json!({}));
+    let beside = memory.second_connection();
+    let mut one = Client::with_capabilities(memory, LEGACY, json!({}));
+    let mut other = Client::with_capabilities(beside, LEGACY, json!({}));
     one.result("resources/subscribe", json!({"uri": "test://watched-resource"}));
     other.result("resources/subscribe", json!({"uri": "test://static-text"}));
     for uri in ["test://watched-resource", "test://static-text"] {
@@ -133,25 +133,25 @@ fn each_client_hears_of_what_it_follows() {
 }
 
 #[test]
-fn nobody_speaks_for_anothers_resource() {
-    let home = home_of(&Guest::saying("1").updates("lie", "test://static-text"));
-    let mut client = Client::able(Process::serve(&home), LEGACY, json!({}));
+fn a_plugin_cannot_notify_about_resources_of_another() {
+    let home = home_of(&Guest::returning("1").updates("lie", "test://static-text"));
+    let mut client = Client::with_capabilities(Process::serve(&home), LEGACY, json!({}));
     for uri in ["test://static-text", "test://watched-resource"] {
         client.result("resources/subscribe", json!({ "uri": uri }));
     }
     client.call("hostile_lie", json!({}));
-    // News keep their order: the lie would come first, or with it.
+    // Notifications are in order: the forged one would come first.
     client.call("everything_test_update_resource", json!({}));
     assert_eq!(client.notification(UPDATED)["params"], json!({"uri": "test://watched-resource"}));
     assert_eq!(client.finish(), Vec::<Value>::new());
 }
 
-/// It tells how far it is every half second, so a step after the cancellation would be seen.
+/// It reports progress every half second, so a report after the cancellation would be seen.
 #[test]
-fn a_guest_sees_that_its_call_is_cancelled() {
+fn a_guest_can_observe_its_cancellation() {
     let home = Home::with(&["everything"]);
     for revision in [LEGACY, MODERN] {
-        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
         client.tools();
         let meta = json!({"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"});
         let params = json!({"name": "everything_slow_compute", "arguments": {"seconds": 20}, "_meta": meta});
@@ -164,14 +164,14 @@ fn a_guest_sees_that_its_call_is_cancelled() {
     }
 }
 
-/// Its place is free for the next call, which it would not be for a minute.
+/// Its slot is free for the next call well before its limit of a minute.
 #[test]
-fn a_guest_that_does_not_look_is_stopped() {
-    let spins = Guest::saying("free").logs("spin", "spinning now", 1, bodies::SPIN);
+fn a_guest_that_ignores_its_cancellation_is_stopped() {
+    let spins = Guest::returning("free").logs("spin", "spinning now", 1, bodies::SPIN);
     for revision in [LEGACY, MODERN] {
         let home = home_of(&spins);
         home.configure("[plugins.hostile.limits]\nconcurrency = 1\ncpu = \"60s\"\ntimeout = \"60s\"\n");
-        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
         client.tools();
         let meta = json!({"io.modelcontextprotocol/logLevel": "debug"});
         let spin = client.post("tools/call", json!({"name": "hostile_spin", "_meta": meta}));

@@ -1,5 +1,4 @@
-//! What the audit log must say of a row: one record for each call, and one for each file that
-//! was refused.
+//! The audit log of a row: it must have one record for each call and each refused file.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,21 +8,21 @@ use serde_json::Value;
 
 use crate::support::home::Home;
 
-/// The log as far as it has been read: a flood makes it long.
+/// The log as far as it has been read; it is read incrementally, since a flood makes it long.
 #[derive(Default)]
-pub(crate) struct Trail {
+pub(crate) struct AuditLog {
     records: Vec<Value>,
     read: u64,
-    /// Where it is in the home, if a row has put it elsewhere.
+    /// Its path in the home, unless it is the default.
     path: Option<&'static str>,
 }
 
-impl Trail {
+impl AuditLog {
     pub(crate) fn at(path: Option<&'static str>) -> Self {
         Self { path, ..Self::default() }
     }
 
-    /// The whole records so far.
+    /// All complete records so far.
     pub(crate) fn records(&mut self, home: &Home) -> &[Value] {
         let mut text = String::new();
         if let Ok(mut file) = File::open(home.path(self.path.unwrap_or("state/wharf/audit.jsonl"))) {
@@ -39,11 +38,11 @@ impl Trail {
 
 #[derive(Default)]
 pub(crate) struct Expected {
-    /// By request id: whose it is, and the code of the fault if it was one.
+    /// By request id: the plugin, and the code of the fault if there was one.
     calls: HashMap<u64, (String, Option<String>)>,
-    /// Names of plugins, one for each file that is refused.
+    /// Names of plugins, one for each refused file.
     refused: Vec<String>,
-    /// By plugin: what was put there, as the log has it.
+    /// By plugin: the digests of its files.
     contents: HashMap<String, Vec<String>>,
 }
 
@@ -54,7 +53,7 @@ impl Expected {
         hash
     }
 
-    /// All that were put there.
+    /// All plugins that were put into the folder.
     pub(crate) fn plugins(&self) -> impl Iterator<Item = &str> {
         self.contents.keys().map(String::as_str)
     }
@@ -63,14 +62,14 @@ impl Expected {
         self.refused.push(plugin.to_owned());
     }
 
-    /// That a request has been answered so. What is of no plugin is recorded as nobody's.
+    /// Adds an answered request; `plugin` is empty for requests without a plugin.
     pub(crate) fn answered(&mut self, id: u64, plugin: &str, answer: &Value) {
         let fault = [&answer["result"]["_meta"]["wharf/fault"]["code"], &answer["error"]["data"]["code"]];
         let code = fault.into_iter().find_map(Value::as_str).map(str::to_owned);
         self.calls.insert(id, (plugin.to_owned(), code));
     }
 
-    /// The first thing that the log lacks or has too often.
+    /// The first record that is missing, repeated or wrong.
     pub(crate) fn missing(&self, records: &[Value]) -> Option<String> {
         for (id, (plugin, code)) in &self.calls {
             let of_it = |record: &&Value| record["id"] == id.to_string().as_str();
@@ -80,10 +79,10 @@ impl Expected {
             };
             let is_of = |hash: &String| record["content"] == hash.as_str();
             let is_known = self.contents.get(plugin).is_some_and(|all| all.iter().any(is_of));
-            let told = (plugin.is_empty() || record["plugin"] == plugin.as_str() && is_known)
+            let is_correct = (plugin.is_empty() || record["plugin"] == plugin.as_str() && is_known)
                 && record["dur_us"].is_u64()
-                && record["code"].as_str().is_some_and(|said| code.as_ref().is_none_or(|code| said == code));
-            if !told {
+                && record["code"].as_str().is_some_and(|found| code.as_ref().is_none_or(|code| found == code));
+            if !is_correct {
                 return Some(format!("request {id} to {plugin} ({code:?}) is recorded as {record}"));
             }
         }

@@ -1,5 +1,5 @@
-//! The way to a host that is under attack: its pipes, or its HTTP, where every message has a
-//! connection of its own and none waits for another's answer.
+//! The connection to a host under attack: stdio, or HTTP with a connection per message, so that no
+//! message waits for the answer to another.
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::events::Events;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, told};
+use crate::support::http::{HttpConnection, Request, listening_address};
 use crate::support::process::{Process, command};
 use crate::support::streamable::Endpoint;
 use crate::support::wire::{Received, Wire};
@@ -30,23 +30,23 @@ impl Transport {
     }
 }
 
-pub(crate) struct Door {
+pub(crate) struct Host {
     pub(crate) process: Process,
     posts: Option<Posts>,
 }
 
-/// Who may come in over HTTP, where a row has tokens: the bystander's caller is Bob.
+/// Tokens over HTTP, for rows that configure them: the bystander's caller is Bob.
 pub(crate) const ALICE: &str = "alice-alice-alice-alice-alice-alice";
 pub(crate) const BOB: &str = "bob-bob-bob-bob-bob-bob-bob-bob-bob";
 
 /// How the host is started.
 #[derive(Default)]
 pub(crate) struct Start {
-    /// Options of either transport.
+    /// Options for either transport.
     pub(crate) options: Vec<String>,
-    /// Whether HTTP has HTTP+SSE as well.
+    /// Whether HTTP+SSE is enabled.
     pub(crate) sse: bool,
-    /// What the bystander's caller shows over HTTP.
+    /// The token of the bystander's caller.
     pub(crate) token: Option<&'static str>,
 }
 
@@ -56,13 +56,13 @@ struct Posts {
     /// `None` once closed.
     sender: Option<Sender<String>>,
     messages: Receiver<String>,
-    /// Connections that answers come on as streams.
+    /// Connections with open event streams.
     streams: Arc<Mutex<Vec<TcpStream>>>,
 }
 
-impl Door {
-    /// Serves that home, in an environment that holds a secret.
-    pub(crate) fn open(home: &Home, transport: Transport, start: &Start) -> Self {
+impl Host {
+    /// Serves that home, with a secret in its environment.
+    pub(crate) fn start(home: &Home, transport: Transport, start: &Start) -> Self {
         let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
         command.env("SECRET", "password").env("ALICE", ALICE).env("BOB", BOB).args(&start.options);
         if transport == Transport::Stdio {
@@ -73,17 +73,17 @@ impl Door {
             command
         });
         let (sender, messages) = channel();
-        let endpoint = Endpoint::new(told(&process));
+        let endpoint = Endpoint::new(listening_address(&process));
         let posts = Posts { endpoint, token: start.token, sender: Some(sender), messages, streams: Arc::default() };
         Self { process, posts: Some(posts) }
     }
 
-    /// Where it listens, if it does.
+    /// The address on which it listens over HTTP.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.posts.as_ref().map(|posts| posts.endpoint.address)
     }
 
-    /// Sends a text that may be no message at all; over HTTP with these headers.
+    /// Sends arbitrary text; over HTTP with these headers.
     pub(crate) fn send_raw(&mut self, text: &str, headers: &[(&str, &str)]) {
         let Some(posts) = &self.posts else {
             return self.process.send(text);
@@ -91,31 +91,31 @@ impl Door {
         let request = Request::new("POST", "/mcp", posts.endpoint.address)
             .with("Accept", "application/json, text/event-stream")
             .json(text);
-        posts.ask(headers.iter().fold(request, |request, (name, value)| request.with(name, value)));
+        posts.send_request(headers.iter().fold(request, |request, (name, value)| request.with(name, value)));
     }
 
-    /// Asks the host, and no plugin, whether it is there; the answer comes as a message of that id.
-    pub(crate) fn are_you_there(&mut self, id: u64) {
+    /// Sends a health check, which no plugin handles; the answer is received as a message with that id.
+    pub(crate) fn probe(&mut self, id: u64) {
         let Some(posts) = &self.posts else {
             return self.process.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
         };
         let (address, sender) = (posts.endpoint.address, posts.sender.clone().expect("not closed by the test"));
         std::thread::spawn(move || {
-            let mut line = Line::connect(address);
-            line.send(&Request::new("GET", "/healthz", address).bytes());
-            if line.response().is_some_and(|response| response.status == 200) {
+            let mut connection = HttpConnection::connect(address);
+            connection.send(&Request::new("GET", "/healthz", address).bytes());
+            if connection.response().is_some_and(|response| response.status == 200) {
                 let _ = sender.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
             }
         });
     }
 
-    /// Whether stdout is as silent as it is to be while HTTP is served.
-    pub(crate) fn keeps_to_its_transport(&mut self) -> bool {
-        self.posts.is_none() || self.process.receive(Duration::ZERO) == Received::Silence
+    /// Whether stdout is empty, as it must be while HTTP is served.
+    pub(crate) fn stdout_is_silent(&mut self) -> bool {
+        self.posts.is_none() || self.process.receive(Duration::ZERO) == Received::TimedOut
     }
 }
 
-impl Wire for Door {
+impl Wire for Host {
     fn send(&mut self, frame: &str) {
         match &self.posts {
             None => self.process.send(frame),
@@ -123,14 +123,14 @@ impl Wire for Door {
         }
     }
 
-    fn receive(&mut self, patience: Duration) -> Received {
+    fn receive(&mut self, time_limit: Duration) -> Received {
         let Some(posts) = &self.posts else {
-            return self.process.receive(patience);
+            return self.process.receive(time_limit);
         };
-        match posts.messages.recv_timeout(patience) {
+        match posts.messages.recv_timeout(time_limit) {
             Ok(message) => Received::Frame(message),
             Err(RecvTimeoutError::Disconnected) => Received::Closed,
-            Err(RecvTimeoutError::Timeout) => Received::Silence,
+            Err(RecvTimeoutError::Timeout) => Received::TimedOut,
         }
     }
 
@@ -140,7 +140,7 @@ impl Wire for Door {
             Some(posts) => {
                 posts.sender = None;
                 for stream in posts.streams.lock().expect("no panic").drain(..) {
-                    // The host may have been first.
+                    // The host may have closed first.
                     let _ = stream.shutdown(Shutdown::Both);
                 }
             }
@@ -149,27 +149,26 @@ impl Wire for Door {
 }
 
 impl Posts {
-    /// A request is answered by one body or by a stream; what is neither is nobody's message,
-    /// and the client will not take it.
+    /// Posts a frame; its answer is a body or a stream.
     fn post(&self, frame: &str) {
-        self.ask(self.endpoint.post_text(frame));
+        self.send_request(self.endpoint.post_text(frame));
     }
 
-    fn ask(&self, mut request: Request) {
+    fn send_request(&self, mut request: Request) {
         if let Some(token) = self.token {
             request = request.with("Authorization", &format!("Bearer {token}"));
         }
         let (address, sender) = (self.endpoint.address, self.sender.clone().expect("not closed by the test"));
         let streams = Arc::clone(&self.streams);
         std::thread::spawn(move || {
-            let mut line = Line::connect(address);
-            line.send(&request.bytes());
-            // None if the host has ended, which the row sees in its own way.
-            let Some(response) = line.response() else { return };
+            let mut connection = HttpConnection::connect(address);
+            connection.send(&request.bytes());
+            // `None` if the host has exited, which the row detects itself.
+            let Some(response) = connection.response() else { return };
             if response.header("content-type") == Some("text/event-stream") {
-                streams.lock().expect("no panic").push(line.stream().try_clone().expect("a socket"));
-                let mut events = Events::of(line, response);
-                while let Some(event) = events.message() {
+                streams.lock().expect("no panic").push(connection.stream().try_clone().expect("a socket"));
+                let mut events = Events::from_response(connection, response);
+                while let Some(event) = events.next_message() {
                     let _ = sender.send(event.data);
                 }
             } else if !response.body.is_empty() {

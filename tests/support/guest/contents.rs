@@ -1,32 +1,30 @@
-//! What else tools say: schemas and `_meta` of any text, long answers, logs with data, news of
-//! their own lists.
-//! It knows where the canonical ABI puts the members of a `tool-result`.
+//! Schemas and `_meta` of any text, long answers, structured logs, and notifications of changed lists.
 
 use super::{CALL_RESULT, CONTENT, GIVEN, Guest, Text, Tool};
 
 const PAGE: usize = 65_536;
 
 impl Guest {
-    /// The tool that was added last takes arguments of this schema.
-    pub fn taking(mut self, schema: &str) -> Self {
+    /// Sets the input schema of the last tool.
+    pub fn input_schema(mut self, schema: &str) -> Self {
         self.last().schema = schema.into();
         self
     }
 
-    /// The tool that was added last promises this schema.
-    pub fn promising(mut self, schema: &str) -> Self {
+    /// Sets the output schema of the last tool.
+    pub fn output_schema(mut self, schema: &str) -> Self {
         self.last().output_schema = Some(schema.into());
         self
     }
 
-    /// The tool that was added last has this `_meta`.
-    pub fn marked(mut self, meta: &str) -> Self {
+    /// Sets the `_meta` of the last tool.
+    pub fn meta(mut self, meta: &str) -> Self {
         self.last().meta = Some(meta.into());
         self
     }
 
-    /// With one tool more that has this `_meta` in its result.
-    pub fn gives_meta(mut self, name: &str, meta: &str) -> Self {
+    /// Adds a tool with this `_meta` in its result.
+    pub fn returns_meta(mut self, name: &str, meta: &str) -> Self {
         let Text { at, len } = self.text(meta);
         let body = format!(
             "(i32.store8 (i32.const {}) (i32.const 1))
@@ -39,8 +37,8 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more whose answer is a text of that many letters `x`.
-    pub fn fills(self, name: &str, letters: usize) -> Self {
+    /// Adds a tool whose answer has that many letters `x`.
+    pub fn returns_letters(self, name: &str, letters: usize) -> Self {
         let body = format!(
             "(local.set $n (i32.mul (memory.grow (i32.const {})) (i32.const {PAGE})))
              (memory.fill (local.get $n) (i32.const 120) (i32.const {letters}))
@@ -53,24 +51,24 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that says that the list of tools has changed, then does the rest.
-    pub fn announces(self, name: &str, rest: &str) -> Self {
+    /// Adds a tool that notifies a change of the list of tools, then runs `rest`.
+    pub fn notifies_list_changed(self, name: &str, rest: &str) -> Self {
         self.does(name, &format!("(call $list_changed (i32.const 0)) {rest}"))
     }
 
-    /// With one tool more that says that the list of tools has changed, and puts how many
-    /// variables are in its environment, up to nine, into the first byte of the answer.
+    /// Adds a tool that notifies a change of the list of tools, and writes the number of its environment
+    /// variables, up to nine, into the first byte of the answer.
     pub fn counts_variables(self, name: &str) -> Self {
         let (at, found) = (self.answer.at, GIVEN + 4);
         let body = format!(
             "(call $environment (i32.const {GIVEN}))
              (i32.store8 (i32.const {at}) (i32.add (i32.const 48) (i32.load (i32.const {found}))))"
         );
-        self.announces(name, &body)
+        self.notifies_list_changed(name, &body)
     }
 
-    /// With one tool more that tells of one step of progress in these words.
-    pub fn step(mut self, name: &str, message: &str) -> Self {
+    /// Adds a tool that reports progress once, with this message.
+    pub fn reports_progress(mut self, name: &str, message: &str) -> Self {
         let Text { at, len } = self.text(message);
         let body = format!(
             "(call $progress (f64.const 1) (i32.const 0) (f64.const 0) (i32.const 1) (i32.const {at}) (i32.const {len}))"
@@ -78,8 +76,8 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that logs data as a warning, under the name of a logger.
-    pub fn data(mut self, name: &str, logger: &str, data: &str) -> Self {
+    /// Adds a tool that logs data as a warning, with the name of a logger.
+    pub fn logs_data(mut self, name: &str, logger: &str, data: &str) -> Self {
         let (logger, data) = (self.text(logger), self.text(data));
         let body = format!(
             "(call $log_data (i32.const 3) (i32.const {}) (i32.const {}) (i32.const {}) (i32.const {}))",

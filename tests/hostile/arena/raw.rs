@@ -1,19 +1,17 @@
-//! Requests that are written as text, since no tree of the tests' own could hold them, and
-//! what becomes of them.
+//! Requests sent as raw text, since a JSON tree could not hold them, and their outcomes.
 
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Arena, Asked, Of, SETTINGS};
+use super::{Arena, Of, Pending, SETTINGS};
 use crate::support::MODERN;
 
-/// Ids of such requests; other requests have lower numbers.
+/// First id of such requests; other requests have lower ids.
 const FIRST: u64 = 1 << 41;
 
-/// How a request ended, in a word: `ok`, `failed`, the code of a fault, or the number of an
-/// error.
-pub(crate) fn fate(message: &Value) -> String {
+/// The outcome of a request: `ok`, `failed`, the code of a fault, or the number of an error.
+pub(crate) fn outcome_code(message: &Value) -> String {
     let fault = &message["result"]["_meta"]["wharf/fault"]["code"];
     match (message["error"]["code"].as_i64(), fault.as_str()) {
         (Some(code), _) => code.to_string(),
@@ -24,14 +22,14 @@ pub(crate) fn fate(message: &Value) -> String {
 }
 
 impl Arena {
-    /// Calls a tool with arguments that are this text, and does not wait.
-    pub(crate) fn ask_text(&mut self, tool: &str, arguments: &str) -> u64 {
-        self.ask_params(tool, &format!(r#""arguments":{arguments}"#), "")
+    /// Starts a call of a tool with arguments as raw text, without waiting.
+    pub(crate) fn start_call_with_text(&mut self, tool: &str, arguments: &str) -> u64 {
+        self.start_call_with_params(tool, &format!(r#""arguments":{arguments}"#), "")
     }
 
-    /// As [`Arena::ask_text`], with more members of `params`, and of its `_meta` if it begins
-    /// with a comma.
-    pub(crate) fn ask_params(&mut self, tool: &str, params: &str, meta: &str) -> u64 {
+    /// As [`Arena::start_call_with_text`], with further members of `params`, and of `_meta` (each begins with a
+    /// comma).
+    pub(crate) fn start_call_with_params(&mut self, tool: &str, params: &str, meta: &str) -> u64 {
         self.texts += 1;
         let id = FIRST + self.texts;
         let abilities = r#"{"elicitation":{"form":{}}}"#;
@@ -41,21 +39,21 @@ impl Arena {
         let text = format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}",{params},"_meta":{meta}}}}}"#
         );
-        self.open.insert(id, Asked { at: Instant::now(), of: Of::Host });
+        self.open.insert(id, Pending { at: Instant::now(), of: Of::Host });
         let headers = [("MCP-Protocol-Version", MODERN), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)];
         self.client.wire().send_raw(&text, &headers);
         id
     }
 
-    /// Sends a text that may be anything.
+    /// Sends arbitrary text.
     pub(crate) fn send_raw(&mut self, text: &str, headers: &[(&str, &str)]) {
         self.client.wire().send_raw(text, headers);
     }
 
-    /// What became of a request, which must be known within that time. What cannot be read has
-    /// an answer without an id; so such requests come one by one.
-    pub(crate) fn fate_of(&mut self, id: u64, time: Duration) -> Value {
-        let what = format!("what became of request {id} is known");
+    /// The answer to a request, within that time. The error for an unreadable request has no id, so
+    /// such requests must be sent one by one.
+    pub(crate) fn response_to(&mut self, id: u64, time: Duration) -> Value {
+        let what = format!("request {id} is answered");
         self.until_within(time, &what, |arena| arena.answered.contains_key(&id) || !arena.strays.is_empty());
         match self.answered.remove(&id) {
             Some(answer) => answer.message,
@@ -66,13 +64,13 @@ impl Arena {
         }
     }
 
-    /// Calls a tool with arguments that are this text, and gives the word of [`fate`].
+    /// Calls a tool with arguments as raw text, and returns its [`outcome_code`].
     pub(crate) fn try_text(&mut self, tool: &str, arguments: &str) -> String {
-        let id = self.ask_text(tool, arguments);
-        fate(&self.fate_of(id, SOON))
+        let id = self.start_call_with_text(tool, arguments);
+        outcome_code(&self.response_to(id, SOON))
     }
 
-    /// All that came and is no answer to a request with a number, or comes within that time.
+    /// Answers without a numeric id, until `enough` or the time is over.
     pub(crate) fn strays(&mut self, time: Duration, enough: impl Fn(&[&Value]) -> bool) -> Vec<Value> {
         let deadline = Instant::now() + time;
         while Instant::now() < deadline && !enough(&self.strays.iter().collect::<Vec<_>>()) {
@@ -82,13 +80,12 @@ impl Arena {
         self.strays.drain(..).collect()
     }
 
-    /// Puts a file into the folder and waits until the host has loaded or refused it; true if it
-    /// was loaded.
-    pub(crate) fn judged(&mut self, plugin: &str, bytes: &[u8], time: Duration) -> bool {
+    /// Puts a file into the folder and waits until it is loaded, held or refused; true if it was loaded.
+    pub(crate) fn loads_or_refuses(&mut self, plugin: &str, bytes: &[u8], time: Duration) -> bool {
         ["load", "swap"].contains(&self.verdict(plugin, bytes, time).as_str())
     }
 
-    /// As [`Arena::judged`]: the event that the audit log has of it.
+    /// As [`Arena::loads_or_refuses`], but returns the event in the audit log.
     pub(crate) fn verdict(&mut self, plugin: &str, bytes: &[u8], time: Duration) -> String {
         self.expected.put(plugin, bytes);
         let before = self.records().len();
@@ -110,7 +107,7 @@ impl Arena {
         self.home.configure(&format!("{SETTINGS}{settings}"));
     }
 
-    /// Gives up a request, as its client would on this connection.
+    /// Cancels a request.
     pub(crate) fn cancel(&mut self, id: u64) {
         if self.answered.remove(&id).is_none() {
             self.open.remove(&id);
@@ -120,5 +117,5 @@ impl Arena {
     }
 }
 
-/// How long a request may take that is refused for what it is.
+/// Time limit for refusing a request.
 const SOON: Duration = Duration::from_secs(10);
