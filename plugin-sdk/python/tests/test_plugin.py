@@ -180,7 +180,7 @@ class Tools(unittest.TestCase):
         ]:
             with self.subTest(why=why), self.assertRaisesRegex(TypeError, why):
                 plugin.tool(function)
-        with self.assertRaisesRegex(ValueError, "two tools called twice"):
+        with self.assertRaisesRegex(ValueError, "duplicate tools: twice"):
             plugin.tool(twice)
 
     def test_failures(self) -> None:
@@ -303,7 +303,7 @@ class TheRest(unittest.TestCase):
         self.assertEqual(client.complete("go", "town", "Be").values, ["Bern"])
         self.assertEqual(client.complete("go", "street", "x", town="B"), Completion(["Bxtest"], 9, True))
         self.assertEqual(client.complete("go", "other"), Completion())
-        with self.assertRaisesRegex(ValueError, "is no prompt"):
+        with self.assertRaisesRegex(ValueError, "is neither a prompt"):
             plugin.completion(towns, "x")(streets)
 
     def test_extensions(self) -> None:

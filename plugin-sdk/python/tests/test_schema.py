@@ -259,7 +259,7 @@ class Values(unittest.TestCase):
         )
         with self.assertRaisesRegex(ValueError, "NaN"):
             dumps(float("nan"))
-        with self.assertRaisesRegex(TypeError, "complex cannot be said"):
+        with self.assertRaisesRegex(TypeError, "complex cannot be converted"):
             dumps(1j)
 
 
