@@ -116,7 +116,7 @@ impl Error {
             Cause::Invalid { path, reason } if path.is_empty() => reason.clone(),
             Cause::Invalid { path, reason } => [path.as_str(), ": ", reason].concat(),
             Cause::Failed(text) => text.clone(),
-            Cause::Asked(_) => "an answer is awaited".into(),
+            Cause::Asked(_) => "waiting for an answer".into(),
             Cause::Unavailable { why, .. } => why.clone(),
         }
     }
@@ -141,7 +141,9 @@ impl Error {
             Cause::NotFound => types::CallError::NotFound,
             Cause::Invalid { path, reason } => types::CallError::InvalidInput(types::InvalidInput { path, reason }),
             Cause::Failed(text) => types::CallError::Failed(text),
-            Cause::Asked(_) | Cause::Unavailable { .. } => types::CallError::Failed("nothing can be asked here".into()),
+            Cause::Asked(_) | Cause::Unavailable { .. } => {
+                types::CallError::Failed("questions are not supported here".into())
+            }
         }
     }
 }

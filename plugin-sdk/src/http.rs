@@ -55,7 +55,7 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Denied(why) | Self::Invalid(why) | Self::Unreachable(why) | Self::Protocol(why) => f.write_str(why),
-            Self::Timeout => f.write_str("the server took too long"),
+            Self::Timeout => f.write_str("the request timed out"),
             Self::TooLarge(limit) => write!(f, "the response has more than {limit} bytes"),
         }
     }

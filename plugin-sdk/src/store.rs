@@ -215,5 +215,5 @@ fn told(error: raw::Error) -> Error {
     })
 }
 
-const DENIED: &str = "this plugin may not store anything: whoever runs the server can grant it `keyvalue`; \
+const DENIED: &str = "this plugin may not store anything: the operator of the server can grant it `keyvalue`; \
                       the server's log says how";

@@ -311,7 +311,7 @@ impl Script {
             context.state = asked.state;
             for question in asked.questions {
                 let Some(reply) = self.replies.pop_front() else {
-                    return Err(Error::failed(format!("no answer in the script to {:?}", question.ask)));
+                    return Err(Error::failed(format!("no answer in the script for {:?}", question.ask)));
                 };
                 context.answers.push(raw::Answer { key: question.key, reply });
             }

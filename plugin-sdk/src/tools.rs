@@ -118,7 +118,7 @@ fn enter<'a>(
         }
     };
     if listed.iter().any(|tool| tool.name == name) {
-        refused.get_or_insert_with(|| ["tool ", name, ": there are two of that name"].concat());
+        refused.get_or_insert_with(|| ["tool ", name, ": duplicate name"].concat());
         return None;
     }
     listed.push(raw::Tool {

@@ -1,18 +1,18 @@
-// Values that last from one call to the next, where the plugin was granted `keyvalue`.
+// Values stored between calls, if the plugin was granted `keyvalue`.
 
 import { increment, open } from "#keyvalue";
 import { ToolError } from "./errors.js";
 import { decode, encode } from "./utf8.js";
 
 const DENIED =
-  "this plugin may not store anything: whoever runs the server can grant it `keyvalue`; the server's log says how";
+  "this plugin may not store anything: the operator of the server can grant it `keyvalue`; the server's log says how";
 
-/** The store cannot do that: it was not granted, is full, or failed. */
+/** The store was not granted, is full, or failed. */
 export class StoreError extends ToolError {
   name = "StoreError";
 }
 
-/** A bucket of the plugin's own: keys, and a value for each. */
+/** A bucket of the plugin: keys, and a value for each. */
 export class Store {
   #bucket;
 
@@ -27,7 +27,7 @@ export class Store {
 
   set(key, value) {
     const json = JSON.stringify(value);
-    if (json === undefined) throw new TypeError(`${key}: JSON cannot say a ${typeof value}`);
+    if (json === undefined) throw new TypeError(`${key}: a ${typeof value} cannot be converted to JSON`);
     this.setBytes(key, encode(json));
   }
 
@@ -37,7 +37,7 @@ export class Store {
   }
 
   setBytes(key, bytes) {
-    if (!(bytes instanceof Uint8Array)) throw new TypeError(`${key}: bytes are a Uint8Array`);
+    if (!(bytes instanceof Uint8Array)) throw new TypeError(`${key}: expected a Uint8Array`);
     told(() => this.#bucket.set(wanted(key), bytes));
   }
 
@@ -61,7 +61,7 @@ export class Store {
   }
 
   increment(key, delta = 1) {
-    if (!Number.isSafeInteger(delta) || delta < 0) throw new RangeError("a number is only ever counted up, by a whole number");
+    if (!Number.isSafeInteger(delta) || delta < 0) throw new RangeError("the increment must be a non-negative whole number");
     return told(() => increment(this.#bucket, wanted(key), delta));
   }
 }

@@ -64,8 +64,8 @@ test("what a tool gives decides what the client gets", () => {
 
 test("what cannot be registered", () => {
   const mine = plugin().tool("a", {}, () => "").prompt("a", {}, () => "").resource("a://1", {}, () => "");
-  assert.throws(() => mine.tool("a", {}, () => ""), /two tools called a/);
-  assert.throws(() => mine.prompt("a", {}, () => ""), /two prompts called a/);
+  assert.throws(() => mine.tool("a", {}, () => ""), /duplicate tool: a/);
+  assert.throws(() => mine.prompt("a", {}, () => ""), /duplicate prompt: a/);
   assert.throws(() => mine.resource("a://1", {}, () => ""), /two resources a:\/\/1/);
   assert.throws(() => mine.resource("a://{b}", { variables: { c: s.integer() } }, () => ""), /has no {c}/);
   assert.throws(() => mine.resource("a://{?b}", {}, () => ""), /write {name} or {\+name}/);
