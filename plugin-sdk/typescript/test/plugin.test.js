@@ -66,7 +66,7 @@ test("what cannot be registered", () => {
   const mine = plugin().tool("a", {}, () => "").prompt("a", {}, () => "").resource("a://1", {}, () => "");
   assert.throws(() => mine.tool("a", {}, () => ""), /duplicate tool: a/);
   assert.throws(() => mine.prompt("a", {}, () => ""), /duplicate prompt: a/);
-  assert.throws(() => mine.resource("a://1", {}, () => ""), /two resources a:\/\/1/);
+  assert.throws(() => mine.resource("a://1", {}, () => ""), /duplicate resource: a:\/\/1/);
   assert.throws(() => mine.resource("a://{b}", { variables: { c: s.integer() } }, () => ""), /has no {c}/);
   assert.throws(() => mine.resource("a://{?b}", {}, () => ""), /write {name} or {\+name}/);
   assert.throws(() => mine.tool("b", { input: s.string() }, () => ""), /must be an object/);
@@ -137,7 +137,7 @@ test("what is said reaches the host", () => {
     call.progress(1, 3, "copying");
     listChanged("tools");
     resourceUpdated("notes://1");
-    assert.throws(() => log.message("loud", ""), /a level is one of/);
+    assert.throws(() => log.message("loud", ""), /must be one of/);
     return `${call.cancelled}`;
   });
   const client = new Client(mine);
