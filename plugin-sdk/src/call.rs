@@ -10,7 +10,7 @@ use crate::ask::Round;
 use crate::host::sys;
 
 /// The running call: its id, its time limit, its progress, and a way to
-/// [ask](Call::confirm) whoever made it.
+/// [ask](Call::confirm) the caller.
 ///
 /// ```
 /// use wharf_plugin::*;

@@ -89,7 +89,7 @@ impl Error {
     ///     match ask.confirm("Remove it?") {
     ///         Ok(true) => Ok("removed"),
     ///         Ok(false) => Ok("kept"),
-    ///         Err(error) if error.is_unavailable() => Ok("kept, since nobody could be asked"),
+    ///         Err(error) if error.is_unavailable() => Ok("kept, without confirmation"),
     ///         Err(error) => Err(error),
     ///     }
     /// }
@@ -99,7 +99,7 @@ impl Error {
     /// # }
     /// let script = testing::Script::new().unavailable("no such client");
     /// let answer = script.call(&Files, "remove", json!({})).unwrap();
-    /// assert_eq!(answer.as_text(), "kept, since nobody could be asked");
+    /// assert_eq!(answer.as_text(), "kept, without confirmation");
     /// ```
     pub fn is_unavailable(&self) -> bool {
         matches!(self.0, Cause::Unavailable { .. })

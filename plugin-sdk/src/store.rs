@@ -69,7 +69,7 @@ impl Store {
     /// # Errors
     /// As [`Store::open`], or if the name is too long.
     pub fn bucket(name: &str) -> Result<Self> {
-        Ok(Self(sys::store::open(name).map_err(told)?))
+        Ok(Self(sys::store::open(name).map_err(to_error)?))
     }
 
     /// The value of a key, deserialised from JSON; `None` if there is none.
@@ -119,7 +119,7 @@ impl Store {
     /// # Errors
     /// If the host's store failed.
     pub fn get_bytes(&self, key: &str) -> Result<Option<Vec<u8>>> {
-        self.0.get(key).map_err(told)
+        self.0.get(key).map_err(to_error)
     }
 
     /// As [`Store::set`], for uninterpreted bytes.
@@ -133,7 +133,7 @@ impl Store {
     /// # Errors
     /// As [`Store::set`].
     pub fn set_bytes(&self, key: &str, value: &[u8]) -> Result<()> {
-        self.0.set(key, value).map_err(told)
+        self.0.set(key, value).map_err(to_error)
     }
 
     /// Removes a key and its value; a missing key is not an error.
@@ -147,7 +147,7 @@ impl Store {
     /// # Errors
     /// If the host's store failed.
     pub fn delete(&self, key: &str) -> Result<()> {
-        self.0.delete(key).map_err(told)
+        self.0.delete(key).map_err(to_error)
     }
 
     /// Whether a key has a value.
@@ -161,7 +161,7 @@ impl Store {
     /// # Errors
     /// If the host's store failed.
     pub fn exists(&self, key: &str) -> Result<bool> {
-        self.0.exists(key).map_err(told)
+        self.0.exists(key).map_err(to_error)
     }
 
     /// All keys of the bucket, in unspecified order.
@@ -178,10 +178,10 @@ impl Store {
     /// # Errors
     /// If the host's store failed.
     pub fn keys(&self) -> Result<Vec<String>> {
-        let mut page = self.0.list_keys(None).map_err(told)?;
+        let mut page = self.0.list_keys(None).map_err(to_error)?;
         let mut keys = page.keys;
         while page.cursor.is_some() {
-            page = self.0.list_keys(page.cursor).map_err(told)?;
+            page = self.0.list_keys(page.cursor).map_err(to_error)?;
             keys.append(&mut page.keys);
         }
         Ok(keys)
@@ -202,12 +202,12 @@ impl Store {
     /// # Errors
     /// If the value is not a whole number, or as [`Store::set`].
     pub fn increment(&self, key: &str, delta: u64) -> Result<u64> {
-        sys::atomics::increment(&self.0, key, delta).map_err(told)
+        sys::atomics::increment(&self.0, key, delta).map_err(to_error)
     }
 }
 
 /// The error as a text for the model.
-fn told(error: raw::Error) -> Error {
+fn to_error(error: raw::Error) -> Error {
     Error::failed(match error {
         raw::Error::AccessDenied => DENIED.into(),
         raw::Error::NoSuchStore => "there is no bucket of that name".into(),

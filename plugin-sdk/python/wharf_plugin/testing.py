@@ -60,8 +60,8 @@ class Client:
     """A client of the plugin, with a simulated host between them.
 
     `answers` are given to the questions of a call in their order; `http` answers requests;
-    `config` holds settings. `logged` and `told` say what the plugin said, `asked` what it
-    asked. The store is in memory; `store=False` takes it away.
+    `config` holds settings. `logged` and `told` have its messages, `asked` the questions
+    that it asked. The store is in memory; `store=False` revokes the grant.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 // `wharf build` writes imports this, before it imports the plugin.
 
 import { Call } from "./call.js";
-import { InvalidArguments, NotFound, told } from "./errors.js";
+import { InvalidArguments, NotFound, errorText } from "./errors.js";
 import { install, start } from "./globals.js";
 import { debug } from "./log.js";
 import * as lower from "./lower.js";
@@ -90,8 +90,8 @@ function failure(error) {
   }
   if (error?.expected) return { tag: "failed", val: error.message.toWellFormed() };
   // For the plugin's author: clients get this level only if they ask for it.
-  if (error instanceof Error && error.stack) debug(`${told(error)}\n${error.stack}`.trimEnd());
-  return { tag: "failed", val: told(error).toWellFormed() };
+  if (error instanceof Error && error.stack) debug(`${errorText(error)}\n${error.stack}`.trimEnd());
+  return { tag: "failed", val: errorText(error).toWellFormed() };
 }
 
 function listed(work) {
@@ -99,6 +99,6 @@ function listed(work) {
   try {
     return work();
   } catch (error) {
-    throw told(error).toWellFormed();
+    throw errorText(error).toWellFormed();
   }
 }

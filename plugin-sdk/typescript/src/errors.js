@@ -35,7 +35,7 @@ export class Unavailable extends Error {
 }
 
 /** The error's text. */
-export function told(error) {
+export function errorText(error) {
   if (!(error instanceof Error)) return String(error);
   return error.message ? `${error.name}: ${error.message}` : error.name;
 }

@@ -17,7 +17,7 @@ export class Store {
   #bucket;
 
   constructor(name = "") {
-    this.#bucket = told(() => open(String(name).toWellFormed()));
+    this.#bucket = convertErrors(() => open(String(name).toWellFormed()));
   }
 
   get(key) {
@@ -32,29 +32,29 @@ export class Store {
   }
 
   getBytes(key) {
-    const bytes = told(() => this.#bucket.get(wanted(key)));
+    const bytes = convertErrors(() => this.#bucket.get(wanted(key)));
     return bytes ? new Uint8Array(bytes) : undefined;
   }
 
   setBytes(key, bytes) {
     if (!(bytes instanceof Uint8Array)) throw new TypeError(`${key}: expected a Uint8Array`);
-    told(() => this.#bucket.set(wanted(key), bytes));
+    convertErrors(() => this.#bucket.set(wanted(key), bytes));
   }
 
   has(key) {
-    return told(() => this.#bucket.exists(wanted(key)));
+    return convertErrors(() => this.#bucket.exists(wanted(key)));
   }
 
   delete(key) {
-    told(() => this.#bucket.delete(wanted(key)));
+    convertErrors(() => this.#bucket.delete(wanted(key)));
   }
 
   keys() {
-    let page = told(() => this.#bucket.listKeys(undefined));
+    let page = convertErrors(() => this.#bucket.listKeys(undefined));
     const keys = [...page.keys];
     while (page.cursor !== null && page.cursor !== undefined) {
       const { cursor } = page;
-      page = told(() => this.#bucket.listKeys(cursor));
+      page = convertErrors(() => this.#bucket.listKeys(cursor));
       keys.push(...page.keys);
     }
     return keys;
@@ -62,13 +62,13 @@ export class Store {
 
   increment(key, delta = 1) {
     if (!Number.isSafeInteger(delta) || delta < 0) throw new RangeError("the increment must be a non-negative whole number");
-    return told(() => increment(this.#bucket, wanted(key), delta));
+    return convertErrors(() => increment(this.#bucket, wanted(key), delta));
   }
 }
 
 const wanted = (key) => String(key).toWellFormed();
 
-function told(work) {
+function convertErrors(work) {
   try {
     return work();
   } catch (error) {

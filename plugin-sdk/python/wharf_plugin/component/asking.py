@@ -46,13 +46,13 @@ def ended(context: Any, work: Callable[[Call], Any], complete: Any = None, input
     except InvalidArguments as error:
         raise Err(t.CallError_InvalidInput(t.InvalidInput(text(error.path), text(error.reason)))) from None
     except BaseException as error:
-        told = str(error) or type(error).__name__
+        message = str(error) or type(error).__name__
         if error.__cause__ is not None:
             # The traceback goes to the host's log; the model gets only the text.
             traceback.print_exception(error.__cause__)
         if isinstance(error.__cause__, ModuleNotFoundError):
-            told += preload.HINT
-        raise Err(t.CallError_Failed(text(told))) from None
+            message += preload.HINT
+        raise Err(t.CallError_Failed(text(message))) from None
 
 
 def listed(work: Callable[[], list[Any]]) -> list[Any]:
