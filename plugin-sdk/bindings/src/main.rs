@@ -62,7 +62,7 @@ fn repository() -> PathBuf {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn committed_bindings_are_what_wit_gives() {
+    fn committed_bindings_are_up_to_date() {
         let files = crate::generate().expect("bindings");
         assert!(files.len() > 10, "{}", files.len());
         let stale = crate::stale(&files).expect("committed files");
