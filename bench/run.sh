@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Measures Wharf beside a native MCP server and prints the table.
+# Measures Wharf and a native MCP server, and prints the tables.
 #
 #   bench/run.sh             everything, about half an hour
-#   bench/run.sh --quick     less than a minute once built: to see that it works
-#   bench/run.sh --others    calls beside servers on the Python and TypeScript SDKs
+#   bench/run.sh --quick     a smoke test of less than a minute once built
+#   bench/run.sh --others    calls, compared with servers on the Python and TypeScript SDKs
 #   bench/run.sh --help      more options
 #
-# WHARF_COMPONENTS names the folder of the guests' components; without it they are built with
-# plugins/build.sh. WHARF_BENCH_PROFILE is the cargo profile, release
-# if not given.
+# WHARF_COMPONENTS names the folder of the guests' components; if it is not set they are built with
+# plugins/build.sh. WHARF_BENCH_PROFILE is the cargo profile, by default release.
 set -euo pipefail
 
 [[ ! ${WHARF_COMPONENTS:-} ]] || WHARF_COMPONENTS=$(realpath -- "$WHARF_COMPONENTS")
@@ -19,8 +18,8 @@ target=${CARGO_TARGET_DIR:-target}
 binaries=$target/$profile
 [[ $profile != dev ]] || binaries=$target/debug
 
-# One after the other: built together they would share the features of their dependencies,
-# and the baseline would pay for serde_json as the host needs it.
+# Separately: in one build they would share the features of their dependencies, and the baseline
+# would use serde_json with the host's features.
 cargo build --locked --profile "$profile" --package wharf --bin wharf
 cargo build --locked --profile "$profile" --package bench
 
@@ -33,14 +32,14 @@ if [[ ! ${WHARF_COMPONENTS:-} ]]; then
     ((${#missing[@]} == 0)) || plugins/build.sh "${missing[@]}" >&2
 fi
 
-# Everything that is written while measuring is in here, also when the run is broken off.
+# Holds everything written while measuring, and is deleted even if the run is interrupted.
 TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
 if [[ ${1:-} == --others ]]; then
     shift
-    # As the tests install their clients.
+    # The tests install their clients in the same way.
     tests/clients/install.sh >&2
     node=target/clients/node/node_modules/.bin/node
     cp bench/others/server.mjs target/clients/node/server.mjs

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds plugins written in Rust as components, into target/guests/components/<name>.wasm.
+# Builds plugins written in Rust into target/guests/components/<name>.wasm.
 #
-#   plugins/build.sh                 all of them
-#   plugins/build.sh text echo       some of them
-#   plugins/build.sh --prebuilt      the samples, and copies them to plugins/prebuilt/
+#   plugins/build.sh                 builds all of them
+#   plugins/build.sh text echo       builds those named
+#   plugins/build.sh --prebuilt      builds the samples, and copies them to plugins/prebuilt/
 #
-# With rustup this is `cargo build --target wasm32-wasip2` and nothing else. Where rustup
-# cannot fetch that target, Debian's toolchain builds the standard library for it.
-# WHARF_GUEST_TOOLCHAIN=rustup|debian chooses one instead of trying.
+# With rustup this runs only `cargo build --target wasm32-wasip2`. If rustup cannot fetch that
+# target, Debian's toolchain builds the standard library for it.
+# WHARF_GUEST_TOOLCHAIN=rustup|debian selects one of them.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -22,17 +22,17 @@ debian_packages=(rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "failed to $*"; exit 1; }
 
-# Where a component's package is, and what it is called.
+# The cargo package of a component.
 package_of() {
     case $1 in
         text | time | math | notes | survey | fetch | files | hello) echo "$1-rust" ;;
         echo | echo-v1 | echo-v2) echo echo-guest ;;
         everything | folders | hostile | online | plain | wasmcp) echo "$1-guest" ;;
-        *) fail "find the plugin $1; there are: ${samples[*]} ${others[*]}" ;;
+        *) fail "find the plugin $1; the plugins are: ${samples[*]} ${others[*]}" ;;
     esac
 }
 
-# The file that cargo makes of it.
+# The name of the file that cargo writes.
 artifact_of() {
     case $1 in
         echo-v1 | echo-v2) echo echo ;;
@@ -43,7 +43,7 @@ artifact_of() {
 have_rustup_target() {
     command -v rustup >/dev/null || return 1
     rustup target list --installed 2>/dev/null | grep -qx "$triple" && return 0
-    # No patience for a network that is not there.
+    # No retries: the network may be missing.
     RUSTUP_MAX_RETRIES=0 timeout 120 rustup target add "$triple" >/dev/null 2>&1
 }
 
@@ -70,7 +70,7 @@ use_debian() {
     ln -sf /usr/bin/wasm-ld-22 "$target/bin/wasm-ld"
     export PATH=$target/bin:$PATH
     export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS='-L /usr/lib/wasm32-wasi'
-    # Set by rustup's own cargo when it calls this script.
+    # Set by rustup's cargo if it runs this script.
     unset RUSTUP_TOOLCHAIN CARGO
     cargo=(/usr/bin/cargo)
     flags=(-Zbuild-std=std,panic_abort)
@@ -88,7 +88,7 @@ build() {
         "${cargo[@]}" build --quiet --locked --profile guest --target "$triple" --target-dir "$target" \
             --package "$package" ${flags[@]+"${flags[@]}"}
     )
-    # Moved into place whole: somebody may be watching the folder.
+    # Renamed into place, since a server may be watching the folder.
     cp "$target/$triple/guest/$artifact.wasm" "$components/.$name.wasm"
     mv "$components/.$name.wasm" "$components/$name.wasm"
     printf '%s\n' "$components/$name.wasm"
@@ -103,7 +103,7 @@ for argument in "$@"; do
             sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
             exit
             ;;
-        -*) fail "understand the option $argument" ;;
+        -*) fail "recognise the option $argument" ;;
         *)
             package_of "$argument" >/dev/null
             names+=("$argument")
@@ -119,7 +119,7 @@ case ${WHARF_GUEST_TOOLCHAIN:-} in
     rustup) use_rustup ;;
     debian) use_debian ;;
     '') if have_rustup_target; then use_rustup; else use_debian; fi ;;
-    *) fail "know the toolchain $WHARF_GUEST_TOOLCHAIN; there are rustup and debian" ;;
+    *) fail "find the toolchain $WHARF_GUEST_TOOLCHAIN; use rustup or debian" ;;
 esac
 
 mkdir -p "$components"

@@ -1,1 +1,1 @@
-//! Nothing but its benchmark: `benches/call.rs`.
+//! Empty; the benchmark is `benches/call.rs`.

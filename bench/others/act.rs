@@ -26,7 +26,7 @@ mod component {
     /// Says back what it is told.
     #[act_tool(description = "Says back what it is told.", read_only)]
     fn echo(
-        /// What to say back.
+        /// The text to return.
         message: String,
     ) -> ActResult<String> {
         Ok(message)

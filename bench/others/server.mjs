@@ -7,7 +7,7 @@ const server = new McpServer({ name: "typescript", version: "1.0.0" });
 
 server.registerTool(
   "echo",
-  { description: "Says back what it is told.", inputSchema: { message: z.string().describe("What to say back.") } },
+  { description: "Says back what it is told.", inputSchema: { message: z.string().describe("The text to return.") } },
   ({ message }) => ({ content: [{ type: "text", text: message }] }),
 );
 

@@ -13,7 +13,7 @@ class Sum(BaseModel):
 
 
 @server.tool()
-def echo(message: Annotated[str, Field(description="What to say back.")]) -> str:
+def echo(message: Annotated[str, Field(description="The text to return.")]) -> str:
     """Says back what it is told."""
     return message
 

@@ -1,6 +1,5 @@
 /* Write plugins for Wharf in C or C++: tools, resources and prompts for models, as a
- * sandboxed component. It knows nothing of the protocol that clients speak; that is the
- * host's part.
+ * sandboxed component. It contains no protocol code; the host speaks MCP to clients.
  *
  *     #include "wharf.h"
  *
@@ -22,8 +21,8 @@
  *
  * The host checks the arguments against `input` before the tool runs.
  *
- * Memory: all that these functions give, and all that wharf_alloc gives, lives until the
- * end of the call. Texts are UTF-8 and end with a zero byte. What is passed in is copied.
+ * Memory returned by these functions, wharf_alloc included, lives until the end of the call.
+ * Texts are UTF-8 and end with a zero byte. Arguments are copied.
  */
 #ifndef WHARF_H
 #define WHARF_H
@@ -40,13 +39,13 @@
 extern "C" {
 #endif
 
-/* The call that is running. */
+/* The running call. */
 typedef struct wharf_call wharf_call;
 
-/* How a call ends. Only the functions below make one: `return wharf_text(call, ...)`. */
+/* How a call ends. Only the functions below return one: `return wharf_text(call, ...)`. */
 typedef enum { WHARF_OK, WHARF_FAILED, WHARF_INVALID, WHARF_NOT_FOUND, WHARF_ASKED } wharf_status;
 
-/* JSON without quotes around it: what is between the brackets, as a string. */
+/* JSON without quotes around it: the arguments as a string. */
 #define WHARF_JSON(...) #__VA_ARGS__
 
 #if defined(__GNUC__)
@@ -55,7 +54,7 @@ typedef enum { WHARF_OK, WHARF_FAILED, WHARF_INVALID, WHARF_NOT_FOUND, WHARF_ASK
 #define WHARF_PRINTF(format, first)
 #endif
 
-/* Bytes with their number. Behind them is a zero byte. */
+/* Bytes with their number, followed by a zero byte. */
 typedef struct {
   const char *at;
   size_t size;
@@ -63,58 +62,58 @@ typedef struct {
 
 /* ---- memory of the call */
 
-/* Never NULL; without memory the call is stopped. Aligned for anything. */
+/* Never NULL: when memory runs out the call is stopped. Aligned for any type. */
 void *wharf_alloc(wharf_call *call, size_t size);
 char *wharf_copy(wharf_call *call, const char *text, size_t size);
 char *wharf_format(wharf_call *call, const char *format, ...) WHARF_PRINTF(2, 3);
-/* A JSON document to build a result in: yyjson's mutable API, in the call's memory. */
+/* A JSON document in which to build a result: yyjson's mutable API, in the call's memory. */
 yyjson_mut_doc *wharf_doc(wharf_call *call);
-/* Reads JSON in the call's memory; NULL if it is none. */
+/* Parses JSON into the call's memory; NULL if it is invalid. */
 yyjson_val *wharf_read_json(wharf_call *call, const char *text, size_t size);
 
-/* ---- results: each adds a piece, so they may be called more than once */
+/* ---- results: each function appends a piece, so several may be called */
 
 wharf_status wharf_text(wharf_call *call, const char *format, ...) WHARF_PRINTF(2, 3);
-/* The same without a format; the text may hold zero bytes. */
+/* The same without a format; the text may contain zero bytes. */
 wharf_status wharf_text_n(wharf_call *call, const char *text, size_t size);
 wharf_status wharf_image(wharf_call *call, const void *data, size_t size, const char *mime_type);
 wharf_status wharf_audio(wharf_call *call, const void *data, size_t size, const char *mime_type);
-/* Structured content: a value of wharf_doc. Where there is no other content, clients get it
- * as text too. */
+/* Structured content: a value of wharf_doc. Without other content, clients get it as
+ * text too. */
 wharf_status wharf_structured(wharf_call *call, yyjson_mut_val *value);
 /* The same as JSON text. */
 wharf_status wharf_structured_text(wharf_call *call, const char *json);
 /* `_meta` of the result, a JSON object. */
 wharf_status wharf_result_meta(wharf_call *call, const char *json);
-/* Nothing more to say. */
+/* Adds nothing. */
 wharf_status wharf_done(wharf_call *call);
 
-/* It did not work out; the text is for the model and says what could be done. */
+/* The call failed; the text tells the model what could be done. */
 wharf_status wharf_failed(wharf_call *call, const char *format, ...) WHARF_PRINTF(2, 3);
-/* The caller gave something wrong. The pointer is a JSON Pointer into the arguments, ""
- * for the whole. */
+/* The caller's arguments are invalid. The pointer is a JSON Pointer into them, "" for the
+ * whole. */
 wharf_status wharf_invalid(wharf_call *call, const char *pointer, const char *format, ...) WHARF_PRINTF(3, 4);
 /* There is no tool, resource or prompt of that name. */
 wharf_status wharf_not_found(wharf_call *call);
 
 typedef enum { WHARF_USER, WHARF_ASSISTANT } wharf_role;
 
-/* Hints for whoever shows a piece; zero says nothing. */
+/* Hints for clients; zero means none. */
 typedef struct {
   bool for_user, for_assistant;
-  /* From 0 to 1; counts if `has_priority`. */
+  /* From 0 to 1; used if `has_priority`. */
   bool has_priority;
   double priority;
   /* ISO 8601. */
   const char *last_modified;
 } wharf_annotations;
 
-/* Hints and `_meta` (JSON or NULL) of the piece that was added last. */
+/* Hints and `_meta` (JSON or NULL) of the last piece. */
 void wharf_annotate(wharf_call *call, wharf_annotations annotations, const char *meta);
 
 typedef enum { WHARF_ANY_THEME, WHARF_LIGHT, WHARF_DARK } wharf_theme;
 
-/* A picture for a list entry: an `https:` or `data:` URI. A list of them ends with {0}. */
+/* An icon for a list entry: an `https:` or `data:` URI. A list of them ends with {0}. */
 typedef struct {
   const char *src, *mime_type;
   /* `WxH` in pixels, or `any`. */
@@ -122,7 +121,7 @@ typedef struct {
   wharf_theme theme;
 } wharf_icon;
 
-/* What there is to know of a resource without reading it. Only `uri` and `name` must be. */
+/* The description of a resource. Only `uri` and `name` are required. */
 typedef struct {
   const char *uri, *name, *title, *description, *mime_type;
   bool has_size;
@@ -132,7 +131,7 @@ typedef struct {
   const char *meta;
 } wharf_resource;
 
-/* A link to a resource, or one with what is in it. */
+/* A link to a resource, or a resource with its contents. */
 wharf_status wharf_link(wharf_call *call, const wharf_resource *resource);
 wharf_status wharf_embed_text(wharf_call *call, const char *uri, const char *mime_type, const char *text);
 wharf_status wharf_embed_bytes(wharf_call *call, const char *uri, const char *mime_type, const void *data, size_t size);
@@ -145,7 +144,7 @@ typedef enum { WHARF_TASKS_FORBIDDEN, WHARF_TASKS_OPTIONAL, WHARF_TASKS_REQUIRED
 typedef struct {
   /* `[A-Za-z0-9_-]{1,64}`. */
   const char *name;
-  /* For people; may be NULL. */
+  /* The display name; may be NULL. */
   const char *title;
   /* For the model: what it does and when to use it. */
   const char *description;
@@ -189,9 +188,9 @@ typedef struct {
   size_t count;
 } wharf_prompt_table;
 
-/* Who says what is added next; the user at first. */
+/* The role of the following pieces; by default the user. */
 void wharf_speaker(wharf_call *call, wharf_role role);
-/* What the messages are for. */
+/* The purpose of the messages. */
 void wharf_description(wharf_call *call, const char *text);
 
 /* ---- resources */
@@ -206,10 +205,10 @@ typedef struct {
 } wharf_template;
 
 typedef struct {
-  /* Lists by wharf_list, when the plugin is loaded and after wharf_list_changed. A failure
-   * refuses the plugin. May be NULL. */
+  /* Lists resources with wharf_list, when the plugin is loaded and after wharf_list_changed. A
+   * failure during loading refuses the plugin. May be NULL. */
   wharf_status (*list)(wharf_call *call);
-  /* Reads by wharf_contents_text and wharf_contents_bytes. */
+  /* Reads a resource with wharf_contents_text and wharf_contents_bytes. */
   wharf_status (*read)(wharf_call *call, const char *uri);
   const wharf_template *templates;
   size_t template_count;
@@ -218,7 +217,7 @@ typedef struct {
 wharf_status wharf_list(wharf_call *call, const wharf_resource *resource);
 wharf_status wharf_contents_text(wharf_call *call, const char *uri, const char *mime_type, const char *text);
 wharf_status wharf_contents_bytes(wharf_call *call, const char *uri, const char *mime_type, const void *data, size_t size);
-/* For how long what was read may be taken for fresh; `everybody` if it is the same for all. */
+/* How long the contents may be cached; `everybody` if they are the same for all users. */
 void wharf_fresh_for(wharf_call *call, uint64_t milliseconds, bool everybody);
 
 /* ---- completions */
@@ -227,9 +226,9 @@ typedef struct {
   /* What the argument belongs to: one is NULL. */
   const char *prompt, *uri_template;
   const char *argument;
-  /* What was typed of it so far. */
+  /* The text typed so far. */
   const char *value;
-  /* The arguments that are settled already, an object of strings. */
+  /* The other arguments that are already set, an object of strings. */
   yyjson_val *given;
 } wharf_typed;
 
@@ -237,9 +236,9 @@ typedef struct {
   wharf_status (*complete)(wharf_call *call, const wharf_typed *typed);
 } wharf_completer;
 
-/* Adds a value if it begins with what was typed, in upper or lower case. */
+/* Adds a value if it begins with what was typed, ignoring case. */
 wharf_status wharf_suggest(wharf_call *call, const wharf_typed *typed, const char *value);
-/* How many there are in all. */
+/* The total number of suggestions. */
 void wharf_suggestions_of(wharf_call *call, uint32_t total);
 
 /* ---- extensions; each list ends with {0} */
@@ -252,7 +251,7 @@ typedef struct {
 
 typedef struct {
   const char *name;
-  /* Gives wharf_structured, an object. It cannot ask anybody anything. */
+  /* Returns wharf_structured, an object. It cannot ask questions. */
   wharf_status (*run)(wharf_call *call, yyjson_val *params);
 } wharf_method;
 
@@ -261,7 +260,7 @@ typedef struct {
   const wharf_method *methods;
 } wharf_offer;
 
-/* ---- what a plugin is: one each, in one file, outside of functions */
+/* ---- the plugin's tables: one of each, in one file, outside of functions */
 
 extern const wharf_tool_table wharf_tools;
 extern const wharf_prompt_table wharf_prompts;
@@ -269,7 +268,7 @@ extern const wharf_resource_table wharf_resources;
 extern const wharf_completer wharf_completions;
 extern const wharf_offer wharf_extensions;
 
-/* Exporting is what makes the host ask for it. Tests have no exports. */
+/* The host uses only exported interfaces. Tests have no exports. */
 #ifdef __wasm__
 #define WHARF_EXPORT(what) WHARF_EXPORT_##what
 #else
@@ -307,15 +306,15 @@ extern const wharf_offer wharf_extensions;
 
 /* ---- the call */
 
-/* The host's name for this call, the same as in its log. */
+/* The host's id of this call, as in its log. */
 const char *wharf_id(wharf_call *call);
-/* How long the call had, when it began, until the host stops it. */
+/* The time that was left when the call began, until the host stops it. */
 uint64_t wharf_time_left_ms(const wharf_call *call);
 /* The request's `_meta`; NULL if there is none. */
 yyjson_val *wharf_meta(wharf_call *call);
-/* How far it is. What is done must rise; a total of 0 is not known; a message may be NULL. */
+/* Reports progress. `done` must increase; a total of 0 is unknown; the message may be NULL. */
 void wharf_progress(double done, double total, const char *message);
-/* Whether the caller has given up. */
+/* Whether the caller has cancelled. */
 bool wharf_cancelled(void);
 
 typedef enum {
@@ -327,13 +326,13 @@ typedef enum {
   WHARF_CAN_ROOTS = 32
 } wharf_feature;
 
-/* Whether the client can be asked for this. */
+/* Whether the client supports this. */
 bool wharf_can(const wharf_call *call, wharf_feature feature);
 
-/* ---- asking
+/* ---- questions
  *
- * A question without an answer ends the call, and the call is made again once the answer is
- * there, so the code before it runs again:
+ * A question without an answer ends the call, which is repeated once the answer is there, so
+ * the code before it runs again:
  *
  *     wharf_answer sure = wharf_confirm(call, "Delete 3 files?");
  *     if (sure == WHARF_UNANSWERED) return wharf_unanswered(call);
@@ -344,19 +343,19 @@ bool wharf_can(const wharf_call *call, wharf_feature feature);
 
 typedef enum { WHARF_NO, WHARF_YES, WHARF_UNANSWERED } wharf_answer;
 
-/* Ends the call until there is an answer. If nobody can be asked, the host tells the client
- * what it lacks. */
+/* Ends the call until there is an answer. If the question was refused, the host tells the
+ * client which capability is missing. */
 wharf_status wharf_unanswered(wharf_call *call);
-/* Why the last question cannot be asked of anybody; NULL if it can. A plugin that can do
- * without goes on. */
+/* Why the last question was refused; NULL if it was not. A plugin that works without the
+ * answer continues. */
 const char *wharf_unavailable(const wharf_call *call);
-/* Gives the next question a key of its own in place of q1, q2 and so on. */
+/* Sets the key of the next question; the default is q1, q2 and so on. */
 void wharf_key(wharf_call *call, const char *key);
 
 wharf_answer wharf_confirm(wharf_call *call, const char *message);
-/* `schema` is a flat object of text, numbers, booleans and choices. Never for secrets. */
+/* `schema` is a flat object of text, numbers, booleans and choices. Do not ask for secrets. */
 wharf_answer wharf_form(wharf_call *call, const char *message, const char *schema, yyjson_val **content);
-/* Yes if the user agreed to visit the page, which does not say that it is done. */
+/* Yes if the user agreed to visit the page, which does not mean that the visit is finished. */
 wharf_answer wharf_visit(wharf_call *call, const char *message, const char *url);
 
 typedef struct {
@@ -368,16 +367,16 @@ typedef struct {
 /* The folders that the client works in, yes or unanswered. */
 wharf_answer wharf_roots(wharf_call *call, const wharf_root **roots, size_t *count);
 
-/* What to ask the client's model; zero is a good value for all but `prompt`. */
+/* A request to the client's model; zero is the default of all members but `prompt`. */
 typedef struct {
   const char *prompt, *system;
-  /* 1000 if it is 0. */
+  /* 0 means 1000. */
   uint32_t max_tokens;
   bool has_temperature;
   double temperature;
   /* A name or part of a name. */
   const char *model;
-  /* A picture or sound for the model to look at. */
+  /* An image or audio for the model. */
   const void *data;
   size_t data_size;
   const char *data_type;
@@ -386,7 +385,7 @@ typedef struct {
 /* The text of the model's answer, yes or unanswered. */
 wharf_answer wharf_sample(wharf_call *call, const wharf_sampling *sampling, const char **text);
 
-/* A text that the rounds of questions remember: NULL at first, then what wharf_keep gave it.
+/* A text that is kept over the rounds of a call: NULL at first, then the value of wharf_keep.
  *
  *     const char *found = wharf_kept(call);
  *     if (!found) found = wharf_keep(call, search(call));

@@ -1,4 +1,4 @@
-/* What the host does for a plugin: logs, values that last, HTTP. A part of wharf.h. */
+/* The functions of the host: logging, stored values, HTTP. Included by wharf.h. */
 #ifndef WHARF_HOST_H
 #define WHARF_HOST_H
 
@@ -8,46 +8,46 @@
 extern "C" {
 #endif
 
-/* ---- telling */
+/* ---- logging and notifications */
 
 typedef enum {
   WHARF_DEBUG, WHARF_INFO, WHARF_NOTICE, WHARF_WARNING,
   WHARF_ERROR, WHARF_CRITICAL, WHARF_ALERT, WHARF_EMERGENCY
 } wharf_level;
 
-/* To the host's log, and to the client if it wants messages of this level. At most 1023
- * bytes are told. */
+/* Writes to the host's log, and to the client if it asked for messages of this level; at most
+ * 1023 bytes. */
 void wharf_log(wharf_level level, const char *format, ...) WHARF_PRINTF(2, 3);
 void wharf_log_data(wharf_level level, const char *logger, const char *json);
 
 typedef enum { WHARF_TOOL_LIST, WHARF_PROMPT_LIST, WHARF_RESOURCE_LIST } wharf_listing;
 
-/* One of this plugin's lists would now be answered differently. */
+/* Notifies the host that one of this plugin's lists has changed. */
 void wharf_list_changed(wharf_listing listing);
 void wharf_resource_updated(const char *uri);
 
-/* ---- values that last, where the plugin was granted `keyvalue` */
+/* ---- values stored between calls, if the plugin was granted `keyvalue` */
 
-/* What went wrong in the function that gave WHARF_ERRED, NULL or false. */
+/* The error of the last function that returned WHARF_ERRED, NULL or false. */
 const char *wharf_error(const wharf_call *call);
 
 /* A bucket; closed at the end of the call. */
 typedef struct wharf_store wharf_store;
 typedef enum { WHARF_ABSENT, WHARF_FOUND, WHARF_ERRED } wharf_found;
 
-/* NULL if it cannot be had. The plugin's default bucket is "default". */
+/* NULL on an error. The plugin's default bucket is "default". */
 wharf_store *wharf_store_open(wharf_call *call, const char *name);
 wharf_found wharf_store_get(wharf_store *store, const char *key, wharf_bytes *value);
 bool wharf_store_set(wharf_store *store, const char *key, const void *value, size_t size);
 bool wharf_store_delete(wharf_store *store, const char *key);
 bool wharf_store_keys(wharf_store *store, const char *const **keys, size_t *count);
-/* Adds to a number; a key that is not there is 0. */
+/* Adds to a number atomically; a missing key counts as 0. */
 bool wharf_store_increment(wharf_store *store, const char *key, uint64_t delta, uint64_t *sum);
 
-/* A value of the grant's `config`. Variables of its `env` are in getenv. */
+/* A value of the grant's `config`. Variables of its `env` are available through getenv. */
 wharf_found wharf_config(wharf_call *call, const char *key, const char **value);
 
-/* ---- HTTP, where the plugin was granted it. No redirect is followed. */
+/* ---- HTTP, if the plugin was granted it. Redirects are not followed. */
 
 /* A list of fields ends with {0}. */
 typedef struct {
@@ -55,13 +55,13 @@ typedef struct {
 } wharf_field;
 
 typedef struct {
-  /* GET if it is NULL. */
+  /* NULL means GET. */
   const char *method;
   const char *url;
   const wharf_field *headers;
   const void *body;
   size_t body_size;
-  /* For the whole exchange; the host's own limit if it is 0. */
+  /* Limits the whole exchange; with 0 the host's limit applies. */
   uint32_t timeout_ms;
 } wharf_request;
 
@@ -78,9 +78,9 @@ typedef struct {
   wharf_http_reason reason;
 } wharf_response;
 
-/* Waits for the whole response; any status is one. */
+/* Waits for the whole response, whatever its status. */
 bool wharf_fetch(wharf_call *call, const wharf_request *request, wharf_response *response);
-/* The first field of that name, in upper or lower case; NULL if there is none. */
+/* The first field of that name, ignoring case; NULL if there is none. */
 const char *wharf_header(const wharf_response *response, const char *name);
 
 #ifdef __cplusplus

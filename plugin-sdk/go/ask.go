@@ -10,29 +10,29 @@ import (
 	wit "wharf-plugin/internal/wit/types"
 )
 
-// Questions are straight-line code: one without an answer ends the call, by its error, and
-// the call is made again once the answer is there. Its key is its place in the order of
-// asking, so the same code finds it again.
+// Questions are straight-line code: one without an answer ends the call with its error, and
+// the call is repeated once the answer is there. The key of a question is its position, so
+// the same code finds its answer.
 
 // Root is a folder that the client works in.
 type Root struct {
 	// URI is a `file:` URI.
 	URI string `json:"uri"`
-	// Name is for people; it may be empty.
+	// Name is a display name; it may be empty.
 	Name string `json:"name,omitempty"`
 }
 
-// How far the questions of a call are.
+// The state of the questions of a call.
 type round struct {
 	asked   int
 	key     string
 	read    bool
 	settled []settled
-	// Asked in this round and without an answer.
+	// Asked in this round and not answered.
 	open []types.Question
 }
 
-// An answer, in the form that outlives the round. One of its members is set.
+// An answer, as stored across rounds. One of its members is set.
 type settled struct {
 	Key         string   `json:"key"`
 	Accepted    *string  `json:"accepted,omitempty"`
@@ -45,7 +45,7 @@ type settled struct {
 
 var errMisplaced = errors.New("the answer does not fit the question")
 
-// Confirm asks the user for a yes or no. Declining and closing the question are both a no.
+// Confirm asks the user for a yes or no. Declining and cancelling are both a no.
 //
 //	yes, err := c.Confirm("Delete 3 files?")
 //	if err != nil {
@@ -58,12 +58,12 @@ func (c *Call) Confirm(message string) (bool, error) {
 }
 
 // Form asks the user to fill in a form, and reads the answer into the struct that the
-// pointer points to: flat, of text, numbers, booleans and choices. False if the user would
-// not. Never ask for secrets this way.
+// pointer points to: flat, of text, numbers, booleans and choices. False if the user
+// declines. Do not ask for secrets this way.
 func (c *Call) Form(message string, into any) (bool, error) {
 	kind := reflect.TypeOf(into)
 	if kind == nil || kind.Kind() != reflect.Pointer {
-		return false, errors.New("a form is read into a pointer to a struct")
+		return false, errors.New("a form needs a pointer to a struct")
 	}
 	schema, err := formSchema(kind.Elem())
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Call) Form(message string, into any) (bool, error) {
 	return c.FormOf(message, schema, into)
 }
 
-// FormOf is Form with a schema of your own, as JSON.
+// FormOf is Form with your own schema, as JSON.
 func (c *Call) FormOf(message, schema string, into any) (bool, error) {
 	answer, err := c.elicit(types.MakeAskForm(types.Form{Message: message, Schema: schema}))
 	if answer == nil || err != nil {
@@ -84,8 +84,8 @@ func (c *Call) FormOf(message, schema string, into any) (bool, error) {
 	return true, nil
 }
 
-// Visit asks the user to visit a page, for what must not pass through the client: signing
-// in, paying. True if the user agreed to, which does not say that it is done.
+// Visit asks the user to visit a page, for data that must not pass through the client: signing
+// in, paying. True if the user agreed, which does not mean that the visit is finished.
 func (c *Call) Visit(message, url string) (bool, error) {
 	answer, err := c.elicit(types.MakeAskUrl(types.UrlVisit{Message: message, Url: url}))
 	return answer != nil, err
@@ -103,9 +103,9 @@ func (c *Call) Roots() ([]Root, error) {
 	return *answer.Roots, nil
 }
 
-// Once makes a value once and remembers it over the rounds that questions cost: the code
-// before a question runs again when the answer is there. The value travels through the
-// client as JSON (sealed by the host), so keep it small.
+// Once computes a value once and keeps it over the rounds of a call: the code before a
+// question runs again when the answer is there. The value is sent through the client as
+// JSON (sealed by the host), so keep it small.
 func Once[T any](c *Call, make func() (T, error)) (value T, err error) {
 	key, found := c.next()
 	if found != nil {
@@ -126,7 +126,7 @@ func Once[T any](c *Call, make func() (T, error)) (value T, err error) {
 	return value, err
 }
 
-// Together asks several questions in one round, which saves the user and the client a turn.
+// Together asks several questions in one round, which saves a round trip.
 // Return its error before the answers are used.
 //
 //	var tent, stove bool
@@ -139,8 +139,8 @@ func (c *Call) Together(questions func()) error {
 	return c.wait()
 }
 
-// Key gives the next question a key of its own, for clients and tests that look at it;
-// without, it is q1, q2 and so on. Keys must not repeat in one call.
+// Key sets the key of the next question, for clients and tests that read it; the default is
+// q1, q2 and so on. Keys must not repeat in one call.
 func (c *Call) Key(key string) *Call {
 	c.round.key = key
 	return c
@@ -170,7 +170,7 @@ func (c *Call) ask(question types.Ask) (*settled, error) {
 	return found, nil
 }
 
-// Ends the round if there are questions without an answer.
+// Ends the round if there are unanswered questions.
 func (c *Call) wait() error {
 	if len(c.round.open) == 0 {
 		return nil
@@ -187,7 +187,7 @@ func (c *Call) next() (string, *settled) {
 	}
 	if !c.round.read {
 		c.round.read = true
-		// A state that is not ours settles nothing.
+		// An unreadable state has no answers.
 		if json.Unmarshal(c.context.State.SomeOr(nil), &c.round.settled) != nil {
 			c.round.settled = nil
 		}
@@ -232,9 +232,9 @@ func settle(key string, reply types.Reply) settled {
 	return answer
 }
 
-// ABISettle splits a question from a real failure. A refusal that nobody handled is the
-// question again, by which the host knows that the plugin cannot do without. It is for the
-// packages of this module.
+// ABISettle separates a pending question from a failure. An unhandled refusal repeats the
+// question, which tells the host that the plugin needs the answer. It is for the packages of
+// this module.
 func ABISettle(c *Call, err error) (types.InputRequired, *types.CallError) {
 	var question *asked
 	var refused *unavailable
@@ -248,8 +248,8 @@ func ABISettle(c *Call, err error) (types.InputRequired, *types.CallError) {
 	return types.InputRequired{}, &failure
 }
 
-// The questions, and what is settled for the next round, less the answer that is asked for
-// once more.
+// The questions, and the answers so far for the next round, without the one of a repeated
+// question.
 func (c *Call) require(questions []types.Question, again string) types.InputRequired {
 	required := types.InputRequired{Questions: questions, State: wit.None[[]byte]()}
 	var keep []settled

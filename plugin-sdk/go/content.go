@@ -8,18 +8,18 @@ import (
 	wit "wharf-plugin/internal/wit/types"
 )
 
-// Role is who speaks or is addressed.
+// Role is the author or the audience.
 type Role uint8
 
 const (
-	// User is the person.
+	// User is the user.
 	User = Role(types.Role_User)
 	// Assistant is the model.
 	Assistant = Role(types.Role_Assistant)
 )
 
 // Content is one piece of a tool's result or of a prompt. Text, Image, Audio, Embedded and
-// Link make it; how each looks to an old client is the host's affair.
+// Link create it; the host converts it for older clients.
 type Content struct {
 	kind        uint8
 	text        string
@@ -31,53 +31,53 @@ type Content struct {
 	meta        any
 }
 
-// Annotations are hints for whoever shows it. Their zero value says nothing.
+// Annotations are hints for clients. Their zero value has none.
 type Annotations struct {
-	// Audience is whom it is meant for.
+	// Audience is the intended audience.
 	Audience []Role
-	// Priority is how much it matters, from 0 to 1, by Ptr.
+	// Priority is the importance, from 0 to 1; see Ptr.
 	Priority *float64
-	// LastModified is a moment in ISO 8601.
+	// LastModified is a time in ISO 8601.
 	LastModified string
 }
 
-// Ptr is a pointer to a value, for what may be absent.
+// Ptr returns a pointer to a value, for optional fields.
 func Ptr[T any](value T) *T { return &value }
 
-// Text is text.
+// Text returns a text.
 func Text(text string) Content { return Content{kind: types.Content_Text, text: text} }
 
-// Image is a picture: its bytes as they are, and their media type.
+// Image returns an image: its bytes, unencoded, and their media type.
 func Image(data []byte, mimeType string) Content {
 	return Content{kind: types.Content_Image, data: data, mimeType: mimeType}
 }
 
-// Audio is sound: its bytes as they are, and their media type.
+// Audio returns audio: its bytes, unencoded, and their media type.
 func Audio(data []byte, mimeType string) Content {
 	return Content{kind: types.Content_Audio, data: data, mimeType: mimeType}
 }
 
-// Embedded is a resource with what is in it.
+// Embedded returns a resource with its contents.
 func Embedded(contents Contents) Content {
 	return Content{kind: types.Content_Embedded, embedded: contents}
 }
 
-// Link is a resource that the client may read if it wants to.
+// Link returns a link to a resource, which the client may read.
 func Link(resource Resource) Content { return Content{kind: types.Content_Link, link: resource} }
 
-// Annotated is the content with hints.
+// Annotated returns the content with hints.
 func (c Content) Annotated(annotations Annotations) Content {
 	c.annotations = annotations
 	return c
 }
 
-// WithMeta is the content with `_meta`: something that becomes a JSON object.
+// WithMeta returns the content with `_meta`: a value that encodes to a JSON object.
 func (c Content) WithMeta(meta any) Content {
 	c.meta = meta
 	return c
 }
 
-// AsText is the text, if this is text.
+// AsText returns the text, if this is text.
 func (c Content) AsText() (string, bool) { return c.text, c.kind == types.Content_Text }
 
 // ABI is for the packages of this module.
@@ -118,21 +118,21 @@ func (a Annotations) abi() wit.Option[types.Annotations] {
 	return wit.Some(raw)
 }
 
-// Icon is a picture for a list entry.
+// Icon is an icon for a list entry.
 type Icon struct {
 	// Src is an `https:` or `data:` URI; the host drops anything else.
 	Src      string
 	MIMEType string
-	// Sizes are what it is good for, WxH in pixels, or `any`.
+	// Sizes are the sizes that it suits, WxH in pixels, or `any`.
 	Sizes []string
 	Theme Theme
 }
 
-// Theme is the background that an icon is drawn for.
+// Theme is the background that an icon is designed for.
 type Theme uint8
 
 const (
-	// AnyTheme says nothing.
+	// AnyTheme is the default.
 	AnyTheme Theme = iota
 	// Light is a light background.
 	Light
@@ -153,11 +153,11 @@ func ABIIcons(icons []Icon) []types.Icon {
 	return raw
 }
 
-// ABIValid is a text in UTF-8: the host takes no other, and would end the call. What is not
-// becomes U+FFFD. It is for the packages of this module.
+// ABIValid returns valid UTF-8: the host accepts nothing else, and would end the call. Invalid
+// bytes become U+FFFD. It is for the packages of this module.
 func ABIValid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// ABIText is a text that is absent if it is empty. It is for the packages of this module.
+// ABIText returns a text, absent if it is empty. It is for the packages of this module.
 func ABIText(text string) wit.Option[string] {
 	if text == "" {
 		return wit.None[string]()
@@ -165,7 +165,7 @@ func ABIText(text string) wit.Option[string] {
 	return wit.Some(ABIValid(text))
 }
 
-// ABIMeta is a value as JSON; what does not become JSON is left out. It is for the packages
+// ABIMeta encodes a value as JSON; omitted if that fails. It is for the packages
 // of this module.
 func ABIMeta(meta any) wit.Option[string] {
 	if meta == nil {

@@ -8,21 +8,21 @@ import (
 	types "wharf-plugin/internal/abi/wharf_plugin_types"
 )
 
-// ErrNotFound says that there is no tool, resource or prompt of that name.
+// ErrNotFound means that there is no tool, resource or prompt of that name.
 var ErrNotFound = errors.New("not found")
 
-// ErrUnavailable is in the error of a question that nobody can be asked: the client cannot,
-// or will not. A plugin that can do without goes on; one that returns the error says that it
-// cannot, and the host tells the client what it lacks.
+// ErrUnavailable is wrapped by the error of a refused question: the client does not support
+// or refused it. A plugin that works without the answer handles it; if the plugin returns it,
+// the host tells the client which capability is missing.
 //
 //	yes, err := c.Confirm("Remove it?")
 //	if errors.Is(err, wharf.ErrUnavailable) {
-//		return "kept, since nobody could be asked", nil
+//		return "kept, without confirmation", nil
 //	}
-var ErrUnavailable = errors.New("nobody can be asked")
+var ErrUnavailable = errors.New("the question is unavailable")
 
-// Invalid is the error of a caller who gave something wrong. The pointer is a JSON Pointer
-// into the arguments, such as "/zone", empty for the whole of them.
+// Invalid returns an error about the caller's arguments. The pointer is a JSON Pointer into
+// them, such as "/zone", empty for the whole.
 func Invalid(pointer, reason string) error {
 	return &invalid{pointer, reason}
 }
@@ -36,7 +36,7 @@ func (e *invalid) Error() string {
 	return e.pointer + ": " + e.reason
 }
 
-// A question that was refused, and the question itself.
+// The error of a refused question, with the question.
 type unavailable struct {
 	why      string
 	question types.Question
@@ -45,12 +45,12 @@ type unavailable struct {
 func (e *unavailable) Error() string        { return e.why }
 func (e *unavailable) Is(target error) bool { return target == ErrUnavailable }
 
-// A question without an answer yet. Whoever gets it returns it.
+// The error of a pending question, to be returned.
 type asked struct{ questions []types.Question }
 
-func (e *asked) Error() string { return "an answer is awaited" }
+func (e *asked) Error() string { return "waiting for an answer" }
 
-// ABIFailure is the error where nothing can be asked. It is for the packages of this module.
+// ABIFailure returns the error in interfaces without questions. It is for the packages of this module.
 func ABIFailure(err error) types.CallError {
 	var wrong *invalid
 	var question *asked
@@ -60,13 +60,13 @@ func ABIFailure(err error) types.CallError {
 	case errors.Is(err, ErrNotFound):
 		return types.MakeCallErrorNotFound()
 	case errors.As(err, &question), errors.Is(err, ErrUnavailable):
-		return types.MakeCallErrorFailed("nothing can be asked here")
+		return types.MakeCallErrorFailed("questions are not supported here")
 	default:
 		return types.MakeCallErrorFailed(ABIValid(err.Error()))
 	}
 }
 
-// A place in the JSON text says nothing to a model, which did not write that text by hand.
+// Removes the offset in the JSON text, which means nothing to a model.
 func misread(err error) error {
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) {

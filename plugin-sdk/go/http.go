@@ -9,28 +9,28 @@ import (
 	"wharf-plugin/internal/host"
 )
 
-// Request is one of HTTP, to where the plugin was granted it. No redirect is followed.
+// Request is an HTTP request, which needs a grant. Redirects are not followed.
 type Request struct {
 	Method string
 	// URL is absolute, `http:` or `https:`.
 	URL    string
 	Header []Field
 	Body   []byte
-	// Timeout is for the whole exchange; the host's own limit if it is less or 0.
+	// Timeout limits the whole exchange; with 0, or if it is lower, the host's limit applies.
 	Timeout time.Duration
 }
 
-// Field is one header field; a name may come more than once.
+// Field is one header field; names may repeat.
 type Field struct{ Name, Value string }
 
-// Response is what came back. Any status is one.
+// Response is a response, whatever its status.
 type Response struct {
 	Status int
 	Header []Field
 	Body   []byte
 }
 
-// FetchError says why there is no response.
+// FetchError is the reason why there is no response.
 type FetchError struct {
 	Reason FetchReason
 	text   string
@@ -40,17 +40,17 @@ type FetchError struct {
 type FetchReason uint8
 
 const (
-	// FetchDenied says that no grant covers the request; the text names the one that would.
+	// FetchDenied means that no grant covers the request; the text names a grant that would.
 	FetchDenied = FetchReason(host.Denied)
-	// FetchInvalid is a request that cannot be made.
+	// FetchInvalid is an invalid request.
 	FetchInvalid = FetchReason(host.Invalid)
 	// FetchUnreachable is a failure of name resolution, connection or TLS.
 	FetchUnreachable = FetchReason(host.Unreachable)
-	// FetchTimeout says that the time was over.
+	// FetchTimeout means that the time limit was reached.
 	FetchTimeout = FetchReason(host.Timeout)
-	// FetchTooLarge is a response larger than the host allows.
+	// FetchTooLarge is a response larger than the host's limit.
 	FetchTooLarge = FetchReason(host.TooLarge)
-	// FetchProtocol says that the other side broke the protocol.
+	// FetchProtocol means that the server violated the protocol.
 	FetchProtocol = FetchReason(host.Protocol)
 )
 
@@ -83,14 +83,14 @@ func fetchError(fault *host.HTTPError) *FetchError {
 	text := fault.Why
 	switch fault.Kind {
 	case host.Timeout:
-		text = "the server took too long"
+		text = "the request timed out"
 	case host.TooLarge:
 		text = fmt.Sprintf("the response has more than %d bytes", fault.Limit)
 	}
 	return &FetchError{FetchReason(fault.Kind), text}
 }
 
-// OK is an error unless the status is from 200 to 299.
+// OK returns an error unless the status is 200 to 299.
 func (r *Response) OK() error {
 	if r.Status < 200 || r.Status > 299 {
 		return fmt.Errorf("the server answered with status %d", r.Status)
@@ -98,7 +98,7 @@ func (r *Response) OK() error {
 	return nil
 }
 
-// Field is the first header field of that name, empty if there is none.
+// Field returns the first header field of that name, empty if there is none.
 func (r *Response) Field(name string) string {
 	for _, field := range r.Header {
 		if strings.EqualFold(field.Name, name) {
@@ -108,7 +108,7 @@ func (r *Response) Field(name string) string {
 	return ""
 }
 
-// JSON reads the body into what the pointer points to.
+// JSON decodes the body into the pointer's target.
 func (r *Response) JSON(into any) error {
 	if err := json.Unmarshal(r.Body, into); err != nil {
 		return fmt.Errorf("the response cannot be read: %w", err)

@@ -7,7 +7,7 @@ import (
 	"wharf-plugin/internal/host"
 )
 
-// Level is a severity of RFC 5424, least first.
+// Level is a severity of RFC 5424, in ascending order.
 type Level uint8
 
 const (
@@ -21,8 +21,7 @@ const (
 	Emergency
 )
 
-// Log says something to whoever watches: the host's log, and the client if it wants
-// messages of this level.
+// Log writes to the host's log, and to the client if it asked for messages of this level.
 func Log(level Level, message string) { host.Log(uint8(level), ABIValid(message)) }
 
 // Logf is Log with a format.
@@ -30,8 +29,8 @@ func Logf(level Level, format string, arguments ...any) {
 	Log(level, fmt.Sprintf(format, arguments...))
 }
 
-// LogData says something structured, with the name of what speaks. What cannot be JSON is
-// left out.
+// LogData logs a structured value, with the name of the part of the plugin. Omitted if it
+// cannot be encoded as JSON.
 func LogData(level Level, logger string, data any) {
 	if text, err := json.Marshal(data); err == nil {
 		host.LogData(uint8(level), logger, string(text))
@@ -42,16 +41,16 @@ func LogData(level Level, logger string, data any) {
 type Listing uint8
 
 const (
-	// ToolList is that of tools.
+	// ToolList is the list of tools.
 	ToolList Listing = iota
-	// PromptList is that of prompts.
+	// PromptList is the list of prompts.
 	PromptList
-	// ResourceList is that of resources.
+	// ResourceList is the list of resources.
 	ResourceList
 )
 
-// ListChanged says that one of this plugin's lists would now be answered differently.
+// ListChanged notifies the host that one of this plugin's lists has changed.
 func ListChanged(listing Listing) { host.ListChanged(uint8(listing)) }
 
-// ResourceUpdated says that a resource of this plugin has new contents.
+// ResourceUpdated notifies the host that a resource of this plugin has new contents.
 func ResourceUpdated(uri string) { host.ResourceUpdated(uri) }

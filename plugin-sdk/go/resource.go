@@ -5,28 +5,28 @@ import (
 	wit "wharf-plugin/internal/wit/types"
 )
 
-// Resource is one as a list shows it, or a link to it. Package resources offers them.
+// Resource describes a resource: an entry of a list or a link. Package resources serves them.
 type Resource struct {
 	// URI is as in RFC 3986.
 	URI string
-	// Name is short; Title is for people; Description is for the model.
+	// Name is short; Title is the display name; Description is for the model.
 	Name, Title, Description string
 	MIMEType                 string
-	// Size is bytes before any encoding, by Ptr.
+	// Size is in bytes before any encoding; see Ptr.
 	Size        *uint64
 	Annotations Annotations
 	Icons       []Icon
-	// Meta becomes a JSON object.
+	// Meta must encode to a JSON object.
 	Meta any
 }
 
-// Contents is what is in a resource: text, or bytes if there are any.
+// Contents is the contents of a resource: text, or bytes if there are any.
 type Contents struct {
 	URI, MIMEType string
 	Text          string
-	// Bytes are as they are; the host encodes them.
+	// Bytes are unencoded; the host encodes them.
 	Bytes []byte
-	// Meta becomes a JSON object.
+	// Meta must encode to a JSON object.
 	Meta any
 }
 

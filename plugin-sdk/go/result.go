@@ -11,18 +11,18 @@ import (
 	wit "wharf-plugin/internal/wit/types"
 )
 
-// Result is a whole result, where text, content or a struct does not do.
+// Result is a whole result, where text, content or a struct is not enough.
 type Result struct {
 	Content []Content
-	// Structured becomes JSON. Where there is no content, clients get it as text too.
+	// Structured is encoded as JSON. Without content, clients get it as text too.
 	Structured any
-	// Failed says that the tool failed; the content says how. An error says the same.
+	// Failed marks an error, which the content describes. Returning an error is equivalent.
 	Failed bool
-	// Meta becomes a JSON object.
+	// Meta must encode to a JSON object.
 	Meta any
 }
 
-// Text is all of its text, one piece after the other.
+// Text returns all its texts, concatenated.
 func (r *Result) Text() string {
 	var all strings.Builder
 	for _, piece := range r.Content {
@@ -33,7 +33,7 @@ func (r *Result) Text() string {
 	return all.String()
 }
 
-// What a tool gave, as a result.
+// A tool's return value as a result.
 func reply(value any) *Result {
 	switch value := value.(type) {
 	case string:
@@ -56,7 +56,7 @@ func reply(value any) *Result {
 	}
 }
 
-// Whether a tool that gives this has structured results.
+// Whether a tool with this return type has structured results.
 func isStructured(kind reflect.Type) bool {
 	switch kind {
 	case reflect.TypeFor[string](), reflect.TypeFor[Content](), reflect.TypeFor[[]Content](),
@@ -76,7 +76,7 @@ func (r *Result) abi() (wharf_plugin_tools.ToolResult, error) {
 	if r.Structured != nil {
 		text, err := json.Marshal(r.Structured)
 		if err != nil {
-			return raw, fmt.Errorf("the result cannot be JSON: %w", err)
+			return raw, fmt.Errorf("the result cannot be converted to JSON: %w", err)
 		}
 		raw.Structured = wit.Some(string(text))
 	}

@@ -8,81 +8,81 @@ import (
 	wit "wharf-plugin/internal/wit/types"
 )
 
-// Sampling is a question to the client's model. Its zero value and a message are enough.
+// Sampling is a request to the client's model. Only the messages are required.
 type Sampling struct {
 	Messages []Message
-	// MaxTokens is 1000 if it is 0.
+	// MaxTokens defaults to 1000.
 	MaxTokens    uint32
 	SystemPrompt string
-	// Temperature is set by Ptr.
+	// Temperature is optional; see Ptr.
 	Temperature   *float64
 	StopSequences []string
 	// Models are names or parts of names, best first.
 	Models []string
-	// The priorities are from 0 to 1, set by Ptr.
+	// The priorities are from 0 to 1; see Ptr.
 	CostPriority, SpeedPriority, IntelligencePriority *float64
 	IncludeContext                                    ContextScope
 	// Tools are only for clients with CanSampleTools.
 	Tools      []SamplingTool
 	ToolChoice ToolChoice
-	// Metadata is for the provider and becomes a JSON object.
+	// Metadata is for the provider and must encode to a JSON object.
 	Metadata any
 }
 
-// Message is one of the conversation with the model.
+// Message is a message of the conversation with the model.
 type Message struct {
 	Role   Role
 	Blocks []Block
 }
 
-// Block is a piece of a message. One of Text, Data, ToolUse and ToolResult counts.
+// Block is a piece of a message. Set one of Text, Data, ToolUse and ToolResult.
 type Block struct {
 	Text string `json:"text,omitempty"`
-	// Data is an image or audio, as its media type says.
+	// Data is an image or audio, according to its media type.
 	Data     []byte `json:"data,omitempty"`
 	MIMEType string `json:"mimeType,omitempty"`
-	// ToolUse is what the model wants called.
+	// ToolUse is a tool use that the model requests.
 	ToolUse *ToolUse `json:"toolUse,omitempty"`
-	// ToolResult is what the tool gave.
+	// ToolResult is the result of a tool use.
 	ToolResult *ToolResult `json:"-"`
 }
 
-// ToolUse is a tool that the model wants called.
+// ToolUse is a tool use that the model requests.
 type ToolUse struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
 }
 
-// ToolResult is what a tool that the model wanted called gave.
+// ToolResult is the result of a tool use.
 type ToolResult struct {
 	ToolUseID string
 	Content   []Content
 	Failed    bool
 }
 
-// SamplingTool is one that the model may use. Its schema is JSON.
+// SamplingTool is a tool that the model may use. Its schema is JSON.
 type SamplingTool struct{ Name, Description, InputSchema string }
 
-// ToolChoice says whether the model has to use a tool.
+// ToolChoice determines whether the model has to use a tool.
 type ToolChoice uint8
 
 const (
-	// ToolChoiceUnset says nothing.
+	// ToolChoiceUnset is the client's default.
 	ToolChoiceUnset ToolChoice = iota
-	// ToolChoiceAuto leaves it to the model.
+	// ToolChoiceAuto lets the model decide.
 	ToolChoiceAuto
-	// ToolChoiceRequired wants a tool used.
+	// ToolChoiceRequired requires a tool use.
 	ToolChoiceRequired
-	// ToolChoiceNone wants none.
+	// ToolChoiceNone forbids tool uses.
 	ToolChoiceNone
 )
 
-// ContextScope is how much of the conversation the model gets to see.
+// ContextScope is how much of the conversation the model sees.
 type ContextScope uint8
 
 const (
-	// ContextUnset says nothing.
+	// ContextUnset is the client's default.
 	ContextUnset ContextScope = iota
 	// ContextNone is nothing of it.
 	ContextNone
@@ -92,14 +92,14 @@ const (
 	ContextAllServers
 )
 
-// Sampled is what the model said.
+// Sampled is the model's answer.
 type Sampled struct {
 	Model      string  `json:"model"`
 	StopReason string  `json:"stopReason,omitempty"`
 	Blocks     []Block `json:"blocks"`
 }
 
-// Text is all of its text.
+// Text returns all its texts, concatenated.
 func (s Sampled) Text() string {
 	var all strings.Builder
 	for _, block := range s.Blocks {
@@ -108,7 +108,7 @@ func (s Sampled) Text() string {
 	return all.String()
 }
 
-// Sample asks the client's model.
+// Sample sends a request to the client's model.
 func (c *Call) Sample(sampling Sampling) (Sampled, error) {
 	answer, err := c.ask(types.MakeAskSample(sampling.abi()))
 	if err == nil && answer.Sampled == nil {
@@ -120,7 +120,7 @@ func (c *Call) Sample(sampling Sampling) (Sampled, error) {
 	return *answer.Sampled, nil
 }
 
-// SampleText asks the client's model with a text, and gives the text of its answer.
+// SampleText sends a text to the client's model, and returns the text of its answer.
 func (c *Call) SampleText(prompt string) (string, error) {
 	sampled, err := c.Sample(Sampling{Messages: []Message{{Role: User, Blocks: []Block{{Text: prompt}}}}})
 	return sampled.Text(), err

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// JSON Schemas of Go's types. Only listing needs them: a call never comes here.
+// JSON Schemas of Go's types. Used only for listing, never during a call.
 
 type schema map[string]any
 
@@ -21,8 +21,8 @@ var (
 	textType = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// The schema of an object, as MCP wants it at the root. What is read may be null where it
-// may be left out.
+// The schema of an object, which MCP requires at the root. Optional members of input may be
+// null.
 func objectSchema(kind reflect.Type, input bool) (string, error) {
 	made, err := (&reader{input: input}).of(kind)
 	if err != nil {
@@ -35,10 +35,10 @@ func objectSchema(kind reflect.Type, input bool) (string, error) {
 	return string(text), err
 }
 
-// The schema of a form: flat, and what may be left out is not null there.
+// The schema of a form: flat, and optional members are not nullable.
 func formSchema(kind reflect.Type) (string, error) {
 	if kind.Kind() != reflect.Struct {
-		return "", errors.New("a form is a struct")
+		return "", errors.New("a form must be a struct")
 	}
 	made, err := (&reader{input: true, form: true}).of(kind)
 	if err != nil {
@@ -80,7 +80,7 @@ func (m *members) MarshalJSON() ([]byte, error) {
 
 type reader struct {
 	input, form bool
-	// The structs that the reader is in.
+	// The enclosing structs, to detect recursion.
 	within []reflect.Type
 }
 
@@ -142,7 +142,7 @@ func (r *reader) list(kind reflect.Type) (schema, error) {
 	if kind.Kind() == reflect.Array {
 		made["minItems"], made["maxItems"] = kind.Len(), kind.Len()
 	} else if !r.input {
-		// A slice that was never made is null.
+		// A nil slice is null.
 		made["type"] = []string{"array", "null"}
 	}
 	return made, err
@@ -150,7 +150,7 @@ func (r *reader) list(kind reflect.Type) (schema, error) {
 
 func (r *reader) table(kind reflect.Type) (schema, error) {
 	if kind.Key().Kind() != reflect.String {
-		return nil, fmt.Errorf("%s: the keys of an object are strings", kind)
+		return nil, fmt.Errorf("%s: keys must be strings", kind)
 	}
 	values, err := r.of(kind.Elem())
 	made := schema{"type": "object"}
@@ -163,7 +163,7 @@ func (r *reader) table(kind reflect.Type) (schema, error) {
 func (r *reader) structure(kind reflect.Type) (schema, error) {
 	for _, outer := range r.within {
 		if outer == kind {
-			return nil, fmt.Errorf("%s contains itself; give a schema of your own", kind)
+			return nil, fmt.Errorf("%s contains itself: set a schema with InputSchema or OutputSchema", kind)
 		}
 	}
 	r.within = append(r.within, kind)
@@ -214,7 +214,7 @@ func (r *reader) fields(kind reflect.Type, properties *members, required *[]stri
 	return nil
 }
 
-// What the tags say, beside the type.
+// The keywords of the tags.
 func (r *reader) describe(made schema, kind reflect.Type, tag reflect.StructTag) error {
 	for _, key := range []string{"description", "title", "format", "pattern"} {
 		if text, is := tag.Lookup(key); is {
@@ -242,7 +242,7 @@ func (r *reader) describe(made schema, kind reflect.Type, tag reflect.StructTag)
 		if err != nil {
 			return err
 		}
-		// In a list it is each element that has the choice.
+		// For a list, the choice applies to each element.
 		if items, is := made["items"].(schema); is {
 			made = items
 		}
@@ -284,7 +284,7 @@ func typed(text string, kind reflect.Type) (any, error) {
 	return json.RawMessage(text), nil
 }
 
-// What JSON calls a type.
+// The JSON name of a type.
 func kindOf(kind reflect.Type) string {
 	switch kind.Kind() {
 	case reflect.String:

@@ -12,7 +12,7 @@ import (
 // ABITools is for package wharftest.
 func ABITools() ([]wharf_plugin_tools.Tool, error) { return listTools() }
 
-// ABIRun runs a tool, and gives what it asks in place of an error. It is for package
+// ABIRun runs a tool, and returns its questions in place of an error. It is for package
 // wharftest.
 func ABIRun(context types.CallContext, name, arguments string) (*Result, *types.InputRequired, error) {
 	call := ABICall(context)

@@ -1,6 +1,6 @@
 // Package wharf is for writing plugins of Wharf in Go: tools, resources and prompts for
-// models, as a sandboxed component. It knows nothing of the protocol that clients speak;
-// that is the host's part.
+// models, as a sandboxed component. It contains no protocol code; the host speaks MCP to
+// clients.
 //
 //	package main
 //
@@ -18,8 +18,8 @@
 //
 //	func main() {}
 //
-// Register everything in init: a component has no main that runs. The packages prompts,
-// resources, completions and extensions add what their names say; importing one exports it.
+// Register everything in init: a component does not run main. The packages prompts,
+// resources, completions and extensions are separate; importing one exports its interface.
 package wharf
 
 import (
@@ -32,19 +32,19 @@ import (
 	wit "wharf-plugin/internal/wit/types"
 )
 
-// TaskSupport says whether a call may run as a task.
+// TaskSupport determines whether a call may run as a task.
 type TaskSupport uint8
 
 const (
 	// TasksForbidden is the default.
 	TasksForbidden = TaskSupport(wharf_plugin_tools.TaskSupport_Forbidden)
-	// TasksOptional leaves it to the client.
+	// TasksOptional lets the client decide.
 	TasksOptional = TaskSupport(wharf_plugin_tools.TaskSupport_Optional)
-	// TasksRequired has it no other way.
+	// TasksRequired allows only tasks.
 	TasksRequired = TaskSupport(wharf_plugin_tools.TaskSupport_Required)
 )
 
-// Entry is a tool that was added: what else there is to say of it.
+// Entry is a tool just added, to set its other properties.
 type Entry struct {
 	name, title, description string
 	input, output            func() (string, error)
@@ -60,13 +60,13 @@ var entries []*Entry
 // Tool adds a tool. The name is of `[A-Za-z0-9_-]{1,64}`; the description tells the model
 // what it does and when to use it.
 //
-// The arguments' type makes the input schema: a struct whose fields have the tags `json`
-// and `description`, and perhaps `enum:"a,b"`, `minimum`, `maximum`, `minLength`,
-// `maxLength`, `pattern`, `format`, `default`. Pointers and fields with `omitempty` may be
-// left out. A tool without arguments takes struct{}.
+// The input schema is derived from the arguments' type: a struct whose fields have the tags `json`
+// and `description`, and optionally `enum:"a,b"`, `minimum`, `maximum`, `minLength`,
+// `maxLength`, `pattern`, `format`, `default`. Pointers and fields with `omitempty` are
+// optional. A tool without arguments takes struct{}.
 //
-// What it gives is text (string), Content, []Content, nothing (struct{}), a Result, or any
-// other struct or map, which is a structured result and makes the output schema.
+// It returns text (string), Content, []Content, nothing (struct{}), a Result, or any other
+// struct or map, which is a structured result with a derived output schema.
 func Tool[A, R any](name, description string, run func(*Call, A) (R, error)) *Entry {
 	entry := &Entry{name: name, description: description}
 	entry.input = func() (string, error) { return objectSchema(reflect.TypeFor[A](), true) }
@@ -84,13 +84,14 @@ func Tool[A, R any](name, description string, run func(*Call, A) (R, error)) *En
 	return entry
 }
 
-// Title is a name for people.
+// Title sets the display name.
 func (e *Entry) Title(title string) *Entry {
 	e.title = title
 	return e
 }
 
-// ReadOnly says that it changes nothing, and reaches nothing that others change.
+// ReadOnly marks it as read-only, idempotent and not destructive, and unless OpenWorld was called
+// as without external systems.
 func (e *Entry) ReadOnly() *Entry {
 	no := wit.Some(false)
 	a := e.annotate()
@@ -101,49 +102,49 @@ func (e *Entry) ReadOnly() *Entry {
 	return e
 }
 
-// Destructive says whether it may delete or overwrite.
+// Destructive sets whether it may delete or overwrite.
 func (e *Entry) Destructive(yes bool) *Entry {
 	e.annotate().Destructive = wit.Some(yes)
 	return e
 }
 
-// Idempotent says whether calling it twice with the same arguments is the same as once.
+// Idempotent sets whether repeating a call with the same arguments has no further effect.
 func (e *Entry) Idempotent(yes bool) *Entry {
 	e.annotate().Idempotent = wit.Some(yes)
 	return e
 }
 
-// OpenWorld says whether it reaches a world that others change too, such as the web.
+// OpenWorld sets whether it interacts with external systems, such as the web.
 func (e *Entry) OpenWorld(yes bool) *Entry {
 	e.annotate().OpenWorld = wit.Some(yes)
 	return e
 }
 
-// Tasks says whether a client may, or must, run it as a task of its own.
+// Tasks sets whether a client may, or must, run it as a task.
 func (e *Entry) Tasks(support TaskSupport) *Entry {
 	e.tasks = support
 	return e
 }
 
-// Icon adds a picture of it.
+// Icon adds an icon.
 func (e *Entry) Icon(icon Icon) *Entry {
 	e.icons = append(e.icons, icon)
 	return e
 }
 
-// Meta is its `_meta`: something that becomes a JSON object.
+// Meta sets its `_meta`: a value that encodes to a JSON object.
 func (e *Entry) Meta(meta any) *Entry {
 	e.meta = meta
 	return e
 }
 
-// InputSchema is a schema of your own in place of the derived one, as JSON.
+// InputSchema replaces the derived input schema with this JSON.
 func (e *Entry) InputSchema(schema string) *Entry {
 	e.input = func() (string, error) { return schema, nil }
 	return e
 }
 
-// OutputSchema is a schema of your own in place of the derived one, as JSON.
+// OutputSchema replaces the derived output schema with this JSON.
 func (e *Entry) OutputSchema(schema string) *Entry {
 	e.output = func() (string, error) { return schema, nil }
 	return e
@@ -191,7 +192,7 @@ func listTools() (tools []wharf_plugin_tools.Tool, err error) {
 			return nil, err
 		}
 		if seen[tool.Name] {
-			return nil, fmt.Errorf("tool %s: there are two of that name", tool.Name)
+			return nil, fmt.Errorf("tool %s: duplicate name", tool.Name)
 		}
 		seen[tool.Name] = true
 		tools = append(tools, tool)

@@ -1,5 +1,5 @@
-//! The raw bindings of `wit/`, one set per world, so that a component exports what its
-//! author named and nothing else. Authors never name anything in here; `export!` does.
+//! The raw bindings of `wit/`, one set per world, so that a component exports only what its
+//! author listed. Only `export!` uses them.
 
 #![allow(unsafe_code, unreachable_pub, missing_docs, clippy::all)]
 

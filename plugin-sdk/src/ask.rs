@@ -1,7 +1,7 @@
 //! Questions to the user, the model and the client, as straight-line code: a question
-//! without an answer ends the call, which is made again once the answer is there. Its key
-//! is its place in the order of asking, so the same code finds it again. Whether the client
-//! can be asked is for the host to say, who knows what to answer each revision's client.
+//! without an answer ends the call, which is repeated once the answer is there. The key of a
+//! question is its position, so the same code finds its answer. Whether the client supports
+//! a question is decided by the host, which knows the rules of each revision.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -26,24 +26,24 @@ use crate::{Call, Error, Result, schema};
 pub struct Root {
     /// A `file:` URI.
     pub uri: String,
-    /// Its name for people.
+    /// Its display name.
     pub name: Option<String>,
 }
 
-/// How far the questions of a call are.
+/// The state of the questions of a call.
 #[derive(Default)]
 pub(crate) struct Round {
     asked: usize,
     /// The author's key for the next question.
     key: Option<String>,
-    /// By key; read at the first question, so that plugins which never ask do not carry
-    /// the code.
+    /// Answers by key. Read at the first question, so that plugins without questions do not
+    /// contain the code.
     settled: Option<Vec<(String, Settled)>>,
-    /// Asked in this round and without an answer.
+    /// Asked in this round and not answered.
     open: Vec<raw::Question>,
 }
 
-/// An answer, in the form that outlives the round.
+/// An answer, as stored across rounds.
 #[derive(Clone, Serialize, Deserialize)]
 enum Settled {
     Accepted(Option<String>),
@@ -55,7 +55,7 @@ enum Settled {
 }
 
 impl Call {
-    /// Asks the user for a yes or no. Declining and closing the question are both a no.
+    /// Asks the user for a yes or no. Declining and cancelling are both a no.
     ///
     /// ```
     /// use wharf_plugin::*;
@@ -79,7 +79,7 @@ impl Call {
     }
 
     /// Asks the user to fill in a form: a flat struct of text, numbers, booleans and
-    /// choices. `None` if the user would not. Never ask for secrets this way.
+    /// choices. `None` if the user declines. Do not ask for secrets this way.
     ///
     /// ```
     /// use wharf_plugin::*;
@@ -107,7 +107,7 @@ impl Call {
         self.form_of(message, &schema::form::<T>().map_err(Error::failed)?)
     }
 
-    /// The same with a schema of your own.
+    /// The same with your own schema.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -125,8 +125,8 @@ impl Call {
         }
     }
 
-    /// Asks the user to visit a page, for what must not pass through the client: signing
-    /// in, paying. `true` if the user agreed to, which does not say that it is done.
+    /// Asks the user to visit a page, for data that must not pass through the client: signing
+    /// in, paying. `true` if the user agreed, which does not mean that the visit is finished.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -140,7 +140,7 @@ impl Call {
         self.elicit(raw::Ask::Url(visit)).map(|answer| answer.is_some())
     }
 
-    /// Asks the client's model: a text, or a [`Sampling`] for more than that.
+    /// Asks the client's model: a text, or a [`Sampling`] with more options.
     ///
     /// ```
     /// use wharf_plugin::*;
@@ -177,9 +177,9 @@ impl Call {
         }
     }
 
-    /// Makes a value once and remembers it over the rounds that questions cost: the code
-    /// before a question runs again when the answer is there. The value travels through
-    /// the client (sealed by the host), so keep it small.
+    /// Computes a value once and keeps it over the rounds of a call: the code before a
+    /// question runs again when the answer is there. The value is sent through the client
+    /// (sealed by the host), so keep it small.
     ///
     /// ```
     /// use wharf_plugin::*;
@@ -211,7 +211,7 @@ impl Call {
         }
     }
 
-    /// Asks several questions in one round, which saves the user and the client a turn.
+    /// Asks several questions in one round, which saves a round trip.
     ///
     /// ```
     /// use wharf_plugin::*;
@@ -233,8 +233,8 @@ impl Call {
         Ok(answers)
     }
 
-    /// Gives the next question a key of its own, for clients and tests that look at it;
-    /// without, it is `q1`, `q2` and so on. Keys must not repeat in one call.
+    /// Sets the key of the next question, for clients and tests that read it; the default is
+    /// `q1`, `q2` and so on. Keys must not repeat in one call.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -247,7 +247,7 @@ impl Call {
         self
     }
 
-    /// `Some` if the user accepted; in it the form's content.
+    /// `Some` if the user accepted, with the form's content.
     fn elicit(&self, ask: raw::Ask) -> Result<Option<Option<String>>> {
         match self.ask(ask)? {
             Settled::Accepted(content) => Ok(Some(content)),
@@ -270,15 +270,15 @@ impl Call {
         }
     }
 
-    /// Asks once more what was refused, as if it had not been answered, so that an answer
-    /// would still count.
+    /// Repeats a refused question, as if it had not been answered, so that a later answer
+    /// still counts.
     pub(crate) fn insist(&self, question: raw::Question) -> Result<raw::InputRequired> {
         let round = self.round.borrow();
         let state = state(round.settled.iter().flatten().filter(|(key, _)| *key != question.key))?;
         Ok(raw::InputRequired { questions: vec![question], state })
     }
 
-    /// Ends the round if there are questions without an answer.
+    /// Ends the round if there are unanswered questions.
     fn wait(&self) -> Result<()> {
         let round = self.round.borrow();
         if round.open.is_empty() {
@@ -308,19 +308,19 @@ impl Call {
     }
 }
 
-/// What is settled, for the next round.
+/// The answers so far, for the next round.
 fn state<'a>(settled: impl Iterator<Item = &'a (String, Settled)>) -> Result<Option<Vec<u8>>> {
     let settled: Vec<_> = settled.collect();
     if settled.is_empty() { Ok(None) } else { Ok(Some(serde_json::to_vec(&settled)?)) }
 }
 
-/// What rounds before the last one settled; a state that is not ours settles nothing.
+/// The answers of earlier rounds; an unreadable state has none.
 fn earlier(context: &raw::CallContext) -> Vec<(String, Settled)> {
     context.state.as_deref().and_then(|state| serde_json::from_slice(state).ok()).unwrap_or_default()
 }
 
 impl Settled {
-    /// The answer to another kind of question than was asked.
+    /// The error for an answer to another kind of question.
     fn misplaced() -> Error {
         Error::failed("the answer does not fit the question")
     }

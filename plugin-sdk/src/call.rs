@@ -1,4 +1,4 @@
-//! What a call is about beside its arguments. Asking the user is in `ask`.
+//! The context of a call. Questions are in `ask`.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use crate::abi::types as raw;
 use crate::ask::Round;
 use crate::host::sys;
 
-/// The call that is running: its name, its time, its progress, and a way to
-/// [ask](Call::confirm) whoever made it.
+/// The running call: its id, its time limit, its progress, and a way to
+/// [ask](Call::confirm) the caller.
 ///
 /// ```
 /// use wharf_plugin::*;
@@ -35,7 +35,7 @@ pub struct Call {
     pub(crate) round: RefCell<Round>,
 }
 
-/// What a client may be asked for.
+/// A client feature that a question needs.
 ///
 /// ```
 /// use wharf_plugin::*;
@@ -54,9 +54,9 @@ pub enum Feature {
     Visit,
     /// A question to the client's model.
     Sample,
-    /// The same with tools for the model.
+    /// The same, with tools for the model.
     SampleTools,
-    /// The same with the context of the conversation.
+    /// The same, with the context of the conversation.
     SampleContext,
     /// The folders that the client works in.
     Roots,
@@ -67,7 +67,7 @@ impl Call {
         Self { context, round: RefCell::default() }
     }
 
-    /// The host's name for this call, the same as in its log.
+    /// The host's id of this call, as in its log.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -79,7 +79,7 @@ impl Call {
         &self.context.id
     }
 
-    /// How long the call had, when it began, until the host stops it.
+    /// The time that was left when the call began, until the host stops it.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -91,7 +91,7 @@ impl Call {
         Duration::from_millis(self.context.time_left_ms)
     }
 
-    /// The request's `_meta` as a type of yours; `None` if there is none or it is another.
+    /// The request's `_meta`, deserialised; `None` if it is missing or of another type.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -104,7 +104,7 @@ impl Call {
         serde_json::from_str(self.context.meta.as_deref()?).ok()
     }
 
-    /// Whether the client can be asked for this.
+    /// Whether the client supports this.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -123,7 +123,7 @@ impl Call {
         })
     }
 
-    /// How far the call is: `progress` must rise; an empty message is none.
+    /// Reports progress: `progress` must increase; an empty message is not sent.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -136,7 +136,7 @@ impl Call {
         sys::progress(progress, total, (!message.is_empty()).then_some(message));
     }
 
-    /// Whether the caller has given up. What is returned after that is thrown away.
+    /// Whether the caller has cancelled. Results are discarded after that.
     ///
     /// ```
     /// # use wharf_plugin::*;

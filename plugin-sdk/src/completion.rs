@@ -1,8 +1,8 @@
-//! Suggestions while a person types an argument of a prompt or of a resource template.
+//! Suggestions while the user types an argument of a prompt or of a resource template.
 
 use crate::abi::completions as raw;
 
-/// What a person typed so far.
+/// The user's input so far.
 ///
 /// ```
 /// use wharf_plugin::*;
@@ -25,9 +25,9 @@ pub struct Typed {
     pub subject: Subject,
     /// The name of the argument.
     pub argument: String,
-    /// What is typed of it.
+    /// The text typed so far.
     pub value: String,
-    /// The arguments that are settled already.
+    /// The other arguments that are already set.
     pub given: Vec<(String, String)>,
 }
 
@@ -77,7 +77,7 @@ impl<T: Into<String>, I: IntoIterator<Item = T>> From<I> for Completion {
 }
 
 impl Completion {
-    /// Only those that begin with what was typed, in ASCII without regard to case.
+    /// Keeps those that begin with what was typed, ignoring ASCII case.
     ///
     /// ```
     /// use wharf_plugin::Completion;
@@ -88,7 +88,7 @@ impl Completion {
         self
     }
 
-    /// There are more than these; how many in all, if known.
+    /// Marks the list as incomplete, with the total number if it is known.
     ///
     /// ```
     /// wharf_plugin::Completion::from(["a", "b"]).of(Some(26));

@@ -1,4 +1,4 @@
-//! Pieces of results and prompts. How each looks to an old client is the host's affair.
+//! Pieces of results and prompts. The host converts them for older clients.
 
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ impl Content {
         Self(raw::Content::Text(raw::TextContent { text: text.into(), annotations: None, meta: None }))
     }
 
-    /// A picture: its bytes as they are, and their media type.
+    /// An image: its bytes, unencoded, and their media type.
     ///
     /// ```
     /// wharf_plugin::Content::image(vec![0xff, 0xd8], "image/jpeg");
@@ -40,7 +40,7 @@ impl Content {
         Self(raw::Content::Image(media(data.into(), mime_type.into())))
     }
 
-    /// Sound: its bytes as they are, and their media type.
+    /// Audio: its bytes, unencoded, and their media type.
     ///
     /// ```
     /// wharf_plugin::Content::audio(*b"RIFF", "audio/wav");
@@ -49,7 +49,7 @@ impl Content {
         Self(raw::Content::Audio(media(data.into(), mime_type.into())))
     }
 
-    /// A resource with what is in it.
+    /// A resource with its contents.
     ///
     /// ```
     /// use wharf_plugin::{Content, ResourceContents};
@@ -59,7 +59,7 @@ impl Content {
         Self(raw::Content::Embedded(raw::EmbeddedResource { contents: contents.0, annotations: None, meta: None }))
     }
 
-    /// A resource that the client may read if it wants to.
+    /// A link to a resource, which the client may read.
     ///
     /// ```
     /// use wharf_plugin::{Content, Resource};
@@ -69,7 +69,7 @@ impl Content {
         Self(raw::Content::Link(resource.0))
     }
 
-    /// Whom it is meant for.
+    /// The intended audience.
     ///
     /// ```
     /// use wharf_plugin::{Content, Role};
@@ -80,7 +80,7 @@ impl Content {
         self
     }
 
-    /// How much it matters, from 0 to 1.
+    /// Its importance, from 0 to 1.
     ///
     /// ```
     /// wharf_plugin::Content::text("by the way").priority(0.1);
@@ -90,7 +90,7 @@ impl Content {
         self
     }
 
-    /// When it was last changed, in ISO 8601.
+    /// The time of the last change, in ISO 8601.
     ///
     /// ```
     /// wharf_plugin::Content::text("news").last_modified("2026-11-20T10:00:00Z");
@@ -100,7 +100,7 @@ impl Content {
         self
     }
 
-    /// `_meta` of this piece: something that becomes a JSON object. What does not is left out.
+    /// `_meta` of this piece: a value that serialises to a JSON object. Omitted if it cannot be serialised.
     ///
     /// ```
     /// use wharf_plugin::{Content, json};
@@ -154,7 +154,7 @@ pub(crate) fn no_annotations() -> raw::Annotations {
     raw::Annotations { audience: Vec::new(), priority: None, last_modified: None }
 }
 
-/// A picture for a list entry.
+/// An icon for a list entry.
 ///
 /// ```
 /// use wharf_plugin::{Icon, IconTheme};
@@ -184,7 +184,7 @@ impl Icon {
         self
     }
 
-    /// A size it is good for, `WxH` in pixels or `any`; may be said more than once.
+    /// A size that it suits, `WxH` in pixels or `any`; may be set several times.
     ///
     /// ```
     /// wharf_plugin::Icon::new("https://example.org/i.png").size("48x48").size("96x96");
@@ -194,7 +194,7 @@ impl Icon {
         self
     }
 
-    /// The background it is drawn for.
+    /// The background that it is designed for.
     ///
     /// ```
     /// use wharf_plugin::{Icon, IconTheme};

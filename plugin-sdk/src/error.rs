@@ -1,9 +1,9 @@
-//! Why a call has no result. It does not decide how that looks to a client: the host does.
+//! Why a call has no result. The host converts it for each client.
 
 use crate::Call;
 use crate::abi::types;
 
-/// What every method of a plugin returns.
+/// The result type of all methods of a plugin.
 ///
 /// ```
 /// fn parse(text: &str) -> wharf_plugin::Result<i64> {
@@ -13,11 +13,11 @@ use crate::abi::types;
 /// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call has no result, or not yet: a question to the user travels as an error too,
-/// so pass on with `?` what you did not make yourself.
+/// Why a call has no result, or not yet: a pending question is returned as an error too,
+/// so return errors that you did not create with `?`.
 ///
-/// Anything that can be displayed becomes an error by `?` or `.into()`; its text is read
-/// by the model, so it should say what could be done about it.
+/// Any `Display` type becomes an error by `?` or `.into()`; the model reads its text,
+/// so the text should say what could be done about it.
 ///
 /// ```
 /// use wharf_plugin::{Error, Result};
@@ -40,7 +40,7 @@ pub(crate) enum Cause {
     },
     Failed(String),
     Asked(Box<types::InputRequired>),
-    /// What this question asked for cannot be had.
+    /// The question was refused.
     Unavailable {
         why: String,
         question: Box<types::Question>,
@@ -48,8 +48,8 @@ pub(crate) enum Cause {
 }
 
 impl Error {
-    /// The caller gave something wrong. `path` is a JSON Pointer into the arguments, empty
-    /// for the whole of them.
+    /// The caller's arguments are invalid. `path` is a JSON Pointer into them, empty for the
+    /// whole.
     ///
     /// ```
     /// let error = wharf_plugin::Error::invalid("/zone", "no such time zone");
@@ -59,7 +59,7 @@ impl Error {
         Self(Cause::Invalid { path: path.into(), reason: reason.into() })
     }
 
-    /// It did not work out, and the arguments are not to blame.
+    /// The call failed, not because of its arguments.
     ///
     /// ```
     /// let error = wharf_plugin::Error::failed("the disk is full");
@@ -78,9 +78,9 @@ impl Error {
         Self(Cause::NotFound)
     }
 
-    /// Whether a question was refused because nobody can be asked it: the client cannot,
-    /// or will not. A plugin that can do without goes on; one that passes the error on
-    /// with `?` says that it cannot, and the host tells the client what it lacks.
+    /// Whether a question was refused because the client does not support it or refused it.
+    /// A plugin that works without the answer handles this error; if it returns the error
+    /// with `?`, the host tells the client which capability is missing.
     ///
     /// ```
     /// use wharf_plugin::*;
@@ -89,7 +89,7 @@ impl Error {
     ///     match ask.confirm("Remove it?") {
     ///         Ok(true) => Ok("removed"),
     ///         Ok(false) => Ok("kept"),
-    ///         Err(error) if error.is_unavailable() => Ok("kept, since nobody could be asked"),
+    ///         Err(error) if error.is_unavailable() => Ok("kept, without confirmation"),
     ///         Err(error) => Err(error),
     ///     }
     /// }
@@ -99,13 +99,13 @@ impl Error {
     /// # }
     /// let script = testing::Script::new().unavailable("no such client");
     /// let answer = script.call(&Files, "remove", json!({})).unwrap();
-    /// assert_eq!(answer.as_text(), "kept, since nobody could be asked");
+    /// assert_eq!(answer.as_text(), "kept, without confirmation");
     /// ```
     pub fn is_unavailable(&self) -> bool {
         matches!(self.0, Cause::Unavailable { .. })
     }
 
-    /// The error in words.
+    /// The error's text.
     ///
     /// ```
     /// assert_eq!(wharf_plugin::Error::from("no luck").text(), "no luck");
@@ -116,7 +116,7 @@ impl Error {
             Cause::Invalid { path, reason } if path.is_empty() => reason.clone(),
             Cause::Invalid { path, reason } => [path.as_str(), ": ", reason].concat(),
             Cause::Failed(text) => text.clone(),
-            Cause::Asked(_) => "an answer is awaited".into(),
+            Cause::Asked(_) => "waiting for an answer".into(),
             Cause::Unavailable { why, .. } => why.clone(),
         }
     }
@@ -125,8 +125,8 @@ impl Error {
         self.text()
     }
 
-    /// Splits a question from a real failure. A refusal that nobody handled is the question
-    /// again, by which the host knows that the plugin cannot do without.
+    /// Separates a pending question from a failure. An unhandled refusal repeats the question,
+    /// which tells the host that the plugin needs the answer.
     pub(crate) fn settle(self, call: &Call) -> Result<types::InputRequired, types::CallError> {
         match self.0 {
             Cause::Asked(asked) => Ok(*asked),
@@ -135,13 +135,15 @@ impl Error {
         }
     }
 
-    /// The error where nothing can be asked.
+    /// The error in interfaces without questions.
     pub(crate) fn into_failure(self) -> types::CallError {
         match self.0 {
             Cause::NotFound => types::CallError::NotFound,
             Cause::Invalid { path, reason } => types::CallError::InvalidInput(types::InvalidInput { path, reason }),
             Cause::Failed(text) => types::CallError::Failed(text),
-            Cause::Asked(_) | Cause::Unavailable { .. } => types::CallError::Failed("nothing can be asked here".into()),
+            Cause::Asked(_) | Cause::Unavailable { .. } => {
+                types::CallError::Failed("questions are not supported here".into())
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What a plugin adds to the protocol: one visit of `Plugin::extensions` either describes it
-//! or runs one method, as [`crate::tools`] does with tools.
+//! The extensions of a plugin: one run of `Plugin::extensions` either describes them or runs one
+//! method, as [`crate::tools`] does with tools.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,7 +8,7 @@ use crate::abi::extensions as raw;
 use crate::tools::parse;
 use crate::{Call, Error, Plugin, Result};
 
-/// Where `Plugin::extensions` puts what it adds to the protocol.
+/// Collects the extensions of `Plugin::extensions`.
 ///
 /// ```
 /// use wharf_plugin::*;
@@ -41,7 +41,7 @@ enum Visit<'a> {
 
 impl Extensions<'_> {
     /// Declares an extension of the protocol. `name` has a prefix, `vendor.example/name`;
-    /// `settings` becomes a JSON object, without null and fractions.
+    /// `settings` must serialise to a JSON object without null and fractions.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -53,8 +53,8 @@ impl Extensions<'_> {
         self.declare(name, settings, |offer| &mut offer.extensions)
     }
 
-    /// Declares something that is tried out. `name` is `[A-Za-z0-9_./-]{1,64}`, `settings` as
-    /// those of an extension.
+    /// Declares an experimental capability. `name` is `[A-Za-z0-9_./-]{1,64}`; `settings` as for
+    /// an extension.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -67,7 +67,7 @@ impl Extensions<'_> {
     }
 
     /// Adds a method that clients call as `<plugin>/<name>`. `name` is `[A-Za-z0-9_-]{1,64}`;
-    /// what `run` gives must become a JSON object. It cannot ask anybody anything.
+    /// the result of `run` must serialise to a JSON object. It cannot ask questions.
     ///
     /// ```
     /// # use wharf_plugin::*;

@@ -1,4 +1,4 @@
-//! What a plugin can tell the host at any time. Telling how far a call is, is in `call`.
+//! Notifications that a plugin can send at any time. Progress is in `call`.
 
 #[cfg(target_family = "wasm")]
 pub(crate) use crate::abi::host as sys;
@@ -7,8 +7,8 @@ pub(crate) use crate::testing::record as sys;
 
 pub use crate::abi::host::Listing;
 
-/// One of this plugin's lists would now be answered differently. The host asks for it
-/// again and tells clients if it really changed.
+/// One of this plugin's lists has changed. The host lists it again and notifies
+/// clients if it really changed.
 ///
 /// ```
 /// use wharf_plugin::{Listing, list_changed};
@@ -18,7 +18,7 @@ pub fn list_changed(listing: Listing) {
     sys::list_changed(listing);
 }
 
-/// A resource of this plugin has new contents; the host tells those who subscribed to it.
+/// A resource of this plugin has new contents; the host notifies its subscribers.
 ///
 /// ```
 /// wharf_plugin::resource_updated("note://1");

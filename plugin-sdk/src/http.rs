@@ -1,4 +1,4 @@
-//! HTTP in one line, where the plugin was granted it. No redirect is followed.
+//! HTTP requests, if the plugin was granted them. Redirects are not followed.
 //!
 //! ```
 //! use wharf_plugin::*;
@@ -37,17 +37,17 @@ use crate::testing::exchange;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// No grant covers the request; the text names the one that would.
+    /// No grant covers the request; the text names a grant that would.
     Denied(String),
-    /// The request itself cannot be made.
+    /// The request is invalid.
     Invalid(String),
     /// Name resolution, connection or TLS failed.
     Unreachable(String),
-    /// The time was over.
+    /// The time limit was reached.
     Timeout,
-    /// The response is larger than the host allows: that limit in bytes.
+    /// The response is larger than the host's limit, in bytes.
     TooLarge(u64),
-    /// The other side broke the protocol.
+    /// The server violated the protocol.
     Protocol(String),
 }
 
@@ -55,7 +55,7 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Denied(why) | Self::Invalid(why) | Self::Unreachable(why) | Self::Protocol(why) => f.write_str(why),
-            Self::Timeout => f.write_str("the server took too long"),
+            Self::Timeout => f.write_str("the request timed out"),
             Self::TooLarge(limit) => write!(f, "the response has more than {limit} bytes"),
         }
     }
@@ -88,7 +88,7 @@ pub fn get(url: impl Into<String>) -> Result<Response, Error> {
     Request::new("GET", url).send()
 }
 
-/// Sends a request and waits for the whole response; any status is a response.
+/// Sends a request and waits for the whole response, whatever its status.
 ///
 /// ```
 /// # use wharf_plugin::http;
@@ -100,7 +100,7 @@ pub fn fetch(request: Request) -> Result<Response, Error> {
     Ok(Response(exchange(&request.0)?))
 }
 
-/// A request to be sent.
+/// A request.
 ///
 /// ```
 /// # use wharf_plugin::{http, json};
@@ -124,7 +124,7 @@ impl Request {
         Self(raw::Request { method: method.into(), url: url.into(), headers: Vec::new(), body: None, timeout_ms: None })
     }
 
-    /// One more header field.
+    /// Appends a header field.
     ///
     /// ```
     /// wharf_plugin::http::Request::new("GET", "https://example.org/").header("accept", "text/html");
@@ -144,7 +144,7 @@ impl Request {
         self
     }
 
-    /// A body of JSON, with its media type.
+    /// A JSON body, with its media type.
     ///
     /// ```
     /// # use wharf_plugin::{http::Request, json};
@@ -155,7 +155,7 @@ impl Request {
         Ok(self.header("content-type", "application/json").body(serde_json::to_vec(body)?))
     }
 
-    /// How long the whole exchange may take; the host's own limit may be less.
+    /// The time limit of the whole exchange; the host's own limit may be lower.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -166,7 +166,7 @@ impl Request {
         self
     }
 
-    /// Where it goes.
+    /// Its URL.
     ///
     /// ```
     /// # use wharf_plugin::http::Request;
@@ -194,7 +194,7 @@ impl Request {
     }
 }
 
-/// What came back.
+/// A response.
 ///
 /// ```
 /// let response = wharf_plugin::http::Response::new(404, "no such page");
@@ -204,7 +204,7 @@ impl Request {
 pub struct Response(raw::Response);
 
 impl Response {
-    /// A response made up for a test.
+    /// Creates a response, for a test.
     ///
     /// ```
     /// assert_eq!(wharf_plugin::http::Response::new(200, "fine").status(), 200);
@@ -213,7 +213,7 @@ impl Response {
         Self(raw::Response { status, headers: Vec::new(), body: body.into() })
     }
 
-    /// One more header field, for a test.
+    /// Appends a header field, for a test.
     ///
     /// ```
     /// let response = wharf_plugin::http::Response::new(302, "").with_header("Location", "/");
@@ -243,7 +243,7 @@ impl Response {
         Some(String::from_utf8_lossy(&field.value))
     }
 
-    /// The response itself if its status is a good one (200 to 299), else an error.
+    /// The response itself if its status is 200 to 299, else an error.
     ///
     /// ```
     /// assert!(wharf_plugin::http::Response::new(200, "").ok().is_ok());
@@ -255,7 +255,7 @@ impl Response {
         Err(crate::Error::failed(["the server answered with status ", &self.0.status.to_string()].concat()))
     }
 
-    /// The body as text; what is not UTF-8 is replaced.
+    /// The body as text; invalid UTF-8 is replaced.
     ///
     /// ```
     /// assert_eq!(wharf_plugin::http::Response::new(200, "fine").text(), "fine");

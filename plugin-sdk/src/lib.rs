@@ -1,5 +1,5 @@
 //! Write plugins for Wharf in Rust: tools, resources and prompts for models, as a sandboxed
-//! component. It knows nothing of the protocol that clients speak; that is the host's part.
+//! component. It contains no protocol code; the host speaks MCP to clients.
 //!
 //! ```
 //! use wharf_plugin::*;
@@ -21,8 +21,8 @@
 //! export!(Hello);
 //! ```
 //!
-//! `Deserialize` and `JsonSchema` are of [serde] and [schemars], which the plugin's own
-//! `Cargo.toml` must name too:
+//! `Deserialize` and `JsonSchema` are from [serde] and [schemars], which the plugin's own
+//! `Cargo.toml` must list too:
 //!
 //! ```toml
 //! [lib]
@@ -34,9 +34,9 @@
 //! schemars = { version = "1.2", default-features = false, features = ["derive"] }
 //! ```
 //!
-//! `cargo build --release --target wasm32-wasip2` makes the component.
+//! `cargo build --release --target wasm32-wasip2` builds the component.
 
-// What `export!` names; not for authors.
+// Used by `export!`; not for authors.
 #[doc(hidden)]
 pub mod abi;
 mod ask;

@@ -1,4 +1,4 @@
-//! Messages to whoever watches: the host's log, and the client if it wants them.
+//! Messages to the host's log, and to the client if it asked for them.
 //!
 //! ```
 //! use wharf_plugin::log;
@@ -13,7 +13,7 @@ use crate::host::sys;
 
 pub use crate::abi::host::LogLevel as Level;
 
-/// Says something at a level.
+/// Logs a text at a level.
 ///
 /// ```
 /// use wharf_plugin::log::{Level, message};
@@ -23,8 +23,8 @@ pub fn message(level: Level, message: &str) {
     sys::log(level, message);
 }
 
-/// Says something structured; `logger` names the part of the plugin that speaks. What
-/// does not become JSON is not said.
+/// Logs a structured value; `logger` names the part of the plugin. A value that does not
+/// serialise to JSON is not logged.
 ///
 /// ```
 /// use wharf_plugin::{json, log};
@@ -36,7 +36,7 @@ pub fn data(level: Level, logger: &str, data: &impl Serialize) {
     }
 }
 
-/// What only the plugin's author wants to know.
+/// Details for the plugin's author.
 ///
 /// ```
 /// wharf_plugin::log::debug("as it is");
@@ -45,7 +45,7 @@ pub fn debug(text: &str) {
     message(Level::Debug, text);
 }
 
-/// What goes on.
+/// Normal operation.
 ///
 /// ```
 /// wharf_plugin::log::info("as it is");
@@ -54,7 +54,7 @@ pub fn info(text: &str) {
     message(Level::Info, text);
 }
 
-/// What is normal but worth a look.
+/// Normal but significant events.
 ///
 /// ```
 /// wharf_plugin::log::notice("as it is");
@@ -63,7 +63,7 @@ pub fn notice(text: &str) {
     message(Level::Notice, text);
 }
 
-/// What may become a problem.
+/// Possible problems.
 ///
 /// ```
 /// wharf_plugin::log::warning("as it is");
@@ -72,7 +72,7 @@ pub fn warning(text: &str) {
     message(Level::Warning, text);
 }
 
-/// What went wrong.
+/// Errors.
 ///
 /// ```
 /// wharf_plugin::log::error("as it is");
@@ -81,7 +81,7 @@ pub fn error(text: &str) {
     message(Level::Error, text);
 }
 
-/// What stops a part from working.
+/// Failures of a part of the plugin.
 ///
 /// ```
 /// wharf_plugin::log::critical("as it is");
@@ -90,7 +90,7 @@ pub fn critical(text: &str) {
     message(Level::Critical, text);
 }
 
-/// What somebody must see to at once.
+/// Conditions that need immediate action.
 ///
 /// ```
 /// wharf_plugin::log::alert("as it is");
@@ -99,7 +99,7 @@ pub fn alert(text: &str) {
     message(Level::Alert, text);
 }
 
-/// What stops everything.
+/// The plugin is unusable.
 ///
 /// ```
 /// wharf_plugin::log::emergency("as it is");

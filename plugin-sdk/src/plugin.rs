@@ -1,12 +1,12 @@
-//! What an author writes: one trait, every method of it optional.
+//! The trait that an author implements. Every method is optional.
 
 use crate::{
     Call, Completion, Error, Extensions, Prompts, ReadResult, Resource, ResourceTemplate, Result, Tools, Typed,
 };
 
-/// A plugin. Implement what it offers and name that in [`export!`](crate::export).
+/// A plugin. Implement what it offers and list those interfaces in [`export!`](crate::export).
 ///
-/// Every call gets a fresh instance, so nothing is left of one call in the next.
+/// Every call gets a fresh instance, so no state remains from one call to the next.
 ///
 /// ```
 /// use wharf_plugin::*;
@@ -46,7 +46,7 @@ pub trait Plugin {
         let _ = tools;
     }
 
-    /// Things that a client can read, by URI.
+    /// Resources that a client can read, by URI.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -78,7 +78,7 @@ pub trait Plugin {
         Ok(Vec::new())
     }
 
-    /// What is in a resource; `uri` was listed or matches a template.
+    /// The contents of a resource; `uri` was listed or matches a template.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -98,7 +98,7 @@ pub trait Plugin {
         Err(Error::not_found())
     }
 
-    /// Messages made to order, that a user picks.
+    /// Message templates that a user can select.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -114,7 +114,7 @@ pub trait Plugin {
         let _ = prompts;
     }
 
-    /// Suggestions while a person types an argument of a prompt or of a URI template.
+    /// Suggestions while the user types an argument of a prompt or of a URI template.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -130,8 +130,8 @@ pub trait Plugin {
         Ok(Completion::default())
     }
 
-    /// What the protocol itself does not have: capabilities that are declared to clients, and
-    /// methods of the plugin's own.
+    /// Extensions of the protocol: capabilities that are declared to clients, and methods of the
+    /// plugin's own.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -148,9 +148,9 @@ pub trait Plugin {
     }
 }
 
-/// Makes a component of a plugin: the unit struct that implements [`Plugin`], and what it
-/// offers of `tools`, `resources`, `prompts`, `completions` and `extensions`; only `tools` unless said.
-/// What is not named here does not exist for the host.
+/// Exports a plugin as a component: the unit struct that implements [`Plugin`], and its interfaces,
+/// of `tools`, `resources`, `prompts`, `completions` and `extensions`; by default only `tools`.
+/// The host sees only what is listed here.
 ///
 /// ```
 /// use wharf_plugin::*;
@@ -174,7 +174,7 @@ macro_rules! export {
                 const PLUGIN: $plugin = $plugin;
             }
 
-            // Outside a component nothing else would use it.
+            // Outside of a component nothing else would use it.
             const _: $plugin = <Exported as $crate::abi::Exported>::PLUGIN;
 
             $($crate::export_interface!($interface Exported);)+

@@ -1,4 +1,4 @@
-//! The prompts of a plugin: as with tools, one visit either lists them or makes one.
+//! The prompts of a plugin: as with tools, one run either lists them or makes one.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::abi::prompts as raw;
 use crate::content::{Content, Icon, Role};
 use crate::{Call, Error, Plugin, Result, schema};
 
-/// Where `Plugin::prompts` puts its prompts.
+/// Collects the prompts of `Plugin::prompts`.
 ///
 /// ```
 /// use wharf_plugin::*;
@@ -43,7 +43,7 @@ enum Visit<'a> {
 
 impl Prompts<'_> {
     /// Adds a prompt. The fields of the arguments' type become the prompt's arguments:
-    /// `String`, or `Option<String>` where none is needed.
+    /// `String`, or `Option<String>` for an optional one.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -106,7 +106,7 @@ fn gather(given: Vec<(String, String)>) -> Value {
     Value::Object(given.into_iter().map(|(name, value)| (name, Value::String(value))).collect())
 }
 
-/// A prompt's arguments from the schema of their type.
+/// A prompt's arguments, from the schema of their type.
 fn arguments(schema: &Value) -> Vec<raw::PromptArgument> {
     let none = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&none);
@@ -135,7 +135,7 @@ pub(crate) fn run<P: Plugin>(
     }
 }
 
-/// A prompt just added: what else there is to say of it.
+/// A prompt just added, to set its other properties.
 ///
 /// ```
 /// # use wharf_plugin::*;
@@ -148,7 +148,7 @@ pub(crate) fn run<P: Plugin>(
 pub struct Prompt<'a>(Option<&'a mut raw::Prompt>);
 
 impl Prompt<'_> {
-    /// A name for people.
+    /// The display name.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -160,7 +160,7 @@ impl Prompt<'_> {
         self.with(|prompt| prompt.title = Some(title.into()))
     }
 
-    /// A picture of it; may be said more than once.
+    /// An icon; may be set several times.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -173,7 +173,7 @@ impl Prompt<'_> {
         self.with(|prompt| prompt.icons.push(icon.0))
     }
 
-    /// `_meta`: something that becomes a JSON object. What does not is left out.
+    /// `_meta`: a value that serialises to a JSON object. Omitted if it cannot be serialised.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -208,7 +208,7 @@ impl Prompt<'_> {
 pub struct PromptResult(pub(crate) raw::PromptResult);
 
 impl PromptResult {
-    /// Begins with a message of the user.
+    /// Starts with a message of the user.
     ///
     /// ```
     /// wharf_plugin::PromptResult::user("Say hello");
@@ -217,7 +217,7 @@ impl PromptResult {
         Self(raw::PromptResult { description: None, messages: Vec::new(), meta: None }).and_user(content)
     }
 
-    /// One more message of the user.
+    /// Appends a message of the user.
     ///
     /// ```
     /// wharf_plugin::PromptResult::user("Say hello").and_user("to Ada");
@@ -226,7 +226,7 @@ impl PromptResult {
         self.message(Role::User, content.into())
     }
 
-    /// One more message of the model, as if it had said so.
+    /// Appends a message with the role of the model.
     ///
     /// ```
     /// wharf_plugin::PromptResult::user("Say hello").and_assistant("Hello");
@@ -235,7 +235,7 @@ impl PromptResult {
         self.message(Role::Assistant, content.into())
     }
 
-    /// What these messages are for.
+    /// The purpose of these messages.
     ///
     /// ```
     /// wharf_plugin::PromptResult::user("Say hello").description("A greeting");
@@ -245,7 +245,7 @@ impl PromptResult {
         self
     }
 
-    /// `_meta`: something that becomes a JSON object. What does not is left out.
+    /// `_meta`: a value that serialises to a JSON object. Omitted if it cannot be serialised.
     ///
     /// ```
     /// use wharf_plugin::{PromptResult, json};

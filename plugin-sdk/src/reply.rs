@@ -1,4 +1,4 @@
-//! What a tool gives back.
+//! The results of tools.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::abi::tools as raw;
 use crate::{Content, Result, schema};
 
-/// What may come out of a tool: text, [`Content`] or several, `()`, a [`Json`] value, a
-/// `Json` value with content beside it, or a [`ToolResult`] for full control.
+/// A possible result of a tool: text, [`Content`] or several, `()`, a [`Json`] value, a
+/// `Json` value with separate content, or a [`ToolResult`] for full control.
 ///
 /// ```
 /// use wharf_plugin::{Content, Reply};
@@ -17,7 +17,7 @@ use crate::{Content, Result, schema};
 /// is_reply(vec![Content::text("two"), Content::text("pieces")]);
 /// ```
 pub trait Reply {
-    /// The result itself.
+    /// Converts to the result.
     fn into_result(self) -> Result<ToolResult>;
 
     /// The schema of its structured part, if it has one.
@@ -29,7 +29,7 @@ pub trait Reply {
     }
 }
 
-/// A structured result: `T` must be an object in JSON. Its type makes the output schema.
+/// A structured result: `T` must serialise to a JSON object. The output schema is derived from it.
 ///
 /// ```
 /// use wharf_plugin::*;
@@ -44,7 +44,7 @@ pub trait Reply {
 /// ```
 pub struct Json<T>(pub T);
 
-/// The arguments of a tool that has none.
+/// The arguments of a tool without arguments.
 ///
 /// ```
 /// use wharf_plugin::*;
@@ -65,7 +65,7 @@ impl JsonSchema for NoArguments {
     }
 }
 
-/// A whole result, where a simpler [`Reply`] does not do.
+/// A whole result, where a simpler [`Reply`] is not enough.
 ///
 /// ```
 /// use wharf_plugin::{Content, ToolResult, json};
@@ -77,7 +77,7 @@ impl JsonSchema for NoArguments {
 pub struct ToolResult(pub(crate) raw::ToolResult);
 
 impl ToolResult {
-    /// Pieces of content.
+    /// A result with these pieces of content.
     ///
     /// ```
     /// use wharf_plugin::{Content, ToolResult};
@@ -88,7 +88,7 @@ impl ToolResult {
         Self(raw::ToolResult { content, structured: None, is_error: false, meta: None })
     }
 
-    /// One piece of text.
+    /// A result with one text.
     ///
     /// ```
     /// assert_eq!(wharf_plugin::ToolResult::text("done").as_text(), "done");
@@ -97,7 +97,7 @@ impl ToolResult {
         Self::new([Content::text(text)])
     }
 
-    /// Structured content. Where there is no other content, clients get it as text too.
+    /// Structured content. Without other content, clients get it as text too.
     ///
     /// ```
     /// use wharf_plugin::{ToolResult, json};
@@ -110,7 +110,7 @@ impl ToolResult {
         Ok(result)
     }
 
-    /// One more piece of content.
+    /// Appends a piece of content.
     ///
     /// ```
     /// use wharf_plugin::{ToolResult, json};
@@ -121,8 +121,8 @@ impl ToolResult {
         self
     }
 
-    /// The tool failed, and the content says how. [`Error::failed`](crate::Error::failed)
-    /// says the same in one word.
+    /// Marks the result as failed; the content describes the error.
+    /// [`Error::failed`](crate::Error::failed) is the short form.
     ///
     /// ```
     /// assert!(wharf_plugin::ToolResult::text("no such file").failed().is_error());
@@ -132,7 +132,7 @@ impl ToolResult {
         self
     }
 
-    /// `_meta`: something that becomes a JSON object. What does not is left out.
+    /// `_meta`: a value that serialises to a JSON object. Omitted if it cannot be serialised.
     ///
     /// ```
     /// use wharf_plugin::{ToolResult, json};
@@ -143,7 +143,7 @@ impl ToolResult {
         self
     }
 
-    /// All its text, one piece after the other.
+    /// All its texts, concatenated.
     ///
     /// ```
     /// assert_eq!(wharf_plugin::ToolResult::text("a").with("b").as_text(), "ab");

@@ -13,14 +13,14 @@ pub use crate::abi::resources::CacheScope;
 macro_rules! described {
     ($type:ident, $example:literal) => {
         impl $type {
-            /// A name for people.
+            /// The display name.
             #[doc = concat!("```\n", $example, ".title(\"Shopping list\");\n```")]
             pub fn title(mut self, title: impl Into<String>) -> Self {
                 self.0.title = Some(title.into());
                 self
             }
 
-            /// What it is, for the model.
+            /// Its description, for the model.
             #[doc = concat!("```\n", $example, ".description(\"What to buy\");\n```")]
             pub fn description(mut self, description: impl Into<String>) -> Self {
                 self.0.description = Some(description.into());
@@ -34,21 +34,21 @@ macro_rules! described {
                 self
             }
 
-            /// Whom it is meant for.
+            /// The intended audience.
             #[doc = concat!("```\n", $example, ".audience([wharf_plugin::Role::User]);\n```")]
             pub fn audience(mut self, audience: impl IntoIterator<Item = Role>) -> Self {
                 self.0.annotations.get_or_insert_with(no_annotations).audience = audience.into_iter().collect();
                 self
             }
 
-            /// How much it matters, from 0 to 1.
+            /// Its importance, from 0 to 1.
             #[doc = concat!("```\n", $example, ".priority(0.8);\n```")]
             pub fn priority(mut self, priority: f64) -> Self {
                 self.0.annotations.get_or_insert_with(no_annotations).priority = Some(priority);
                 self
             }
 
-            /// A picture of it; may be said more than once.
+            /// An icon; may be set several times.
             #[doc = concat!("```\n", $example, ".icon(wharf_plugin::Icon::new(\"https://example.org/i.png\"));\n```")]
             pub fn icon(mut self, icon: Icon) -> Self {
                 self.0.icons.push(icon.0);

@@ -1,4 +1,4 @@
-//! What a plugin asks the client's model, and what comes back.
+//! Requests to the client's model, and its answers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,8 +8,8 @@ use crate::content::Role;
 
 pub use crate::abi::types::{ContextScope, ToolChoice};
 
-/// A question to the client's model. A plain text will do where `impl Into<Sampling>` is
-/// wanted; this is for more.
+/// A request to the client's model. Where `impl Into<Sampling>` is expected, a text is
+/// enough; this type has all options.
 ///
 /// ```
 /// use wharf_plugin::Sampling;
@@ -33,7 +33,7 @@ impl<T: Into<String>> From<T> for Sampling {
 }
 
 impl Sampling {
-    /// One message of the user; at most 1,000 tokens come back unless more are wanted.
+    /// One message of the user; the answer has at most 1,000 tokens by default.
     ///
     /// ```
     /// wharf_plugin::Sampling::new("Name a colour");
@@ -54,7 +54,7 @@ impl Sampling {
         empty.user(text)
     }
 
-    /// One more message of the user.
+    /// Appends a message of the user.
     ///
     /// ```
     /// wharf_plugin::Sampling::new("Name a colour").user("A warm one");
@@ -63,7 +63,7 @@ impl Sampling {
         self.message(Role::User, vec![text_block(text.into())])
     }
 
-    /// One more message of the model, as if it had said so.
+    /// Appends a message with the role of the model.
     ///
     /// ```
     /// wharf_plugin::Sampling::new("Name a colour").assistant("Red").user("Another");
@@ -72,7 +72,7 @@ impl Sampling {
         self.message(Role::Assistant, vec![text_block(text.into())])
     }
 
-    /// A picture from the user.
+    /// Appends an image from the user.
     ///
     /// ```
     /// wharf_plugin::Sampling::new("What is this?").image(vec![0xff, 0xd8], "image/jpeg");
@@ -81,7 +81,7 @@ impl Sampling {
         self.message(Role::User, vec![raw::SamplingContent::Image(media(data.into(), mime_type.into()))])
     }
 
-    /// Sound from the user.
+    /// Appends audio from the user.
     ///
     /// ```
     /// wharf_plugin::Sampling::new("What is said here?").audio(*b"RIFF", "audio/wav");
@@ -90,7 +90,7 @@ impl Sampling {
         self.message(Role::User, vec![raw::SamplingContent::Audio(media(data.into(), mime_type.into()))])
     }
 
-    /// What the model is to be.
+    /// The system prompt.
     ///
     /// ```
     /// wharf_plugin::Sampling::new("Name a colour").system("You are a painter");
@@ -100,7 +100,7 @@ impl Sampling {
         self
     }
 
-    /// How much may come back.
+    /// The maximal length of the answer, in tokens.
     ///
     /// ```
     /// wharf_plugin::Sampling::new("Name a colour").max_tokens(10);
@@ -110,7 +110,7 @@ impl Sampling {
         self
     }
 
-    /// How free the model is; 0 is not at all.
+    /// The temperature; 0 is least random.
     ///
     /// ```
     /// wharf_plugin::Sampling::new("Name a colour").temperature(0.7);
@@ -120,7 +120,7 @@ impl Sampling {
         self
     }
 
-    /// A text at which the model stops; may be said more than once.
+    /// A text at which the model stops; may be set several times.
     ///
     /// ```
     /// wharf_plugin::Sampling::new("Name a colour").stop_at("\n");
@@ -130,7 +130,7 @@ impl Sampling {
         self
     }
 
-    /// A model, or part of its name, that would be good; may be said more than once, best first.
+    /// A preferred model, or part of its name; may be set several times, best first.
     ///
     /// ```
     /// wharf_plugin::Sampling::new("Name a colour").model("haiku").model("claude");
@@ -140,7 +140,7 @@ impl Sampling {
         self
     }
 
-    /// What matters in the choice of a model, each from 0 to 1.
+    /// The priorities in the choice of a model, each from 0 to 1.
     ///
     /// ```
     /// wharf_plugin::Sampling::new("Name a colour").priorities(0.9, 0.8, 0.1);
@@ -153,7 +153,7 @@ impl Sampling {
         self
     }
 
-    /// How much of the conversation the model is to see.
+    /// How much of the conversation the model sees.
     ///
     /// ```
     /// use wharf_plugin::{ContextScope, Sampling};
@@ -165,7 +165,7 @@ impl Sampling {
     }
 
     /// A tool that the model may use, with the JSON Schema of its input. The plugin runs
-    /// it: ask again with [`Sampling::used`].
+    /// it: send the result with [`Sampling::used`].
     ///
     /// ```
     /// use wharf_plugin::{Sampling, json};
@@ -191,7 +191,7 @@ impl Sampling {
         self
     }
 
-    /// The model used tools: what it said, and what each tool gave, by the id of its use.
+    /// The model used tools: its answer, and each tool's result by the id of the use.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -231,7 +231,7 @@ impl Sampling {
     }
 }
 
-/// What the client's model said.
+/// The model's answer.
 ///
 /// ```
 /// # use wharf_plugin::*;
@@ -242,7 +242,7 @@ impl Sampling {
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sampled {
-    /// Which model it was.
+    /// The model's name.
     pub model: String,
     /// Why it stopped: `endTurn`, `maxTokens`, `toolUse`, …
     pub stop_reason: Option<String>,
@@ -258,7 +258,7 @@ enum Block {
 }
 
 impl Sampled {
-    /// All its text, one piece after the other.
+    /// All its texts, concatenated.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -274,7 +274,7 @@ impl Sampled {
         texts.collect()
     }
 
-    /// Pictures and sounds in it: bytes and media type.
+    /// Images and audio in it: bytes and media type.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -318,7 +318,7 @@ impl From<&raw::Sampled> for Sampled {
             raw::SamplingContent::ToolUse(tool) => {
                 Some(Block::ToolUse { id: tool.id.clone(), name: tool.name.clone(), input: tool.input.clone() })
             }
-            // Only a caller gives results of tools; a model has none.
+            // Only a caller sends tool results; a model's answer has none.
             raw::SamplingContent::ToolResult(_) => None,
         });
         Self { model: sampled.model.clone(), stop_reason: sampled.stop_reason.clone(), blocks: blocks.collect() }

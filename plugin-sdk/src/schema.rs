@@ -1,16 +1,16 @@
-//! JSON Schemas derived from Rust types. Only listing needs them: a call never comes here.
+//! JSON Schemas derived from Rust types. Used only for listing, never during a call.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
-/// The schema of what a caller may send.
+/// The schema of a caller's arguments.
 pub(crate) fn input<T: JsonSchema>() -> Result<Value, String> {
     object(generator(SchemaSettings::draft2020_12().for_deserialize()).into_root_schema_for::<T>())
 }
 
-/// The schema of a form: flat, as MCP restricts it. What may be left out is not `null`
-/// there, and choices have titles.
+/// The schema of a form: flat, as MCP requires. Optional fields are not nullable there,
+/// and choices have titles.
 pub(crate) fn form<T: JsonSchema>() -> Result<Value, String> {
     let mut schema = input::<T>()?;
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
@@ -55,19 +55,19 @@ fn flatten(property: &mut Value) {
     }
 }
 
-/// The schema of what a tool gives back.
+/// The schema of a tool's result.
 pub(crate) fn output<T: JsonSchema>() -> Result<Value, String> {
     object(generator(SchemaSettings::draft2020_12().for_serialize()).into_root_schema_for::<T>())
 }
 
 fn generator(mut settings: SchemaSettings) -> SchemaGenerator {
     settings.meta_schema = None;
-    // Everything in place: not every client follows `$ref`.
+    // Inlined: not every client follows `$ref`.
     settings.inline_subschemas = true;
     settings.into_generator()
 }
 
-/// The schema with a root that says `"type": "object"`, as MCP wants it, or why not.
+/// The schema with `"type": "object"` at its root, as MCP requires, or the reason why not.
 fn object(schema: Schema) -> Result<Value, String> {
     let mut root = match schema.to_value() {
         Value::Object(root) => root,
@@ -89,7 +89,7 @@ fn object(schema: Schema) -> Result<Value, String> {
     Ok(root)
 }
 
-/// Takes out the formats of Rust's number types: JSON Schema does not know them, and
+/// Removes the formats of Rust's number types: JSON Schema does not define them, and
 /// forms may not have them.
 fn strip(schema: &mut Value) {
     match schema {

@@ -1,4 +1,4 @@
-//! Values that last from one call to the next, where the plugin was granted `keyvalue`.
+//! Values stored between calls, if the plugin was granted `keyvalue`.
 //!
 //! ```
 //! use wharf_plugin::*;
@@ -26,11 +26,11 @@ use crate::abi::keyvalue as sys;
 #[cfg(not(target_family = "wasm"))]
 use crate::testing::keyvalue as sys;
 
-/// A bucket of the plugin's own: keys, and a value for each. No other plugin sees it.
+/// A bucket of the plugin: keys, and a value for each. Other plugins cannot access it.
 ///
-/// Calls run side by side. One `set` or `increment` is done whole or not at all, but what
-/// is read may be old when it is written back; so give each thing a key of its own rather
-/// than keep one list of all.
+/// Calls run concurrently. Each `set` or `increment` is atomic, but a value may have changed
+/// between reading it and writing it back; so use a separate key for each item, not one list
+/// of all.
 ///
 /// ```
 /// use wharf_plugin::Store;
@@ -56,7 +56,7 @@ impl Store {
         Self::bucket("default")
     }
 
-    /// Another bucket, made when something is put there; a name has at most 64 bytes.
+    /// Another bucket, created by its first value; a name has at most 64 bytes.
     ///
     /// ```
     /// # use wharf_plugin::Store;
@@ -69,10 +69,10 @@ impl Store {
     /// # Errors
     /// As [`Store::open`], or if the name is too long.
     pub fn bucket(name: &str) -> Result<Self> {
-        Ok(Self(sys::store::open(name).map_err(told)?))
+        Ok(Self(sys::store::open(name).map_err(to_error)?))
     }
 
-    /// What is kept under a key, read as JSON; `None` if there is nothing.
+    /// The value of a key, deserialised from JSON; `None` if there is none.
     ///
     /// ```
     /// # use wharf_plugin::Store;
@@ -82,7 +82,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// If it is not what `T` wants, or the host's store failed.
+    /// If it cannot be deserialised to `T`, or the host's store failed.
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>> {
         match self.get_bytes(key)? {
             Some(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
@@ -90,7 +90,7 @@ impl Store {
         }
     }
 
-    /// Keeps a value, as JSON, in place of what was there.
+    /// Stores a value as JSON, replacing the previous one.
     ///
     /// ```
     /// # use wharf_plugin::{Store, json};
@@ -100,12 +100,12 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// If that is over a limit, which the error names, or the host's store failed.
+    /// If it exceeds a limit, which the error names, or the host's store failed.
     pub fn set(&self, key: &str, value: &impl Serialize) -> Result<()> {
         self.set_bytes(key, &serde_json::to_vec(value)?)
     }
 
-    /// As [`Store::get`], without reading the bytes.
+    /// As [`Store::get`], without deserialising.
     ///
     /// ```
     /// # use wharf_plugin::Store;
@@ -119,10 +119,10 @@ impl Store {
     /// # Errors
     /// If the host's store failed.
     pub fn get_bytes(&self, key: &str) -> Result<Option<Vec<u8>>> {
-        self.0.get(key).map_err(told)
+        self.0.get(key).map_err(to_error)
     }
 
-    /// As [`Store::set`], of bytes as they are.
+    /// As [`Store::set`], for uninterpreted bytes.
     ///
     /// ```
     /// # fn main() -> wharf_plugin::Result<()> {
@@ -133,10 +133,10 @@ impl Store {
     /// # Errors
     /// As [`Store::set`].
     pub fn set_bytes(&self, key: &str, value: &[u8]) -> Result<()> {
-        self.0.set(key, value).map_err(told)
+        self.0.set(key, value).map_err(to_error)
     }
 
-    /// Removes a key and its value; one that is not there is no error.
+    /// Removes a key and its value; a missing key is not an error.
     ///
     /// ```
     /// # fn main() -> wharf_plugin::Result<()> {
@@ -147,10 +147,10 @@ impl Store {
     /// # Errors
     /// If the host's store failed.
     pub fn delete(&self, key: &str) -> Result<()> {
-        self.0.delete(key).map_err(told)
+        self.0.delete(key).map_err(to_error)
     }
 
-    /// Whether there is something under a key.
+    /// Whether a key has a value.
     ///
     /// ```
     /// # fn main() -> wharf_plugin::Result<()> {
@@ -161,10 +161,10 @@ impl Store {
     /// # Errors
     /// If the host's store failed.
     pub fn exists(&self, key: &str) -> Result<bool> {
-        self.0.exists(key).map_err(told)
+        self.0.exists(key).map_err(to_error)
     }
 
-    /// All keys of the bucket, in no order that could be relied on.
+    /// All keys of the bucket, in unspecified order.
     ///
     /// ```
     /// # use wharf_plugin::Store;
@@ -178,17 +178,17 @@ impl Store {
     /// # Errors
     /// If the host's store failed.
     pub fn keys(&self) -> Result<Vec<String>> {
-        let mut page = self.0.list_keys(None).map_err(told)?;
+        let mut page = self.0.list_keys(None).map_err(to_error)?;
         let mut keys = page.keys;
         while page.cursor.is_some() {
-            page = self.0.list_keys(page.cursor).map_err(told)?;
+            page = self.0.list_keys(page.cursor).map_err(to_error)?;
             keys.append(&mut page.keys);
         }
         Ok(keys)
     }
 
-    /// Adds to a number and gives the sum; a key that is not there is 0. Calls that run
-    /// side by side each get a number of their own.
+    /// Adds to a number atomically and returns the sum; a missing key counts as 0.
+    /// Concurrent calls never get the same sum.
     ///
     /// ```
     /// # use wharf_plugin::Store;
@@ -200,14 +200,14 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// If what is there is no whole number, or as [`Store::set`].
+    /// If the value is not a whole number, or as [`Store::set`].
     pub fn increment(&self, key: &str, delta: u64) -> Result<u64> {
-        sys::atomics::increment(&self.0, key, delta).map_err(told)
+        sys::atomics::increment(&self.0, key, delta).map_err(to_error)
     }
 }
 
-/// The error in a sentence for the model.
-fn told(error: raw::Error) -> Error {
+/// The error as a text for the model.
+fn to_error(error: raw::Error) -> Error {
     Error::failed(match error {
         raw::Error::AccessDenied => DENIED.into(),
         raw::Error::NoSuchStore => "there is no bucket of that name".into(),
@@ -215,5 +215,5 @@ fn told(error: raw::Error) -> Error {
     })
 }
 
-const DENIED: &str = "this plugin may not store anything: whoever runs the server can grant it `keyvalue`; \
+const DENIED: &str = "this plugin may not store anything: the operator of the server can grant it `keyvalue`; \
                       the server's log says how";

@@ -1,5 +1,5 @@
-//! Tries a plugin without a host, in plain `cargo test`. It checks no schema and no grant:
-//! what the host does is the host's affair.
+//! Tests a plugin without a host, in plain `cargo test`. It checks no schema and no grant:
+//! those checks are the host's.
 //!
 //! ```
 //! use wharf_plugin::*;
@@ -30,7 +30,7 @@ thread_local! {
     static SERVER: RefCell<Option<Server>> = const { RefCell::new(None) };
 }
 
-/// Calls a tool of a client that can be asked nothing.
+/// Calls a tool for a client that supports no questions.
 ///
 /// ```
 /// # use wharf_plugin::*;
@@ -98,7 +98,7 @@ pub fn prompts<P: Plugin>(plugin: &P) -> Result<Vec<Value>> {
     Ok(prompts.collect())
 }
 
-/// Makes a prompt: the texts of its messages.
+/// Makes a prompt, and returns the texts of its messages.
 ///
 /// ```
 /// # use wharf_plugin::*;
@@ -129,7 +129,7 @@ pub fn read<P: Plugin>(plugin: &P, uri: &str) -> Result<crate::ReadResult> {
     plugin.read_resource(uri, &Call::new(context(raw::ClientFeatures::empty())))
 }
 
-/// Calls a method of the plugin's own.
+/// Calls an extension method.
 ///
 /// ```
 /// # use wharf_plugin::*;
@@ -142,8 +142,8 @@ pub fn method<P: Plugin>(plugin: &P, name: &str, params: Value) -> Result<Value>
     Ok(serde_json::from_str(&crate::extensions::run(plugin, name, &params.to_string(), &call)?)?)
 }
 
-/// What the plugin declares, as the host gets it: `experimental` and `extensions`, each the
-/// settings by name, and the names of its `methods`.
+/// The plugin's extensions, as the host gets them: `experimental` and `extensions`, each with
+/// its settings by name, and the names of its `methods`.
 ///
 /// ```
 /// # use wharf_plugin::*;
@@ -168,8 +168,8 @@ pub fn extensions<P: Plugin>(plugin: &P) -> Result<Value> {
     }))
 }
 
-/// What the plugin told the host since this was last asked, one line each: log messages as
-/// `info: text`, progress as `progress: 1 of 2 text`, and so on.
+/// The log messages and notifications since the last call of this function, one line each:
+/// log messages as `info: text`, progress as `progress: 1 of 2 text`, and so on.
 ///
 /// ```
 /// use wharf_plugin::{log, testing};
@@ -191,7 +191,7 @@ pub fn serve(server: impl Fn(&http::Request) -> http::Response + 'static) {
     SERVER.set(Some(Box::new(server)));
 }
 
-/// Takes the grant `keyvalue` from plugins on this thread; with it, what a test stores is kept
+/// Revokes the grant `keyvalue` for plugins on this thread; with it, values are stored
 /// in memory.
 ///
 /// ```
@@ -203,7 +203,7 @@ pub fn deny_store() {
     keyvalue::deny();
 }
 
-/// Answers to the questions of one call, in the order in which they are asked.
+/// Answers to the questions of one call, in the order of asking.
 ///
 /// ```
 /// # use wharf_plugin::*;
@@ -224,7 +224,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// No answers yet.
+    /// A script without answers.
     ///
     /// ```
     /// wharf_plugin::testing::Script::new();
@@ -252,7 +252,7 @@ impl Script {
         self.reply(raw::Reply::Elicited(raw::Elicited { action: raw::ElicitAction::Decline, content: None }))
     }
 
-    /// The model says this.
+    /// The model returns this text.
     ///
     /// ```
     /// wharf_plugin::testing::Script::new().model("rain");
@@ -277,7 +277,7 @@ impl Script {
         self.reply(raw::Reply::Roots(roots))
     }
 
-    /// The client will not be asked.
+    /// The client refuses the question.
     ///
     /// ```
     /// wharf_plugin::testing::Script::new().unavailable("busy");
@@ -286,7 +286,7 @@ impl Script {
         self.reply(raw::Reply::Unavailable(why.into()))
     }
 
-    /// Calls a tool as often as it takes to answer all that it asks. A question without
+    /// Calls a tool in as many rounds as its questions need. A question without
     /// an answer here is an error.
     ///
     /// ```
@@ -311,7 +311,7 @@ impl Script {
             context.state = asked.state;
             for question in asked.questions {
                 let Some(reply) = self.replies.pop_front() else {
-                    return Err(Error::failed(format!("no answer in the script to {:?}", question.ask)));
+                    return Err(Error::failed(format!("no answer in the script for {:?}", question.ask)));
                 };
                 context.answers.push(raw::Answer { key: question.key, reply });
             }
@@ -335,7 +335,7 @@ pub(crate) fn exchange(request: &raw_http::Request) -> Result<raw_http::Response
     })
 }
 
-/// The host's functions, that only take note here.
+/// The host's functions, which only record here.
 pub(crate) mod record {
     use super::{TOLD, host};
 

@@ -1,5 +1,5 @@
-//! The tools of a plugin: one visit of `Plugin::tools` either lists them or runs one.
-//! What is not wanted is not made: a call builds no schema, a listing runs no tool.
+//! The tools of a plugin: one run of `Plugin::tools` either lists them or calls one.
+//! Only the needed part is computed: a call builds no schemas, a listing runs no tool.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::{Call, Error, Icon, Plugin, Reply, Result, ToolResult, schema};
 
 pub use crate::abi::tools::TaskSupport;
 
-/// Where `Plugin::tools` puts its tools.
+/// Collects the tools of `Plugin::tools`.
 ///
 /// ```
 /// use wharf_plugin::*;
@@ -40,13 +40,13 @@ enum Visit<'a> {
 }
 
 impl Tools<'_> {
-    /// Adds a tool. `name` is `[A-Za-z0-9_-]{1,64}`, `description` tells the model what it
+    /// Adds a tool. `name` is `[A-Za-z0-9_-]{1,64}`; `description` tells the model what it
     /// does and when to use it.
     ///
-    /// `run` gets the call (to ask the user, tell progress and so on) and the arguments;
-    /// their type makes the input schema, doc comments included. What `run` gives is a
+    /// `run` gets the call (to ask the user, report progress and so on) and the arguments;
+    /// the input schema is derived from their type and its doc comments. `run` returns a
     /// [`Reply`]: text, [`Content`](crate::Content), or [`Json`](crate::Json) of a type
-    /// that makes the output schema.
+    /// from which the output schema is derived.
     ///
     /// ```
     /// use wharf_plugin::*;
@@ -102,7 +102,7 @@ impl Tools<'_> {
     }
 }
 
-/// Adds to the list; in a function of its own, since `add` is compiled once for each tool.
+/// Appends to the list. Not generic, since `add` is compiled once for each tool.
 fn enter<'a>(
     listed: &'a mut Vec<raw::Tool>,
     refused: &mut Option<String>,
@@ -118,7 +118,7 @@ fn enter<'a>(
         }
     };
     if listed.iter().any(|tool| tool.name == name) {
-        refused.get_or_insert_with(|| ["tool ", name, ": there are two of that name"].concat());
+        refused.get_or_insert_with(|| ["tool ", name, ": duplicate name"].concat());
         return None;
     }
     listed.push(raw::Tool {
@@ -139,7 +139,7 @@ pub(crate) fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A> {
     serde_json::from_str(arguments).map_err(misread)
 }
 
-/// A place in the JSON text says nothing to a model, which did not write that text by hand.
+/// Removes the line and column, which mean nothing to a model: it did not write that JSON text.
 fn misread(error: serde_json::Error) -> Error {
     let mut reason = error.to_string();
     if let Some(place) = reason.rfind(" at line ") {
@@ -157,7 +157,7 @@ pub(crate) fn run<P: Plugin>(plugin: &P, name: &str, arguments: &str, call: &Cal
     }
 }
 
-/// A tool just added: what else there is to say of it.
+/// A tool just added, to set its other properties.
 ///
 /// ```
 /// use wharf_plugin::*;
@@ -176,7 +176,7 @@ pub(crate) fn run<P: Plugin>(plugin: &P, name: &str, arguments: &str, call: &Cal
 pub struct Tool<'a>(Option<&'a mut raw::Tool>);
 
 impl Tool<'_> {
-    /// A name for people.
+    /// The display name.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -188,7 +188,7 @@ impl Tool<'_> {
         self.with(|tool| tool.title = Some(title.into()))
     }
 
-    /// It changes nothing.
+    /// The tool is read-only: it changes nothing.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -217,7 +217,7 @@ impl Tool<'_> {
         self.annotate(|annotations| annotations.destructive = Some(yes))
     }
 
-    /// Whether calling it twice with the same arguments is the same as once.
+    /// Whether repeating a call with the same arguments has no further effect.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -229,7 +229,7 @@ impl Tool<'_> {
         self.annotate(|annotations| annotations.idempotent = Some(yes))
     }
 
-    /// Whether it reaches out to a world that others change too, such as the web.
+    /// Whether it interacts with external systems, such as the web.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -241,7 +241,7 @@ impl Tool<'_> {
         self.annotate(|annotations| annotations.open_world = Some(yes))
     }
 
-    /// Whether a client may, or must, run it as a task of its own.
+    /// Whether a client may, or must, run it as a task.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -253,7 +253,7 @@ impl Tool<'_> {
         self.with(|tool| tool.task_support = support)
     }
 
-    /// A picture of it; may be said more than once.
+    /// An icon; may be set several times.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -266,7 +266,7 @@ impl Tool<'_> {
         self.with(|tool| tool.icons.push(icon.0))
     }
 
-    /// `_meta`: something that becomes a JSON object. What does not is left out.
+    /// `_meta`: a value that serialises to a JSON object. Omitted if it cannot be serialised.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -279,7 +279,7 @@ impl Tool<'_> {
         self.with(|tool| tool.meta = serde_json::to_string(meta).ok())
     }
 
-    /// An input schema of your own in place of the derived one, as JSON text.
+    /// Replaces the derived input schema with this JSON text.
     ///
     /// ```
     /// # use wharf_plugin::*;
@@ -293,7 +293,7 @@ impl Tool<'_> {
         self.with(|tool| tool.input_schema = schema.into())
     }
 
-    /// An output schema of your own in place of the derived one, as JSON text.
+    /// Replaces the derived output schema with this JSON text.
     ///
     /// ```
     /// # use wharf_plugin::*;

@@ -1,4 +1,4 @@
-//! Questions as the host sees them: what each round asks and what it keeps.
+//! Questions as the host sees them: the questions and the state of each round.
 
 use wharf_plugin::abi::{self, Exported, tools::Guest, tools::ToolOutcome, types};
 use wharf_plugin::*;
@@ -29,7 +29,7 @@ impl Exported for Component {
     const PLUGIN: Trip = Trip;
 }
 
-/// What a round ends with: a text, or the keys that are asked for and the state.
+/// The end of a round: a text, or the keys of its questions and the state.
 #[derive(Debug, PartialEq)]
 enum End {
     Text(String),
@@ -63,10 +63,10 @@ fn yes() -> types::Reply {
 }
 
 fn refusal() -> types::Reply {
-    types::Reply::Unavailable("nobody is there".into())
+    types::Reply::Unavailable("not supported".into())
 }
 
-/// The keys that a round asks for, and its state, which it must have.
+/// The keys of a round's questions, and its state, which must exist.
 fn asked(end: End) -> (Vec<String>, Vec<u8>) {
     match end {
         End::Asked(keys, Some(state)) => (keys, state),
@@ -75,12 +75,12 @@ fn asked(end: End) -> (Vec<String>, Vec<u8>) {
 }
 
 #[test]
-fn only_what_is_missing_is_asked_again() {
+fn only_unanswered_questions_are_repeated() {
     let first = round("pack", &[], None);
     assert_eq!(first, End::Asked(vec!["tent".into(), "stove".into()], None));
     let (keys, state) = asked(round("pack", &[("stove", yes())], None));
     assert_eq!(keys, ["tent"]);
-    // Nothing was answered: the same again, and what is settled stays settled.
+    // No answer: the same question again, and earlier answers are kept.
     let again = round("pack", &[], Some(state.clone()));
     assert_eq!(again, End::Asked(vec!["tent".into()], Some(state.clone())));
     let (keys, state) = asked(round("pack", &[("tent", yes())], Some(state)));
@@ -89,18 +89,18 @@ fn only_what_is_missing_is_asked_again() {
 }
 
 #[test]
-fn a_refusal_that_is_passed_on_asks_again() {
+fn a_returned_refusal_repeats_the_question() {
     let (keys, state) = asked(round("pack", &[("tent", refusal()), ("stove", yes())], None));
     assert_eq!(keys, ["tent"]);
-    let insisting = round("pack", &[("tent", refusal())], Some(state.clone()));
-    assert_eq!(insisting, End::Asked(vec!["tent".into()], Some(state.clone())));
-    // An answer in the end still counts.
+    let repeated = round("pack", &[("tent", refusal())], Some(state.clone()));
+    assert_eq!(repeated, End::Asked(vec!["tent".into()], Some(state.clone())));
+    // A later answer still counts.
     let (keys, _) = asked(round("pack", &[("tent", yes())], Some(state)));
     assert_eq!(keys, ["map"]);
 }
 
 #[test]
-fn a_refusal_that_is_handled_stays_handled() {
+fn a_handled_refusal_stays_handled() {
     let (keys, state) = asked(round("leave", &[("late", refusal())], None));
     assert_eq!(keys, ["sure"]);
     assert_eq!(round("leave", &[("sure", yes())], Some(state)), End::Text("unknown true".into()));

@@ -1,5 +1,5 @@
-//! A component exports the interfaces that its author named and nothing else, and imports
-//! no more of the system than its code uses.
+//! A component exports only the interfaces that its author listed, and imports only those that
+//! its code uses.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ struct Surface {
     exports: Vec<String>,
 }
 
-/// What the outermost component imports and exports.
+/// The imports and exports of the outermost component.
 fn surface(name: &str) -> Surface {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/prebuilt").join(name);
     let bytes = std::fs::read(&path).expect("the sample plugins are in the repository");
     let mut surface = Surface { imports: Vec::new(), exports: Vec::new() };
     let mut depth = 0;
     for payload in Parser::new(0).parse_all(&bytes) {
-        match payload.expect("a whole component") {
+        match payload.expect("a valid component") {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth -= 1,
             Payload::ComponentImportSection(section) if depth == 0 => {
@@ -37,14 +37,14 @@ fn surface(name: &str) -> Surface {
 }
 
 #[test]
-fn a_plugin_of_tools_exports_tools_alone() {
+fn a_tools_plugin_exports_only_tools() {
     for name in ["text.wasm", "time.wasm", "math.wasm", "survey.wasm"] {
         assert_eq!(surface(name).exports, ["wharf:plugin/tools@0.1.0"], "{name}");
     }
 }
 
 #[test]
-fn what_a_plugin_does_not_use_it_does_not_import() {
+fn unused_interfaces_are_not_imported() {
     for name in ["text.wasm", "time.wasm", "math.wasm", "survey.wasm"] {
         for import in surface(name).imports {
             let unused = [
@@ -61,7 +61,7 @@ fn what_a_plugin_does_not_use_it_does_not_import() {
 }
 
 #[test]
-fn a_plugin_that_keeps_values_imports_no_more_of_the_store_than_it_calls() {
+fn only_called_store_interfaces_are_imported() {
     let imports = surface("notes.wasm").imports;
     let of_store: Vec<&String> = imports.iter().filter(|import| import.starts_with("wasi:keyvalue")).collect();
     assert_eq!(of_store, ["wasi:keyvalue/store@0.2.0-draft", "wasi:keyvalue/atomics@0.2.0-draft"]);

@@ -1,4 +1,4 @@
-//! What one call of the SDK's `echo` costs inside the process, and of what that is made.
+//! The duration of one call of the guest `echo` inside the process, and of its parts.
 //!
 //! `WHARF_COMPONENTS` names the folder of `echo.wasm`.
 

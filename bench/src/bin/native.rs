@@ -2,9 +2,9 @@
 //! It loads nothing and isolates nothing.
 //!
 //!     native              on stdin and stdout
-//!     native --http       on a free port, which it tells on stderr; JSON, and no sessions
-//!     native --bare       the same without the SDK: HTTP and JSON alone, whatever is asked
-//!     native --tools N    with N tools more, which are `echo` under other names
+//!     native --http       on a free port, printed on stderr; JSON responses, no sessions
+//!     native --bare       the same without the SDK: only HTTP and JSON, the same for any method
+//!     native --tools N    with N more tools, copies of `echo` under other names
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 
 #[derive(Deserialize, schemars::JsonSchema)]
 struct Echo {
-    /// What to say back.
+    /// The text to return.
     message: String,
 }
 
@@ -45,12 +45,12 @@ struct Add {
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Sum {
-    /// Both numbers together.
+    /// The sum of both numbers.
     sum: i64,
 }
 
 struct Native {
-    // Kept: the handler would otherwise build it again for each request.
+    // Stored, since the handler would otherwise build it for each request.
     tools: Arc<ToolRouter<Self>>,
 }
 
@@ -97,7 +97,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The two tools, and so many more.
+/// The two tools, and `more` others.
 fn tools(more: usize) -> anyhow::Result<ToolRouter<Native>> {
     let mut tools = Native::tool_router();
     let echo = tools.map.get("echo").context("find the tool echo")?.clone();
@@ -111,7 +111,7 @@ fn tools(more: usize) -> anyhow::Result<ToolRouter<Native>> {
     Ok(tools)
 }
 
-/// Listens on a free port, and serves every connection by itself.
+/// Listens on a free port, and serves each connection in a task of its own.
 async fn serve_http<A, F, B>(answer: A) -> anyhow::Result<()>
 where
     A: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
@@ -124,23 +124,23 @@ where
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
         let service = service_fn(answer.clone());
-        // A client that breaks off ends its own connection.
+        // An error ends only that connection.
         tokio::spawn(http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service));
     }
 }
 
-/// The argument `message` as a tool's result; a handshake is agreed to.
+/// Returns the argument `message` as a tool's result, and accepts any handshake.
 async fn bare(mut request: Request<Incoming>) -> Response<String> {
     let mut text = Vec::new();
     while let Some(Ok(frame)) = poll_fn(|context| Pin::new(request.body_mut()).poll_frame(context)).await {
         text.extend(frame.into_data().unwrap_or_default());
     }
-    let asked: Value = serde_json::from_slice(&text).unwrap_or_default();
+    let request: Value = serde_json::from_slice(&text).unwrap_or_default();
     let result = json!({
-        "protocolVersion": asked["params"]["protocolVersion"],
-        "content": [{ "type": "text", "text": asked["params"]["arguments"]["message"] }],
+        "protocolVersion": request["params"]["protocolVersion"],
+        "content": [{ "type": "text", "text": request["params"]["arguments"]["message"] }],
     });
-    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result });
+    let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
     let mut response = Response::new(answer.to_string());
     response.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
     response

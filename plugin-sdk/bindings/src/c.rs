@@ -1,5 +1,5 @@
 //! C: one header and one file for all interfaces, and a macro for each interface that
-//! exports it. A plugin's source says which macros it wants, so that a component exports
+//! exports it. A plugin's source uses the macros of its interfaces, so that a component exports
 //! nothing else.
 
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ const REALLOC: &str = "extern void *cabi_realloc(void *ptr, size_t old_size, siz
 const EXPORT: &str = "__export_name__(\"";
 
 pub(crate) fn bindings(interface: &Interface) -> Result<Files> {
-    // What is exported is not known here, so neither is the component's type.
+    // The exports are not known here, so neither is the component's type.
     let options = wit_bindgen_c::Opts { no_object_file: true, ..Default::default() };
     let generated = interface.generate(options.build(), "wharf:bindings/wharf-abi")?;
     let mut files = Files::new();
@@ -34,16 +34,16 @@ pub(crate) fn bindings(interface: &Interface) -> Result<Files> {
     Ok(files)
 }
 
-/// A function that is exported under a name that C has no spelling for.
+/// A function exported under a name that is not a C identifier.
 struct Export {
     name: String,
     signature: String,
 }
 
-/// The code without the export attributes of the interfaces, and what they were on.
+/// The code without the export attributes of the interfaces, and the functions that had them.
 fn parted(text: &str) -> Result<(String, Vec<Export>)> {
     let (mut code, mut exports) = (String::new(), Vec::new());
-    // The component's type would come from an object file that is not made.
+    // The component's type would come from an object file that is not generated.
     let (text, _) = text.split_once("// Ensure that the *_component_type.o").context("C asks for its type")?;
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -61,7 +61,7 @@ fn parted(text: &str) -> Result<(String, Vec<Export>)> {
     Ok((code, exports))
 }
 
-/// The code, and apart from it what frees values: tests need that without a component.
+/// The code, and separately the functions that free values, which native tests need too.
 fn without_types(code: &str) -> Result<(String, String)> {
     let (head, rest) = code.split_once("\n\n").context("C begins with its includes")?;
     let (before, rest) = rest.split_once("// Helper Functions").context("C has helpers")?;
@@ -93,7 +93,7 @@ fn header(exports: &[Export]) -> Result<String> {
     Ok(text)
 }
 
-/// A function that has the export's name and passes its arguments on.
+/// A function with the export's name that forwards its arguments.
 fn forwarder(export: &Export) -> Result<String> {
     let (head, parameters) = export.signature.split_once('(').context("a signature has parameters")?;
     let (result, function) = head.rsplit_once(' ').context("a signature has a name")?;

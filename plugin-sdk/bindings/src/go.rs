@@ -1,5 +1,5 @@
-//! Go: a package for each interface, and the exports of each in the package of the wrapper
-//! that stands for it: importing that package is what exports the interface.
+//! Go: a package for each interface, and the exports of each in the corresponding package of the
+//! wrapper: importing that package exports the interface.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ const WRAPPER: &str = "plugin-sdk/go";
 pub(crate) fn bindings(interface: &Interface) -> Result<Files> {
     let mut files = Files::new();
     for (name, content) in interface.generate(generator(), "wharf:bindings/wharf-abi")?.iter() {
-        // Exports come from smaller worlds; the module is the wrapper's own.
+        // Exports are generated from smaller worlds; the module is the wrapper's own.
         if name.contains('/') {
             files.insert(Path::new(WRAPPER).join("internal/abi").join(name), renamed(content)?.into_bytes());
         }
@@ -27,27 +27,27 @@ pub(crate) fn bindings(interface: &Interface) -> Result<Files> {
 }
 
 fn generator() -> Box<dyn wit_bindgen_core::WorldGenerator> {
-    // Whether `gofmt` is installed must not change the result.
+    // The result must not depend on whether `gofmt` is installed.
     wit_bindgen_go::Opts { format: wit_bindgen_go::Format::False, ..Default::default() }.build()
 }
 
-/// Tools are in the wrapper's root, the others in packages of their own.
+/// Tools are in the wrapper's root, the other interfaces in separate packages.
 fn home(interface: &str) -> PathBuf {
     let folder = if interface == "tools" { PathBuf::new() } else { interface.into() };
     Path::new(WRAPPER).join(folder).join("exports_wasm.go")
 }
 
-/// The generator's module names in the wrapper's. `internal/wit` is its runtime, patched.
+/// Replaces the generator's module names with the wrapper's. `internal/wit` is its patched runtime.
 fn renamed(content: &[u8]) -> Result<String> {
     let text = std::str::from_utf8(content)?;
     let text = text.replace("go.bytecodealliance.org/pkg/wit/", "wharf-plugin/internal/wit/");
     let text = text.replace("wit_component/", "wharf-plugin/internal/abi/");
-    // Only a component has these functions; the types are for tests too.
+    // These functions exist only in a component; native tests use the types too.
     let only_wasm = if text.contains("//go:wasmimport") { "//go:build wasm\n\n" } else { "" };
     Ok(only_wasm.to_owned() + &text)
 }
 
-/// The exports as part of the wrapper's package, whose functions they call: `exportListTools`.
+/// The exports as part of the wrapper's package, whose functions (`exportListTools`) they call.
 fn exported(interface: &str, text: &str) -> Result<String> {
     let package = if interface == "tools" { "wharf" } else { interface };
     let implementation = format!("export_wharf_plugin_{interface}");

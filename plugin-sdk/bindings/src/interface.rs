@@ -1,4 +1,4 @@
-//! `wit/` with what WASI offers beside it, and the worlds that bindings are made for.
+//! `wit/` with the additional WASI packages, and the worlds for which bindings are generated.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use anyhow::Result;
 use wit_bindgen_core::{Files, WorldGenerator};
 use wit_parser::Resolve;
 
-/// What a plugin may export, one interface at a time.
+/// The interfaces that a plugin may export.
 pub(crate) const EXPORTS: [&str; 5] = ["tools", "resources", "prompts", "completions", "extensions"];
 
-/// Everything at once; the name is the prefix of the names in C.
+/// All interfaces; the name is the prefix of the C names.
 const WORLDS: &str = "package wharf:bindings;
 world wharf-abi {
   include wharf:plugin/plugin@0.1.0;
@@ -33,9 +33,9 @@ impl Interface {
         Ok(Self { resolve })
     }
 
-    /// What a generator makes of a world, such as `wharf:plugin/tools-plugin`.
+    /// The files that a generator makes for a world, such as `wharf:plugin/tools-plugin`.
     pub(crate) fn generate(&self, mut generator: Box<dyn WorldGenerator>, world: &str) -> Result<Files> {
-        // A generator changes what it reads.
+        // Cloned, since generators modify their input.
         let mut resolve = self.resolve.clone();
         let packages: Vec<_> = resolve.packages.iter().map(|(id, _)| id).collect();
         let world = resolve.select_world(&packages, Some(world))?;

@@ -1,5 +1,5 @@
 //! Writes the bindings of `wit/` that the wrappers for Go and C carry, or checks that they
-//! are up to date. They are committed, so that nobody needs a generator to build a plugin.
+//! are up to date. They are committed, so that building a plugin needs no generator.
 //!
 //! ```sh
 //! cargo run -p wharf-bindings            # after a change of wit/
@@ -48,7 +48,7 @@ fn write(files: &Files) -> Result<()> {
     Ok(())
 }
 
-/// Which committed files are not what they should be.
+/// The committed files that differ from the generated ones.
 fn stale(files: &Files) -> Result<Vec<String>> {
     let differs =
         |(path, content): &(&PathBuf, &Vec<u8>)| fs::read(repository().join(path)).ok().as_ref() != Some(content);
@@ -62,7 +62,7 @@ fn repository() -> PathBuf {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn committed_bindings_are_what_wit_gives() {
+    fn committed_bindings_are_up_to_date() {
         let files = crate::generate().expect("bindings");
         assert!(files.len() > 10, "{}", files.len());
         let stale = crate::stale(&files).expect("committed files");

@@ -1,8 +1,8 @@
-/* Questions: one without an answer ends the call, which is made again once the answer is
- * there. Its key is its place in the order of asking, so the same code finds it again. */
+/* Questions: one without an answer ends the call, which is repeated once the answer is there.
+ * The key of a question is its position, so the same code finds its answer. */
 #include "internal.h"
 
-/* What became of a question, in the form that outlives the round: as it is in the state. */
+/* An answer, as stored in the state across rounds. */
 enum kind { ACCEPTED = 'a', DECLINED = 'd', SAMPLED = 's', ROOTS = 'r', UNAVAILABLE = 'u', KEPT = 'k' };
 
 struct settled {
@@ -19,7 +19,7 @@ static struct settled *settle(wharf_call *call, const char *key, char kind, cons
   return *end = answer;
 }
 
-/* A state that is not ours settles nothing. */
+/* An unreadable state has no answers. */
 static void read_state(wharf_call *call) {
   wharf_abi_option_list_u8_t state = call->context->state;
   if (call->has_state || !state.is_some) return;
@@ -92,7 +92,7 @@ static struct settled *found(wharf_call *call, const char *key) {
   return NULL;
 }
 
-/* The answer of one of two kinds; NULL if there is none, and then the question is kept. */
+/* The answer of one of two kinds; NULL if there is none: the question is then pending. */
 static struct settled *ask(wharf_call *call, wharf_plugin_types_ask_t what, char kind, char other) {
   const char *key = next_key(call);
   wharf_plugin_types_question_t question = {wharf_string(key), what};
@@ -117,10 +117,10 @@ const char *wharf_unavailable(const wharf_call *call) { return call->unavailable
 
 wharf_status wharf_unanswered(wharf_call *call) {
   if (call->questions.len || call->refused.len) return WHARF_ASKED;
-  return wharf_failed(call, "the plugin waits for an answer to nothing");
+  return wharf_failed(call, "wharf_unanswered was called without a pending question");
 }
 
-/* Whether a refused question is asked once more, so that an answer would still count. */
+/* Whether a refused question is repeated, so that a later answer still counts. */
 static bool is_refused(const wharf_call *call, const char *key) {
   for (size_t i = 0; i < call->refused.len; i++) {
     wharf_abi_string_t refused = call->refused.ptr[i].key;
@@ -242,7 +242,7 @@ const char *wharf_kept(wharf_call *call) {
 }
 
 const char *wharf_keep(wharf_call *call, const char *text) {
-  /* Under the key at which wharf_kept found nothing. */
+  /* Under the key for which wharf_kept found nothing. */
   const char *key = call->key ? call->key : next_key(call);
   call->key = NULL;
   return settle(call, key, KEPT, wharf_copy(call, text, strlen(text)))->text;

@@ -1,4 +1,4 @@
-/* A call: how it begins and ends, and what is known of it. */
+/* The start, the end and the context of a call. */
 #include "internal.h"
 
 const wharf_plugin_types_call_context_t wharf_no_context = {0};
@@ -9,7 +9,7 @@ wharf_call wharf_begin(const wharf_plugin_types_call_context_t *context) {
   return call;
 }
 
-/* The bindings free a list's memory only if there is something in it. */
+/* The bindings free a list's memory only if it is not empty. */
 static void free_questions(wharf_plugin_types_list_question_t *list) {
   for (size_t i = 0; i < list->len; i++) wharf_plugin_types_question_free(&list->ptr[i]);
   free(list->ptr);
@@ -75,7 +75,7 @@ wharf_status wharf_not_found(wharf_call *call) {
 
 wharf_plugin_types_call_error_t wharf_call_error(const wharf_call *call, wharf_status status) {
   wharf_plugin_types_call_error_t error = {0};
-  const char *why = call->failure ? call->failure : "the plugin did not say why";
+  const char *why = call->failure ? call->failure : "the plugin gave no reason";
   switch (status) {
   case WHARF_NOT_FOUND:
     error.tag = WHARF_PLUGIN_TYPES_CALL_ERROR_NOT_FOUND;
@@ -86,7 +86,7 @@ wharf_plugin_types_call_error_t wharf_call_error(const wharf_call *call, wharf_s
     error.val.invalid_input.reason = wharf_string(why);
     break;
   case WHARF_ASKED:
-    why = "nothing can be asked here";
+    why = "questions are not supported here";
     /* fallthrough */
   default:
     error.tag = WHARF_PLUGIN_TYPES_CALL_ERROR_FAILED;

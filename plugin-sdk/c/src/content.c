@@ -149,7 +149,7 @@ wharf_status wharf_structured(wharf_call *call, yyjson_mut_val *value) {
   yyjson_alc allocator = wharf_allocator(call);
   yyjson_write_err error;
   call->structured = yyjson_mut_val_write_opts(value, YYJSON_WRITE_NOFLAG, &allocator, NULL, &error);
-  if (!call->structured) return wharf_failed(call, "the result cannot be JSON: %s", error.msg);
+  if (!call->structured) return wharf_failed(call, "the result cannot be converted to JSON: %s", error.msg);
   return WHARF_OK;
 }
 

@@ -1,4 +1,4 @@
-/* What a plugin can tell the host at any time, and its settings. */
+/* Notifications that a plugin can send at any time, and its settings. */
 #include "internal.h"
 
 void wharf_log(wharf_level level, const char *format, ...) {

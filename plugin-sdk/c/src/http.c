@@ -1,4 +1,4 @@
-/* HTTP in one call. */
+/* HTTP requests. */
 #include <strings.h>
 
 #include "internal.h"
@@ -7,7 +7,7 @@ static void tell(wharf_call *call, wharf_plugin_http_error_t *error, wharf_respo
   response->reason = (wharf_http_reason)error->tag;
   switch (error->tag) {
   case WHARF_PLUGIN_HTTP_ERROR_TIMEOUT:
-    call->error = "the server took too long";
+    call->error = "the request timed out";
     break;
   case WHARF_PLUGIN_HTTP_ERROR_TOO_LARGE:
     call->error = wharf_format(call, "the response has more than %llu bytes", (unsigned long long)error->val.too_large);
@@ -38,7 +38,7 @@ bool wharf_fetch(wharf_call *call, const wharf_request *request, wharf_response 
   raw.timeout_ms.is_some = request->timeout_ms > 0;
   raw.timeout_ms.val = request->timeout_ms;
   bool is_answered = wharf_plugin_http_fetch(&raw, &answer, &error);
-  /* What is in the list is lent, the list is not. */
+  /* The elements are borrowed, the list is owned. */
   free(raw.headers.ptr);
   if (!is_answered) {
     tell(call, &error, response);

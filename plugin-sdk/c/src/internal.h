@@ -1,4 +1,4 @@
-/* What the files of the wrapper share; not for plugins. */
+/* Shared by the wrapper's files; not for plugins. */
 #ifndef WHARF_INTERNAL_H
 #define WHARF_INTERNAL_H
 
@@ -16,11 +16,11 @@ struct wharf_call {
   const wharf_plugin_types_call_context_t *context;
   struct block *blocks;
   wharf_store *stores;
-  /* By pointer: a plugin that opens no store must not import the store. */
+  /* A pointer, so that a plugin that opens no store does not import the store. */
   void (*close_stores)(wharf_call *call);
   yyjson_mut_doc *doc;
 
-  /* What the call gives so far, in memory that goes to the host or is given back. */
+  /* The result so far, in memory that is passed to the host or freed. */
   wharf_plugin_types_list_content_t content;
   exports_wharf_plugin_resources_list_resource_contents_t contents;
   exports_wharf_plugin_resources_list_resource_description_t resources;
@@ -48,14 +48,14 @@ struct wharf_call {
   const char *unavailable;
 };
 
-/* The call from the host's context to its end, which frees all that is left of it. */
+/* Starts a call from the host's context, and ends it, which frees its remaining memory. */
 wharf_call wharf_begin(const wharf_plugin_types_call_context_t *context);
 void wharf_end(wharf_call *call);
 void wharf_free_blocks(wharf_call *call);
-/* For functions of the interface that have no context. */
+/* For functions of the interface without a context. */
 extern const wharf_plugin_types_call_context_t wharf_no_context;
 
-/* Makes room for one more of `size` bytes in a list that has `count`. */
+/* Makes room for one more element of `size` bytes in a list of `count`. */
 void *wharf_grow(void *list, size_t count, size_t size);
 #define WHARF_PUSH(list) \
   ((list).ptr = wharf_grow((list).ptr, (list).len, sizeof *(list).ptr), (list).ptr + (list).len++)
@@ -67,8 +67,8 @@ yyjson_alc wharf_allocator(wharf_call *call);
 void *wharf_give(size_t size);
 wharf_abi_string_t wharf_string(const char *text);
 wharf_abi_string_t wharf_string_n(const void *text, size_t size);
-/* The text in UTF-8: the host takes no other, and would end the call. What is not becomes
- * U+FFFD. */
+/* The text as valid UTF-8: the host accepts nothing else, and would end the call. Invalid bytes
+ * become U+FFFD. */
 wharf_abi_string_t wharf_valid(const void *text, size_t size);
 /* Absent if it is NULL. */
 wharf_abi_option_string_t wharf_option(const char *text);
@@ -79,7 +79,7 @@ wharf_plugin_types_resource_description_t wharf_describe(const wharf_resource *r
 wharf_plugin_types_resource_contents_t wharf_contents(const char *uri, const char *mime_type, uint8_t body,
                                                       const void *data, size_t size);
 
-/* A string of the host's for the time of a call: neither side owns it. */
+/* A borrowed string for the duration of a call. */
 wharf_abi_string_t wharf_lend(const char *text);
 /* A copy in the call's memory. */
 char *wharf_taken(wharf_call *call, wharf_abi_string_t text);
@@ -87,7 +87,7 @@ yyjson_val *wharf_object(wharf_call *call, wharf_abi_list_tuple2_string_string_t
 
 /* The error of a call that has no result. */
 wharf_plugin_types_call_error_t wharf_call_error(const wharf_call *call, wharf_status status);
-/* The questions of a call that waits for answers; false if there are none. */
+/* The pending questions of a call; false if there are none. */
 bool wharf_required(wharf_call *call, wharf_plugin_types_input_required_t *required);
 
 #endif

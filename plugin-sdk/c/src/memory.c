@@ -1,13 +1,13 @@
-/* The memory of a call: blocks that are freed at its end. */
+/* The memory of a call: blocks that are freed when it ends. */
 #include "internal.h"
 
-/* Aligned for anything, so that what follows is too. */
+/* Aligned for any type, so that the following data is too. */
 struct block {
   _Alignas(16) struct block *before;
   struct block *after;
 };
 
-/* A plugin without memory cannot say so either. */
+/* Traps: reporting an error would need memory too. */
 static void *certain(void *memory) {
   if (!memory) abort();
   return memory;
@@ -55,7 +55,7 @@ void *wharf_alloc(wharf_call *call, size_t size) { return allocate(call, size); 
 void *wharf_give(size_t size) { return certain(malloc(size)); }
 
 void *wharf_grow(void *list, size_t count, size_t size) {
-  /* At each power of two. */
+  /* Grows at each power of two. */
   if (count & (count - 1)) return list;
   if (count && list == NULL) abort();
   return certain(realloc(list, (count ? 2 * count : 1) * size));
@@ -98,18 +98,18 @@ yyjson_mut_doc *wharf_doc(wharf_call *call) {
 
 yyjson_val *wharf_read_json(wharf_call *call, const char *text, size_t size) {
   yyjson_alc allocator = wharf_allocator(call);
-  /* Without a flag it does not write to its input. */
+  /* Without flags it does not write to its input. */
   return yyjson_doc_get_root(yyjson_read_opts((char *)text, size, YYJSON_READ_NOFLAG, &allocator, NULL));
 }
 
 wharf_abi_string_t wharf_string_n(const void *text, size_t size) {
-  /* The bindings free nothing of no size. */
+  /* The bindings do not free blocks of size 0. */
   wharf_abi_string_t given = {size ? wharf_give(size) : NULL, size};
   if (size) memcpy(given.ptr, text, size);
   return given;
 }
 
-/* How many bytes the character has that begins there, 0 if it is not UTF-8 (RFC 3629). */
+/* The number of bytes of the character at this position, 0 if it is not UTF-8 (RFC 3629). */
 static size_t character(const uint8_t *at, size_t rest) {
   size_t size = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
   if (size > rest) return 0;

@@ -3,7 +3,7 @@
 
 #include "internal.h"
 
-/* There only if the plugin has WHARF_COMPLETIONS, WHARF_EXTENSIONS. */
+/* Defined only if the plugin uses WHARF_COMPLETIONS, WHARF_EXTENSIONS. */
 extern const wharf_completer wharf_completions __attribute__((weak));
 extern const wharf_offer wharf_extensions __attribute__((weak));
 

@@ -1,7 +1,7 @@
 /* The interface `prompts`. */
 #include "internal.h"
 
-/* There only if the plugin has WHARF_PROMPTS. */
+/* Defined only if the plugin uses WHARF_PROMPTS. */
 extern const wharf_prompt_table wharf_prompts __attribute__((weak));
 
 static exports_wharf_plugin_prompts_prompt_t listed(const wharf_prompt *prompt) {
@@ -50,7 +50,7 @@ static void complete(wharf_call *call, exports_wharf_plugin_prompts_prompt_resul
     message->role = (uint8_t)call->speakers[i];
     message->content = call->content.ptr[i];
   }
-  /* The pieces are the host's now, the list is not. */
+  /* The host owns the pieces now, but not the list. */
   call->content.len = 0;
   wharf_plugin_types_option_json_t meta = wharf_json(call->meta);
   result->meta.is_some = meta.is_some;

@@ -1,7 +1,7 @@
 /* The interface `resources`. */
 #include "internal.h"
 
-/* There only if the plugin has WHARF_RESOURCES. */
+/* Defined only if the plugin uses WHARF_RESOURCES. */
 extern const wharf_resource_table wharf_resources __attribute__((weak));
 
 wharf_status wharf_list(wharf_call *call, const wharf_resource *resource) {

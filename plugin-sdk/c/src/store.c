@@ -1,4 +1,4 @@
-/* Values that last from one call to the next. */
+/* Values stored between calls. */
 #include "internal.h"
 
 struct wharf_store {
@@ -7,7 +7,7 @@ struct wharf_store {
   wasi_keyvalue_store_own_bucket_t bucket;
 };
 
-static const char DENIED[] = "this plugin may not store anything: whoever runs the server can grant it `keyvalue`; "
+static const char DENIED[] = "this plugin may not store anything: the operator of the server can grant it `keyvalue`; "
                              "the server's log says how";
 
 static void tell(wharf_call *call, wasi_keyvalue_store_error_t *error) {

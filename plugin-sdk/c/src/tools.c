@@ -1,7 +1,7 @@
 /* The interface `tools`. */
 #include "internal.h"
 
-/* There only if the plugin has WHARF_TOOLS. */
+/* Defined only if the plugin uses WHARF_TOOLS. */
 extern const wharf_tool_table wharf_tools __attribute__((weak));
 
 static wharf_abi_option_bool_t hint(wharf_hint said) {
@@ -57,7 +57,7 @@ static void complete(wharf_call *call, exports_wharf_plugin_tools_tool_result_t 
   memset(result, 0, sizeof *result);
   result->content.ptr = call->content.ptr;
   result->content.len = call->content.len;
-  /* It is the host's now. */
+  /* The host owns it now. */
   memset(&call->content, 0, sizeof call->content);
   wharf_plugin_types_option_json_t structured = wharf_json(call->structured), meta = wharf_json(call->meta);
   result->structured.is_some = structured.is_some;

@@ -1,4 +1,4 @@
-/* Calls as a host makes them, with answers to what the plugin asks. */
+/* Calls a plugin as the host does, with answers to its questions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

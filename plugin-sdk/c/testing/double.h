@@ -1,11 +1,11 @@
-/* Between the two halves of the double. */
+/* Shared by both files of the simulated host. */
 #ifndef WHARF_DOUBLE_H
 #define WHARF_DOUBLE_H
 
 #include "../abi/wharf_abi.h"
 #include "wharf_test.h"
 
-/* A text that grows. */
+/* A growable text. */
 typedef struct {
   char *at;
   size_t size;

@@ -1,4 +1,4 @@
-/* The host's functions for tests: they take note, and keep values in memory. */
+/* The host's functions for tests: they record calls, and store values in memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ wharf_abi_string_t owned(const char *text, size_t size) {
   return string;
 }
 
-/* ---- what is told */
+/* ---- recorded messages */
 
 static lines told, shown;
 
@@ -113,7 +113,7 @@ static void put(int bucket, wharf_abi_string_t key, const char *value, size_t si
   (*at)->value = owned(value, size);
 }
 
-/* Buckets are numbers: their names in order of opening. Settings are in number -1. */
+/* Buckets are numbered in order of opening. Settings have number -1. */
 bool wasi_keyvalue_store_open(wharf_abi_string_t *name, wasi_keyvalue_store_own_bucket_t *ret,
                               wasi_keyvalue_store_error_t *err) {
   int number = 0;
@@ -133,7 +133,7 @@ bool wasi_keyvalue_store_open(wharf_abi_string_t *name, wasi_keyvalue_store_own_
   return true;
 }
 
-/* Bindings are compiled without their imports, but for this one. */
+/* The bindings are compiled without their imports, except this one. */
 void __wasm_import_wasi_keyvalue_store_bucket_drop(int32_t handle) { (void)handle; }
 
 bool wasi_keyvalue_store_method_bucket_get(wasi_keyvalue_store_borrow_bucket_t self, wharf_abi_string_t *key,
@@ -168,7 +168,7 @@ bool wasi_keyvalue_store_method_bucket_delete(wasi_keyvalue_store_borrow_bucket_
   return true;
 }
 
-/* One key a page, so that tests turn pages. */
+/* One key per page, so that tests cover paging. */
 bool wasi_keyvalue_store_method_bucket_list_keys(wasi_keyvalue_store_borrow_bucket_t self, uint64_t *cursor,
                                                  wasi_keyvalue_store_key_response_t *ret,
                                                  wasi_keyvalue_store_error_t *err) {

@@ -1,4 +1,4 @@
-// Package completions suggests values while a person types an argument of a prompt or of a
+// Package completions suggests values while the user types an argument of a prompt or of a
 // resource template. Importing it exports the interface.
 package completions
 
@@ -11,26 +11,26 @@ import (
 	wit "wharf-plugin/internal/wit/types"
 )
 
-// Typed is what a person has typed so far.
+// Typed is the user's input so far.
 type Typed struct {
 	// Prompt or Template is what the argument belongs to; the other is empty.
 	Prompt, Template string
-	// Argument is its name, and Value what was typed of it.
+	// Argument is its name, and Value the text typed so far.
 	Argument, Value string
-	// Given holds the arguments that are settled already.
+	// Given has the other arguments that are already set.
 	Given map[string]string
 }
 
-// Completion is the values that fit, best first; the host sends at most 100.
+// Completion is the matching values, best first; the host sends at most 100.
 type Completion struct {
 	Values []string
-	// Total is how many there are in all, by wharf.Ptr, if that is known.
+	// Total is the total number, if it is known; see wharf.Ptr.
 	Total *uint32
-	// HasMore says that there are more than these.
+	// HasMore means that there are more than these.
 	HasMore bool
 }
 
-// Of is those of the values that begin with what was typed, in upper or lower case.
+// Of returns the values that begin with what was typed, ignoring case.
 func Of(typed Typed, values ...string) Completion {
 	var fitting []string
 	for _, value := range values {
@@ -43,7 +43,7 @@ func Of(typed Typed, values ...string) Completion {
 
 var complete = func(Typed) (Completion, error) { return Completion{}, nil }
 
-// Handle says what suggests values.
+// Handle sets the function that suggests values.
 func Handle(handler func(Typed) (Completion, error)) { complete = handler }
 
 func run(typed Typed) (completion Completion, err error) {

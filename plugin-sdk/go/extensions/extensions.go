@@ -1,5 +1,5 @@
-// Package extensions adds what MCP itself does not have: capabilities that a plugin
-// declares, and methods of its own. Importing it exports the interface.
+// Package extensions extends MCP with capabilities that a plugin declares, and with methods
+// of its own. Importing it exports the interface.
 package extensions
 
 import (
@@ -28,7 +28,7 @@ var (
 )
 
 // Declare declares an extension: its name has a prefix, `vendor.example/name`, and its
-// settings become a JSON object.
+// settings must encode to a JSON object.
 func Declare(name string, settings any) { extensions = append(extensions, declared{name, settings}) }
 
 // Experimental declares an experimental capability.
@@ -36,8 +36,8 @@ func Experimental(name string, settings any) {
 	experimental = append(experimental, declared{name, settings})
 }
 
-// Method adds a method, that clients call as `<plugin>/<name>`. Params and result are
-// objects in JSON. It cannot ask anybody anything.
+// Method adds a method, which clients call as `<plugin>/<name>`. Params and result are JSON
+// objects. It cannot ask questions.
 func Method[P, R any](name string, run func(*wharf.Call, P) (R, error)) {
 	methods = append(methods, method{name, func(call *wharf.Call, params string) (any, error) {
 		var read P

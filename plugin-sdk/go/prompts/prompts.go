@@ -1,5 +1,5 @@
-// Package prompts offers messages made to order, that a user picks. Importing it exports
-// the interface.
+// Package prompts serves message templates that a user can select. Importing it exports the
+// interface.
 //
 //	type Poem struct {
 //		Theme    string `json:"theme" description:"What it is about."`
@@ -22,22 +22,22 @@ import (
 	wit "wharf-plugin/internal/wit/types"
 )
 
-// Result is the messages that a prompt makes.
+// Result is the messages of a prompt.
 type Result struct {
-	// Description says what these messages are for.
+	// Description is the purpose of these messages.
 	Description string
 	Messages    []Message
-	// Meta becomes a JSON object.
+	// Meta must encode to a JSON object.
 	Meta any
 }
 
-// Message is one of the user, or of the model as if it had said so.
+// Message is a message with the role of the user or the model.
 type Message struct {
 	Role    wharf.Role
 	Content wharf.Content
 }
 
-// User is messages of the user.
+// User returns messages of the user.
 func User(content ...wharf.Content) Result {
 	var result Result
 	for _, piece := range content {
@@ -46,7 +46,7 @@ func User(content ...wharf.Content) Result {
 	return result
 }
 
-// Entry is a prompt that was added: what else there is to say of it.
+// Entry is a prompt just added, to set its other properties.
 type Entry struct {
 	raw   wharf_plugin_prompts.Prompt
 	err   error
@@ -57,7 +57,7 @@ type Entry struct {
 var entries []*Entry
 
 // Add adds a prompt. The arguments' type is a struct of strings with the tags `json` and
-// `description`; those with `omitempty`, and pointers to strings, may be left out. A prompt
+// `description`; those with `omitempty`, and pointers to strings, are optional. A prompt
 // without arguments takes struct{}.
 func Add[A any](name, description string, run func(*wharf.Call, A) (Result, error)) *Entry {
 	arguments, err := arguments(reflect.TypeFor[A]())
@@ -77,19 +77,19 @@ func Add[A any](name, description string, run func(*wharf.Call, A) (Result, erro
 	return entry
 }
 
-// Title is a name for people.
+// Title sets the display name.
 func (e *Entry) Title(title string) *Entry {
 	e.raw.Title = wharf.ABIText(title)
 	return e
 }
 
-// Icon adds a picture of it.
+// Icon adds an icon.
 func (e *Entry) Icon(icon wharf.Icon) *Entry {
 	e.icons = append(e.icons, icon)
 	return e
 }
 
-// Meta is its `_meta`: something that becomes a JSON object.
+// Meta sets its `_meta`: a value that encodes to a JSON object.
 func (e *Entry) Meta(meta any) *Entry {
 	e.raw.Meta = wharf.ABIMeta(meta)
 	return e
@@ -107,7 +107,7 @@ func arguments(kind reflect.Type) (list []wharf_plugin_prompts.PromptArgument, e
 			text, optional = text.Elem(), true
 		}
 		if text.Kind() != reflect.String || !field.IsExported() {
-			return nil, fmt.Errorf("%s is not an exported string, as arguments of prompts are", field.Name)
+			return nil, fmt.Errorf("%s must be an exported string field", field.Name)
 		}
 		list = append(list, wharf_plugin_prompts.PromptArgument{
 			Name:        name,

@@ -1,4 +1,4 @@
-// Package resources offers things that a client can read by URI. Importing it exports the
+// Package resources serves resources that a client can read by URI. Importing it exports the
 // interface.
 //
 //	resources.Add(wharf.Resource{URI: "note://1", Name: "shopping", MIMEType: "text/plain"},
@@ -20,28 +20,28 @@ import (
 type Template struct {
 	// URITemplate is as in RFC 6570.
 	URITemplate string
-	// Name is short; Title is for people; Description is for the model.
+	// Name is short; Title is the display name; Description is for the model.
 	Name, Title, Description string
 	MIMEType                 string
 	Annotations              wharf.Annotations
 	Icons                    []wharf.Icon
-	// Meta becomes a JSON object.
+	// Meta must encode to a JSON object.
 	Meta any
 }
 
-// Result is what was read; several contents where a URI stands for many.
+// Result is the contents of a resource; several if a URI stands for many.
 type Result struct {
 	Contents []wharf.Contents
-	// FreshFor is how long it may be taken for fresh, a day at most; 0 is not at all.
+	// FreshFor is how long it may be cached, a day at most; 0 is not at all.
 	FreshFor time.Duration
-	// Public says that it is the same for everybody, so that whoever stands between may
-	// keep it for all.
+	// Public means that it is the same for all users, so that shared caches may keep
+	// it.
 	Public bool
-	// Meta becomes a JSON object.
+	// Meta must encode to a JSON object.
 	Meta any
 }
 
-// Text is a result of one text.
+// Text returns a result with one text.
 func Text(uri, text string) Result {
 	return Result{Contents: []wharf.Contents{{URI: uri, Text: text}}}
 }
@@ -66,12 +66,12 @@ func Add(resource wharf.Resource, read func(*wharf.Call) (Result, error)) {
 // AddTemplate adds a family of resources. Read reads them.
 func AddTemplate(template Template) { templates = append(templates, template) }
 
-// List lists more resources each time it is asked: when the plugin is loaded, and after
-// wharf.ListChanged. An error when it is loaded refuses the plugin. Read reads them.
+// List sets a function that lists further resources, called when the plugin is loaded and
+// after wharf.ListChanged. An error during loading refuses the plugin. Read reads them.
 func List(list func() ([]wharf.Resource, error)) { listMore = list }
 
-// Read reads what Add did not add, by its URI; it gives wharf.ErrNotFound for a URI that
-// does not exist.
+// Read sets a function that reads the URIs that Add did not add; it returns wharf.ErrNotFound
+// for a URI that does not exist.
 func Read(read func(call *wharf.Call, uri string) (Result, error)) { readMore = read }
 
 func list() (all []types.ResourceDescription, err error) {

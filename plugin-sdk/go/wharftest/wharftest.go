@@ -1,7 +1,7 @@
 //go:build !wasm
 
-// Package wharftest tries a plugin without a host, in plain `go test`. It checks no schema
-// and no grant: what the host does is the host's affair.
+// Package wharftest tests a plugin without a host, in plain `go test`. It checks no schema
+// and no grant: those checks are the host's.
 //
 //	func TestGreets(t *testing.T) {
 //		result, err := wharftest.Call("greet", Greet{Name: "Ada"})
@@ -23,14 +23,14 @@ import (
 	"wharf-plugin/resources"
 )
 
-// Tool is one as the host gets it. The schemas are JSON.
+// Tool is a tool as the host gets it. The schemas are JSON.
 type Tool struct {
 	Name, Title, Description  string
 	InputSchema, OutputSchema string
 	ReadOnly                  bool
 }
 
-// Tools are the tools as the host gets them, in their order.
+// Tools returns the tools as the host gets them, in their order.
 func Tools() ([]Tool, error) {
 	raw, err := wharf.ABITools()
 	var tools []Tool
@@ -50,7 +50,7 @@ func Tools() ([]Tool, error) {
 	return tools, err
 }
 
-// Call calls a tool of a client that can be asked nothing. The arguments become JSON.
+// Call calls a tool for a client that supports no questions. The arguments are encoded as JSON.
 func Call(tool string, arguments any) (*wharf.Result, error) {
 	text, err := json.Marshal(arguments)
 	if err != nil {
@@ -58,18 +58,18 @@ func Call(tool string, arguments any) (*wharf.Result, error) {
 	}
 	result, asked, err := wharf.ABIRun(types.CallContext{Id: "test", TimeLeftMs: 30_000}, tool, string(text))
 	if asked != nil {
-		return nil, fmt.Errorf("%s asks: call it by a Script", tool)
+		return nil, fmt.Errorf("%s asks a question: call it with a Script", tool)
 	}
 	return result, err
 }
 
-// Script is the answers to the questions of one call, in the order in which they are asked.
+// Script is the answers to the questions of one call, in the order of asking.
 type Script []Answer
 
 // Answer is one of Accept, Decline, Model, Roots and Unavailable.
 type Answer struct{ reply types.Reply }
 
-// Accept is a user who accepts, with this content, which becomes JSON.
+// Accept is a user who accepts, with this content, encoded as JSON.
 func Accept(content any) Answer {
 	elicited := types.Elicited{Action: types.ElicitAction_Accept, Content: wharf.ABIMeta(content)}
 	return Answer{types.MakeReplyElicited(elicited)}
@@ -81,7 +81,7 @@ func Decline() Answer {
 	return Answer{types.MakeReplyElicited(elicited)}
 }
 
-// Model is a model that says this.
+// Model is a model that returns this text.
 func Model(text string) Answer {
 	said := types.MakeSamplingContentText(types.TextContent{Text: text})
 	return Answer{types.MakeReplySampled(types.Sampled{
@@ -98,11 +98,11 @@ func Roots(uris ...string) Answer {
 	return Answer{types.MakeReplyRoots(roots)}
 }
 
-// Unavailable is a client that will not be asked.
+// Unavailable is a client that refuses the question.
 func Unavailable(why string) Answer { return Answer{types.MakeReplyUnavailable(why)} }
 
-// Call calls a tool as often as it takes to answer all that it asks. A question without an
-// answer in the script is an error.
+// Call calls a tool in as many rounds as its questions need. A question without an answer in
+// the script is an error.
 func (s Script) Call(tool string, arguments any) (*wharf.Result, error) {
 	text, err := json.Marshal(arguments)
 	if err != nil {
@@ -133,7 +133,7 @@ func Prompt(name string, arguments map[string]string) (prompts.Result, error) {
 // Read reads a resource.
 func Read(uri string) (resources.Result, error) { return resources.ABIRead(uri) }
 
-// Told is what the plugin told the host since this was last asked, one line each: log
+// Told returns the log messages and notifications since its last call, one line each: log
 // messages as `info: text`, progress as `progress: 1 of 2 text`, and so on.
 func Told() []string {
 	host.Test.Lock()
@@ -159,12 +159,11 @@ func Serve(server func(wharf.Request) wharf.Response) {
 	}
 }
 
-// DenyStore takes the grant `keyvalue` from the plugin; with it, what a test keeps is in
-// memory.
+// DenyStore revokes the grant `keyvalue`; with it, values are stored in memory.
 func DenyStore() { host.Test.StoreDenied = true }
 
-// Settings are what wharf.Config finds.
+// Settings sets the values of wharf.Config.
 func Settings(settings map[string]string) { host.Test.Settings = settings }
 
-// Reset forgets what tests before this one set up, told and kept.
+// Reset discards the state of earlier tests.
 func Reset() { host.Test.Reset() }

@@ -80,14 +80,14 @@ class Asking(unittest.TestCase):
         self.assertEqual(Client(plugin, answers=[accept(seats=4)]).call("book").text, "4 False")
         self.assertEqual(Client(plugin, answers=[decline()]).call("book").text, "none")
 
-    def test_everything_and_once(self) -> None:
+    def test_all_kinds_and_once(self) -> None:
         answers = [accept(), decline(), model("hi"), roots("file:///a"), accept(mail="x")]
         client = Client(plugin, answers=answers)
         expected = "{'id': 'test'} True False hi ['file:///a'] {'mail': 'x'}"
         self.assertEqual(client.call("everything").text, expected)
         self.assertEqual([question.key for question in client.asked], ["q2", "q3", "q4", "q5", "q6"])
 
-    def test_only_what_is_missing_is_asked_again(self) -> None:
+    def test_only_unanswered_questions_are_repeated(self) -> None:
         self.assertEqual(round("pack", {}), (["tent", "stove"], None))
         keys, state = round("pack", {"stove": Accepted()})
         self.assertEqual(keys, ["tent"])
@@ -96,26 +96,26 @@ class Asking(unittest.TestCase):
         self.assertEqual(keys, ["map"])
         self.assertEqual(round("pack", {"map": Accepted()}, state), "False True True")
 
-    def test_a_refusal_that_nobody_handles_asks_again(self) -> None:
+    def test_an_unhandled_refusal_repeats_the_question(self) -> None:
         keys, state = round("pack", {"tent": Refused("nobody"), "stove": Accepted()})
         self.assertEqual(keys, ["tent"])
         self.assertEqual(round("pack", {"tent": Refused("nobody")}, state), (["tent"], state))
         self.assertEqual(round("pack", {"tent": Accepted()}, state)[0], ["map"])
 
-    def test_a_refusal_that_is_handled_stays_handled(self) -> None:
+    def test_a_handled_refusal_stays_handled(self) -> None:
         keys, state = round("leave", {"late": Refused("nobody")})
         self.assertEqual(keys, ["sure"])
         self.assertEqual(round("leave", {"sure": Accepted()}, state), "unknown True")
         self.assertEqual(Client(plugin, answers=[unavailable(), accept()]).call("leave").text, "unknown True")
 
-    def test_a_question_is_no_exception(self) -> None:
+    def test_a_question_is_not_an_exception(self) -> None:
         self.assertEqual(round("greedy", {}), (["q1"], None))
 
     def test_an_answer_of_another_kind(self) -> None:
         with self.assertRaisesRegex(Exception, "does not fit the question"):
             round("book", {"q1": [Root("file:///")]})
 
-    def test_what_a_model_said_outlives_the_round(self) -> None:
+    def test_a_model_answer_is_kept_across_rounds(self) -> None:
         said = Sampled("m", [Text("a"), Image(b"\xff", "image/png"), ToolUse("1", "t", {"x": 1})], "endTurn")
         seen = []
 
@@ -131,7 +131,7 @@ class Asking(unittest.TestCase):
         self.assertEqual(seen, [said, said])
         self.assertEqual(said.tool_uses, [ToolUse("1", "t", {"x": 1})])
 
-    def test_what_can_be_asked(self) -> None:
+    def test_client_features(self) -> None:
         call = Call(Context(features=frozenset({"form"})))
         self.assertTrue(call.ask.can("form"))
         self.assertFalse(call.ask.can("roots"))

@@ -74,7 +74,7 @@ class Tools(unittest.TestCase):
         with self.assertRaises(NotFound):
             client.call("meet")
 
-    def test_return_types_decide_what_the_client_gets(self) -> None:
+    def test_return_types(self) -> None:
         plugin = Plugin()
 
         @plugin.tool
@@ -153,7 +153,7 @@ class Tools(unittest.TestCase):
         self.assertEqual(client.tools()[0]["inputSchema"], {"type": "object", "minProperties": 1})
         self.assertEqual(client.call("look", a=1).text, "test {'a': 1}")
 
-    def test_what_cannot_be_a_tool(self) -> None:
+    def test_invalid_tools(self) -> None:
         plugin = Plugin()
 
         async def later() -> str:
@@ -180,7 +180,7 @@ class Tools(unittest.TestCase):
         ]:
             with self.subTest(why=why), self.assertRaisesRegex(TypeError, why):
                 plugin.tool(function)
-        with self.assertRaisesRegex(ValueError, "two tools called twice"):
+        with self.assertRaisesRegex(ValueError, "duplicate tools: twice"):
             plugin.tool(twice)
 
     def test_failures(self) -> None:
@@ -210,7 +210,7 @@ class Tools(unittest.TestCase):
                 client.call("fail", how=how)
 
 
-class TheRest(unittest.TestCase):
+class OtherInterfaces(unittest.TestCase):
     def test_resources(self) -> None:
         plugin = Plugin()
 
@@ -246,7 +246,7 @@ class TheRest(unittest.TestCase):
         with self.assertRaisesRegex(InvalidArguments, "/id: must be a number"):
             client.read("notes://x")
 
-    def test_what_cannot_be_a_resource(self) -> None:
+    def test_invalid_resources(self) -> None:
         plugin = Plugin()
 
         def other(name: str) -> str:
@@ -303,7 +303,7 @@ class TheRest(unittest.TestCase):
         self.assertEqual(client.complete("go", "town", "Be").values, ["Bern"])
         self.assertEqual(client.complete("go", "street", "x", town="B"), Completion(["Bxtest"], 9, True))
         self.assertEqual(client.complete("go", "other"), Completion())
-        with self.assertRaisesRegex(ValueError, "is no prompt"):
+        with self.assertRaisesRegex(ValueError, "is neither a prompt"):
             plugin.completion(towns, "x")(streets)
 
     def test_extensions(self) -> None:
@@ -319,8 +319,8 @@ class TheRest(unittest.TestCase):
         self.assertEqual(plugin.offers(), {"extensions"})
 
 
-class TheHost(unittest.TestCase):
-    def test_what_is_said(self) -> None:
+class HostFunctions(unittest.TestCase):
+    def test_messages(self) -> None:
         plugin = Plugin()
 
         @plugin.tool

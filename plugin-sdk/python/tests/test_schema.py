@@ -120,7 +120,7 @@ class Schemas(unittest.TestCase):
             },
         )
 
-    def test_what_has_no_schema(self) -> None:
+    def test_types_without_a_schema(self) -> None:
         for hint, why in [(Tree, "contains itself"), (complex, "complex has no JSON Schema"), (Ask, "Ask has no")]:
             with self.subTest(hint=hint), self.assertRaisesRegex(TypeError, why):
                 schema(hint)
@@ -146,7 +146,7 @@ class Schemas(unittest.TestCase):
         )
         self.assertEqual(read_form(Table, {"seats": 2}), Table(2))
 
-    def test_a_field_that_may_be_empty_is_none(self) -> None:
+    def test_empty_optional_fields_are_none(self) -> None:
         @dataclass
         class Note:
             text: str | None
@@ -192,7 +192,7 @@ class Docstrings(unittest.TestCase):
         self.assertEqual(text, "Adds.")
         self.assertEqual(described, {"a": "The first, a number.", "b": "The second."})
 
-    def test_what_is_no_section_stays(self) -> None:
+    def test_other_text_is_kept(self) -> None:
         doc = "Does this: and that.\n\nNote: it is slow.\n\n    indented\n"
         self.assertEqual(argument_docs(doc), (doc.strip(), {}))
 
@@ -222,7 +222,7 @@ class Reading(unittest.TestCase):
             with self.subTest(hint=hint):
                 self.assertEqual(read(hint, value), expected)
 
-    def test_what_does_not_fit_says_where(self) -> None:
+    def test_invalid_values_name_their_place(self) -> None:
         for hint, value, path, reason in [
             (int, True, "", "must be a whole number"),
             (int, 1.5, "", "must be a whole number"),
@@ -259,7 +259,7 @@ class Values(unittest.TestCase):
         )
         with self.assertRaisesRegex(ValueError, "NaN"):
             dumps(float("nan"))
-        with self.assertRaisesRegex(TypeError, "complex cannot be said"):
+        with self.assertRaisesRegex(TypeError, "complex cannot be converted"):
             dumps(1j)
 
 

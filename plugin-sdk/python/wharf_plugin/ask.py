@@ -1,9 +1,9 @@
 """Questions to the user, the model and the client, as straight-line code.
 
-A question without an answer ends the call, which is made again from its start once the
-answer is there. Its key is its place in the order of asking, so the same code finds it
-again. Whether the client can be asked is for the host to say, who knows what to answer
-each revision's client.
+A question without an answer ends the call, which is repeated from its start once the
+answer is there. The key of a question is its position, so the same code finds its answer.
+Whether the client supports a question is decided by the host, which knows the rules of
+each revision.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Roots:
 
 @dataclass
 class Question:
-    """One thing to ask for, and the key under which its answer will be found."""
+    """A question and its key, which links it to its answer."""
 
     key: str
     asks: Union[Form, Visit, Sampling, Roots]
@@ -65,7 +65,7 @@ class Question:
 
 @dataclass
 class Required:
-    """How a call ends that has to ask."""
+    """The outcome of a call with open questions."""
 
     questions: list[Question]
     state: bytes | None
@@ -73,26 +73,26 @@ class Required:
 
 @dataclass
 class Accepted:
-    """The user agreed; `content` is what a form was filled in with."""
+    """The user accepted; `content` is the filled-in form."""
 
     content: Any = None
 
 
 @dataclass
 class Declined:
-    """The user would not."""
+    """The user declined."""
 
 
 @dataclass
 class Refused:
-    """The client cannot or will not be asked."""
+    """The client does not support the question or refused it."""
 
     why: str
 
 
 @dataclass
 class Made:
-    """What `once` made."""
+    """The value of `once`."""
 
     value: Any
 
@@ -101,16 +101,16 @@ Reply = Union[Accepted, Declined, Sampled, "list[Root]", Refused, Made]
 
 
 class Asked(BaseException):
-    """The call ends with questions. Not an `Exception`, for a tool must not catch it."""
+    """Ends the call with questions. Not an `Exception`, since a tool must not catch it."""
 
     def __init__(self, required: Required) -> None:
-        super().__init__("an answer is awaited")
+        super().__init__("waiting for an answer")
         self.required = required
 
 
 class Ask:
-    """Asks whoever made the call. Ask before you act: the code before a question runs
-    again when its answer is there; what must not be done twice belongs into `once`."""
+    """Asks the caller. Ask before you act: the code before a question runs again when the
+    answer is there; put what must not run twice into `once`."""
 
     def __init__(self, features: frozenset[str], answers: Mapping[str, Reply], state: bytes | None) -> None:
         self._features = features
@@ -121,31 +121,31 @@ class Ask:
         self._answers = answers
 
     def can(self, feature: Feature) -> bool:
-        """Whether the client can be asked for this."""
+        """Whether the client supports this."""
         return feature in self._features
 
     def confirm(self, message: str) -> bool:
-        """Asks the user for a yes or no. Declining and closing the question are a no."""
+        """Asks the user for a yes or no. Declining and cancelling are a no."""
         return isinstance(self._elicit(Form(message, '{"type":"object","properties":{}}')), Accepted)
 
     def form(self, message: str, of: type[T]) -> T | None:
         """Asks the user to fill in a form: a flat dataclass or `TypedDict` of text, numbers,
-        booleans and choices. `None` if the user would not. Never ask for secrets."""
+        booleans and choices. `None` if the user declines. Do not ask for secrets."""
         reply = self._elicit(Form(message, dumps(form_schema(of))))
         return read_form(of, reply.content or {}) if isinstance(reply, Accepted) else None
 
     def form_of(self, message: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The same with a schema of your own; gives what was filled in as it is."""
+        """The same with your own schema; returns the content as it is."""
         reply = self._elicit(Form(message, dumps(schema)))
         return (reply.content or {}) if isinstance(reply, Accepted) else None
 
     def visit(self, message: str, url: str) -> bool:
-        """Asks the user to visit a page, for what must not pass through the client. `True`
-        if the user agreed to, which does not say that it is done."""
+        """Asks the user to visit a page, for data that must not pass through the client. `True`
+        if the user agreed, which does not mean that the visit is finished."""
         return isinstance(self._elicit(Visit(message, url)), Accepted)
 
     def sample(self, question: str | Sampling) -> Sampled:
-        """Asks the client's model: a text, or a `Sampling` for more than that."""
+        """Asks the client's model: a text, or a `Sampling` with more options."""
         reply = self._ask(Sampling([question]) if isinstance(question, str) else question)
         if not isinstance(reply, Sampled):
             raise _misplaced()
@@ -159,7 +159,7 @@ class Ask:
         return reply
 
     def once(self, make: Callable[[], T]) -> T:
-        """Makes a value once and remembers it over the rounds that questions cost. It must
+        """Computes a value once and keeps it over the rounds of a call. It must
         be one that JSON can say, and travels through the client (sealed by the host), so
         keep it small."""
         key, reply = self._next()
@@ -171,7 +171,7 @@ class Ask:
         return value
 
     def together(self, *questions: Callable[[], Any]) -> list[Any]:
-        """Asks several questions in one round, which saves a turn:
+        """Asks several questions in one round, which saves a round trip:
         `a, b = ask.together(lambda: ask.confirm("A?"), lambda: ask.confirm("B?"))`."""
         answers: list[Any] = []
         refused: Unavailable | None = None
@@ -188,13 +188,13 @@ class Ask:
         return answers
 
     def key(self, key: str) -> Ask:
-        """Gives the next question a key of its own, for clients and tests that look at it;
-        without, it is `q1`, `q2` and so on. Keys must not repeat in one call."""
+        """Sets the key of the next question, for clients and tests that read it; the default
+        is `q1`, `q2` and so on. Keys must not repeat in one call."""
         self._key = key
         return self
 
     def insist(self, question: Question) -> Required:
-        """Asks once more what was refused, so that an answer would still count."""
+        """Repeats a refused question, so that a later answer still counts."""
         return Required([question], _state((key, one) for key, one in self._settled.items() if key != question.key))
 
     def _elicit(self, asks: Form | Visit) -> Accepted | Declined:
@@ -231,7 +231,7 @@ def _misplaced() -> ToolError:
 
 
 def _state(settled: Iterable[tuple[str, Reply]]) -> bytes | None:
-    """What is settled, for the next round."""
+    """The answers so far, for the next round."""
     kept = [[key, type(reply).__name__, _kept(reply)] for key, reply in settled]
     return dumps(kept).encode() if kept else None
 
@@ -248,7 +248,7 @@ def _said(piece: Text | Image | Audio | ToolUse) -> dict[str, Any]:
 
 
 def _earlier(state: bytes | None) -> dict[str, Reply]:
-    """What rounds before the last one settled."""
+    """The answers of earlier rounds."""
     return {key: _restored(kind, value) for key, kind, value in json.loads(state)} if state else {}
 
 

@@ -1,4 +1,4 @@
-"""The call that is running."""
+"""The running call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass
 class Context:
-    """What the host says of a call."""
+    """The host's information about a call."""
 
     id: str = ""
     features: frozenset[str] = frozenset()
@@ -28,8 +28,8 @@ class Context:
 
 
 class Call:
-    """The call that is running: its name, its time, its progress, and a way to `ask`
-    whoever made it. A tool, prompt or resource gets it by a parameter annotated `Call`."""
+    """The running call: its id, its time limit, its progress, and a way to `ask` the caller.
+    A tool, prompt or resource gets it by a parameter annotated `Call`."""
 
     log = log
     """Messages to the host's log and to the client: `call.log.info("…")`."""
@@ -39,26 +39,26 @@ class Call:
 
     @property
     def id(self) -> str:
-        """The host's name for this call, the same as in its log."""
+        """The host's id of this call, as in its log."""
         return self._context.id
 
     @property
     def time_left(self) -> float:
-        """Seconds that the call had, when it began, until the host stops it."""
+        """Seconds that were left when the call began, until the host stops it."""
         return self._context.time_left
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """The request's `_meta`, less what MCP reserves."""
+        """The request's `_meta`, without the keys that MCP reserves."""
         return self._context.meta
 
     @property
     def cancelled(self) -> bool:
-        """Whether the caller has given up. What is returned after that is thrown away."""
+        """Whether the caller has cancelled. Results are discarded after that."""
         return current().cancelled()
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """How far the call is; `progress` must rise."""
+        """Reports progress; `progress` must increase."""
         current().progress(float(progress), None if total is None else float(total), message)
 
     @cached_property
@@ -76,8 +76,8 @@ class Call:
         except Asked as asked:
             return asked.required
         except Unavailable as refused:
-            # It was handled by nobody: the question again, by which the host knows that
-            # the plugin cannot do without.
+            # Unhandled: the question is repeated, which tells the host that the plugin
+            # needs the answer.
             return self.ask.insist(refused.question)
         except (NotFound, InvalidArguments, ToolError):
             raise

@@ -1,6 +1,6 @@
-"""Pieces of results and prompts, and what there is to say of resources.
+"""Pieces of results and prompts, and descriptions of resources.
 
-How each looks to an old client is the host's affair.
+The host converts them for older clients.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Meta = Mapping[str, Any]
 
 @dataclass
 class Icon:
-    """A picture for a list entry. `src` is an `https:` or `data:` URI."""
+    """An icon for a list entry. `src` is an `https:` or `data:` URI."""
 
     src: str
     mime_type: str | None = None
@@ -25,8 +25,8 @@ class Icon:
 
 @dataclass(kw_only=True)
 class Annotations:
-    """Hints for whoever shows it: whom it is for, how much it matters (0 to 1), when it
-    was last changed (ISO 8601)."""
+    """Hints for clients: the audience, the importance (0 to 1), the time of the last change
+    (ISO 8601)."""
 
     audience: Sequence[Role] = ()
     priority: float | None = None
@@ -36,14 +36,14 @@ class Annotations:
 
 @dataclass
 class Text(Annotations):
-    """A text, where hints for it are to be given; else a plain `str` does."""
+    """A text with hints; without hints a plain `str` is enough."""
 
     text: str
 
 
 @dataclass
 class Image(Annotations):
-    """A picture, as its bytes."""
+    """An image, as its bytes."""
 
     data: bytes
     mime_type: str
@@ -51,7 +51,7 @@ class Image(Annotations):
 
 @dataclass
 class Audio(Annotations):
-    """Sound, as its bytes."""
+    """Audio, as its bytes."""
 
     data: bytes
     mime_type: str
@@ -59,7 +59,7 @@ class Audio(Annotations):
 
 @dataclass
 class ResourceContents:
-    """What is in a resource, text or bytes."""
+    """The contents of a resource, text or bytes."""
 
     uri: str
     body: str | bytes
@@ -76,8 +76,7 @@ class Embedded(Annotations):
 
 @dataclass
 class Resource(Annotations):
-    """What there is to know of a resource without reading it: an entry of a list, or a
-    link in a result."""
+    """The description of a resource: an entry of a list, or a link in a result."""
 
     uri: str
     name: str

@@ -1,4 +1,4 @@
-"""Why a call has no result. How that looks to a client is the host's affair."""
+"""Why a call has no result. The host converts it for each client."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 
 class ToolError(Exception):
-    """It did not work out. The model reads the text: say what it could do about it."""
+    """The call failed. The model reads the text: say what it could do about it."""
 
 
 class InvalidArguments(Exception):
-    """The caller gave something wrong.
+    """The caller's arguments are invalid.
 
     `path` is a JSON Pointer into the arguments, empty for the whole of them.
     """
@@ -29,9 +29,9 @@ class NotFound(Exception):
 
 
 class Unavailable(Exception):
-    """A question cannot be put: the client cannot or will not be asked it.
+    """A question was refused: the client does not support it or refused it.
 
-    A tool that can do without catches this. One that does not catch it insists, and the
+    A tool that works without the answer catches this. If it is not caught, the
     host tells the client what it lacks.
     """
 

@@ -1,4 +1,4 @@
-"""The host that runs this plugin: the real one, or a test's double of it.
+"""The host that runs this plugin: the real one, or a simulated one in tests.
 
 `component` connects the real one; `testing` connects a double for the time of a call.
 """
@@ -12,7 +12,7 @@ Listing = Literal["tools", "prompts", "resources"]
 
 
 class Host(Protocol):
-    """What a host does for a running plugin."""
+    """The functions of a host."""
 
     def log(self, level: Level, message: str) -> None: ...
     def log_data(self, level: Level, logger: str, data: str) -> None: ...
@@ -27,7 +27,7 @@ class Host(Protocol):
 
 
 class _Nobody:
-    """While a component is built, and in tests that do without `testing.Client`."""
+    """Used while a component is built, and in tests without `testing.Client`."""
 
     def __getattr__(self, name: str) -> Any:
         raise RuntimeError("no host is connected: call this from a tool, and tools through wharf_plugin.testing.Client")
@@ -42,18 +42,18 @@ def current() -> Host:
 
 
 def connect(host: Host) -> Host:
-    """Connects a host, and gives the one that was connected before."""
+    """Connects a host, and returns the previous one."""
     global _host
     before, _host = _host, host
     return before
 
 
 def list_changed(listing: Listing) -> None:
-    """One of this plugin's lists would now be answered differently. The host asks for it
-    again, and tells clients if it really changed."""
+    """One of this plugin's lists has changed. The host lists it again, and notifies clients if
+    it really changed."""
     current().list_changed(listing)
 
 
 def resource_updated(uri: str) -> None:
-    """A resource of this plugin has new contents. The host tells those who subscribed."""
+    """A resource of this plugin has new contents. The host notifies its subscribers."""
     current().resource_updated(uri)

@@ -1,4 +1,4 @@
-"""HTTP in one line, where the plugin was granted it. No redirect is followed.
+"""HTTP requests, if the plugin was granted them. Redirects are not followed.
 
 Needs `imports = ["http"]` in plugin.toml.
 """
@@ -34,7 +34,7 @@ class StatusError(ToolError):
 
 @dataclass
 class Request:
-    """What is sent. A header that comes more than once has a list of values."""
+    """A request. A repeated header has a list of values."""
 
     method: str
     url: str
@@ -45,14 +45,14 @@ class Request:
 
 @dataclass
 class Response:
-    """What came back. Any status is a response."""
+    """A response, whatever its status."""
 
     status: int
     body: bytes = b""
     headers: list[tuple[str, str]] = field(default_factory=list)
 
     def ok(self) -> Response:
-        """Itself if its status is a good one (200 to 299). Raises `StatusError`."""
+        """Itself if its status is 200 to 299. Raises `StatusError`."""
         if 200 <= self.status < 300:
             return self
         raise StatusError(self.status)
@@ -63,7 +63,7 @@ class Response:
 
     @property
     def text(self) -> str:
-        """The body as text; what is not UTF-8 is replaced."""
+        """The body as text; invalid UTF-8 is replaced."""
         return self.body.decode("utf-8", "replace")
 
     def json(self) -> Any:

@@ -1,4 +1,4 @@
-"""Messages to whoever watches: the host's log, and the client if it wants them.
+"""Messages to the host's log, and to the client if it asked for them.
 
 Python's own `logging` comes out here too: records of any logger, from the level `DEBUG`.
 """
@@ -13,57 +13,57 @@ from .values import dumps
 
 
 def message(level: Level, text: object) -> None:
-    """Says something at a level."""
+    """Logs a text at a level."""
     current().log(level, str(text))
 
 
 def data(level: Level, logger: str, value: Any) -> None:
-    """Says something structured; `logger` names the part of the plugin that speaks."""
+    """Logs a structured value; `logger` names the part of the plugin."""
     current().log_data(level, logger, dumps(value))
 
 
 def debug(text: object) -> None:
-    """What only the plugin's author wants to know."""
+    """Details for the plugin's author."""
     message("debug", text)
 
 
 def info(text: object) -> None:
-    """What goes on."""
+    """Normal operation."""
     message("info", text)
 
 
 def notice(text: object) -> None:
-    """What is normal but worth a look."""
+    """Normal but significant events."""
     message("notice", text)
 
 
 def warning(text: object) -> None:
-    """What may become a problem."""
+    """Possible problems."""
     message("warning", text)
 
 
 def error(text: object) -> None:
-    """What went wrong."""
+    """Errors."""
     message("error", text)
 
 
 def critical(text: object) -> None:
-    """What stops a part from working."""
+    """Failures of a part of the plugin."""
     message("critical", text)
 
 
 def alert(text: object) -> None:
-    """What somebody must see to at once."""
+    """Conditions that need immediate action."""
     message("alert", text)
 
 
 def emergency(text: object) -> None:
-    """What stops everything."""
+    """The plugin is unusable."""
     message("emergency", text)
 
 
 class Handler(logging.Handler):
-    """Gives records of Python's `logging` to the host."""
+    """Sends records of Python's `logging` to the host."""
 
     def emit(self, record: logging.LogRecord) -> None:
         level: Level = "debug"

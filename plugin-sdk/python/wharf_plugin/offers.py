@@ -1,4 +1,4 @@
-"""What decorated functions become: their descriptions, and how they are run."""
+"""The objects made from decorated functions: their descriptions, and how they run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def passed(function: Callable[..., Any]) -> list[tuple[str, Any]]:
 
 
 class _Offer:
-    """A function, and which of its parameters is for the call."""
+    """A function, and which of its parameters gets the call."""
 
     def __init__(self, function: Callable[..., Any], ours: tuple[str, ...] = ()) -> None:
         if inspect.iscoroutinefunction(function):
@@ -137,7 +137,7 @@ class Prompt(_Offer):
 
 
 class ResourceFamily(_Offer):
-    """A resource, or all those of a template."""
+    """A resource, or a template."""
 
     def __init__(self, function: Callable[..., Any], about: Resource) -> None:
         super().__init__(function, ours=("uri",))
@@ -147,7 +147,7 @@ class ResourceFamily(_Offer):
         for member in self.members:
             if member.required and member.name not in variables:
                 raise TypeError(f"{function.__name__}: {about.uri} has no {{{member.name}}}")
-        # One of just that URI comes first, then the template with the most literal characters.
+        # A resource with exactly that URI first, then the template with the most literal characters.
         self.rank = (self.template is None, len(re.sub(r"\{[^{}]*\}", "", about.uri)))
         self._uri = "uri" in inspect.signature(function).parameters
 
@@ -172,11 +172,11 @@ class ResourceFamily(_Offer):
             return made
         if isinstance(made, (str, bytes, bytearray)):
             return ResourceContents(uri, made if isinstance(made, str) else bytes(made), self.about.mime_type)
-        raise ToolError(f"{self.about.name} gave a {type(made).__name__}, which is neither text nor bytes")
+        raise ToolError(f"{self.about.name} returned a {type(made).__name__}, which is neither text nor bytes")
 
 
 class Method(_Offer):
-    """A method of the plugin's own."""
+    """An extension method."""
 
     def run(self, params: dict[str, Any], call: Call) -> str:
         return dumps(self.invoke(read_members(self.members, params), call))
@@ -189,7 +189,7 @@ def _rest(function: Callable[..., Any]) -> str:
 
 
 def _results(function: Callable[..., Any]) -> Any | None:
-    """The type of what a tool gives as structured content, if its annotation says one."""
+    """The type of a tool's structured content, if its annotation has one."""
     hints = typing.get_type_hints(function, include_extras=True)
     if "return" not in hints:
         return None

@@ -1,4 +1,4 @@
-"""What an author writes: a `Plugin`, and decorated functions."""
+"""The class `Plugin`, whose decorators register an author's functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Plugin:
-    """A plugin: what its decorated functions offer. Put it into a variable `plugin`.
+    """A plugin, with its decorated functions. Assign it to a variable `plugin`.
 
     Every call gets a fresh instance of the whole component: what a call changes in memory
     is gone after it. What is done while the module is imported is done once, when the
@@ -83,7 +83,7 @@ class Plugin:
     ) -> Callable[[F], F]: ...
 
     def prompt(self, function: Any = None, /, **options: Any) -> Any:
-        """Messages made to order, that a user picks: a text, a `Message` or several of
+        """A message template that a user can select: a text, a `Message` or several of
         them, or a `PromptResult`."""
 
         def add(function: F) -> F:
@@ -108,7 +108,7 @@ class Plugin:
         icons: Sequence[Icon] = (),
         meta: Meta | None = None,
     ) -> Callable[[F], F]:
-        """What is in a resource, or in all those of a template: the function's parameters
+        """The contents of a resource, or of those of a template: the function's parameters
         are the variables of `notes://{id}`, and `uri` if it has that. It gives text, bytes,
         `ResourceContents` or several of them, or a `ReadResult`."""
 
@@ -132,8 +132,8 @@ class Plugin:
         return add
 
     def resource_list(self, function: F) -> F:
-        """A function that gives further resources to be listed. The host asks for them when
-        it loads the plugin, and after `list_changed("resources")`."""
+        """A function that lists further resources. The host calls it when it loads the plugin,
+        and after `list_changed("resources")`."""
         self._lists.append(function)
         return function
 
@@ -141,7 +141,7 @@ class Plugin:
         """Suggestions for an argument of a prompt or a variable of a template, while a
         person types it. `subject` is the decorated function, the prompt's name or the
         template; the function gets what was typed, and, if it has a second parameter, the
-        arguments that are settled already."""
+        arguments that are already set."""
 
         def add(function: F) -> F:
             self._completions[_new((self._subject(subject), argument), self._completions, "completions")] = function
@@ -150,8 +150,8 @@ class Plugin:
         return add
 
     def method(self, function: F) -> F:
-        """A method of the plugin's own, which clients call as `<plugin>/<name>`. It gives
-        what becomes a JSON object, and cannot ask anybody anything."""
+        """An extension method, which clients call as `<plugin>/<name>`. Its result must become
+        a JSON object, and it cannot ask questions."""
         self.methods[_new(function.__name__, self.methods, "methods")] = Method(function)
         return function
 
@@ -160,11 +160,11 @@ class Plugin:
         self.capabilities["extension", name] = dumps(settings or {})
 
     def experimental(self, name: str, settings: Mapping[str, Any] | None = None) -> None:
-        """Declares something that is tried out."""
+        """Declares an experimental capability."""
         self.capabilities["experimental", name] = dumps(settings or {})
 
     def offers(self) -> set[str]:
-        """The interfaces of the host's that it has something for."""
+        """The interfaces that it implements."""
         have = {
             "tools": self.tools,
             "resources": self.families or self._lists,
@@ -194,8 +194,8 @@ class Plugin:
         return found
 
     def read_resource(self, uri: str, call: Call) -> ReadResult:
-        """Reads a resource: one of just that URI, else of the template that is the most
-        particular."""
+        """Reads a resource: one with exactly that URI, else of the most specific matching
+        template."""
         matches = [(family, family.match(uri)) for family in self.families.values()]
         found = [(family, variables) for family, variables in matches if variables is not None]
         if not found:
@@ -204,7 +204,7 @@ class Plugin:
         return family.run(uri, variables, call)
 
     def complete(self, subject: str, argument: str, typed: str, given: Mapping[str, str], call: Call) -> Completion:
-        """Suggests values; nothing where nobody has any."""
+        """Suggests values; none without a completion function."""
         function = self._completions.get((subject, argument))
         if function is None:
             return Completion()
@@ -225,10 +225,10 @@ class Plugin:
         for name, offer in (*self.prompts.items(), *self.families.items()):
             if offer.function is subject:
                 return name
-        raise ValueError(f"{subject.__name__} is no prompt and no resource")
+        raise ValueError(f"{subject.__name__} is neither a prompt nor a resource")
 
 
 def _new(key: Any, found: Mapping[Any, Any], kind: str) -> Any:
     if key in found:
-        raise ValueError(f"there are two {kind} called {key}")
+        raise ValueError(f"duplicate {kind}: {key}")
     return key

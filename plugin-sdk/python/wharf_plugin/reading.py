@@ -1,4 +1,4 @@
-"""Values of JSON in the types that hints name. The host has checked most of it already."""
+"""Converts JSON values to the types of hints. The host has checked most of it already."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOMENTS = (datetime.datetime, datetime.date, datetime.time)
 
 
 def read(hint: Any, value: Any, path: str = "") -> Any:
-    """The value as the hint says. Raises `InvalidArguments` with the place in `path`."""
+    """The value in the type of the hint. Raises `InvalidArguments` with the place in `path`."""
     hint, _ = bare(hint)
     if hint in (Any, object):
         return value
@@ -100,7 +100,7 @@ def _read_simple(hint: Any, value: Any, path: str) -> Any:
 
 
 def read_members(found: list[Member], given: dict[str, Any], path: str = "") -> dict[str, Any]:
-    """The members of an object, each in its type; those that were left out are not there."""
+    """The members of an object, each in its type, without those that are missing."""
     made = {}
     for member in found:
         if member.name in given:
@@ -111,7 +111,7 @@ def read_members(found: list[Member], given: dict[str, Any], path: str = "") -> 
 
 
 def read_form(record: Any, given: dict[str, Any]) -> Any:
-    """A filled-in form; fields that may be `None` are that if they were left empty."""
+    """A filled-in form; empty optional fields are `None`."""
     empty = {
         member.name: None
         for member in members(record)
@@ -121,7 +121,7 @@ def read_form(record: Any, given: dict[str, Any]) -> Any:
 
 
 def read_text(hint: Any, text: str, path: str) -> Any:
-    """An argument of a prompt, which is always text, in the type that its hint names."""
+    """An argument of a prompt, which is always a string, in the type of its hint."""
     inner = without_none(hint)
     hint, _ = bare(hint if inner is None else inner)
     if hint in (int, float, bool):
@@ -133,7 +133,7 @@ def read_text(hint: Any, text: str, path: str) -> Any:
 
 
 def _expect(kind: Any, value: Any, path: str, what: str) -> Any:
-    # `True` is an `int` for Python and none for JSON.
+    # `True` is an `int` in Python, but not a number in JSON.
     if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
         return value
     raise InvalidArguments(path, f"must be {what}")

@@ -1,4 +1,4 @@
-"""What tools, prompts and resources give back, where a plain value does not say it all."""
+"""Results of tools, prompts and resources, where a plain value is not enough."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class _Nothing:
 
 
 NOTHING: Any = _Nothing()
-"""There is no structured content. `None` is some: it is JSON's `null`."""
+"""Marks missing structured content; `None` is a value, JSON's `null`."""
 
 
 @dataclass
 class ToolResult(Generic[T]):
-    """A result put together by hand: content, structured content, or both.
+    """An explicit result: content, structured content, or both.
 
-    Annotate a tool with `ToolResult[Stats]` to have the output schema made from `Stats`.
-    `failed` says that the tool failed, and the content tells the model how.
+    Annotate a tool with `ToolResult[Stats]` to derive the output schema from `Stats`.
+    `failed` marks an error, which the content describes to the model.
     """
 
     content: Sequence[Content] = ()
@@ -35,13 +35,13 @@ class ToolResult(Generic[T]):
 
     @property
     def text(self) -> str:
-        """All its texts, one after the other."""
+        """All its texts, concatenated."""
         texts = (getattr(piece, "text", piece) for piece in self.content)
         return "".join(text for text in texts if isinstance(text, str))
 
 
 def is_content(value: object) -> bool:
-    """Whether it is a piece of content, or several of which at least one is no `str`."""
+    """Whether it is a piece of content, or several of which at least one is not a `str`."""
     if isinstance(value, (list, tuple)):
         pieces = all(isinstance(piece, CONTENT_TYPES) for piece in value)
         return pieces and not all(isinstance(piece, str) for piece in value)
@@ -58,7 +58,7 @@ class Message:
 
 @dataclass
 class PromptResult:
-    """The messages of a prompt, with a description of their own."""
+    """The messages of a prompt, with a description."""
 
     messages: Sequence[Message | Content]
     description: str | None = None
@@ -67,9 +67,9 @@ class PromptResult:
 
 @dataclass
 class ReadResult:
-    """What was read, and how long it may be taken for fresh: seconds, a day at most.
+    """The contents of a resource, and how long they may be cached: seconds, a day at most.
 
-    `scope` is "public" only for what is the same for everybody.
+    `scope` is "public" only for contents that are the same for all users.
     """
 
     contents: Sequence[ResourceContents]

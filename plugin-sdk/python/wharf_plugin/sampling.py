@@ -1,4 +1,4 @@
-"""What a plugin asks the client's model, and what comes back."""
+"""Requests to the client's model, and its answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .content import Audio, Content, Image, Meta, Role, Text
 
 @dataclass
 class ToolUse:
-    """The model wants a tool to be used."""
+    """A tool use that the model requests."""
 
     id: str
     name: str
@@ -20,7 +20,7 @@ class ToolUse:
 
 @dataclass
 class ToolAnswer:
-    """What the tool gave, for the model."""
+    """The result of a tool use, for the model."""
 
     id: str
     content: Sequence[Content]
@@ -32,7 +32,7 @@ SamplingContent = Union[str, Text, Image, Audio, ToolUse, ToolAnswer]
 
 @dataclass
 class SamplingMessage:
-    """One message of the conversation that the model is to go on with."""
+    """One message of the conversation with the model."""
 
     content: Sequence[SamplingContent] | SamplingContent
     role: Role = "user"
@@ -49,7 +49,7 @@ class SamplingTool:
 
 @dataclass
 class Sampling:
-    """A question to the model, where a text alone does not say it all.
+    """A request to the model, where a text is not enough.
 
     `tools` need a client with the feature `sample-tools`, `context` one with
     `sample-context`. `models` are names or parts of names, best first; the priorities go
@@ -73,7 +73,7 @@ class Sampling:
 
 @dataclass
 class Sampled:
-    """What the model said."""
+    """The model's answer."""
 
     model: str
     content: Sequence[Text | Image | Audio | ToolUse]
@@ -81,14 +81,14 @@ class Sampled:
 
     @property
     def text(self) -> str:
-        """All its texts, one after the other."""
+        """All its texts, concatenated."""
         return "".join(piece.text for piece in self.content if isinstance(piece, Text))
 
     @property
     def tool_uses(self) -> list[ToolUse]:
-        """The tools that it wants to be used."""
+        """The tool uses that it requests."""
         return [piece for piece in self.content if isinstance(piece, ToolUse)]
 
     def used(self, *answers: ToolAnswer) -> list[SamplingMessage]:
-        """The two messages that go on from here: what it said, and what its tools gave."""
+        """The next two messages: its answer, and the results of its tool uses."""
         return [SamplingMessage(list(self.content), "assistant"), SamplingMessage(list(answers))]

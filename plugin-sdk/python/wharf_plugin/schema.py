@@ -1,4 +1,4 @@
-"""JSON Schemas from type hints. They are made once, while the component is built."""
+"""JSON Schemas from type hints. They are derived once, while the component is built."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MAPPINGS = (dict, abc.Mapping, abc.MutableMapping)
 
 
 def schema(hint: Any, within: tuple[Any, ...] = ()) -> dict[str, Any]:
-    """The schema of a type. Raises `TypeError` for what has no JSON."""
+    """The schema of a type. Raises `TypeError` for types without a JSON form."""
     hint, keywords = bare(hint)
     return {**_schema(hint, within), **keywords}
 
@@ -59,7 +59,7 @@ def _schema(hint: Any, within: tuple[Any, ...]) -> dict[str, Any]:
         return _choice([plain(member) for member in hint]) | _documented(hint)
     if is_record(hint):
         if hint in within:
-            raise TypeError(f"{hint.__name__} contains itself, which its schema cannot say; give `input_schema`")
+            raise TypeError(f"{hint.__name__} contains itself, which a derived schema cannot express; set `input_schema`")
         return object_schema(members(hint), (*within, hint)) | _documented(hint)
     if origin is tuple:
         if len(arguments) == 2 and arguments[1] is ...:
@@ -91,7 +91,7 @@ def _choice(values: list[Any]) -> dict[str, Any]:
 
 
 def _documented(hint: type) -> dict[str, str]:
-    """A class's docstring, unless it is the one that Python itself put there."""
+    """A class's docstring, unless Python generated it."""
     doc = vars(hint).get("__doc__") or ""
     if doc.startswith(f"{hint.__name__}("):
         return {}
@@ -111,7 +111,7 @@ def object_schema(found: list[Member], within: tuple[Any, ...] = ()) -> dict[str
             try:
                 own.setdefault("default", plain(member.default))
             except TypeError:
-                pass  # A default that JSON cannot say is the function's own affair.
+                pass  # A default without a JSON form is not in the schema.
         properties[member.name] = own
     required = [member.name for member in found if member.required]
     made: dict[str, Any] = {"type": "object", "properties": properties}
@@ -119,14 +119,14 @@ def object_schema(found: list[Member], within: tuple[Any, ...] = ()) -> dict[str
 
 
 def input_schema(found: list[Member]) -> dict[str, Any]:
-    """The schema of a tool's arguments: no others than these."""
+    """The schema of a tool's arguments, without additional properties."""
     return {**object_schema(found), "additionalProperties": False}
 
 
 def form_schema(record: Any) -> dict[str, Any]:
-    """The schema of a form, flat as MCP restricts it: what may be left out is not `null`."""
+    """The schema of a form, flat as MCP requires: optional fields are not nullable."""
     if not is_record(record):
-        raise TypeError("a form is asked for by a dataclass or a TypedDict")
+        raise TypeError("a form must be a dataclass or a TypedDict")
     flat = []
     for member in members(record):
         inner = without_none(member.hint)

@@ -1,4 +1,4 @@
-"""What whoever runs the server set for this plugin under `config` of its grants.
+"""The settings under `config` of the plugin's grants.
 
 Needs `imports = ["config"]` in plugin.toml. Variables of the grant `env` are in `os.environ`.
 """
@@ -15,5 +15,5 @@ def get(key: str, default: str | None = None) -> str | None:
 
 
 def all() -> dict[str, str]:
-    """All of them."""
+    """All settings."""
     return current().settings()

@@ -1,4 +1,4 @@
-"""What a type hint is made of, the same for schemas and for reading values."""
+"""Analysis of type hints, shared by schemas and reading."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Member:
 
 
 def bare(hint: Any) -> tuple[Any, dict[str, Any]]:
-    """The type without `Annotated` and aliases, and the schema's keywords from there: a
-    `str` is the description, a mapping is keywords as they are."""
+    """The type without `Annotated` and aliases, and the schema keywords in these: a `str` is
+    the description, a mapping has keywords as they are."""
     keywords: dict[str, Any] = {}
     while True:
         if get_origin(hint) is Annotated:
@@ -49,7 +49,7 @@ def bare(hint: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def branches(hint: Any) -> tuple[Any, ...]:
-    """The alternatives of a union, or nothing if it is none."""
+    """The alternatives of a union; empty for other types."""
     return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else ()
 
 
@@ -86,7 +86,7 @@ def _member_of(one: dataclasses.Field[Any], hint: Any) -> Member:
 
 
 def parameters(function: Callable[..., Any], besides: Callable[[str, Any], bool]) -> tuple[list[Member], str]:
-    """The parameters of a function less those that `besides` takes, and its description."""
+    """The parameters of a function without those in `besides`, and its description."""
     hints = typing.get_type_hints(function, include_extras=True)
     description, described = argument_docs(inspect.getdoc(function) or "")
     found = []
@@ -113,8 +113,8 @@ _OTHERS = ("returns:", "raises:", "yields:", "example:", "examples:")
 
 
 def argument_docs(doc: str) -> tuple[str, dict[str, str]]:
-    """A docstring without the sections that are not for the model, and what its `Args:` or
-    its `:param name:` lines say of each argument."""
+    """A docstring without the sections that are not for the model, and the descriptions of
+    the arguments from its `Args:` or `:param name:` lines."""
     text: list[str] = []
     described: dict[str, str] = {}
     section, current, indent = "", "", 0

@@ -1,4 +1,4 @@
-"""Values that last from one call to the next, where the plugin was granted `keyvalue`.
+"""Values stored between calls, if the plugin was granted `keyvalue`.
 
 Needs `imports = ["keyvalue"]` in plugin.toml.
 """
@@ -14,54 +14,54 @@ from .values import dumps
 
 
 class StoreError(ToolError):
-    """The store cannot do that: it was not granted, is full, or failed."""
+    """The store was not granted, is full, or failed."""
 
 
 DENIED = (
-    "this plugin may not store anything: whoever runs the server can grant it `keyvalue`; the server's log says how"
+    "this plugin may not store anything: the operator of the server can grant it `keyvalue`; the server's log says how"
 )
 
 
 class Store:
-    """A bucket of the plugin's own: keys, and a value for each. No other plugin sees it.
+    """A bucket of the plugin: keys, and a value for each. Other plugins cannot access it.
 
     Calls run side by side. One `set` or `increment` is done whole or not at all, but what
     is read may be old when it is written back: give each thing a key of its own.
     """
 
     def __init__(self, name: str = "") -> None:
-        """Opens a bucket; those of different names have keys of their own."""
+        """Opens a bucket; each name has separate keys."""
         self._bucket = current().open_bucket(name)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What is kept under a key, read as JSON."""
+        """The value of a key, parsed as JSON."""
         data = self._bucket.get(key)
         return default if data is None else json.loads(data)
 
     def set(self, key: str, value: Any) -> None:
-        """Keeps a value, as JSON, in place of what was there."""
+        """Stores a value as JSON, replacing the previous one."""
         self._bucket.set(key, dumps(value).encode())
 
     def get_bytes(self, key: str) -> bytes | None:
-        """As `get`, without reading the bytes."""
+        """As `get`, without parsing."""
         data = self._bucket.get(key)
         return None if data is None else bytes(data)
 
     def set_bytes(self, key: str, value: bytes) -> None:
-        """As `set`, of bytes as they are."""
+        """As `set`, for uninterpreted bytes."""
         self._bucket.set(key, bytes(value))
 
     def delete(self, key: str) -> None:
-        """Removes a key and its value; one that is not there is no error."""
+        """Removes a key and its value; a missing key is not an error."""
         self._bucket.delete(key)
 
     def keys(self) -> list[str]:
-        """All keys of the bucket, in no order that could be relied on."""
+        """All keys of the bucket, in unspecified order."""
         return list(self._bucket.keys())
 
     def increment(self, key: str, delta: int = 1) -> int:
-        """Adds to a number and gives the sum; a key that is not there is 0. Calls that run
-        side by side each get a number of their own."""
+        """Adds to a number atomically and returns the sum; a missing key counts as 0.
+        Concurrent calls never get the same sum."""
         sum: int = self._bucket.increment(key, delta)
         return sum
 

@@ -1,4 +1,4 @@
-"""URI templates, as far as a plugin has to take its own URIs apart.
+"""URI templates, as far as needed to parse the plugin's own URIs.
 
 `{name}` stands for text without `/`, `{+name}` for any. The host compares URIs with the
 template itself, all of RFC 6570; here are the variables that a function wants.
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 
 class UriTemplate:
-    """A template, ready to be compared with URIs."""
+    """A compiled template."""
 
     def __init__(self, template: str) -> None:
         pattern, at = "", 0
@@ -27,6 +27,6 @@ class UriTemplate:
         self._pattern = re.compile(pattern + re.escape(template[at:]), re.DOTALL)
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The variables of a URI that the template can make, decoded."""
+        """The decoded variables of a URI that matches the template."""
         found = self._pattern.fullmatch(uri)
         return {name: unquote(value) for name, value in found.groupdict().items()} if found else None

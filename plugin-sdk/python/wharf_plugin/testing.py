@@ -1,4 +1,4 @@
-"""Tries a plugin without a host, in plain Python: no component is built.
+"""Tests a plugin without a host, in plain Python: no component is built.
 
     from wharf_plugin.testing import Client, accept
     from plugin import plugin
@@ -6,7 +6,7 @@
     def test_greets():
         assert Client(plugin).call("greet", name="Ada").text == "Hello, Ada!"
 
-It checks no schema and no grant: what the host does is the host's affair.
+It checks no schema and no grant: those checks are the host's.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ FEATURES = frozenset({"form", "url", "sample", "sample-tools", "sample-context",
 
 
 def accept(**content: Any) -> ask.Reply:
-    """The user agrees, and fills in the form with this."""
+    """The user accepts, with this content."""
     return ask.Accepted(content)
 
 
 def decline() -> ask.Reply:
-    """The user would not."""
+    """The user declines."""
     return ask.Declined()
 
 
 def model(text: str) -> ask.Reply:
-    """The model says this."""
+    """The model returns this text."""
     return Sampled("test", [Text(text)], "endTurn")
 
 
@@ -51,17 +51,17 @@ def roots(*uris: str) -> ask.Reply:
     return [ask.Root(uri) for uri in uris]
 
 
-def unavailable(why: str = "this client cannot be asked") -> ask.Reply:
-    """Nobody can be asked."""
+def unavailable(why: str = "the client does not support this") -> ask.Reply:
+    """The client refuses the question."""
     return ask.Refused(why)
 
 
 class Client:
-    """A client of the plugin, and a double of the host between them.
+    """A client of the plugin, with a simulated host between them.
 
     `answers` are given to the questions of a call in their order; `http` answers requests;
-    `config` holds settings. `logged` and `told` say what the plugin said, `asked` what it
-    asked. The store is in memory; `store=False` takes it away.
+    `config` holds settings. `logged` and `told` have its messages, `asked` the questions
+    that it asked. The store is in memory; `store=False` revokes the grant.
     """
 
     def __init__(
@@ -84,26 +84,26 @@ class Client:
 
     @property
     def logged(self) -> list[str]:
-        """What was logged: `info: text`."""
+        """The log messages: `info: text`."""
         return self._host.logged
 
     @property
     def told(self) -> list[str]:
-        """What else the host was told: progress, changed lists, updated resources."""
+        """Other notifications: progress, changed lists, updated resources."""
         return self._host.told
 
     @property
     def buckets(self) -> dict[str, dict[str, bytes]]:
-        """What the plugin keeps, by bucket and key."""
+        """The stored values, by bucket and key."""
         return self._host.buckets
 
     def cancel(self) -> None:
-        """Gives up: `call.cancelled` is true from now on."""
+        """Cancels: `call.cancelled` is true from now on."""
         self._host.gone = True
 
     def call(self, tool: str, /, **arguments: Any) -> ToolResult[Any]:
-        """Calls a tool and answers its questions. Structured content is what JSON makes of
-        it. Raises what the tool raised: `ToolError`, `InvalidArguments`, `NotFound`."""
+        """Calls a tool and answers its questions. Structured content is converted by
+        JSON. Raises the tool's exception: `ToolError`, `InvalidArguments`, `NotFound`."""
         result = self._run(lambda call: self.plugin.call_tool(tool, dumps(arguments), call))
         if result.structured is not ToolResult().structured:
             result.structured = json.loads(dumps(result.structured))
@@ -118,7 +118,7 @@ class Client:
         return list(self.read_result(uri).contents)
 
     def read_result(self, uri: str) -> ReadResult:
-        """Reads a resource, and what is said of keeping it."""
+        """Reads a resource, with its cache lifetime."""
         return self._run(lambda call: self.plugin.read_resource(uri, call))
 
     def complete(self, subject: str, argument: str, typed: str = "", **given: str) -> Completion:
@@ -126,7 +126,7 @@ class Client:
         return self._run(lambda call: self.plugin.complete(subject, argument, typed, given, call))
 
     def method(self, name: str, /, **params: Any) -> Any:
-        """Calls a method of the plugin's own."""
+        """Calls an extension method."""
         return json.loads(self._run(lambda call: self.plugin.call_method(name, dumps(params), call)))
 
     def tools(self) -> list[dict[str, Any]]:
@@ -165,7 +165,7 @@ class Client:
                 for question in outcome.questions:
                     self.asked.append(question)
                     if not self.answers:
-                        raise ToolError(f"no answer is left for {question.asks}")
+                        raise ToolError(f"no answer left for {question.asks}")
                     answers[question.key] = self.answers.pop(0)
         finally:
             host.connect(before)

@@ -14,16 +14,16 @@ from typing import Any
 
 
 def dumps(value: Any) -> str:
-    """The value as JSON. Raises `ValueError` for NaN and infinity, which JSON has not."""
+    """The value as JSON. Raises `ValueError` for NaN and infinity, which JSON does not have."""
     try:
         return json.dumps(plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError as error:
-        raise ValueError(f"{error}: NaN and infinity cannot be said in JSON") from None
+        raise ValueError(f"{error}: JSON has no NaN or infinity") from None
 
 
 def plain(value: Any) -> Any:
-    """The value in what `json` knows: dataclasses become objects, enums their values, sets
-    and tuples arrays, moments ISO 8601, bytes base64."""
+    """The value in types that `json` supports: dataclasses become objects, enums their values, sets
+    and tuples arrays, dates and times ISO 8601, bytes base64."""
     if value is None or type(value) in (str, int, float, bool):
         return value
     if isinstance(value, enum.Enum):
@@ -42,7 +42,7 @@ def plain(value: Any) -> Any:
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, (str, int, float)):
         return value
-    raise TypeError(f"{type(value).__name__} cannot be said in JSON")
+    raise TypeError(f"{type(value).__name__} cannot be converted to JSON")
 
 
 def _key(key: Any) -> str:

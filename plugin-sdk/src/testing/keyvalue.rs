@@ -1,6 +1,6 @@
-//! The host's store, in memory and of this thread: a test has one of its own.
+//! The host's store, in memory and per thread, so that each test has its own.
 //!
-//! It has the calls that `Store` uses, and no limits.
+//! It implements the calls that `Store` uses, without limits.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ pub(crate) mod store {
             Ok(self.get(key)?.is_some())
         }
 
-        /// Two keys a page, so that tests turn pages.
+        /// Two keys per page, so that tests cover paging.
         pub(crate) fn list_keys(&self, cursor: Option<u64>) -> Result<KeyResponse, Error> {
             let from = cursor.unwrap_or(0) as usize;
             ENTRIES.with_borrow(|entries| {

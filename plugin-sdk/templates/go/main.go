@@ -2,7 +2,7 @@ package main
 
 import wharf "wharf-plugin"
 
-// Greet is the arguments of a tool: the tags make its schema.
+// Greet is the arguments of a tool: its schema is derived from the tags.
 type Greet struct {
 	Name string `json:"name" description:"Whom to greet."`
 	Loud bool   `json:"loud,omitempty" description:"Whether to shout."`
@@ -14,12 +14,12 @@ type Count struct {
 	Characters int `json:"characters" description:"With spaces."`
 }
 
-// Text is something to look at.
+// Text is the arguments of a tool.
 type Text struct {
 	Text string `json:"text"`
 }
 
-// A component has no main that runs: everything is added here.
+// A component does not run main: everything is added here.
 func init() {
 	wharf.Tool("greet", "Greets somebody.", greet).ReadOnly()
 	wharf.Tool("count", "Counts the words and characters of a text.", count).ReadOnly()

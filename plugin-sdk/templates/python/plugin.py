@@ -1,4 +1,4 @@
-"""The tools of this plugin. Import everything at the top: a built component imports nothing more."""
+"""The tools of this plugin. Import everything at the top: a built component cannot import modules."""
 
 import re
 from collections import Counter

@@ -1,6 +1,6 @@
 // Questions to the user, the model and the client, as straight-line code. A question without
-// an answer ends the call, which is made again from its start once the answer is there. Its key
-// is its place in the order of asking, so the same code finds it again.
+// an answer ends the call, which is repeated from its start once the answer is there. The key of
+// a question is its position, so the same code finds its answer.
 
 import { ToolError, Unavailable } from "./errors.js";
 import { formSchema } from "./schema.js";
@@ -10,14 +10,14 @@ import { decode, encode } from "./utf8.js";
 export class Asked extends Error {
   name = "Asked";
   constructor(required) {
-    super("an answer is awaited");
+    super("waiting for an answer");
     this.required = required;
   }
 }
 
-/** Asks whoever made the call. */
+/** Asks the caller. */
 export class Ask {
-  /** What the call ends with, once a question was without an answer. */
+  /** The open questions with which the call ends. */
   asked = null;
   #features;
   #answers;
@@ -85,7 +85,7 @@ export class Ask {
     return this;
   }
 
-  /** Asks once more what was refused, so that an answer would still count. */
+  /** Repeats a refused question, so that a later answer still counts. */
   insist(question) {
     return { questions: [question], state: state([...this.#settled].filter(([key]) => key !== question.key)) };
   }
@@ -126,7 +126,7 @@ function fitting(reply) {
   return reply;
 }
 
-/** What is settled, for the next round. */
+/** The answers so far, for the next round. */
 function state(settled) {
   return settled.length ? encode(JSON.stringify(settled, kept)) : undefined;
 }

@@ -1,11 +1,11 @@
-// The call that is running.
+// The running call.
 
 import * as host from "#host";
 import { Ask, Asked } from "./ask.js";
 import { Unavailable } from "./errors.js";
 import * as log from "./log.js";
 
-/** The call that is running: its name, its time, its progress, and a way to ask. */
+/** The running call: its id, its time limit, its progress, and a way to ask. */
 export class Call {
   log = log;
   #context;
@@ -36,7 +36,7 @@ export class Call {
   }
 
   /** Runs a tool, prompt or resource to its end (`value`) or to its next question
-      (`required`). A question that the tool caught, as `try` and `catch` do, still counts. */
+      (`required`). A question caught by `try`/`catch` still counts. */
   attempt(work) {
     let value;
     try {
@@ -44,8 +44,8 @@ export class Call {
     } catch (error) {
       if (this.ask.asked) return { required: this.ask.asked };
       if (error instanceof Asked) return { required: error.required };
-      // It was handled by nobody: the question again, by which the host knows that the plugin
-      // cannot do without.
+      // Unhandled: the question is repeated, which tells the host that the plugin needs the
+      // answer.
       if (error instanceof Unavailable) return { required: this.ask.insist(error.question) };
       throw error;
     }

@@ -2,7 +2,7 @@
 // `wharf build` writes imports this, before it imports the plugin.
 
 import { Call } from "./call.js";
-import { InvalidArguments, NotFound, told } from "./errors.js";
+import { InvalidArguments, NotFound, errorText } from "./errors.js";
 import { install, start } from "./globals.js";
 import { debug } from "./log.js";
 import * as lower from "./lower.js";
@@ -10,13 +10,13 @@ import { Plugin } from "./plugin.js";
 
 install(globalThis);
 
-/** What plugin.toml has to say for this plugin to work. */
+/** An error in plugin.toml or the plugin, with the line to change. */
 class BuildError extends Error {}
 
-/** The exports of the component, one for each interface that is named. */
+/** The exports of the component, one per interface. */
 export function component(plugin, interfaces) {
   if (!(plugin instanceof Plugin)) {
-    throw new BuildError("the default export is no plugin: write `export default plugin()…`");
+    throw new BuildError("the default export is not a plugin: write `export default plugin()…`");
   }
   for (const offered of plugin.offers()) {
     if (!interfaces.includes(offered)) {
@@ -68,7 +68,7 @@ const EXPORTS = {
   },
 };
 
-/** Runs a call. Whatever is thrown becomes one of the interface's errors: anything else would
+/** Runs a call. Every exception becomes one of the interface's errors: anything else would
     end the whole instance. */
 function ended(context, work, asks = false) {
   start();
@@ -77,7 +77,7 @@ function ended(context, work, asks = false) {
     const outcome = call.attempt(() => work(call));
     if (!outcome.required) return asks ? { tag: "complete", val: outcome.value } : outcome.value;
     if (asks) return { tag: "input-required", val: lower.inputRequired(outcome.required) };
-    throw new Error("nothing can be asked here");
+    throw new Error("questions are not supported here");
   } catch (error) {
     throw failure(error);
   }
@@ -89,9 +89,9 @@ function failure(error) {
     return { tag: "invalid-input", val: { path: String(error.path).toWellFormed(), reason: String(error.reason).toWellFormed() } };
   }
   if (error?.expected) return { tag: "failed", val: error.message.toWellFormed() };
-  // For the plugin's author: clients do not get this level unless they ask for it.
-  if (error instanceof Error && error.stack) debug(`${told(error)}\n${error.stack}`.trimEnd());
-  return { tag: "failed", val: told(error).toWellFormed() };
+  // For the plugin's author: clients get this level only if they ask for it.
+  if (error instanceof Error && error.stack) debug(`${errorText(error)}\n${error.stack}`.trimEnd());
+  return { tag: "failed", val: errorText(error).toWellFormed() };
 }
 
 function listed(work) {
@@ -99,6 +99,6 @@ function listed(work) {
   try {
     return work();
   } catch (error) {
-    throw told(error).toWellFormed();
+    throw errorText(error).toWellFormed();
   }
 }

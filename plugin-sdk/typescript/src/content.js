@@ -1,4 +1,4 @@
-// Pieces of results and prompts. How each looks to an old client is the host's affair.
+// Pieces of results and prompts. The host converts them for older clients.
 
 /** A piece of content; a plain string is one too. */
 export class Content {
@@ -18,7 +18,7 @@ export const embedded = (contents, hints) => new Content("embedded", { contents 
 /** A link to a resource. */
 export const link = (resource) => new Content("link", { resource });
 
-/** A tool's result put together by hand. */
+/** An explicit result of a tool. */
 export class ToolResult {
   constructor({ content = [], structured, failed = false, meta } = {}) {
     this.content = typeof content === "string" || content instanceof Content ? [content] : content;
@@ -27,7 +27,7 @@ export class ToolResult {
     this.meta = meta;
   }
 
-  /** All its texts, one after the other. */
+  /** All its texts, concatenated. */
   get text() {
     return this.content.map((piece) => (typeof piece === "string" ? piece : (piece.text ?? ""))).join("");
   }
@@ -37,7 +37,7 @@ export const result = (parts) => new ToolResult(parts);
 
 const isPiece = (value) => typeof value === "string" || value instanceof Content;
 
-/** What a tool gave, as a result: what is no content is structured content. */
+/** A tool's return value as a result: a value that is not content is structured content. */
 export function toResult(value, hasOutput) {
   if (value instanceof ToolResult) return value;
   if (typeof value?.then === "function") throw new TypeError("the interface is synchronous: a tool cannot be `async`");

@@ -1,9 +1,9 @@
-// What a plugin imports, outside of a component: whatever `testing` has put there for the
-// time of a call.
+// The host's interfaces outside of a component: those that `testing` sets for the duration of a
+// call.
 
 let host = null;
 
-/** Connects a double of the host, and gives the one before it. */
+/** Sets the simulated host, and returns the previous one. */
 export function connect(double) {
   const before = host;
   host = double;

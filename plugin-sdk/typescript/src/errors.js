@@ -1,13 +1,13 @@
-// Why a call has no result. How that looks to a client is the host's affair.
+// Why a call has no result. The host converts it for each client.
 
-/** It did not work out. The model reads the text: say what it could do about it. */
+/** The call failed. The model reads the text: say what it could do about it. */
 export class ToolError extends Error {
-  // Nobody has to look for its place in the code.
+  // An expected error, whose stack is not logged.
   expected = true;
   name = "ToolError";
 }
 
-/** The caller gave something wrong; `path` is a JSON Pointer into the arguments. */
+/** The caller's arguments are invalid; `path` is a JSON Pointer into the arguments. */
 export class InvalidArguments extends Error {
   name = "InvalidArguments";
   constructor(path, reason) {
@@ -25,7 +25,7 @@ export class NotFound extends Error {
   }
 }
 
-/** A question cannot be put: the client cannot or will not be asked it. */
+/** A question was refused: the client does not support it or refused it. */
 export class Unavailable extends Error {
   name = "Unavailable";
   constructor(why, question) {
@@ -34,8 +34,8 @@ export class Unavailable extends Error {
   }
 }
 
-/** What went wrong, in words. */
-export function told(error) {
+/** The error's text. */
+export function errorText(error) {
   if (!(error instanceof Error)) return String(error);
   return error.message ? `${error.name}: ${error.message}` : error.name;
 }

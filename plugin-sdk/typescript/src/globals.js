@@ -1,6 +1,6 @@
-// What libraries expect to find and QuickJS has not: `console`, `TextEncoder` and
-// `TextDecoder` for UTF-8, `crypto` for random values, and a `Math.random` that is another one
-// in each call. Nothing is replaced outside of a component.
+// Globals that libraries expect and QuickJS lacks: `console`, `TextEncoder` and
+// `TextDecoder` for UTF-8, `crypto` for random values, and a `Math.random` that is seeded in
+// each call. Outside of a component nothing is replaced.
 
 import { log } from "#host";
 import { getRandomBytes } from "#random";
@@ -8,7 +8,7 @@ import { decode, encode } from "./utf8.js";
 
 let running = false;
 
-/** From the first call on there is a host; while the component is built there is none. */
+/** Whether calls are running; while the component is built there is no host. */
 export function start() {
   running = true;
 }
@@ -53,7 +53,7 @@ class TextEncoder {
 class TextDecoder {
   encoding = "utf-8";
   constructor(label = "utf-8") {
-    if (!/^utf-?8$/i.test(label)) throw new RangeError(`${label}: only UTF-8 can be decoded`);
+    if (!/^utf-?8$/i.test(label)) throw new RangeError(`${label}: only UTF-8 is supported`);
   }
   decode(bytes = new Uint8Array()) {
     const view = ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes);
@@ -99,7 +99,7 @@ function number() {
   return sum / 2 ** 32;
 }
 
-/** Puts them where they are missing. */
+/** Defines those that are missing. */
 export function install(global) {
   for (const [name, value] of Object.entries({ console, TextEncoder, TextDecoder, crypto })) {
     if (!(name in global)) Object.defineProperty(global, name, { value, writable: true, configurable: true });

@@ -1,4 +1,4 @@
-// HTTP in one line, where the plugin was granted it. No redirect is followed.
+// HTTP requests, if the plugin was granted them. Redirects are not followed.
 
 import { fetch as exchange } from "#http";
 import { ToolError } from "./errors.js";
@@ -13,7 +13,7 @@ export class HttpError extends ToolError {
   }
 }
 
-/** What came back. Any status is a response. */
+/** A response, whatever its status. */
 export class Response {
   constructor(status, body = new Uint8Array(), headers = []) {
     this.status = status;
@@ -21,7 +21,7 @@ export class Response {
     this.headers = headers;
   }
 
-  /** Itself if its status is a good one (200 to 299), else an error. */
+  /** Itself if its status is 200 to 299, else an error. */
   ok() {
     if (this.status >= 200 && this.status < 300) return this;
     throw new ToolError(`the server answered with status ${this.status}`);
@@ -71,7 +71,7 @@ const field = (name, value) => ({ name: name.toWellFormed(), value: bytes(value)
 const bytes = (value) => (value instanceof Uint8Array ? value : encode(String(value)));
 
 function refused({ tag, val }) {
-  if (tag === "timeout") return new HttpError(tag, "the server took too long");
+  if (tag === "timeout") return new HttpError(tag, "the request timed out");
   if (tag === "too-large") return new HttpError(tag, `the response has more than ${val} bytes`);
   return new HttpError(tag, val);
 }

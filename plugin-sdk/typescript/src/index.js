@@ -13,14 +13,14 @@ export * as settings from "./settings.js";
 export { Store, StoreError } from "./store.js";
 export { decode, encode } from "./utf8.js";
 
-/** A new plugin, to be exported as the default. */
+/** Creates a plugin, to be the default export. */
 export const plugin = () => new Plugin();
 
-/** One of this plugin's lists would now be answered differently. */
+/** Notifies the host that one of this plugin's lists has changed. */
 export function listChanged(listing) {
   if (!["tools", "prompts", "resources"].includes(listing)) throw new TypeError(`${listing}: there is no such list`);
   listChangedOf(listing);
 }
 
-/** A resource of this plugin has new contents. */
+/** Notifies the host that a resource of this plugin has new contents. */
 export const resourceUpdated = (uri) => resourceUpdatedOf(String(uri).toWellFormed());

@@ -1,19 +1,19 @@
-// Messages to whoever watches: the host's log, and the client if it wants them.
+// Messages to the host's log, and to the client if it asked for them.
 
 import { log, logData } from "#host";
 
 const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/** A level that there is: any other would end the instance. */
+/** A valid level: any other would end the instance. */
 function known(level) {
-  if (!LEVELS.includes(level)) throw new TypeError(`${level}: a level is one of ${LEVELS.join(", ")}`);
+  if (!LEVELS.includes(level)) throw new TypeError(`${level}: must be one of ${LEVELS.join(", ")}`);
   return level;
 }
 
-/** Says something at a level. */
+/** Logs a text at a level. */
 export const message = (level, text) => log(known(level), String(text).toWellFormed());
 
-/** Says something structured; `logger` names the part of the plugin that speaks. */
+/** Logs a structured value; `logger` names the part of the plugin. */
 export const data = (level, logger, value) =>
   logData(known(level), String(logger).toWellFormed(), (JSON.stringify(value) ?? "null").toWellFormed());
 

@@ -1,11 +1,11 @@
-// Values of this package as those of the interface. What has the wrong type must fail here,
-// as an error: further down it would end the whole instance.
+// Converts this package's values to the interface's types. A wrong type must throw here: further
+// down it would end the whole instance.
 
 import { Content } from "./content.js";
 
-/** A string that can leave: half a surrogate pair is none. */
+/** A valid string: a lone surrogate becomes U+FFFD. */
 function text(value, what = "a text") {
-  if (typeof value !== "string") throw new TypeError(`${what} is wanted, not ${value === null ? "null" : typeof value}`);
+  if (typeof value !== "string") throw new TypeError(`expected ${what}, not ${value === null ? "null" : typeof value}`);
   return value.toWellFormed();
 }
 
@@ -14,20 +14,20 @@ const optional = (value) => (value === undefined || value === null ? undefined :
 const number = (value) => (value === undefined || value === null ? undefined : Number(value));
 
 function bytes(value) {
-  if (!(value instanceof Uint8Array)) throw new TypeError("bytes are wanted as a Uint8Array");
+  if (!(value instanceof Uint8Array)) throw new TypeError("expected a Uint8Array");
   return value;
 }
 
 /** JSON text of a value. */
 export function json(value) {
   const made = JSON.stringify(value);
-  if (made === undefined) throw new TypeError(`JSON cannot say a ${typeof value}`);
+  if (made === undefined) throw new TypeError(`a ${typeof value} cannot be converted to JSON`);
   return made.toWellFormed();
 }
 
 const optionalJson = (value) => (value === undefined ? undefined : json(value));
 
-/** One of the words of an enumeration; anything else would end the instance. */
+/** A value of an enumeration; anything else would end the instance. */
 function word(value, words) {
   if (!words.includes(value)) throw new TypeError(`${json(value)}: must be one of ${words.join(", ")}`);
   return value;
@@ -57,7 +57,7 @@ const contents = (value) => ({
   meta: optionalJson(value.meta),
 });
 
-/** What there is to know of a resource without reading it. */
+/** The description of a resource. */
 export const resource = (value) => ({
   uri: text(value.uri, "a URI"),
   name: text(value.name ?? value.uri),
@@ -82,7 +82,7 @@ const media = (value) => ({ data: bytes(value.data), mimeType: text(value.mimeTy
 
 function piece(value) {
   if (typeof value === "string") return { tag: "text", val: textContent(value) };
-  if (!(value instanceof Content)) throw new TypeError(`a ${typeof value} is no content`);
+  if (!(value instanceof Content)) throw new TypeError(`a ${typeof value} is not content`);
   switch (value.kind) {
     case "text":
       return { tag: "text", val: textContent(value) };
@@ -175,7 +175,7 @@ const FEATURES = {
   roots: "roots",
 };
 
-/** What the host says of a call, as `Call` takes it. */
+/** The host's information about a call, as `Call` takes it. */
 export const context = (value) => ({
   id: value.id,
   features: new Set(Object.keys(FEATURES).filter((flag) => value.client[flag]).map((flag) => FEATURES[flag])),
@@ -202,7 +202,7 @@ function sampled({ content, model, stopReason }) {
   const pieces = content.flatMap(({ tag, val }) => {
     if (tag === "text") return [{ kind: tag, text: val.text }];
     if (tag === "tool-use") return [{ kind: tag, id: val.id, name: val.name, input: JSON.parse(val.input) }];
-    // Only a caller gives results of tools; a model has none.
+    // Only a caller sends tool results; a model's answer has none.
     return tag === "tool-result" ? [] : [{ kind: tag, data: new Uint8Array(val.data), mimeType: val.mimeType }];
   });
   const text = pieces.map((one) => one.text ?? "").join("");

@@ -1,4 +1,4 @@
-// What an author writes: a plugin, and functions that are registered with it.
+// The plugin class, with which authors register their functions.
 
 import { Content, toResult } from "./content.js";
 import { NotFound } from "./errors.js";
@@ -43,7 +43,7 @@ export class Plugin {
   }
 
   resource(uri, { variables = {}, ...about } = {}, run) {
-    if (this.#families.some((family) => family.uri === uri)) throw new TypeError(`there are two resources ${uri}`);
+    if (this.#families.some((family) => family.uri === uri)) throw new TypeError(`duplicate resource: ${uri}`);
     const template = uri.includes("{") ? new UriTemplate(uri) : null;
     for (const name of Object.keys(variables)) {
       if (!template?.variables.includes(name)) throw new TypeError(`${uri} has no {${name}}`);
@@ -77,7 +77,7 @@ export class Plugin {
     return this;
   }
 
-  /** The interfaces of the host's that it has something for. */
+  /** The interfaces that it implements. */
   offers() {
     return [
       this.tools.length && "tools",
@@ -113,7 +113,7 @@ export class Plugin {
     return this.#families.filter((family) => family.template);
   }
 
-  /** Reads a resource: one of just that URI, else of the template with the most literal
+  /** Reads a resource: one with exactly that URI, else of the matching template with the most literal
       characters. */
   readResource(uri, call) {
     const exact = this.#families.find((family) => !family.template && family.uri === uri);
@@ -126,14 +126,14 @@ export class Plugin {
     return { ...rest, contents: contents.map((one) => contentsOf(one, uri, family)) };
   }
 
-  /** Suggests values; nothing where nobody has any. */
+  /** Suggests values; none without a completion function. */
   complete(subject, argument, typed, given, call) {
     const suggest = this.#completions.get(JSON.stringify([subject, argument]));
     const found = suggest?.(typed, given, call) ?? [];
     return Array.isArray(found) ? { values: found } : found;
   }
 
-  /** Runs a method of the plugin's own; `params` is JSON text. */
+  /** Runs an extension method; `params` is JSON text. */
   callMethod(name, params, call) {
     const run = this.methods.get(name);
     if (!run) throw new NotFound();
@@ -145,12 +145,12 @@ function contentsOf(made, uri, family) {
   if (typeof made === "string") return { uri, mimeType: family.mimeType, text: made };
   if (made instanceof Uint8Array) return { uri, mimeType: family.mimeType, bytes: made };
   if (made instanceof Content || (made?.text === undefined && made?.bytes === undefined)) {
-    throw new TypeError(`the resource ${uri} gave neither text nor bytes`);
+    throw new TypeError(`the resource ${uri} returned neither text nor bytes`);
   }
   return { uri, mimeType: family.mimeType, ...made };
 }
 
-/** Arguments that are always text, each as its schema wants it. */
+/** Arguments, which are always strings, converted to the types of their schemas. */
 function readTexts(shape, given) {
   const texts = s.object(
     Object.fromEntries(Object.entries(shape).map(([name, schema]) => [name, asText(schema)])),
@@ -161,5 +161,5 @@ function readTexts(shape, given) {
 const asText = (schema) => Object.assign(schema.with({}), { read: (value, path) => readText(schema, value, path) });
 
 function unused(found, name, kind) {
-  if (found.some((one) => one.name === name)) throw new TypeError(`there are two ${kind}s called ${name}`);
+  if (found.some((one) => one.name === name)) throw new TypeError(`duplicate ${kind}: ${name}`);
 }

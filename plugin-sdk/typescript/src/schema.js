@@ -1,5 +1,5 @@
-// JSON Schemas put together by functions, and values read through them. The host has checked
-// arguments already; reading fills in defaults, and checks what a test gives.
+// JSON Schema builders, and reading of values by them. The host has already checked arguments;
+// reading fills in defaults, and checks the arguments of tests.
 
 import { InvalidArguments } from "./errors.js";
 
@@ -9,7 +9,7 @@ function expect(condition, path, what) {
   if (!condition) throw new InvalidArguments(path, `must be ${what}`);
 }
 
-/** A schema. Each method gives another one and leaves this as it is. */
+/** An immutable schema. Each method returns a new one. */
 export class Schema {
   constructor(json, read, flags = {}) {
     this.json = json;
@@ -72,7 +72,7 @@ function readMembers(shape, value, path) {
   return made;
 }
 
-// A default must not be shared by those who may change it.
+// Copied, since a caller may modify it.
 const structured = (value) => (typeof value === "object" && value !== null ? JSON.parse(JSON.stringify(value)) : value);
 
 function objectJson(shape) {
@@ -84,7 +84,7 @@ function objectJson(shape) {
 const simple = (type, is, what, bound) =>
   new Schema({ type }, (value, path) => (expect(is(value), path, what), value), { bound });
 
-/** Functions that make schemas. */
+/** Schema builders. */
 export const s = {
   string: () => simple("string", (value) => typeof value === "string", "a string", "Length"),
   number: () => simple("number", (value) => typeof value === "number", "a number"),
@@ -138,16 +138,16 @@ export const s = {
     return new Schema({ anyOf: branches.map((branch) => branch.json) }, read);
   },
 
-  /** A JSON Schema as it is; values are not looked at. */
+  /** A JSON Schema as it is; values are not checked. */
   raw: (json) => new Schema(json, (value) => value),
 };
 
-/** What an author gave: one of ours, a JSON Schema, or nothing. */
+/** An author's schema: a builder, a JSON Schema, or nothing. */
 export function toSchema(given) {
   return given instanceof Schema ? given : s.raw(given);
 }
 
-/** The schema of a tool's arguments: no others than these, unless it is the author's own. */
+/** The schema of a tool's arguments, without additional properties unless it is raw. */
 export function inputJson(schema) {
   if (schema.json.type !== "object") throw new TypeError("the input must be an object: write s.object({ … })");
   return schema.flags.shape ? { ...schema.json, additionalProperties: false } : schema.json;
@@ -160,7 +160,7 @@ export function formSchema(given) {
   return { json: schema.json, read: (value) => schema.read(value, "") };
 }
 
-/** An argument of a prompt or a variable of a URI, which is always text, as its schema wants it. */
+/** An argument of a prompt or a variable of a URI, which is always a string, in the type of its schema. */
 export function readText(schema, text, path) {
   const type = schema.json.type;
   if (type !== "number" && type !== "integer" && type !== "boolean") return schema.read(text, path);

@@ -1,4 +1,4 @@
-// What whoever runs the server set for this plugin: `config` and `env` of its grants.
+// The settings of the plugin's grants: `config` and `env`.
 
 import { get as setting, getAll } from "#config";
 import { getEnvironment } from "#environment";
@@ -6,7 +6,7 @@ import { getEnvironment } from "#environment";
 /** One setting of `config`. */
 export const get = (key) => setting(String(key).toWellFormed()) ?? undefined;
 
-/** All of them. */
+/** All settings. */
 export const all = () => Object.fromEntries(getAll());
 
 /** The variables of `env`. */

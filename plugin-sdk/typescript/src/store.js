@@ -1,23 +1,23 @@
-// Values that last from one call to the next, where the plugin was granted `keyvalue`.
+// Values stored between calls, if the plugin was granted `keyvalue`.
 
 import { increment, open } from "#keyvalue";
 import { ToolError } from "./errors.js";
 import { decode, encode } from "./utf8.js";
 
 const DENIED =
-  "this plugin may not store anything: whoever runs the server can grant it `keyvalue`; the server's log says how";
+  "this plugin may not store anything: the operator of the server can grant it `keyvalue`; the server's log says how";
 
-/** The store cannot do that: it was not granted, is full, or failed. */
+/** The store was not granted, is full, or failed. */
 export class StoreError extends ToolError {
   name = "StoreError";
 }
 
-/** A bucket of the plugin's own: keys, and a value for each. */
+/** A bucket of the plugin: keys, and a value for each. */
 export class Store {
   #bucket;
 
   constructor(name = "") {
-    this.#bucket = told(() => open(String(name).toWellFormed()));
+    this.#bucket = convertErrors(() => open(String(name).toWellFormed()));
   }
 
   get(key) {
@@ -27,48 +27,48 @@ export class Store {
 
   set(key, value) {
     const json = JSON.stringify(value);
-    if (json === undefined) throw new TypeError(`${key}: JSON cannot say a ${typeof value}`);
+    if (json === undefined) throw new TypeError(`${key}: a ${typeof value} cannot be converted to JSON`);
     this.setBytes(key, encode(json));
   }
 
   getBytes(key) {
-    const bytes = told(() => this.#bucket.get(wanted(key)));
+    const bytes = convertErrors(() => this.#bucket.get(wanted(key)));
     return bytes ? new Uint8Array(bytes) : undefined;
   }
 
   setBytes(key, bytes) {
-    if (!(bytes instanceof Uint8Array)) throw new TypeError(`${key}: bytes are a Uint8Array`);
-    told(() => this.#bucket.set(wanted(key), bytes));
+    if (!(bytes instanceof Uint8Array)) throw new TypeError(`${key}: expected a Uint8Array`);
+    convertErrors(() => this.#bucket.set(wanted(key), bytes));
   }
 
   has(key) {
-    return told(() => this.#bucket.exists(wanted(key)));
+    return convertErrors(() => this.#bucket.exists(wanted(key)));
   }
 
   delete(key) {
-    told(() => this.#bucket.delete(wanted(key)));
+    convertErrors(() => this.#bucket.delete(wanted(key)));
   }
 
   keys() {
-    let page = told(() => this.#bucket.listKeys(undefined));
+    let page = convertErrors(() => this.#bucket.listKeys(undefined));
     const keys = [...page.keys];
     while (page.cursor !== null && page.cursor !== undefined) {
       const { cursor } = page;
-      page = told(() => this.#bucket.listKeys(cursor));
+      page = convertErrors(() => this.#bucket.listKeys(cursor));
       keys.push(...page.keys);
     }
     return keys;
   }
 
   increment(key, delta = 1) {
-    if (!Number.isSafeInteger(delta) || delta < 0) throw new RangeError("a number is only ever counted up, by a whole number");
-    return told(() => increment(this.#bucket, wanted(key), delta));
+    if (!Number.isSafeInteger(delta) || delta < 0) throw new RangeError("the increment must be a non-negative whole number");
+    return convertErrors(() => increment(this.#bucket, wanted(key), delta));
   }
 }
 
 const wanted = (key) => String(key).toWellFormed();
 
-function told(work) {
+function convertErrors(work) {
   try {
     return work();
   } catch (error) {

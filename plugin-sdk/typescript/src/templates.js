@@ -1,5 +1,5 @@
-// URI templates, as far as a plugin has to take its own URIs apart: `{name}` stands for text
-// without `/`, `{+name}` for any. The host compares URIs with the template itself.
+// URI templates, as far as needed to parse the plugin's own URIs: `{name}` matches text without
+// `/`, `{+name}` any text. The host matches URIs against the template itself.
 
 const literal = (text) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
@@ -19,7 +19,7 @@ export class UriTemplate {
     this.literals = template.replace(/\{[^{}]*\}/g, "").length;
   }
 
-  /** The variables of a URI that the template can make, decoded. */
+  /** The decoded variables of a URI that matches the template. */
   match(uri) {
     const found = this.pattern.exec(uri);
     if (!found) return null;

@@ -1,4 +1,4 @@
-// Tries a plugin without a host, in plain Node: no component is built.
+// Tests a plugin without a host, in plain Node: no component is built.
 
 import { Call } from "./call.js";
 import { connect } from "./double.js";
@@ -9,7 +9,7 @@ export const accept = (content = {}) => ({ accepted: content });
 export const decline = () => ({ declined: true });
 export const model = (text) => ({ sampled: { model: "test", content: [{ kind: "text", text }], text, stopReason: "endTurn" } });
 export const roots = (...uris) => ({ roots: uris.map((uri) => ({ uri })) });
-export const unavailable = (why = "this client cannot be asked") => ({ unavailable: why });
+export const unavailable = (why = "the client does not support this") => ({ unavailable: why });
 
 const FEATURES = ["form", "url", "sample", "sample-tools", "sample-context", "roots"];
 
@@ -91,7 +91,7 @@ export class Client {
 
   #answer(question) {
     this.asked.push(question.key);
-    if (!this.#answers.length) throw new ToolError(`no answer is left for ${JSON.stringify(question)}`);
+    if (!this.#answers.length) throw new ToolError(`no answer left for ${JSON.stringify(question)}`);
     return this.#answers.shift();
   }
 

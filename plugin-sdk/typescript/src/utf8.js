@@ -1,6 +1,6 @@
-// UTF-8, which QuickJS has no functions for.
+// UTF-8 conversion, which QuickJS lacks.
 
-/** The bytes of a text; half a surrogate pair becomes U+FFFD. */
+/** The bytes of a text; a lone surrogate becomes U+FFFD. */
 export function encode(text) {
   const bytes = [];
   for (const character of text.toWellFormed()) {
@@ -13,7 +13,7 @@ export function encode(text) {
   return new Uint8Array(bytes);
 }
 
-// By the first byte: how many follow, and the least and most that the second may be.
+// By the first byte: the number of following bytes, and the bounds of the second.
 function sequence(first) {
   if (first >= 0xc2 && first <= 0xdf) return [1, 0x80, 0xbf];
   if (first === 0xe0) return [2, 0xa0, 0xbf];
@@ -25,7 +25,7 @@ function sequence(first) {
   return null;
 }
 
-/** The text of bytes; each longest part of a character that is none becomes U+FFFD. */
+/** The text of bytes; each maximal invalid part becomes U+FFFD. */
 export function decode(bytes) {
   const pieces = [];
   let units = [];
@@ -46,7 +46,7 @@ export function decode(bytes) {
       }
     }
     units.push(code);
-    // An argument list has its limits.
+    // In pieces, since the length of an argument list is limited.
     if (units.length === 4096) {
       pieces.push(String.fromCodePoint(...units));
       units = [];

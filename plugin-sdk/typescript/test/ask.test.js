@@ -55,7 +55,7 @@ test("a form", () => {
   assert.equal(new Client(mine, { answers: [decline()] }).call("book").text, "null");
 });
 
-test("everything, and once", () => {
+test("all kinds, and once", () => {
   const answers = [accept(), decline(), model("hi"), roots("file:///a"), accept({ mail: "x" })];
   const client = new Client(mine, { answers });
   const expected = [{ id: "test" }, true, false, "hi", [{ uri: "file:///a" }], { mail: "x" }];
@@ -63,7 +63,7 @@ test("everything, and once", () => {
   assert.deepEqual(client.asked, ["q2", "q3", "q4", "q5", "q6"]);
 });
 
-test("only what is missing is asked again", () => {
+test("only unanswered questions are repeated", () => {
   assert.deepEqual(round("pack", {}), [["tent", "stove"], undefined]);
   let [keys, state] = round("pack", { stove: accept() });
   assert.deepEqual(keys, ["tent"]);
@@ -73,20 +73,20 @@ test("only what is missing is asked again", () => {
   assert.equal(round("pack", { map: accept() }, state), "false true true");
 });
 
-test("a refusal that nobody handles asks again", () => {
+test("an unhandled refusal repeats the question", () => {
   const [keys, state] = round("pack", { tent: unavailable(), stove: accept() });
   assert.deepEqual(keys, ["tent"]);
   assert.deepEqual(round("pack", { tent: unavailable() }, state), [["tent"], state]);
   assert.deepEqual(round("pack", { tent: accept() }, state)[0], ["map"]);
 });
 
-test("a refusal that is handled stays handled", () => {
+test("a handled refusal stays handled", () => {
   const [keys, state] = round("leave", { late: unavailable() });
   assert.deepEqual(keys, ["sure"]);
   assert.equal(round("leave", { sure: accept() }, state), "unknown true");
 });
 
-test("a question counts although the tool caught it", () => {
+test("a caught question still counts", () => {
   assert.deepEqual(round("swallow", {}), [["q1"], undefined]);
   assert.equal(round("swallow", { q1: accept() }), "true");
 });
@@ -95,7 +95,7 @@ test("an answer of another kind", () => {
   assert.throws(() => round("book", { q1: roots("file:///") }), /does not fit the question/);
 });
 
-test("what a model said outlives the round", () => {
+test("a model's answer is kept across rounds", () => {
   const data = new Uint8Array([0xff, 0]);
   const said = { model: "m", text: "a", content: [{ kind: "text", text: "a" }, { kind: "image", data, mimeType: "image/png" }] };
   const seen = [];

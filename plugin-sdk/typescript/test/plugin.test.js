@@ -38,7 +38,7 @@ test("a function is a tool", () => {
   assert.throws(() => client.call("meet"), NotFound);
 });
 
-test("what a tool gives decides what the client gets", () => {
+test("return values", () => {
   const picture = image(new Uint8Array([1]), "image/png");
   const given = {
     text: ["a", ["a"], undefined],
@@ -62,17 +62,17 @@ test("what a tool gives decides what the client gets", () => {
   assert.equal(client.call("both").failed, false);
 });
 
-test("what cannot be registered", () => {
+test("invalid registrations", () => {
   const mine = plugin().tool("a", {}, () => "").prompt("a", {}, () => "").resource("a://1", {}, () => "");
-  assert.throws(() => mine.tool("a", {}, () => ""), /two tools called a/);
-  assert.throws(() => mine.prompt("a", {}, () => ""), /two prompts called a/);
-  assert.throws(() => mine.resource("a://1", {}, () => ""), /two resources a:\/\/1/);
+  assert.throws(() => mine.tool("a", {}, () => ""), /duplicate tool: a/);
+  assert.throws(() => mine.prompt("a", {}, () => ""), /duplicate prompt: a/);
+  assert.throws(() => mine.resource("a://1", {}, () => ""), /duplicate resource: a:\/\/1/);
   assert.throws(() => mine.resource("a://{b}", { variables: { c: s.integer() } }, () => ""), /has no {c}/);
   assert.throws(() => mine.resource("a://{?b}", {}, () => ""), /write {name} or {\+name}/);
   assert.throws(() => mine.tool("b", { input: s.string() }, () => ""), /must be an object/);
 });
 
-test("a component says what plugin.toml lacks", () => {
+test("a component names what is missing in plugin.toml", () => {
   const mine = plugin().prompt("a", {}, () => "");
   assert.throws(() => component(mine, ["tools"]), /add "prompts" to `exports`/);
   assert.throws(() => component({}, ["tools"]), /export default plugin/);
@@ -130,14 +130,14 @@ test("prompts, completions and methods", () => {
   assert.deepEqual(mine.offers(), ["prompts", "completions", "extensions"]);
 });
 
-test("what is said reaches the host", () => {
+test("messages reach the host", () => {
   const mine = plugin().tool("talk", {}, (_, call) => {
     log.notice("plain");
     call.log.data("warning", "archive", { skipped: 2 });
     call.progress(1, 3, "copying");
     listChanged("tools");
     resourceUpdated("notes://1");
-    assert.throws(() => log.message("loud", ""), /a level is one of/);
+    assert.throws(() => log.message("loud", ""), /must be one of/);
     return `${call.cancelled}`;
   });
   const client = new Client(mine);

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { InvalidArguments, s } from "wharf-plugin";
 import { formSchema, inputJson, readText } from "../src/schema.js";
 
-test("schemas say what they are made of", () => {
+test("builders make JSON Schemas", () => {
   const cases = [
     [s.string().min(1).max(9).pattern(/^a/), { type: "string", minLength: 1, maxLength: 9, pattern: "^a" }],
     [s.integer().min(1).max(9), { type: "integer", minimum: 1, maximum: 9 }],
@@ -31,7 +31,7 @@ test("schemas say what they are made of", () => {
   for (const [schema, json] of cases) assert.deepEqual(schema.json, json);
 });
 
-test("arguments are no others than those that are named", () => {
+test("arguments have no additional properties", () => {
   assert.equal(inputJson(s.object({})).additionalProperties, false);
   assert.deepEqual(inputJson(s.raw({ type: "object" })), { type: "object" });
   assert.throws(() => inputJson(s.string()), /must be an object/);
@@ -48,7 +48,7 @@ test("values are read with their defaults", () => {
   assert.equal(s.union([s.integer(), s.string()]).read("x", ""), "x");
 });
 
-test("what does not fit says where", () => {
+test("invalid values name their place", () => {
   const cases = [
     [s.string(), 1, "", "must be a string"],
     [s.integer(), 1.5, "", "must be a whole number"],
@@ -69,7 +69,7 @@ test("what does not fit says where", () => {
   }
 });
 
-test("arguments of prompts are text", () => {
+test("prompt arguments are strings", () => {
   assert.equal(readText(s.integer(), "7", ""), 7);
   assert.equal(readText(s.boolean(), "true", ""), true);
   assert.equal(readText(s.string(), "7", ""), "7");

@@ -5,14 +5,14 @@ import { test } from "node:test";
 
 import { decode, encode } from "wharf-plugin";
 
-test("text becomes bytes and comes back", () => {
+test("text round-trips through bytes", () => {
   const text = "aé€😀\u0000\uffff".repeat(3000);
   assert.deepEqual(encode(text), new TextEncoder().encode(text));
   assert.equal(decode(encode(text)), text);
   assert.deepEqual(encode("a\ud800b"), new TextEncoder().encode("a\ufffdb"));
 });
 
-test("bytes that are no text are replaced as everywhere", () => {
+test("invalid bytes are replaced as by TextDecoder", () => {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   // Every pair of bytes that could matter, alone and before a character.
   for (let first = 0x70; first < 0x100; first += 1) {

@@ -2,48 +2,48 @@ import type { Content, Meta, Role } from "./index.js";
 import type * as log from "./log.js";
 import type { Infer, JsonSchema, Schema } from "./schema.js";
 
-/** The call that is running. */
+/** The running call. */
 export interface Call {
-  /** The host's name for this call, the same as in its log. */
+  /** The host's id of this call, as in its log. */
   readonly id: string;
-  /** Milliseconds that the call had, when it began, until the host stops it. */
+  /** Milliseconds that were left when the call began, until the host stops it. */
   readonly timeLeft: number;
-  /** The request's `_meta`, less what MCP reserves. */
+  /** The request's `_meta`, without the keys that MCP reserves. */
   readonly meta: Meta;
-  /** Whether the caller has given up. What is returned after that is thrown away. */
+  /** Whether the caller has cancelled. Results are discarded after that. */
   readonly cancelled: boolean;
   /** Messages to the host's log and to the client. */
   readonly log: typeof log;
   /** Questions to the user, the client's model and the client. */
   readonly ask: Ask;
-  /** How far the call is; `done` must rise. */
+  /** Reports progress; `done` must increase. */
   progress(done: number, total?: number, message?: string): void;
 }
 
 export type Feature = "form" | "url" | "sample" | "sample-tools" | "sample-context" | "roots";
 
-/** Asks whoever made the call. A question ends the call; when the answer is there the tool is
+/** Asks the caller. A question ends the call; when the answer is there the tool is
     run again from its start. So ask before you act, and put what must not be done twice into
     `once`. */
 export interface Ask {
-  /** Whether the client can be asked for this. */
+  /** Whether the client supports this. */
   can(feature: Feature): boolean;
   /** Asks the user for a yes or no. */
   confirm(message: string): boolean;
-  /** Asks the user to fill in a flat form; `null` if the user would not. Never ask for secrets. */
+  /** Asks the user to fill in a flat form; `null` if the user declines. Do not ask for secrets. */
   form<S extends Schema<any, any> | JsonSchema>(message: string, schema: S): (S extends Schema<any, any> ? Infer<S> : any) | null;
-  /** Asks the user to visit an `https:` page. `true` does not say that it is done. */
+  /** Asks the user to visit an `https:` page. `true` does not mean that the visit is finished. */
   visit(message: string, url: string): boolean;
   /** Asks the client's model. */
   sample(question: string | Sampling): Sampled;
   /** The folders that the client works in. */
   roots(): Root[];
-  /** Makes a value once and remembers it over the rounds that questions cost. It must be one
+  /** Computes a value once and keeps it over the rounds of a call. It must be one
       that JSON can say. */
   once<T>(make: () => T): T;
   /** Asks several questions in one round: `together(() => ask.confirm("A?"), () => ask.confirm("B?"))`. */
   together<T extends readonly unknown[]>(...questions: { [K in keyof T]: () => T[K] }): T;
-  /** Gives the next question a key of its own; without, it is `q1`, `q2` and so on. */
+  /** Sets the key of the next question; the default is `q1`, `q2` and so on. */
   key(key: string): Ask;
 }
 
@@ -60,10 +60,10 @@ export type SamplingPiece =
 
 export type SamplingMessage = string | Content | { role?: Role; content: SamplingPiece | SamplingPiece[] };
 
-/** A question to the model, where a text alone does not say it all. */
+/** A request to the model, where a text is not enough. */
 export interface Sampling {
   messages: SamplingMessage[];
-  /** 1000 unless said. */
+  /** Default 1000. */
   maxTokens?: number;
   system?: string;
   temperature?: number;
@@ -84,11 +84,11 @@ export type SampledPiece =
   | { kind: "image" | "audio"; data: Uint8Array; mimeType: string }
   | { kind: "tool-use"; id: string; name: string; input: any };
 
-/** What the model said. */
+/** The model's answer. */
 export interface Sampled {
   model: string;
   content: SampledPiece[];
-  /** All its texts, one after the other. */
+  /** All its texts, concatenated. */
   text: string;
   stopReason?: string;
 }

@@ -1,4 +1,4 @@
-// What there is in a component beside ECMAScript: `"types": ["wharf-plugin/globals"]`.
+// Globals of a component besides ECMAScript: `"types": ["wharf-plugin/globals"]`.
 
 declare const console: Record<"debug" | "trace" | "log" | "info" | "warn" | "error", (...values: unknown[]) => void> & {
   assert(condition: unknown, ...values: unknown[]): void;

@@ -1,27 +1,27 @@
-/** HTTP in one line, where the plugin was granted it. No redirect is followed. */
+/** HTTP requests, if the plugin was granted them. Redirects are not followed. */
 import type { ToolError } from "./index.js";
 
 export interface RequestOptions {
   method?: string;
   headers?: Record<string, string | Uint8Array | (string | Uint8Array)[]>;
   body?: string | Uint8Array;
-  /** A body of JSON, with its media type. */
+  /** A JSON body, with its media type. */
   json?: unknown;
-  /** Milliseconds for the whole exchange; the host's own limit may be less. */
+  /** Milliseconds for the whole exchange; the host's own limit may be lower. */
   timeout?: number;
 }
 
-/** What came back. Any status is a response. */
+/** A response, whatever its status. */
 export declare class Response {
   constructor(status: number, body?: string | Uint8Array, headers?: [string, string][]);
   readonly status: number;
   readonly bytes: Uint8Array;
   readonly headers: [string, string][];
-  /** Itself if its status is a good one (200 to 299), else an error. */
+  /** Itself if its status is 200 to 299, else an error. */
   ok(): this;
   /** The first header field of that name. */
   header(name: string): string | undefined;
-  /** The body as text; what is not UTF-8 is replaced. */
+  /** The body as text; invalid UTF-8 is replaced. */
   text(): string;
   json(): any;
 }

@@ -8,7 +8,7 @@ export type { Ask, Call, Feature, Root, Sampled, SampledPiece, Sampling, Samplin
 export type Role = "user" | "assistant";
 export type Meta = Record<string, unknown>;
 
-/** Hints for whoever shows it: whom it is for, how much it matters (0 to 1), when it was last
+/** Hints for clients: the audience, the importance (0 to 1), the time of the last
     changed (ISO 8601). */
 export interface Hints {
   audience?: Role | Role[];
@@ -17,7 +17,7 @@ export interface Hints {
   meta?: Meta;
 }
 
-/** A picture for a list entry; `src` is an `https:` or `data:` URI. */
+/** An icon for a list entry; `src` is an `https:` or `data:` URI. */
 export interface Icon {
   src: string;
   mimeType?: string;
@@ -25,13 +25,13 @@ export interface Icon {
   theme?: "light" | "dark";
 }
 
-/** What is in a resource, text or bytes. */
+/** The contents of a resource, text or bytes. */
 export type ResourceContents = { uri: string; mimeType?: string; meta?: Meta } & (
   | { text: string; bytes?: undefined }
   | { bytes: Uint8Array; text?: undefined }
 );
 
-/** What there is to know of a resource without reading it. */
+/** The description of a resource. */
 export interface Resource extends Hints {
   uri: string;
   name: string;
@@ -57,21 +57,21 @@ export declare function link(resource: Resource): Content;
 
 type Pieces = string | Content | readonly (string | Content)[];
 
-/** A tool's result put together by hand: content, structured content, or both. */
+/** An explicit result of a tool: content, structured content, or both. */
 export declare class ToolResult {
   readonly content: readonly (string | Content)[];
   readonly structured: unknown;
   readonly failed: boolean;
   readonly meta?: Meta;
-  /** All its texts, one after the other. */
+  /** All its texts, concatenated. */
   readonly text: string;
 }
-/** `failed` says that the tool failed, and the content tells the model how. */
+/** `failed` marks an error, which the content describes to the model. */
 export declare function result(parts: { content?: Pieces; structured?: unknown; failed?: boolean; meta?: Meta }): ToolResult;
 
-/** It did not work out. The model reads the text: say what it could do about it. */
+/** The call failed. The model reads the text: say what it could do about it. */
 export declare class ToolError extends Error {}
-/** The caller gave something wrong; `path` is a JSON Pointer into the arguments. */
+/** The caller's arguments are invalid; `path` is a JSON Pointer into the arguments. */
 export declare class InvalidArguments extends Error {
   constructor(path: string, reason: string);
   readonly path: string;
@@ -79,7 +79,7 @@ export declare class InvalidArguments extends Error {
 }
 /** There is no tool, resource or prompt of that name. */
 export declare class NotFound extends Error {}
-/** A question cannot be put: the client cannot or will not be asked it. Catch it to do
+/** A question was refused: the client does not support it or refused it. Catch it to do
     without; one that is not caught insists, and the host tells the client what it lacks. */
 export declare class Unavailable extends Error {}
 
@@ -93,9 +93,9 @@ interface About {
 export interface ToolOptions<I, O> extends About {
   /** The arguments: `s.object({ … })`, or a JSON Schema. */
   input?: I;
-  /** What the tool gives as structured content. */
+  /** The schema of the tool's structured content. */
   output?: O;
-  /** It changes nothing. */
+  /** The tool changes nothing. */
   readOnly?: boolean;
   destructive?: boolean;
   idempotent?: boolean;
@@ -112,7 +112,7 @@ export interface PromptResult {
   meta?: Meta;
 }
 
-/** What was read; `cacheFor` is in milliseconds, a day at most. */
+/** The contents of a resource; `cacheFor` is in milliseconds, a day at most. */
 export interface ReadResult {
   contents: (string | Uint8Array | ResourceContents)[];
   cacheFor?: number;
@@ -140,13 +140,13 @@ export declare class Plugin {
     options: ToolOptions<I, O>,
     run: (args: Given<I>, call: Call) => Gives<O>,
   ): this;
-  /** Messages made to order, that a user picks. */
+  /** A message template that a user can select. */
   prompt<A extends Shape = {}>(
     name: string,
     options: About & { arguments?: A },
     run: (args: InferShape<A>, call: Call) => PromptMessage | PromptMessage[] | PromptResult,
   ): this;
-  /** What is in a resource, or in all those of a template such as `notes://{id}`. */
+  /** A resource, or those of a template such as `notes://{id}`. */
   resource<U extends string, V extends Shape = {}>(
     uri: U,
     options: Omit<Partial<Resource>, "uri"> & { variables?: V },
@@ -156,7 +156,7 @@ export declare class Plugin {
       uri: string,
     ) => string | Uint8Array | ResourceContents | ResourceContents[] | ReadResult,
   ): this;
-  /** Further resources to be listed. The host asks when it loads the plugin, and after
+  /** Lists further resources. The host calls it when it loads the plugin, and after
       `listChanged("resources")`. */
   resources(list: () => Resource[]): this;
   /** Suggestions for an argument of a prompt (by its name) or a variable of a template. */
@@ -165,26 +165,26 @@ export declare class Plugin {
     argument: string,
     suggest: (typed: string, given: Record<string, string>, call: Call) => string[] | Completion,
   ): this;
-  /** A method of the plugin's own, which clients call as `<plugin>/<name>`. */
+  /** An extension method, which clients call as `<plugin>/<name>`. */
   method(name: string, run: (params: any, call: Call) => object): this;
   /** Declares an extension of the protocol, `vendor.example/name`. */
   extension(name: string, settings?: object): this;
-  /** Declares something that is tried out. */
+  /** Declares an experimental capability. */
   experimental(name: string, settings?: object): this;
 }
 
-/** A new plugin, to be exported as the default. */
+/** Creates a plugin, to be the default export. */
 export declare function plugin(): Plugin;
 
-/** One of this plugin's lists would now be answered differently. */
+/** Notifies the host that one of this plugin's lists has changed. */
 export declare function listChanged(listing: "tools" | "prompts" | "resources"): void;
-/** A resource of this plugin has new contents. */
+/** Notifies the host that a resource of this plugin has new contents. */
 export declare function resourceUpdated(uri: string): void;
 
 export * as log from "./log.js";
 export * as http from "./http.js";
 
-/** What whoever runs the server set for this plugin: `config` and `env` of its grants. */
+/** The settings of the plugin's grants: `config` and `env`. */
 export declare namespace settings {
   function get(key: string): string | undefined;
   function all(): Record<string, string>;
@@ -192,23 +192,23 @@ export declare namespace settings {
   function environment(): Record<string, string>;
 }
 
-/** A bucket of the plugin's own: keys, and a value for each. Calls run side by side: one `set`
+/** A bucket of the plugin: keys, and a value for each. Calls run concurrently: one `set`
     or `increment` is done whole or not at all, so give each thing a key of its own. */
 export declare class Store {
   constructor(name?: string);
-  /** What is kept under a key, read as JSON. */
+  /** The value of a key, parsed as JSON. */
   get<T = any>(key: string): T | undefined;
   set(key: string, value: unknown): void;
   getBytes(key: string): Uint8Array | undefined;
   setBytes(key: string, bytes: Uint8Array): void;
   has(key: string): boolean;
   delete(key: string): void;
-  /** All keys of the bucket, in no order that could be relied on. */
+  /** All keys of the bucket, in unspecified order. */
   keys(): string[];
-  /** Adds to a number and gives the sum; two calls never get the same. */
+  /** Adds to a number atomically and returns the sum; two calls never get the same. */
   increment(key: string, delta?: number): number;
 }
-/** The store cannot do that: it was not granted, is full, or failed. */
+/** The store was not granted, is full, or failed. */
 export declare class StoreError extends ToolError {}
 
 /** UTF-8. */

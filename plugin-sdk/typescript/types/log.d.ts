@@ -1,8 +1,8 @@
 export type Level = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
-/** Says something at a level. */
+/** Logs a text at a level. */
 export declare function message(level: Level, text: unknown): void;
-/** Says something structured; `logger` names the part of the plugin that speaks. */
+/** Logs a structured value; `logger` names the part of the plugin. */
 export declare function data(level: Level, logger: string, value: unknown): void;
 export declare function debug(text: unknown): void;
 export declare function info(text: unknown): void;

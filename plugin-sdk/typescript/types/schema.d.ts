@@ -1,26 +1,26 @@
-/** A JSON Schema of a plugin author's own. */
+/** A raw JSON Schema. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** A schema and the type of what satisfies it. Each method gives another schema. */
+/** A schema and the type of its values. Each method returns a new schema. */
 export declare class Schema<T, Optional extends boolean = false> {
   readonly json: JsonSchema;
   /** The value with its defaults. Throws `InvalidArguments` with the place in `path`. */
   read(value: unknown, path: string): T;
   describe(description: string): this;
   title(title: string): this;
-  /** The least value, length or number of items. */
+  /** The minimal value, length or number of items. */
   min(least: number): this;
-  /** The most. */
+  /** The maximal one. */
   max(most: number): this;
   pattern(pattern: string | RegExp): this;
   format(format: string): this;
   /** Further keywords of JSON Schema. */
   with(keywords: JsonSchema): this;
   optional(): Schema<T, true>;
-  /** What is read where it is left out. */
+  /** The value if it is missing. */
   default(value: T): Schema<T, false>;
   nullable(): Schema<T | null, Optional>;
-  /** For the types alone. */
+  /** Only for type inference. */
   readonly _type: [T, Optional];
 }
 
@@ -28,7 +28,7 @@ type Shape = { readonly [name: string]: Schema<any, boolean> };
 type OptionalKeys<S extends Shape> = { [K in keyof S]: S[K] extends Schema<any, true> ? K : never }[keyof S];
 type Flat<T> = { [K in keyof T]: T[K] };
 
-/** The type of what satisfies a schema. */
+/** The type of a schema's values. */
 export type Infer<S> = S extends Schema<infer T, any> ? T : never;
 
 /** The type of an object with these members. */
@@ -38,7 +38,7 @@ export type InferShape<S extends Shape> = Flat<
 
 type Scalar = string | number | boolean | null;
 
-/** Functions that make schemas. */
+/** Schema builders. */
 export declare const s: {
   string(): Schema<string>;
   number(): Schema<number>;
@@ -52,6 +52,6 @@ export declare const s: {
   object<S extends Shape>(shape: S): Schema<InferShape<S>>;
   record<T>(values: Schema<T, any>): Schema<Record<string, T>>;
   union<const B extends readonly Schema<any, any>[]>(branches: B): Schema<Infer<B[number]>>;
-  /** A JSON Schema as it is; values are not looked at. */
+  /** A JSON Schema as it is; values are not checked. */
   raw<T = any>(json: JsonSchema): Schema<T>;
 };

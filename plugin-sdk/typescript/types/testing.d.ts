@@ -1,5 +1,5 @@
-// Tries a plugin without a host, in plain Node: no component is built. It checks no schema of
-// results and no grant: what the host does is the host's affair.
+// Tests a plugin without a host, in plain Node: no component is built. It checks no output schema
+// and no grant: those checks are the host's.
 
 import type { Completion, Feature, Meta, Plugin, PromptResult, ReadResult, Resource, ResourceContents, ToolResult } from "./index.js";
 import type { Response } from "./http.js";
@@ -9,18 +9,18 @@ export interface Reply {
   readonly reply: unique symbol;
 }
 
-/** The user agrees, and fills in the form with this. */
+/** The user accepts, with this content. */
 export declare function accept(content?: object): Reply;
-/** The user would not. */
+/** The user declines. */
 export declare function decline(): Reply;
-/** The model says this. */
+/** The model returns this text. */
 export declare function model(text: string): Reply;
 /** The client works in these folders. */
 export declare function roots(...uris: string[]): Reply;
-/** Nobody can be asked. */
+/** The client refuses the question. */
 export declare function unavailable(why?: string): Reply;
 
-/** What is sent. */
+/** A request. */
 export interface Request {
   method: string;
   url: string;
@@ -30,32 +30,32 @@ export interface Request {
 }
 
 export interface ClientOptions {
-  /** Given to the questions of the calls in their order. */
+  /** The answers to questions, in the order of asking. */
   answers?: Reply[];
   /** Answers HTTP requests. */
   http?: (request: Request) => Response;
   config?: Record<string, string>;
   environment?: Record<string, string>;
-  /** `false` takes the grant away. */
+  /** `false` revokes the grant. */
   store?: boolean;
   features?: Feature[];
   meta?: Meta;
 }
 
-/** A client of the plugin, and a double of the host between them. */
+/** A client of the plugin, with a simulated host between them. */
 export declare class Client {
   constructor(plugin: Plugin, options?: ClientOptions);
-  /** What was logged: `info: text`. */
+  /** The log messages: `info: text`. */
   readonly logged: string[];
-  /** What else the host was told: progress, changed lists, updated resources. */
+  /** Other notifications: progress, changed lists, updated resources. */
   readonly told: string[];
   /** The keys of the questions that were asked. */
   readonly asked: string[];
-  /** What the plugin keeps, by bucket and key. */
+  /** The stored values, by bucket and key. */
   readonly buckets: Map<string, Map<string, Uint8Array>>;
-  /** Gives up: `call.cancelled` is true from now on. */
+  /** Cancels: `call.cancelled` is true from now on. */
   cancel(): void;
-  /** Calls a tool and answers its questions. Structured content is what JSON makes of it. */
+  /** Calls a tool and answers its questions. Structured content is converted by JSON. */
   call(tool: string, args?: object): ToolResult & { structured: any };
   prompt(name: string, args?: Record<string, string>): PromptResult;
   read(uri: string): ResourceContents[];

@@ -1,4 +1,4 @@
-//! What a call costs, and what a server weighs with one plugin: all servers by turns.
+//! The latency and rate of calls, and the memory of a server with one plugin. All servers, alternating.
 
 use std::time::{Duration, Instant};
 
@@ -11,25 +11,25 @@ use crate::contender::Contender;
 use crate::memory::{self, settled};
 use crate::report::{Report, Unit};
 
-/// Calls under way at once.
+/// Concurrent calls.
 const WINDOW: usize = 64;
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
-    let homes = bench.everybody().iter().map(|_| bench.scratch.home()).collect::<Result<Vec<_>>>()?;
-    for (home, contender) in homes.iter().zip(bench.everybody()) {
+    let homes = bench.all_contenders().iter().map(|_| bench.scratch.home()).collect::<Result<Vec<_>>>()?;
+    for (home, contender) in homes.iter().zip(bench.all_contenders()) {
         home.put("echo", &bench.echo)?;
-        // Nothing of this start counts: it fills the cache of compiled components.
+        // Not measured: fills the cache of compiled components.
         contender.start(home)?.tools_until(2)?;
     }
-    let mut turns: Vec<_> = bench.everybody().iter().zip(&homes).collect();
+    let mut turns: Vec<_> = bench.all_contenders().iter().zip(&homes).collect();
     for round in 0..bench.options.rounds {
         for (contender, home) in &turns {
-            bench.note(&format!("calls, round {}: {}", round + 1, contender.name()));
+            bench.progress(&format!("calls, round {}: {}", round + 1, contender.name()));
             let mut client = contender.start(home)?;
             client.tools_until(2)?;
             one_server(bench, contender, &mut client, report)?;
         }
-        // Who goes first is who came last: drift hits both alike.
+        // Reversed each round, so that drift affects all servers equally.
         turns.reverse();
     }
     Ok(())
@@ -64,7 +64,7 @@ fn one_server(bench: &Bench, contender: &Contender, client: &mut Client, report:
     Ok(())
 }
 
-/// How long each call took, from before it is written to after its answer is read.
+/// The duration of each call, from before it is written to after its answer is read.
 pub fn one_at_a_time(client: &mut Client, batch: &Batch) -> Result<Vec<Duration>> {
     client.drain()?;
     let mut times = Vec::with_capacity(batch.count());
@@ -79,7 +79,7 @@ pub fn one_at_a_time(client: &mut Client, batch: &Batch) -> Result<Vec<Duration>
     Ok(times)
 }
 
-/// How long all calls took together, with a new one sent for each that is answered.
+/// The duration of all calls, with [`WINDOW`] in flight: one is sent for each answer.
 pub fn pipelined(client: &mut Client, batch: &Batch) -> Result<Duration> {
     client.drain()?;
     let mut answers = Vec::with_capacity(2 * batch.lines(0..batch.count()).len());
@@ -97,7 +97,7 @@ pub fn pipelined(client: &mut Client, batch: &Batch) -> Result<Duration> {
     Ok(took)
 }
 
-/// Of sorted times, by nearest rank.
+/// The percentile of sorted times, by nearest rank.
 pub fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or_default()

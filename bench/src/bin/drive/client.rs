@@ -1,5 +1,4 @@
-//! The client's side of MCP 2025-11-25, as much as measuring needs.
-//! It measures nothing but the start.
+//! A client of MCP 2025-11-25 over stdio, as far as the measurements need it.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -17,10 +16,10 @@ pub struct Client {
     pub process: Process,
     /// When the process was started.
     pub started: Instant,
-    /// From then to the answer to `initialize`.
+    /// Time from the start to the answer to `initialize`.
     pub answered: Duration,
     next_id: u64,
-    /// Whether the list has changed since it was last asked for.
+    /// Whether the list has changed since the last request for it.
     stale: bool,
 }
 
@@ -30,7 +29,7 @@ pub fn call(id: u64, tool: &str) -> Value {
 }
 
 impl Client {
-    /// Starts the server and shakes hands.
+    /// Starts the server and initialises the session.
     pub fn start(command: Command, home: &Home) -> Result<Self> {
         let started = Instant::now();
         let process = Process::start(command, home)?;
@@ -44,7 +43,7 @@ impl Client {
             }),
         )?;
         client.answered = started.elapsed();
-        ensure!(answer["protocolVersion"] == REVISION, "speak {REVISION} with the server: {answer}");
+        ensure!(answer["protocolVersion"] == REVISION, "negotiate {REVISION} with the server: {answer}");
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
         Ok(client)
     }
@@ -56,14 +55,14 @@ impl Client {
         loop {
             let mut message = self.receive()?;
             if message["id"] == id && message.get("method").is_none() {
-                ensure!(message.get("result").is_some(), "have {method} answered: {message}");
+                ensure!(message.get("result").is_some(), "get a result of {method}: {message}");
                 return Ok(message["result"].take());
             }
         }
     }
 
-    /// Sends calls of these tools, without arguments, in one write, and waits for all their
-    /// results; says of each when it came, counted from before the write.
+    /// Calls these tools, without arguments, in one write, and waits for all results. Returns each
+    /// with its time since before the write.
     pub fn call_at_once(&mut self, tools: &[String]) -> Result<Vec<(Duration, Value)>> {
         let first = self.ids(tools.len() as u64);
         let lines: String = (first..).zip(tools).map(|(id, tool)| format!("{}\n", call(id, tool))).collect();
@@ -80,8 +79,8 @@ impl Client {
         Ok(results)
     }
 
-    /// Sends a request and gives the next line as it comes, and how long that took from before the
-    /// write. `line` is empty, and may have room.
+    /// Sends a request and returns the next line, with its time since before the write. `line` is
+    /// an empty buffer, reused for the line.
     pub fn exchange(&mut self, method: &str, params: Value, mut line: Vec<u8>) -> Result<(Duration, Vec<u8>)> {
         let id = self.ids(1);
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
@@ -92,14 +91,14 @@ impl Client {
         Ok((sent.elapsed(), line))
     }
 
-    /// Reserves that many request ids, and gives the first.
+    /// Reserves `count` request ids, and returns the first.
     pub fn ids(&mut self, count: u64) -> u64 {
         let first = self.next_id;
         self.next_id += count;
         first
     }
 
-    /// The names of all tools, page by page.
+    /// The names of all tools, from all pages.
     pub fn tools(&mut self) -> Result<Vec<String>> {
         self.stale = false;
         let (mut names, mut params) = (Vec::new(), json!({}));
@@ -114,7 +113,7 @@ impl Client {
         }
     }
 
-    /// Lists the tools, again whenever their change is announced, until there are so many.
+    /// Lists the tools, again after each `list_changed`, until there are `count`.
     pub fn tools_until(&mut self, count: usize) -> Result<()> {
         self.list_until(|tools| {
             let found = tools.len();
@@ -123,7 +122,7 @@ impl Client {
         })
     }
 
-    /// The same until there is one of that name.
+    /// Likewise until there is one of that name.
     pub fn tools_with(&mut self, name: &str) -> Result<()> {
         self.list_until(|tools| Ok(tools.iter().any(|tool| tool == name)))
     }
@@ -139,19 +138,19 @@ impl Client {
         }
     }
 
-    /// Waits until all that the server has to say so far is read.
+    /// Reads all messages that the server has sent so far.
     pub fn drain(&mut self) -> Result<()> {
         self.request("ping", json!({})).map(drop)
     }
 
-    /// Waits for the announcement of a changed list, and says when it came.
+    /// Waits for `list_changed`, and returns when it arrived.
     pub fn list_changed(&mut self) -> Result<Instant> {
         loop {
             let mut line = Vec::new();
             self.process.read_line(&mut line)?;
-            let came = Instant::now();
-            if self.note(&line)?["method"] == LIST_CHANGED {
-                return Ok(came);
+            let arrived = Instant::now();
+            if self.parse(&line)?["method"] == LIST_CHANGED {
+                return Ok(arrived);
             }
         }
     }
@@ -161,7 +160,7 @@ impl Client {
         let result = self.request("tools/call", json!({ "name": tool, "arguments": {} }))?;
         match result["content"][0]["text"].as_str() {
             Some(text) => Ok(text.to_owned()),
-            None => bail!("have text from {tool}: {result}"),
+            None => bail!("get a text from {tool}: {result}"),
         }
     }
 
@@ -172,10 +171,10 @@ impl Client {
     fn receive(&mut self) -> Result<Value> {
         let mut line = Vec::new();
         self.process.read_line(&mut line)?;
-        self.note(&line)
+        self.parse(&line)
     }
 
-    fn note(&mut self, line: &[u8]) -> Result<Value> {
+    fn parse(&mut self, line: &[u8]) -> Result<Value> {
         let message: Value =
             serde_json::from_slice(line).with_context(|| format!("read {}", String::from_utf8_lossy(line)))?;
         self.stale |= message["method"] == LIST_CHANGED;

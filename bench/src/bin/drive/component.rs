@@ -1,6 +1,5 @@
-//! Components made of one that exists, by a section more: one that nobody reads, so that the
-//! digest differs and nothing else, or a module that is compiled and never used.
-//! It does not parse what it extends.
+//! Components made by appending a section to an existing one: a custom section, which changes only
+//! the digest, or a core module, which is compiled and never used.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -10,7 +9,7 @@ const CORE_MODULE_SECTION: u8 = 1;
 const NAME: &str = "bench";
 
 /// The component with 16 random bytes in a custom section at its end.
-pub fn renewed(component: &[u8]) -> io::Result<Vec<u8>> {
+pub fn with_new_digest(component: &[u8]) -> io::Result<Vec<u8>> {
     let mut random = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
     let mut content = Vec::new();
@@ -21,7 +20,7 @@ pub fn renewed(component: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// The component with that core module at its end.
-pub fn burdened(component: &[u8], module: &[u8]) -> Vec<u8> {
+pub fn with_module(component: &[u8], module: &[u8]) -> Vec<u8> {
     with_section(component, CORE_MODULE_SECTION, module)
 }
 

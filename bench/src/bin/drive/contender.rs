@@ -1,4 +1,4 @@
-//! The servers that are compared: how each is started, and what its tools are called.
+//! The compared servers: how each is started, and the names of its tools.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,9 +16,9 @@ pub enum Kind {
     Wharf,
     /// Has its tools compiled in.
     Native,
-    /// What HTTP and JSON alone can do, on HTTP alone.
+    /// A server that does only HTTP and JSON. HTTP only.
     Bare,
-    /// Another server with the same two tools, started with these arguments, on stdio alone.
+    /// Another server with the same two tools, started with these arguments. Stdio only.
     Other { name: &'static str, arguments: Vec<String> },
 }
 
@@ -28,22 +28,22 @@ pub struct Contender {
 }
 
 impl Contender {
-    /// What its column is called.
+    /// The name of its column.
     pub fn name(&self) -> &'static str {
         match &self.kind {
             Kind::Wharf => "Wharf",
             Kind::Native => "native",
-            Kind::Bare => "HTTP alone",
+            Kind::Bare => "HTTP only",
             Kind::Other { name, .. } => name,
         }
     }
 
-    /// The tool that says back its argument `message`.
+    /// The tool that returns its argument `message`.
     pub fn echo(&self) -> &'static str {
         "echo"
     }
 
-    /// The tool that adds `a` and `b`, called so when the guest `echo` is the plugin `echo`.
+    /// The tool that adds `a` and `b`. The guest `echo` must be the plugin `echo`.
     pub fn add(&self) -> &'static str {
         match self.kind {
             Kind::Wharf => "echo_add",
@@ -74,7 +74,7 @@ impl Contender {
         Client::start(command, home)
     }
 
-    /// Starts Wharf with these settings, and waits until it has so many tools.
+    /// Starts Wharf with these settings, and waits until it has `tools` tools.
     pub fn start_with(&self, home: &Home, settings: &str, tools: usize) -> Result<Client> {
         let mut client = self.start_configured(home, settings)?;
         client.tools_until(tools)?;
@@ -88,7 +88,7 @@ impl Contender {
         Ok(client)
     }
 
-    /// Starts it on the first cores of the machine.
+    /// Starts it on the first `cores` cores of the machine.
     pub fn start_on(&self, home: &Home, cores: usize) -> Result<Client> {
         let serve = self.serve(home);
         let mut command = Command::new("taskset");
@@ -97,7 +97,7 @@ impl Contender {
         Client::start(command, home)
     }
 
-    /// Starts it with so many tools more than `echo` and `add`, which Wharf's home has plugins for.
+    /// Starts it with `more` tools besides `echo` and `add`; Wharf's home must have plugins for them.
     pub fn start_wide(&self, home: &Home, more: usize) -> Result<Client> {
         let mut command = self.serve(home);
         if self.kind == Kind::Native {
@@ -108,8 +108,8 @@ impl Contender {
         Ok(client)
     }
 
-    /// Starts it on a free port, with room for as many connections as a suite makes, and with so
-    /// many tools more.
+    /// Starts it on a free port, with a connection limit above what the suites need, and with `more`
+    /// tools besides `echo` and `add`.
     pub fn start_http(&self, home: &Home, more: usize) -> Result<(Process, SocketAddr)> {
         let mut command = self.serve(home);
         if self.kind == Kind::Wharf {

@@ -1,5 +1,4 @@
-//! Where a server lives while it is measured: its own home, XDG folders and plugin folder.
-//! It starts nothing.
+//! A measured server's own environment: home, XDG folders and plugin folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,25 +7,25 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, Result};
 
-/// The folder of all homes of this run. Removed when dropped.
+/// The folder of all homes of this run. Deleted when dropped.
 pub struct Scratch {
     root: PathBuf,
     homes: AtomicU32,
 }
 
 impl Scratch {
-    /// In the system's folder for temporary files (`TMPDIR`).
+    /// Created in the system's folder for temporary files (`TMPDIR`).
     pub fn new() -> Result<Self> {
         let root = std::env::temp_dir().join(format!("wharf-bench-{}", std::process::id()));
-        fs::create_dir(&root).with_context(|| format!("make the folder {}", root.display()))?;
+        fs::create_dir(&root).with_context(|| format!("create the folder {}", root.display()))?;
         Ok(Self { root, homes: AtomicU32::new(0) })
     }
 
-    /// A new home: nothing in its plugin folder, nothing in its cache.
+    /// A new home with an empty plugin folder and an empty cache.
     pub fn home(&self) -> Result<Home> {
         let home = Home { root: self.root.join(self.homes.fetch_add(1, Ordering::Relaxed).to_string()) };
         for folder in ["plugins", "home", "config", "data", "cache", "state", "runtime"] {
-            fs::create_dir_all(home.root.join(folder)).context("make a server's home")?;
+            fs::create_dir_all(home.root.join(folder)).context("create a server's home")?;
         }
         Ok(home)
     }
@@ -38,7 +37,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Removed when dropped.
+/// Deleted when dropped.
 pub struct Home {
     root: PathBuf,
 }
@@ -48,13 +47,13 @@ impl Home {
         self.root.join("plugins")
     }
 
-    /// Where the server's stderr goes.
+    /// The file for the server's stderr.
     pub fn log(&self) -> PathBuf {
         self.root.join("log")
     }
 
-    /// Gives the command this home, and nothing of the environment but `PATH`.
-    pub fn furnish(&self, command: &mut Command) {
+    /// Sets the command's environment to this home, with nothing inherited but `PATH`.
+    pub fn set_environment(&self, command: &mut Command) {
         command.env_clear().current_dir(self.root.join("home"));
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.root.join("home"));
@@ -78,10 +77,10 @@ impl Home {
         fs::write(self.root.join("roots.pem"), pem).context("write a certificate")
     }
 
-    /// A folder of its own that a plugin can be given, with one file in it.
+    /// A folder to be granted to a plugin, with one file in it.
     pub fn folder(&self, file: &str, content: &[u8]) -> Result<PathBuf> {
         let folder = self.root.join("given");
-        fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(file), content)).context("make a folder")?;
+        fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(file), content)).context("create a folder")?;
         Ok(folder)
     }
 
@@ -92,16 +91,16 @@ impl Home {
         Ok(file)
     }
 
-    /// A file that is ready to be moved into the plugin folder.
-    pub fn ready(&self, bytes: &[u8]) -> Result<Ready> {
-        let aside = self.root.join("next");
-        fs::write(&aside, bytes).context("write a component")?;
-        Ok(Ready { aside, plugins: self.plugins() })
+    /// Writes a component that can be moved into the plugin folder.
+    pub fn stage(&self, bytes: &[u8]) -> Result<Staged> {
+        let file = self.root.join("next");
+        fs::write(&file, bytes).context("write a component")?;
+        Ok(Staged { file, plugins: self.plugins() })
     }
 
-    /// Puts a plugin in the folder.
+    /// Puts a plugin into the folder.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.ready(bytes)?.replace(name)
+        self.stage(bytes)?.replace(name)
     }
 }
 
@@ -111,17 +110,17 @@ impl Drop for Home {
     }
 }
 
-/// A component on the plugin folder's file system, not yet in it.
-pub struct Ready {
-    aside: PathBuf,
+/// A component on the plugin folder's file system, not yet in the folder.
+pub struct Staged {
+    file: PathBuf,
     plugins: PathBuf,
 }
 
-impl Ready {
-    /// Moves it over the plugin of that name: one system call.
+impl Staged {
+    /// Renames it over the plugin of that name, atomically.
     pub fn replace(self, name: &str) -> Result<()> {
         let plugin = self.plugins.join(format!("{name}.wasm"));
-        fs::rename(&self.aside, &plugin).with_context(|| format!("move a component to {}", plugin.display()))
+        fs::rename(&self.file, &plugin).with_context(|| format!("move a component to {}", plugin.display()))
     }
 }
 

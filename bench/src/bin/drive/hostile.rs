@@ -1,6 +1,5 @@
-//! What hostile plugins cost: how late they are stopped, what their neighbours notice, and what
-//! stays behind: Wharf only, since nothing of this can be done to the tools of a native server
-//! without ending it.
+//! The effects of hostile plugins: how late they are stopped, how much they delay other plugins,
+//! and how much memory they leave behind. Wharf only: the same would end a native server.
 
 pub mod bystander;
 pub mod kept;
@@ -12,7 +11,7 @@ use crate::Bench;
 use crate::bombs;
 use crate::home::Home;
 
-/// A home with `echo` and so many hostile plugins, and how many tools all have.
+/// A home with `echo` and `hostile` hostile plugins, and the number of all their tools.
 fn home(bench: &Bench, hostile: usize) -> Result<(Home, usize)> {
     let home = bench.scratch.home()?;
     home.put("echo", &bench.echo)?;
@@ -23,7 +22,7 @@ fn home(bench: &Bench, hostile: usize) -> Result<(Home, usize)> {
     Ok((home, 2 + hostile * bombs::TOOLS))
 }
 
-/// What clients call a tool of one of them.
+/// The public name of a tool of the hostile plugin with that number.
 fn tool(plugin: usize, tool: &str) -> String {
     format!("h{plugin}_{tool}")
 }

@@ -1,4 +1,4 @@
-//! Long lists and large calls: all servers by turns.
+//! Long lists and large calls. All servers, alternating.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use crate::Bench;
 use crate::calls::percentile;
 use crate::contender::{Contender, Kind};
 use crate::home::Home;
-use crate::line::{Caller, Line, MODERN, message};
+use crate::http_client::{self, Connection, MODERN, message};
 use crate::report::{Report, Unit};
 use crate::support::guest::Guest;
 
-/// Tools beside `echo` and `add`: of five plugins, since one may have 128.
+/// Tools besides `echo` and `add`. In five plugins, since one plugin may have 128.
 const TOOLS: usize = 500;
 const PLUGINS: usize = 5;
-/// Bytes of an argument, and of the result that says it back.
+/// Bytes of the argument, and of the result that returns it.
 const LARGE: usize = 1 << 20;
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
@@ -26,13 +26,13 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         if contender.kind == Kind::Wharf {
             put_tools(home)?;
         }
-        // Nothing of this start counts: it fills the cache of compiled components.
+        // Not measured: fills the cache of compiled components.
         contender.start_wide(home, TOOLS)?;
     }
     let mut turns: Vec<_> = bench.contenders().zip(&homes).collect();
     for round in 0..bench.options.rounds {
         for (contender, home) in &turns {
-            bench.note(&format!("large, round {}: {}", round + 1, contender.name()));
+            bench.progress(&format!("large, round {}: {}", round + 1, contender.name()));
             one_server(bench, contender, home, report)?;
         }
         turns.reverse();
@@ -58,64 +58,64 @@ fn one_server(bench: &Bench, contender: &Contender, home: &Home, report: &mut Re
         report.add(what, Unit::Micros, contender.name(), median);
     };
     let mut client = contender.start_wide(home, TOOLS)?;
-    let list = |_, room| client.exchange("tools/list", json!({}), room);
-    add(&format!("`tools/list` of {TOOLS}, stdio: p50"), sorted(lists, list, holds_all)?);
-    let call = |n, room| {
-        let params = json!({ "name": contender.echo(), "arguments": { "message": said(n) } });
-        client.exchange("tools/call", params, room)
+    let list = |_, buffer| client.exchange("tools/list", json!({}), buffer);
+    add(&format!("`tools/list` of {TOOLS}, stdio: p50"), sorted_durations(lists, list, check_list)?);
+    let call = |n, buffer| {
+        let params = json!({ "name": contender.echo(), "arguments": { "message": argument(n) } });
+        client.exchange("tools/call", params, buffer)
     };
-    add("echo of 1 MiB, stdio: p50", sorted(calls, call, says_back)?);
+    add("echo of 1 MiB, stdio: p50", sorted_durations(calls, call, check_echo)?);
     drop(client);
 
     let (process, address) = contender.start_http(home, TOOLS)?;
-    let caller = Caller::new(address, MODERN)?;
-    // The first list waits for the plugins.
-    let request = caller.request(1, "tools/list", json!({}));
-    caller.ask(&request)?;
-    let mut line = Line::connect(address)?;
-    let list = |_, room| {
+    let client = http_client::Client::new(address, MODERN)?;
+    // The first list waits until the plugins are loaded.
+    let request = client.request(1, "tools/list", json!({}));
+    client.send(&request)?;
+    let mut connection = Connection::connect(address)?;
+    let list = |_, buffer| {
         let started = Instant::now();
-        line.send(&request)?;
-        let head = line.head()?;
-        let body = line.body_into(&head, room)?;
+        connection.send(&request)?;
+        let head = connection.head()?;
+        let body = connection.body_into(&head, buffer)?;
         Ok((started.elapsed(), body))
     };
-    add(&format!("`tools/list` of {TOOLS}, HTTP {MODERN}: p50"), sorted(lists, list, holds_all)?);
+    add(&format!("`tools/list` of {TOOLS}, HTTP {MODERN}: p50"), sorted_durations(lists, list, check_list)?);
     process.kill();
     Ok(())
 }
 
-fn said(n: usize) -> String {
+fn argument(n: usize) -> String {
     format!("{n:08}").repeat(LARGE / 8)
 }
 
-fn says_back(n: usize, answer: &Value) -> Result<()> {
-    ensure!(answer["result"]["content"][0]["text"] == said(n), "have said back what was said");
+fn check_echo(n: usize, answer: &Value) -> Result<()> {
+    ensure!(answer["result"]["content"][0]["text"] == argument(n), "get the argument back");
     Ok(())
 }
 
-fn holds_all(_: usize, answer: &Value) -> Result<()> {
+fn check_list(_: usize, answer: &Value) -> Result<()> {
     let found = answer["result"]["tools"].as_array().map_or(0, Vec::len);
-    ensure!(found == TOOLS + 2, "have {} tools listed: there are {found}", TOOLS + 2);
+    ensure!(found == TOOLS + 2, "list {} tools: there are {found}", TOOLS + 2);
     Ok(())
 }
 
-/// How long each took, sorted. The answers are looked at when all are there: a server that waits
-/// for its client meanwhile falls asleep, and is slow to wake. They are read into memory that is
-/// there already: to take it from the system is no work of a server's. `one` is given the number
-/// of its exchange, and that room.
-fn sorted(
+/// The sorted durations of `count` exchanges. The answers are checked after the last one: during a
+/// pause of the client the server would fall asleep, and wake slowly. They are read into buffers
+/// whose pages are already mapped, since page faults of the client are not the server's work.
+/// `one` gets the number of its exchange and its buffer.
+fn sorted_durations(
     count: usize,
     mut one: impl FnMut(usize, Vec<u8>) -> Result<(Duration, Vec<u8>)>,
-    right: impl Fn(usize, &Value) -> Result<()>,
+    check: impl Fn(usize, &Value) -> Result<()>,
 ) -> Result<Vec<Duration>> {
     let (_, first) = one(0, Vec::new())?;
-    // Filled, so that it is there, and with room for an id that is longer.
-    let mut rooms = vec![vec![b' '; first.len() + 64]; count];
-    rooms.iter_mut().for_each(Vec::clear);
-    let all = (0..).zip(rooms).map(|(n, room)| one(n, room)).collect::<Result<Vec<_>>>()?;
+    // Filled, so that the pages are mapped; 64 bytes more for a longer id.
+    let mut buffers = vec![vec![b' '; first.len() + 64]; count];
+    buffers.iter_mut().for_each(Vec::clear);
+    let all = (0..).zip(buffers).map(|(n, buffer)| one(n, buffer)).collect::<Result<Vec<_>>>()?;
     for (n, (_, answer)) in all.iter().enumerate() {
-        right(n, &message(answer)?)?;
+        check(n, &message(answer)?)?;
     }
     let mut times: Vec<_> = all.into_iter().map(|(took, _)| took).collect();
     times.sort_unstable();

@@ -1,4 +1,4 @@
-//! Thousands of clients that only listen: what each weighs, and how soon all have heard.
+//! Thousands of listening clients: the memory of each, and how soon all are notified.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::json;
 
 use crate::Bench;
-use crate::line::{Caller, Line, MODERN};
+use crate::http_client::{self, Connection, MODERN};
 use crate::memory::settled;
 use crate::report::{Report, Unit};
 
@@ -14,36 +14,36 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let streams = bench.options.size(5_000, 200);
     for contender in bench.wharf() {
         for round in 0..bench.options.rounds {
-            bench.note(&format!("listen, round {}: {}", round + 1, contender.name()));
+            bench.progress(&format!("listen, round {}: {}", round + 1, contender.name()));
             let home = bench.scratch.home()?;
             home.put("echo", &bench.v1)?;
             let (process, address) = contender.start_http(&home, 0)?;
-            let caller = Caller::new(address, MODERN)?;
-            caller.ask(&caller.request(1, "tools/list", json!({})))?;
+            let client = http_client::Client::new(address, MODERN)?;
+            client.send(&client.request(1, "tools/list", json!({})))?;
             let before = settled(process.id())?;
             let wanted = json!({ "notifications": { "toolsListChanged": true } });
-            let listen = caller.request(2, "subscriptions/listen", wanted);
-            let mut lines = Vec::with_capacity(streams);
+            let listen = client.request(2, "subscriptions/listen", wanted);
+            let mut connections = Vec::with_capacity(streams);
             for _ in 0..streams {
-                let mut line = Line::connect(address)?;
-                line.send(&listen)?;
-                line.head()?;
-                hear(&mut line, "notifications/subscriptions/acknowledged")?;
-                lines.push(line);
+                let mut connection = Connection::connect(address)?;
+                connection.send(&listen)?;
+                connection.head()?;
+                wait_for(&mut connection, "notifications/subscriptions/acknowledged")?;
+                connections.push(connection);
             }
             let after = settled(process.id())?;
             let each = (after.resident - before.resident) * 1024.0 / streams as f64;
-            report.add(&format!("{streams} listen streams: each, RSS"), Unit::KiB, contender.name(), each);
+            report.add(&format!("{streams} listen streams: RSS per stream"), Unit::KiB, contender.name(), each);
 
-            // Its tools are fewer: nothing has to be compiled to know that they are gone.
+            // Removed, not replaced: the list changes without a compilation.
             let gone = home.plugins().join("echo.wasm");
             let changed = Instant::now();
             std::fs::remove_file(&gone).with_context(|| format!("remove {}", gone.display()))?;
-            for line in &mut lines {
-                hear(line, "notifications/tools/list_changed")?;
+            for connection in &mut connections {
+                wait_for(connection, "notifications/tools/list_changed")?;
             }
             let took = changed.elapsed().as_secs_f64() * 1e3;
-            let row = format!("{streams} listen streams: file removed to all have heard");
+            let row = format!("{streams} listen streams: file removed to last notification");
             report.add(&row, Unit::Millis, contender.name(), took);
             process.kill();
         }
@@ -51,12 +51,12 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Reads a stream to the notification of that method.
-fn hear(line: &mut Line, method: &str) -> Result<()> {
-    while let Some(chunk) = line.chunk()? {
+/// Reads a stream up to the notification of that method.
+fn wait_for(connection: &mut Connection, method: &str) -> Result<()> {
+    while let Some(chunk) = connection.chunk()? {
         if String::from_utf8_lossy(&chunk).contains(method) {
             return Ok(());
         }
     }
-    bail!("hear {method}: the stream has ended");
+    bail!("receive {method}: the stream has ended");
 }

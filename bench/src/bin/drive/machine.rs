@@ -1,9 +1,9 @@
-//! What the figures were measured on, in one line.
+//! One line about the machine.
 
 use std::fs;
 use std::thread;
 
-/// Processor, count of them, memory, kernel, and how busy the machine is with other things.
+/// Processor, number of cores, memory, kernel, and the load at the start.
 pub fn description() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");

@@ -1,5 +1,5 @@
 //! The load generator: starts MCP servers, measures them over stdio and HTTP, and prints a table.
-//! It blocks on its pipes and sockets: no runtime of its own is in the figures.
+//! It uses blocking pipes and sockets, so that the figures contain no async runtime of its own.
 
 #![allow(unreachable_pub, reason = "a binary exports nothing")]
 
@@ -13,9 +13,9 @@ mod grants;
 mod home;
 mod hostile;
 mod http;
-mod intact;
+mod http_client;
+mod isolation;
 mod large;
-mod line;
 mod listen;
 mod machine;
 mod memory;
@@ -30,7 +30,7 @@ mod sleepers;
 mod start;
 mod turns;
 
-/// How the tests make small plugins from text, and their web sites.
+/// The tests' builder of small plugins from WAT, and their web sites.
 #[path = "../../../../tests/support"]
 #[allow(dead_code, reason = "the tests use the rest of it")]
 mod support {
@@ -39,7 +39,7 @@ mod support {
     pub mod home {
         use std::path::PathBuf;
 
-        /// Where the plugin interface is read.
+        /// The repository's root, where the plugin interface is.
         pub fn repository() -> PathBuf {
             concat!(env!("CARGO_MANIFEST_DIR"), "/..").into()
         }
@@ -57,15 +57,15 @@ use home::Scratch;
 use options::{Options, Suite, USAGE};
 use report::Report;
 
-/// What every suite gets.
+/// The input of every suite.
 struct Bench {
     options: Options,
     scratch: Scratch,
     /// The guest `echo`, with the tools `echo` and `add`.
     echo: Vec<u8>,
-    /// The same with a third tool, `version`, that says `1`.
+    /// `echo` with a third tool, `version`, which returns `1`.
     v1: Vec<u8>,
-    /// That says `2`.
+    /// The same, returning `2`.
     v2: Vec<u8>,
 }
 
@@ -81,23 +81,23 @@ impl Bench {
         component(&self.options, name)
     }
 
-    /// All that were named.
-    fn everybody(&self) -> &[Contender] {
+    /// All servers of the command line.
+    fn all_contenders(&self) -> &[Contender] {
         &self.options.contenders
     }
 
-    /// Wharf and the native server: the others have two tools on stdio, and no more.
+    /// Wharf and the native server. The others have only two tools and stdio.
     fn contenders(&self) -> impl Iterator<Item = &Contender> {
-        self.everybody().iter().filter(|contender| !matches!(contender.kind, Kind::Other { .. }))
+        self.all_contenders().iter().filter(|contender| !matches!(contender.kind, Kind::Other { .. }))
     }
 
-    /// Of what is measured for Wharf alone.
+    /// Wharf, for suites that measure nothing else.
     fn wharf(&self) -> impl Iterator<Item = &Contender> {
         self.contenders().filter(|contender| contender.kind == Kind::Wharf)
     }
 
-    /// Says on stderr where the run is.
-    fn note(&self, text: &str) {
+    /// Reports progress on stderr.
+    fn progress(&self, text: &str) {
         let _ = writeln!(io::stderr(), "{text}");
     }
 }
@@ -123,8 +123,8 @@ fn run() -> Result<()> {
     };
     let machine = machine::description();
     let bench = Bench::new(options)?;
-    intact::check(&bench)?;
-    let mut report = Report::new(bench.everybody().iter().map(Contender::name).collect());
+    isolation::check(&bench)?;
+    let mut report = Report::new(bench.all_contenders().iter().map(Contender::name).collect());
     for suite in &bench.options.suites {
         match suite {
             Suite::Calls => calls::run(&bench, &mut report)?,
@@ -153,7 +153,7 @@ fn run() -> Result<()> {
             json!({ "machine": machine, "rounds": rounds, "quick": bench.options.quick, "measures": report.json() });
         format!("{all:#}\n")
     } else {
-        let size = bench.options.size("", ", quick: not to be cited");
+        let size = bench.options.size("", ", quick: do not cite");
         format!("{machine}; {rounds} rounds, median (min – max){size}\n\n{}", report.markdown())
     };
     io::stdout().write_all(text.as_bytes()).context("print the figures")

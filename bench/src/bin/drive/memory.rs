@@ -1,5 +1,4 @@
-//! How much memory a server has, its child processes included, as the kernel counts it.
-//! Linux only.
+//! The memory of a server and its child processes, as the kernel counts it. Linux only.
 
 use std::fs;
 use std::thread;
@@ -10,13 +9,13 @@ use anyhow::{Context as _, Result};
 /// In MiB.
 #[derive(Clone, Copy)]
 pub struct Memory {
-    /// Pages in memory, shared ones in full.
+    /// RSS: resident pages, shared ones in full.
     pub resident: f64,
-    /// Pages in memory, shared ones divided among those who share them.
+    /// PSS: resident pages, shared ones divided among the processes that share them.
     pub proportional: f64,
 }
 
-/// What the process has once it no longer changes, or after three seconds.
+/// The memory once it no longer changes, or after three seconds.
 pub fn settled(process: u32) -> Result<Memory> {
     const STEP: Duration = Duration::from_millis(100);
     const STEPS: usize = 30;
@@ -24,21 +23,21 @@ pub fn settled(process: u32) -> Result<Memory> {
     for _ in 0..STEPS {
         thread::sleep(STEP);
         let next = now(process)?;
-        let quiet = (next.resident - last.resident).abs() < last.resident / 200.0;
+        let stable = (next.resident - last.resident).abs() < last.resident / 200.0;
         last = next;
-        if quiet {
+        if stable {
             break;
         }
     }
     Ok(last)
 }
 
-/// What the process has now.
+/// The current memory.
 pub fn now(process: u32) -> Result<Memory> {
     let mut memory =
         Memory { resident: field(process, "status", "VmRSS:")?, proportional: field(process, "smaps_rollup", "Pss:")? };
     for child in children(process) {
-        // A child may end between being seen and being read.
+        // A child may exit before it is read.
         if let Ok(its) = now(child) {
             memory.resident += its.resident;
             memory.proportional += its.proportional;

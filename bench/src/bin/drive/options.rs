@@ -10,20 +10,20 @@ pub const USAGE: &str = "\
 usage: drive [--wharf FILE] [--native FILE] [--other NAME=COMMAND]… [--components DIR]
              [--only SUITE[,SUITE]…] [--rounds N] [--quick] [--json] [--plot FILE]
 
-  --wharf FILE       the host's binary; without it only the others are measured
-  --native FILE      the baseline's binary, likewise
-  --other NAME=COMMAND  another server with the tools echo and add, on stdio: it is measured
-                     by `calls` alone; may be given more than once
-  --components DIR   where echo.wasm, echo-v1.wasm, echo-v2.wasm, folders.wasm, notes.wasm and
-                     online.wasm are
+  --wharf FILE       the host's binary; if not given, only the others are measured
+  --native FILE      the baseline's binary; likewise
+  --other NAME=COMMAND  another server with the tools echo and add, on stdio, for the suite
+                     `calls` only; may be repeated
+  --components DIR   the folder of echo.wasm, echo-v1.wasm, echo-v2.wasm, folders.wasm,
+                     hostile.wasm, notes.wasm and online.wasm
   --only SUITE       calls, large, start, reload, http, kill, bystander,
-                     kept, grants, outbound, scale or sleepers; all of them if not given
-  --rounds N         paired rounds; 5 if not given, 2 if --quick is
-  --quick            fewer rounds, calls and files, less than a minute in all: to see that it
-                     works, not to cite. Leaves out of `kept` what the compiler gives up, and of
-                     `scale` the servers with 100 and 200 plugins
-  --json             every round's figure, for programs
-  --plot FILE        draws what `http` and `scale` have measured (SVG)
+                     kept, grants, outbound, scale or sleepers; default all
+  --rounds N         paired rounds; default 5, with --quick 2
+  --quick            fewer rounds, calls and files, less than a minute in all: a smoke test,
+                     whose figures are not to be cited. Omits from `kept` the file that the
+                     compiler cannot finish, and from `scale` the servers with 100 and 200 plugins
+  --json             prints the figures of every round as JSON
+  --plot FILE        draws the figures of `http` and `scale` (SVG)
 ";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +70,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// What was asked for; `None` if it was for help. An option given twice counts as given last.
+    /// The parsed options; `None` for help. The last of repeated options counts.
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Self>> {
         let (mut wharf, mut native, mut others, mut rounds) = (None, None, Vec::new(), None);
         let mut options = Self {
@@ -87,21 +87,21 @@ impl Options {
             match option.as_str() {
                 "--wharf" => wharf = Some(PathBuf::from(value()?)),
                 "--native" => native = Some(PathBuf::from(value()?)),
-                "--other" => others.push(other(&value()?)?),
+                "--other" => others.push(parse_other(&value()?)?),
                 "--components" => options.components = value()?.into(),
-                "--only" => options.suites = value()?.split(',').map(suite).collect::<Result<_>>()?,
+                "--only" => options.suites = value()?.split(',').map(parse_suite).collect::<Result<_>>()?,
                 "--rounds" => rounds = Some(value()?.parse().context("read the number of rounds")?),
                 "--quick" => options.quick = true,
                 "--plot" => options.plot = Some(value()?.into()),
                 "--json" => options.json = true,
                 "-h" | "--help" => return Ok(None),
-                _ => bail!("understand the option {option}"),
+                _ => bail!("recognise the option {option}"),
             }
         }
         options.rounds = rounds.unwrap_or(options.size(5, 2));
         let named = [(Kind::Wharf, wharf), (Kind::Native, native)];
         for (kind, program) in named.into_iter().filter_map(|(kind, program)| Some((kind, program?))) {
-            // The server is started from another folder.
+            // The server is started in another working directory.
             let program = program.canonicalize().with_context(|| format!("find {}", program.display()))?;
             options.contenders.push(Contender { kind, program });
         }
@@ -112,17 +112,18 @@ impl Options {
         Ok(Some(options))
     }
 
-    /// One of two sizes.
+    /// The second value with `--quick`, otherwise the first.
     pub fn size<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
 }
 
-fn other(text: &str) -> Result<Contender> {
+fn parse_other(text: &str) -> Result<Contender> {
     let split = text.split_once('=').map(|(name, command)| (name, command.split_whitespace().map(str::to_owned)));
-    let Some((name, mut words)) = split else { bail!("read {text}: it is NAME=COMMAND") };
+    let Some((name, mut words)) = split else { bail!("read {text}: expected NAME=COMMAND") };
     let program = words.next().with_context(|| format!("find the command in {text}"))?;
-    // The server is started from another folder. Links stay: an environment of Python is one.
+    // The server is started in another working directory. Links are not resolved: the Python of
+    // a virtual environment is one.
     let program = std::path::absolute(program).context("find the current folder")?;
     let absolute = |word: String| match std::path::absolute(&word) {
         Ok(path) if path.exists() => path.display().to_string(),
@@ -132,9 +133,9 @@ fn other(text: &str) -> Result<Contender> {
     Ok(Contender { kind, program })
 }
 
-fn suite(name: &str) -> Result<Suite> {
+fn parse_suite(name: &str) -> Result<Suite> {
     match Suite::ALL.into_iter().find(|(known, _)| *known == name) {
         Some((_, suite)) => Ok(suite),
-        None => bail!("find the suite {name}: there are {}", Suite::ALL.map(|(name, _)| name).join(", ")),
+        None => bail!("find the suite {name}: the suites are {}", Suite::ALL.map(|(name, _)| name).join(", ")),
     }
 }

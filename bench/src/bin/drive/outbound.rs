@@ -1,5 +1,5 @@
-//! What a plugin's request to a site takes, where the site closes each connection and where it
-//! keeps them: Wharf only.
+//! The duration of a plugin's HTTP request, to servers that close each connection and to servers
+//! that keep them open. Wharf only.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,14 +21,14 @@ const TOOL: &str = "online_fetch";
 const FETCHES: usize = 50;
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
-    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).context("make a certificate")?;
-    let keeps = |_: &str, connection: &mut dyn Connection| write_one(connection, "200 OK", "", "ok");
-    let closes = |_: &str, connection: &mut dyn Connection| write(connection, "200 OK", "", "ok");
+    let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).context("generate a certificate")?;
+    let keep_alive = |_: &str, connection: &mut dyn Connection| write_one(connection, "200 OK", "", "ok");
+    let close = |_: &str, connection: &mut dyn Connection| write(connection, "200 OK", "", "ok");
     let sites = [
-        ("HTTP, a connection for each", "http", Site::start(closes)),
-        ("HTTP, kept", "http", Site::keep_alive(keeps)),
-        ("HTTPS, a connection for each", "https", Site::with_tls(server(&own)?, closes)),
-        ("HTTPS, kept", "https", Site::keep_alive_with_tls(server(&own)?, keeps)),
+        ("HTTP, new connection", "http", Site::start(close)),
+        ("HTTP, reused connection", "http", Site::keep_alive(keep_alive)),
+        ("HTTPS, new connection", "https", Site::with_tls(tls_config(&certificate)?, close)),
+        ("HTTPS, reused connection", "https", Site::keep_alive_with_tls(tls_config(&certificate)?, keep_alive)),
     ];
     let urls: Vec<String> =
         sites.iter().map(|(_, scheme, site)| format!("{scheme}://localhost:{}", site.port)).collect();
@@ -37,24 +37,24 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     for wharf in bench.wharf() {
         let home = bench.scratch.home()?;
         home.put("online", &bench.component("online")?)?;
-        home.trust(&own.cert.pem())?;
+        home.trust(&certificate.cert.pem())?;
         for round in 0..bench.options.rounds {
-            bench.note(&format!("outbound, round {}", round + 1));
+            bench.progress(&format!("outbound, round {}", round + 1));
             let mut client = wharf.start_for(&home, &settings, TOOL)?;
             for ((row, ..), url) in sites.iter().zip(&urls) {
-                // The first does not count: it may read the roots of trust.
+                // Not measured: the first request may load the trusted roots.
                 fetch(&mut client, url)?;
                 let mut times = (0..FETCHES).map(|_| fetch(&mut client, url)).collect::<Result<Vec<_>>>()?;
                 times.sort_unstable();
                 let p50 = percentile(&times, 50).as_secs_f64() * 1e6;
-                report.add(&format!("a request to a site, {row}: p50"), Unit::Micros, wharf.name(), p50);
+                report.add(&format!("outbound request, {row}: p50"), Unit::Micros, wharf.name(), p50);
             }
         }
     }
     Ok(())
 }
 
-/// How long a call took that sent one request.
+/// The duration of a call that sends one request.
 fn fetch(client: &mut Client, url: &str) -> Result<Duration> {
     let started = Instant::now();
     let result = client.request("tools/call", json!({ "name": TOOL, "arguments": { "url": url } }))?;
@@ -63,7 +63,7 @@ fn fetch(client: &mut Client, url: &str) -> Result<Duration> {
     Ok(took)
 }
 
-fn server(own: &CertifiedKey<KeyPair>) -> Result<ServerConfig> {
+fn tls_config(own: &CertifiedKey<KeyPair>) -> Result<ServerConfig> {
     let key = PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
     ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

@@ -1,5 +1,4 @@
-//! Draws how figures grow, as one SVG with a panel for each axis.
-//! It measures nothing, and leaves out what was not measured.
+//! Draws the scaling figures as one SVG with a panel per axis. Omits what was not measured.
 
 use std::path::Path;
 
@@ -7,19 +6,19 @@ use anyhow::{Context as _, Result, anyhow};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::line::MODERN;
+use crate::http_client::MODERN;
 use crate::report::Report;
 use crate::{http, scale};
 
 const SIZE: (u32, u32) = (1000, 720);
 const COLORS: [RGBColor; 2] = [RGBColor(0x1f, 0x77, 0xb4), RGBColor(0xd6, 0x5f, 0x0e)];
 
-/// One panel: a figure over something that doubles from mark to mark.
+/// One panel: a figure over a logarithmic axis.
 struct Panel {
     title: &'static str,
     axis: &'static str,
     figure: &'static str,
-    /// Where on the axis, and the row that has the figure.
+    /// Position on the axis, and the row that has the figure.
     points: Vec<(usize, String)>,
 }
 
@@ -28,16 +27,16 @@ fn panels() -> [Panel; 4] {
     let connections = |at: &usize| (*at, format!("{}: echo", http::row(MODERN, *at)));
     [
         Panel {
-            title: "Plugins beside the one that is called",
+            title: "Plugins in service",
             axis: "plugins",
             figure: "p50, µs",
-            points: rows(scale::BESIDE, &scale::PLUGINS),
+            points: rows(scale::PLUGIN_COUNT, &scale::PLUGINS),
         },
         Panel {
-            title: "What a call carries there and back",
+            title: "Bytes of argument and result",
             axis: "bytes",
             figure: "p50, µs",
-            points: rows(scale::CARRIED, &scale::PAYLOADS),
+            points: rows(scale::PAYLOAD, &scale::PAYLOADS),
         },
         Panel {
             title: "HTTP connections, one call at a time on each",
@@ -49,12 +48,12 @@ fn panels() -> [Panel; 4] {
             title: "Cores of the server, stdio, 64 in flight",
             axis: "cores",
             figure: "calls/s",
-            points: rows(scale::ON_CORES, &scale::CORES),
+            points: rows(scale::CORE_COUNT, &scale::CORES),
         },
     ]
 }
 
-/// Writes the picture.
+/// Writes the SVG.
 ///
 /// # Errors
 /// If the file cannot be written.

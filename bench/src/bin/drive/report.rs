@@ -1,5 +1,4 @@
-//! The figures as they come in, and the tables made of them.
-//! It measures nothing.
+//! Collects the figures and renders them as tables or JSON.
 
 use std::fmt::Write as _;
 
@@ -45,7 +44,7 @@ impl Report {
         Self { columns, measures: Vec::new() }
     }
 
-    /// Adds a round's figure to the row of that name; rows are in the order of their first one.
+    /// Adds a round's figure to the row named `what`; rows are in the order of their first figure.
     pub fn add(&mut self, what: &str, unit: Unit, column: &str, figure: f64) {
         let Some(column) = self.columns.iter().position(|name| *name == column) else {
             return;
@@ -58,7 +57,7 @@ impl Report {
         self.measures[row].figures[column].push(figure);
     }
 
-    /// The median of each column in the row of that name, if there is one.
+    /// The median of each column of the row named `what`, if it exists.
     pub fn medians(&self, what: &str) -> Option<Vec<f64>> {
         let measure = self.measures.iter().find(|measure| measure.what == what)?;
         Some(measure.figures.iter().map(|figures| median(figures)).collect())
@@ -68,9 +67,9 @@ impl Report {
         &self.columns
     }
 
-    /// Two Markdown tables: what all were measured for, and what only one was.
+    /// Markdown: a table of the rows that all servers have, and one per server for its other rows.
     pub fn markdown(&self) -> String {
-        let (shared, alone): (Vec<_>, Vec<_>) =
+        let (shared, single): (Vec<_>, Vec<_>) =
             self.measures.iter().partition(|measure| measure.figures.iter().all(|figures| !figures.is_empty()));
         let mut text = String::new();
         if !shared.is_empty() {
@@ -84,11 +83,11 @@ impl Report {
             }
         }
         for (column, name) in self.columns.iter().enumerate() {
-            let rows: Vec<_> = alone.iter().filter(|measure| !measure.figures[column].is_empty()).collect();
+            let rows: Vec<_> = single.iter().filter(|measure| !measure.figures[column].is_empty()).collect();
             if rows.is_empty() {
                 continue;
             }
-            let header = format!("| {name} alone | unit | median (min – max) |");
+            let header = format!("| {name} only | unit | median (min – max) |");
             let _ = writeln!(text, "\n{header}\n{}", rule(&header));
             for measure in rows {
                 let _ = writeln!(text, "{}", measure.row(column..column + 1));
@@ -133,7 +132,7 @@ impl Measure {
     }
 }
 
-/// Round by round: what was measured in the same minute is compared.
+/// Per round, so that both figures were measured within the same minutes.
 fn ratios(first: &[f64], second: &[f64]) -> Vec<f64> {
     first.iter().zip(second).map(|(first, second)| first / second).collect()
 }
@@ -162,7 +161,7 @@ impl Spread {
     }
 }
 
-/// Three digits that count, more only before the point.
+/// Three significant digits, or all digits before the point.
 fn rounded(figure: f64) -> String {
     match figure {
         f if f.abs() >= 100.0 => format!("{f:.0}"),

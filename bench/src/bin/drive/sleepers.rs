@@ -1,4 +1,4 @@
-//! A hundred calls of one plugin that only wait, and calls of another meanwhile: Wharf only.
+//! A hundred calls of one plugin that sleep, and calls of another meanwhile. Wharf only.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const SLEEP: &str = "sleeper_sleep";
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     for round in 0..bench.options.rounds {
-        bench.note(&format!("sleepers, round {}", round + 1));
+        bench.progress(&format!("sleepers, round {}", round + 1));
         for wharf in bench.wharf() {
             one_server(bench, wharf, report)?;
         }
@@ -26,7 +26,6 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Calls that wait for a second, all at once, and calls of another plugin meanwhile.
 fn one_server(bench: &Bench, wharf: &Contender, report: &mut Report) -> Result<()> {
     let home = bench.scratch.home()?;
     home.put("echo", &bench.echo)?;
@@ -40,8 +39,8 @@ fn one_server(bench: &Bench, wharf: &Contender, report: &mut Report) -> Result<(
     let mut echoes = Vec::new();
     let mut left = SLEEPERS;
     while left > 0 {
-        let (took, woken) = echo_amid(&mut client, wharf, &ids, &mut left)?;
-        if !woken {
+        let (took, some_woke) = echo_meanwhile(&mut client, wharf, &ids, &mut left)?;
+        if !some_woke {
             echoes.push(took);
         }
     }
@@ -58,8 +57,13 @@ fn sleep(id: u64) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
 }
 
-/// One echo, and whether sleepers were answered before it; counts those down.
-fn echo_amid(client: &mut Client, wharf: &Contender, ids: &Range<u64>, left: &mut u64) -> Result<(Duration, bool)> {
+/// One `echo`, and whether sleepers were answered before it; subtracts those from `left`.
+fn echo_meanwhile(
+    client: &mut Client,
+    wharf: &Contender,
+    ids: &Range<u64>,
+    left: &mut u64,
+) -> Result<(Duration, bool)> {
     let batch = Batch::new(ECHO, wharf, client.ids(1), 1);
     let before = *left;
     let sent = Instant::now();
@@ -70,7 +74,7 @@ fn echo_amid(client: &mut Client, wharf: &Contender, ids: &Range<u64>, left: &mu
         let took = sent.elapsed();
         let answer: Value = serde_json::from_slice(&line).context("read an answer")?;
         if answer["id"].as_u64().is_some_and(|id| ids.contains(&id)) {
-            ensure!(answer["result"]["content"][0]["text"] == "awake", "have slept well: {answer}");
+            ensure!(answer["result"]["content"][0]["text"] == "awake", "get the result of a sleeper: {answer}");
             *left -= 1;
         } else if answer.get("id").is_some() {
             batch.check(&line)?;

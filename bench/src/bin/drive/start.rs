@@ -1,9 +1,9 @@
-//! How soon a host with many plugins is there, and what it weighs then: Wharf only.
+//! The start time and memory of a host with many plugins. Wharf only.
 
 use anyhow::Result;
 
 use crate::Bench;
-use crate::component::renewed;
+use crate::component::with_new_digest;
 use crate::contender::Contender;
 use crate::home::Home;
 use crate::memory::settled;
@@ -11,20 +11,20 @@ use crate::report::{Report, Unit};
 
 const TOOLS_OF_EACH: usize = 2;
 
-/// What is in the folder.
+/// The content of the plugin folder.
 #[derive(Clone, Copy)]
 enum Fleet {
-    /// One file under many names: its code is compiled once.
+    /// One file under many names: compiled once.
     Copies,
-    /// As many digests as files: what strangers' plugins are.
+    /// As many digests as files.
     Distinct,
 }
 
 impl Fleet {
     fn name(self) -> &'static str {
         match self {
-            Self::Copies => "copies of one",
-            Self::Distinct => "different ones",
+            Self::Copies => "identical",
+            Self::Distinct => "distinct",
         }
     }
 
@@ -33,7 +33,7 @@ impl Fleet {
             let name = format!("p{number:03}");
             match self {
                 Self::Copies => home.put(&name, component)?,
-                Self::Distinct => home.put(&name, &renewed(component)?)?,
+                Self::Distinct => home.put(&name, &with_new_digest(component)?)?,
             }
         }
         Ok(())
@@ -44,9 +44,9 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let many = bench.options.size(100, 10);
     for wharf in bench.wharf() {
         for fleet in [Fleet::Copies, Fleet::Distinct] {
-            // Each is many compilations.
+            // One round with --quick: each compiles many components.
             for round in 0..bench.options.size(bench.options.rounds, 1) {
-                bench.note(&format!("start, {many} {}, round {}", fleet.name(), round + 1));
+                bench.progress(&format!("start, {many} {}, round {}", fleet.name(), round + 1));
                 let home = bench.scratch.home()?;
                 fleet.fill(&home, &bench.echo, many)?;
                 for cache in ["empty", "warm"] {

@@ -5,7 +5,7 @@ import "errors"
 // Field is one header field.
 type Field struct{ Name, Value string }
 
-// Request is one of HTTP.
+// Request is an HTTP request.
 type Request struct {
 	Method, URL string
 	Header      []Field
@@ -13,14 +13,14 @@ type Request struct {
 	TimeoutMS   uint32
 }
 
-// Response is what came back.
+// Response is an HTTP response.
 type Response struct {
 	Status int
 	Header []Field
 	Body   []byte
 }
 
-// Kind says why there is no response.
+// Kind is the reason why there is no response.
 type Kind uint8
 
 const (
@@ -39,12 +39,12 @@ type HTTPError struct {
 	Limit uint64
 }
 
-// StoreError is what the host's store says of itself.
+// StoreError is an error of the host's store.
 type StoreError string
 
 func (e StoreError) Error() string { return string(e) }
 
-// ErrStoreDenied says that the plugin has no grant `keyvalue`.
-var ErrStoreDenied = errors.New("this plugin may not store anything: whoever runs the server can grant it `keyvalue`; the server's log says how")
+// ErrStoreDenied means that the plugin lacks the grant `keyvalue`.
+var ErrStoreDenied = errors.New("this plugin may not store anything: the operator of the server can grant it `keyvalue`; the server's log says how")
 
 var errNoBucket = errors.New("there is no bucket of that name")

@@ -1,7 +1,7 @@
 //go:build !wasm
 
-// Package host is what the host does for a plugin. Outside of a component it is a double
-// that tests look at.
+// Package host has the functions of the host. Outside of a component it is simulated for
+// tests.
 package host
 
 import (
@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Double stands for the host in tests; `wharftest` sets it up.
+// Double simulates the host in tests; `wharftest` sets it up.
 type Double struct {
 	sync.Mutex
 	Told        []string
@@ -27,7 +27,7 @@ type place struct{ bucket, key string }
 // Test is the host of the running tests.
 var Test = &Double{}
 
-// Reset forgets all that tests did.
+// Reset discards the state of earlier tests.
 func (d *Double) Reset() {
 	d.Lock()
 	defer d.Unlock()
@@ -64,7 +64,7 @@ func Fetch(request Request) (Response, *HTTPError) {
 	return Test.Serve(request)
 }
 
-// Bucket is one of the store in memory.
+// Bucket is a bucket of the store in memory.
 type Bucket string
 
 func Open(name string) (Bucket, error) {

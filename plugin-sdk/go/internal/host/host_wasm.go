@@ -1,5 +1,5 @@
-// Package host is what the host does for a plugin. Outside of a component it is a double
-// that tests look at.
+// Package host has the functions of the host. Outside of a component it is simulated for
+// tests.
 package host
 
 import (
@@ -14,7 +14,7 @@ import (
 	wit "wharf-plugin/internal/wit/types"
 )
 
-// One goroutine at a time may be lifting what the host answered.
+// Only one goroutine at a time may lift the host's results.
 var lifting sync.Mutex
 
 func lift[T any](call func() T) T {
@@ -85,7 +85,7 @@ func httpError(err wharf_plugin_http.Error) *HTTPError {
 	}
 }
 
-// Bucket is one of the host's store.
+// Bucket is a bucket of the host's store.
 type Bucket struct{ raw *keyvalue.Bucket }
 
 func Open(name string) (Bucket, error) {

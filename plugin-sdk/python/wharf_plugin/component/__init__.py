@@ -24,7 +24,7 @@ from .connection import Connection  # noqa: E402
 
 
 class BuildError(Exception):
-    """What plugin.toml has to say for this plugin to work."""
+    """An error in plugin.toml or the plugin, with the line to change."""
 
 
 def exports(plugin: Plugin) -> dict[str, Any]:

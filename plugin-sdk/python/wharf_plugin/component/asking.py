@@ -1,4 +1,4 @@
-"""Questions and answers as those of the interface, and how a call ends."""
+"""Converts questions and answers to the interface's types, and ends calls."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _FEATURES = {
 
 
 def ended(context: Any, work: Callable[[Call], Any], complete: Any = None, input_required: Any = None) -> Any:
-    """Runs a call; nothing but an `Err` of the interface comes out of it. Without
-    `input_required` nothing can be asked."""
+    """Runs a call; all exceptions become an `Err` of the interface. Without
+    `input_required` it cannot ask questions."""
     try:
         call = Call(_context(context))
         outcome = call.attempt(lambda: work(call))
         if not isinstance(outcome, ask.Required):
             return outcome if complete is None else complete(outcome)
         if input_required is None:
-            raise ToolError("nothing can be asked here")
+            raise ToolError("questions are not supported here")
         questions = [t.Question(text(one.key), _asks(one.asks)) for one in outcome.questions]
         return input_required(t.InputRequired(questions, outcome.state))
     except NotFound:
@@ -46,17 +46,17 @@ def ended(context: Any, work: Callable[[Call], Any], complete: Any = None, input
     except InvalidArguments as error:
         raise Err(t.CallError_InvalidInput(t.InvalidInput(text(error.path), text(error.reason)))) from None
     except BaseException as error:
-        told = str(error) or type(error).__name__
+        message = str(error) or type(error).__name__
         if error.__cause__ is not None:
-            # The host's log gets it, line by line; the model needs no more than the text.
+            # The traceback goes to the host's log; the model gets only the text.
             traceback.print_exception(error.__cause__)
         if isinstance(error.__cause__, ModuleNotFoundError):
-            told += preload.HINT
-        raise Err(t.CallError_Failed(text(told))) from None
+            message += preload.HINT
+        raise Err(t.CallError_Failed(text(message))) from None
 
 
 def listed(work: Callable[[], list[Any]]) -> list[Any]:
-    """Makes a list; an error refuses the plugin, in a sentence."""
+    """Computes a list; the text of an error becomes the reason for refusing the plugin."""
     try:
         return work()
     except BaseException as error:
@@ -146,4 +146,4 @@ def _sampling_piece(value: Any) -> Any:
     if isinstance(value, ToolAnswer):
         content = [piece(one) for one in value.content]
         return t.SamplingContent_ToolResult(t.ToolAnswer(text(value.id), content, None, bool(value.failed)))
-    raise TypeError(f"a model cannot be asked with a {type(value).__name__}")
+    raise TypeError(f"a model cannot be sent a {type(value).__name__}")

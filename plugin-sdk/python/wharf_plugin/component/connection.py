@@ -27,7 +27,7 @@ def _interface(*names: str, has: str) -> Any | None:
 
 
 class Connection:
-    """What the host does for a running plugin."""
+    """The functions of the host."""
 
     def __init__(self) -> None:
         self._http = _interface("http", has="fetch")
@@ -92,7 +92,7 @@ class Connection:
 def _http_error(http: Any, error: Any) -> HttpError:
     kind = type(error).__name__.removeprefix("Error_")
     if isinstance(error, http.Error_Timeout):
-        return HttpError("timeout", "the server took too long")
+        return HttpError("timeout", "the request timed out")
     if isinstance(error, http.Error_TooLarge):
         return HttpError("too-large", f"the response has more than {error.value} bytes")
     return HttpError(kind.lower(), error.value)
@@ -129,11 +129,11 @@ class Bucket:
 
     def increment(self, key: str, delta: int) -> int:
         if not 0 <= delta < 1 << 64:
-            raise ValueError("a number is only ever counted up, by less than 2^64")
+            raise ValueError("the increment must be from 0 to 2^64 - 1")
         return int(self._told(self._atomics.increment, self._bucket, text(key), delta))
 
     def _told(self, call: Any, *arguments: Any) -> Any:
-        """Calls the store; its errors in sentences for the model."""
+        """Calls the store; its errors become texts for the model."""
         try:
             return call(*arguments)
         except Err as error:

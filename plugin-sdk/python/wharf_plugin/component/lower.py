@@ -1,4 +1,4 @@
-"""This package's values as those of the interface.
+"""Converts this package's values to the interface's types.
 
 What has the wrong type must fail here, as an exception: further down it would end the
 whole instance.
@@ -15,9 +15,9 @@ from ..values import dumps
 
 
 def text(value: object) -> str:
-    """A string that can leave: half a surrogate pair is none."""
+    """A valid string: a lone surrogate becomes U+FFFD."""
     if not isinstance(value, str):
-        raise TypeError(f"a text is wanted, not a {type(value).__name__}")
+        raise TypeError(f"expected a string, not {type(value).__name__}")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -26,34 +26,34 @@ def text(value: object) -> str:
 
 
 def octets(value: object) -> bytes:
-    """Bytes that can leave."""
+    """Valid bytes."""
     if not isinstance(value, (bytes, bytearray, memoryview)):
-        raise TypeError(f"bytes are wanted, not a {type(value).__name__}")
+        raise TypeError(f"expected bytes, not {type(value).__name__}")
     return bytes(value)
 
 
 def optional(value: object) -> str | None:
-    """A string that may be left out."""
+    """An optional string."""
     return None if value is None else text(value)
 
 
 def number(value: float | None) -> float | None:
-    """A number that may be left out."""
+    """An optional number."""
     return None if value is None else float(value)
 
 
 def meta(value: c.Meta | None) -> str | None:
-    """A JSON object that may be left out."""
+    """An optional JSON object."""
     return None if value is None else text(dumps(value))
 
 
 def role(value: str) -> Any:
-    """Who speaks or is addressed."""
+    """A role."""
     return t.Role[value.upper()]
 
 
 def icons(values: Any) -> list[Any]:
-    """Pictures for a list entry."""
+    """Icons for a list entry."""
     return [
         t.Icon(
             text(icon.src),
@@ -66,7 +66,7 @@ def icons(values: Any) -> list[Any]:
 
 
 def hints(value: c.Annotations) -> Any | None:
-    """Hints, if any are given."""
+    """Hints, if there are any."""
     if not value.audience and value.priority is None and value.last_modified is None:
         return None
     audience = [value.audience] if isinstance(value.audience, str) else value.audience
@@ -74,7 +74,7 @@ def hints(value: c.Annotations) -> Any | None:
 
 
 def contents(value: c.ResourceContents) -> Any:
-    """What is in a resource."""
+    """The contents of a resource."""
     if isinstance(value.body, str):
         body: Any = t.ResourceBody_Text(text(value.body))
     else:
@@ -83,7 +83,7 @@ def contents(value: c.ResourceContents) -> Any:
 
 
 def resource(value: c.Resource) -> Any:
-    """What there is to know of a resource without reading it."""
+    """The description of a resource."""
     return t.ResourceDescription(
         text(value.uri),
         text(value.name),
@@ -105,7 +105,7 @@ def text_content(value: str | c.Text) -> Any:
 
 
 def media(value: c.Image | c.Audio) -> Any:
-    """A picture or sound."""
+    """An image or audio."""
     return t.MediaContent(octets(value.data), text(value.mime_type), hints(value), meta(value.meta))
 
 
@@ -122,4 +122,4 @@ def piece(value: c.Content) -> Any:
         return t.Content_Embedded(embedded)
     if isinstance(value, c.Resource):
         return t.Content_Link(resource(value))
-    raise TypeError(f"a {type(value).__name__} is no content")
+    raise TypeError(f"a {type(value).__name__} is not content")

@@ -1,4 +1,4 @@
-"""What the standard library imports only when it needs it. In a component there is nothing
+"""Modules that the standard library imports lazily. In a component there is nothing
 left to import by then, so it is imported while that is built.
 """
 

@@ -1,21 +1,21 @@
-use super::{leb128, renewed, with_section};
+use super::{leb128, with_new_digest, with_section};
 
 #[test]
-fn a_section_is_its_id_its_size_and_its_bytes() {
+fn a_section_is_its_id_size_and_bytes() {
     let extended = with_section(b"\0asm\x0d\0\x01\0", 7, b"xyz");
     assert_eq!(extended, b"\0asm\x0d\0\x01\0\x07\x03xyz");
 }
 
 #[test]
-fn what_nobody_reads_has_a_name() -> std::io::Result<()> {
-    let extended = renewed(b"component")?;
+fn the_custom_section_has_a_name() -> std::io::Result<()> {
+    let extended = with_new_digest(b"component")?;
     assert_eq!(&extended[..17], b"component\x00\x16\x05bench");
     assert_eq!(extended.len(), 17 + 16);
     Ok(())
 }
 
 #[test]
-fn sizes_run_over_seven_bits() {
+fn sizes_are_leb128() {
     let of = |n| {
         let mut bytes = Vec::new();
         leb128(n, &mut bytes);
@@ -27,7 +27,7 @@ fn sizes_run_over_seven_bits() {
 }
 
 #[test]
-fn each_is_another() -> std::io::Result<()> {
-    assert_ne!(renewed(b"x")?, renewed(b"x")?);
+fn each_digest_is_new() -> std::io::Result<()> {
+    assert_ne!(with_new_digest(b"x")?, with_new_digest(b"x")?);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What the server still has after each kind of bomb, over what it had before.
+//! The memory that the server retains after each kind of hostile call.
 
 use anyhow::{Result, ensure};
 
@@ -9,18 +9,18 @@ use crate::client::Client;
 use crate::memory::settled;
 use crate::report::{Report, Unit};
 
-/// Another plugin each, so that none fails often enough to be left alone.
+/// Calls are spread over several plugins, so that none fails often enough to be quarantined.
 const PLUGINS: usize = 5;
 const TIMES: usize = 4;
 
-/// The tool, what of it is told, and the fault that it must end with, if any.
+/// The tool, its description in the report, and the fault code that it must end with, if any.
 const BOMBS: [(&str, &str, &str); 6] = [
     ("version", "harmless calls", ""),
-    ("take-and-crash", "calls that take 64 MiB, write to it and crash", "memory"),
+    ("take-and-crash", "calls that allocate 64 MiB, write to it and crash", "memory"),
     ("output", "results of 8 MiB", "output-too-large"),
     ("log", "calls that log 20 MiB", ""),
-    ("table", "tables grown until it is too much", "trap"),
-    ("handles", "calls that keep every handle", "trap"),
+    ("table", "tables grown beyond the limit", "trap"),
+    ("handles", "calls that leak handles", "trap"),
 ];
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
@@ -29,45 +29,45 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         let (home, tools) = home(bench, PLUGINS)?;
         for round in 0..bench.options.rounds {
             let mut add = |what: &str, kept| {
-                report.add(&format!("kept after {what}: RSS"), Unit::MiB, wharf.name(), kept);
+                report.add(&format!("retained after {what}: RSS"), Unit::MiB, wharf.name(), kept);
             };
             for (bomb, what, fault) in BOMBS {
-                bench.note(&format!("kept after {what}, round {}", round + 1));
+                bench.progress(&format!("kept after {what}, round {}", round + 1));
                 let mut client = wharf.start_with(&home, "", tools)?;
-                let before = ready(&mut client)?;
+                let before = warmed_up(&mut client)?;
                 for _ in 0..TIMES {
-                    for (_, result) in client.call_at_once(&of_each(bomb))? {
+                    for (_, result) in client.call_at_once(&tool_of_each(bomb))? {
                         let code = result["_meta"]["wharf/fault"]["code"].as_str().unwrap_or_default();
-                        ensure!(code == fault, "have {bomb} end with {fault:?}: {result}");
+                        ensure!(code == fault, "end {bomb} with {fault:?}: {result}");
                     }
                 }
                 let kept = settled(client.process.id())?.resident - before;
                 add(&format!("{} {what}", PLUGINS * TIMES), kept);
             }
             if bench.options.quick {
-                // It may take the compiler all the minute that it has.
+                // It may take the compiler's whole minute.
                 continue;
             }
-            bench.note(&format!("kept after what the compiler cannot do, round {}", round + 1));
+            bench.progress(&format!("kept after a file that the compiler cannot finish, round {}", round + 1));
             let mut client = wharf.start_with(&home, "", tools)?;
-            let before = ready(&mut client)?;
+            let before = warmed_up(&mut client)?;
             home.put("bomb", &for_the_compiler)?;
-            client.process.logged("failed to compile the component within")?;
-            add("a file that the compiler gives up", settled(client.process.id())?.resident - before);
+            client.process.wait_for_log("failed to compile the component within")?;
+            add("a file that the compiler cannot finish", settled(client.process.id())?.resident - before);
             std::fs::remove_file(home.plugins().join("bomb.wasm"))?;
         }
     }
     Ok(())
 }
 
-fn of_each(bomb: &str) -> Vec<String> {
+fn tool_of_each(bomb: &str) -> Vec<String> {
     (0..PLUGINS).map(|plugin| tool(plugin, bomb)).collect()
 }
 
-/// What it has once everybody was called: what a first call takes is no bomb's.
-fn ready(client: &mut Client) -> Result<f64> {
+/// The RSS after every plugin was called, so that the memory of first calls is not counted.
+fn warmed_up(client: &mut Client) -> Result<f64> {
     for _ in 0..TIMES {
-        client.call_at_once(&of_each("version"))?;
+        client.call_at_once(&tool_of_each("version"))?;
     }
     Ok(settled(client.process.id())?.resident)
 }

@@ -1,5 +1,5 @@
-//! One HTTP connection: requests written out before the clock runs, responses read as bytes.
-//! It knows as much of HTTP as these servers use.
+//! A minimal HTTP client: requests are serialised before the measurement, responses read as bytes.
+//! It supports only as much of HTTP as these servers use.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -11,25 +11,25 @@ use serde_json::{Value, json};
 pub const MODERN: &str = "2026-07-28";
 pub const LEGACY: &str = "2025-11-25";
 
-/// A server that says nothing for so long has hung.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A server that is silent for longer has hung.
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
-pub struct Line(BufReader<TcpStream>);
+pub struct Connection(BufReader<TcpStream>);
 
-/// A response's head, as far as it matters.
+/// The parts of a response's head that the suites use.
 pub struct Head {
     pub status: u16,
     pub session: Option<String>,
-    /// `None` is in chunks.
+    /// `None` for a chunked body.
     length: Option<usize>,
 }
 
-impl Line {
+impl Connection {
     pub fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).context("connect to the server")?;
         stream.set_nodelay(true).context("set up a connection")?;
-        stream.set_read_timeout(Some(PATIENCE)).context("set up a connection")?;
-        // Small: a suite has thousands of these.
+        stream.set_read_timeout(Some(READ_TIMEOUT)).context("set up a connection")?;
+        // Small, since a suite opens thousands of connections.
         Ok(Self(BufReader::with_capacity(4 << 10, stream)))
     }
 
@@ -38,11 +38,11 @@ impl Line {
     }
 
     pub fn head(&mut self) -> Result<Head> {
-        let status = self.text()?;
+        let status = self.line()?;
         let status = status.split(' ').nth(1).and_then(|status| status.parse().ok());
         let mut head = Head { status: status.context("read a status")?, session: None, length: None };
         loop {
-            let line = self.text()?;
+            let line = self.line()?;
             let Some((name, value)) = line.split_once(':') else { return Ok(head) };
             match name.to_ascii_lowercase().as_str() {
                 "content-length" => head.length = value.trim().parse().ok(),
@@ -52,12 +52,12 @@ impl Line {
         }
     }
 
-    /// A response's body, to its end.
+    /// A response's whole body.
     pub fn body(&mut self, head: &Head) -> Result<Vec<u8>> {
         self.body_into(head, Vec::new())
     }
 
-    /// As [`Self::body`], where `body` is empty and may have room.
+    /// As [`Self::body`], into an empty buffer that is reused.
     pub fn body_into(&mut self, head: &Head, mut body: Vec<u8>) -> Result<Vec<u8>> {
         if let Some(length) = head.length {
             body.resize(length, 0);
@@ -72,7 +72,7 @@ impl Line {
 
     /// The next chunk of a body; `None` at its end.
     pub fn chunk(&mut self) -> Result<Option<Vec<u8>>> {
-        let size = self.text()?;
+        let size = self.line()?;
         let size = usize::from_str_radix(&size, 16).with_context(|| format!("read the size of a chunk: {size:?}"))?;
         let mut chunk = vec![0; size + 2];
         self.0.read_exact(&mut chunk).context("read a chunk")?;
@@ -80,41 +80,41 @@ impl Line {
         Ok((size > 0).then_some(chunk))
     }
 
-    /// A line without its end.
-    fn text(&mut self) -> Result<String> {
+    /// A line without its line break.
+    fn line(&mut self) -> Result<String> {
         let mut line = String::new();
         if self.0.read_line(&mut line).context("read from the server")? == 0 {
-            bail!("read from the server: it has closed");
+            bail!("read from the server: it has closed the connection");
         }
         Ok(line.trim_end().to_owned())
     }
 }
 
-/// How a client of one revision calls.
-pub struct Caller {
+/// A client of one revision.
+pub struct Client {
     address: SocketAddr,
     revision: &'static str,
-    /// If the server has given one.
+    /// The session id, if the server has assigned one.
     session: Option<String>,
 }
 
-impl Caller {
-    /// Shakes hands where the revision has that.
+impl Client {
+    /// Initialises a session if the revision has a handshake.
     pub fn new(address: SocketAddr, revision: &'static str) -> Result<Self> {
-        let mut caller = Self { address, revision, session: None };
+        let mut client = Self { address, revision, session: None };
         if revision == LEGACY {
             let info = json!({ "name": "wharf-bench", "version": env!("CARGO_PKG_VERSION") });
             let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": info });
-            let (head, answer) = caller.ask(&caller.request(1, "initialize", params))?;
-            ensure!(answer["result"]["protocolVersion"] == revision, "speak {revision} with the server: {answer}");
-            caller.session = head.session;
+            let (head, answer) = client.send(&client.request(1, "initialize", params))?;
+            ensure!(answer["result"]["protocolVersion"] == revision, "negotiate {revision} with the server: {answer}");
+            client.session = head.session;
             let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-            caller.ask(&caller.post("notifications/initialized", None, &ready))?;
+            client.send(&client.post("notifications/initialized", None, &ready))?;
         }
-        Ok(caller)
+        Ok(client)
     }
 
-    /// A request's bytes.
+    /// The bytes of a request.
     pub fn request(&self, id: u64, method: &str, mut params: Value) -> Vec<u8> {
         if self.revision == MODERN {
             params["_meta"] = json!({
@@ -128,14 +128,14 @@ impl Caller {
         self.post(method, name.as_deref(), &message)
     }
 
-    /// Asks on a connection of its own.
-    pub fn ask(&self, request: &[u8]) -> Result<(Head, Value)> {
-        let mut line = Line::connect(self.address)?;
-        line.send(request)?;
-        let head = line.head()?;
-        let body = if head.status == 202 { Vec::new() } else { line.body(&head)? };
+    /// Sends a request on a new connection, and returns its answer.
+    pub fn send(&self, request: &[u8]) -> Result<(Head, Value)> {
+        let mut connection = Connection::connect(self.address)?;
+        connection.send(request)?;
+        let head = connection.head()?;
+        let body = if head.status == 202 { Vec::new() } else { connection.body(&head)? };
         let answer = message(&body).unwrap_or(Value::Null);
-        ensure!((200..300).contains(&head.status), "be served: {}: {answer}", head.status);
+        ensure!((200..300).contains(&head.status), "get a successful response: {}: {answer}", head.status);
         Ok((head, answer))
     }
 
@@ -161,7 +161,7 @@ impl Caller {
     }
 }
 
-/// The message of a body, or the last one of a stream.
+/// The message of a JSON body, or the last one of an event stream.
 pub fn message(body: &[u8]) -> Result<Value> {
     let text = std::str::from_utf8(body).context("read a body")?;
     let last = text.lines().rev().find_map(|line| line.strip_prefix("data: ").filter(|data| !data.is_empty()));
