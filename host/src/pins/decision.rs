@@ -32,7 +32,7 @@ pub struct Rules {
 
 /// What is known about a version before it may run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct VersionInfo {
+pub struct PluginVersion {
     pub content: Digest,
     pub signer: Option<Signer>,
     /// Kinds of access that are granted to the plugin.
@@ -125,36 +125,36 @@ impl fmt::Display for Reason {
 ///
 /// # Errors
 /// Why it is held.
-pub fn decide(rules: &Rules, pin: Option<&Pin>, revoked: bool, info: &VersionInfo) -> Result<(), Reason> {
+pub fn decide(rules: &Rules, pin: Option<&Pin>, revoked: bool, version: &PluginVersion) -> Result<(), Reason> {
     if revoked {
         return Err(Reason::Revoked);
     }
     match (rules.configured_pin, rules.trust) {
-        (Some(content), _) if content != info.content => return Err(Reason::PinMismatch),
+        (Some(content), _) if content != version.content => return Err(Reason::PinMismatch),
         (Some(_), _) | (None, Trust::Dev) => return Ok(()),
         (None, Trust::Default | Trust::Strict) => {}
     }
     let strict = rules.trust == Trust::Strict;
     let Some(pin) = pin else { return if strict { Err(Reason::Unapproved) } else { Ok(()) } };
-    if strict && !(pin.approved && pin.content == info.content) {
+    if strict && !(pin.approved && pin.content == version.content) {
         return Err(Reason::Unapproved);
     }
     if let Some(from) = &pin.signer {
-        match info.signer.as_ref().map(Signer::to_string) {
+        match version.signer.as_ref().map(Signer::to_string) {
             None => return Err(Reason::SignatureLost),
             Some(to) if to != *from => return Err(Reason::SignerChanged { from: from.clone(), to }),
             Some(_) => {}
         }
     }
-    if info.grants.is_empty() && !strict {
+    if version.grants.is_empty() && !strict {
         return Ok(());
     }
-    let may_change = rules.surface_may_change && pin.content == info.content;
-    if !may_change && info.surface.is_some_and(|surface| surface != pin.surface) {
-        return Err(if info.grants.is_empty() { Reason::SurfaceUnapproved } else { Reason::SurfaceChanged });
+    let may_change = rules.surface_may_change && pin.content == version.content;
+    if !may_change && version.surface.is_some_and(|surface| surface != pin.surface) {
+        return Err(if version.grants.is_empty() { Reason::SurfaceUnapproved } else { Reason::SurfaceChanged });
     }
-    let known: BTreeSet<String> = pin.needs.union(&names(&info.grants)).cloned().collect();
-    let more: BTreeSet<String> = names(&info.needs).difference(&known).cloned().collect();
+    let known: BTreeSet<String> = pin.needs.union(&names(&version.grants)).cloned().collect();
+    let more: BTreeSet<String> = names(&version.needs).difference(&known).cloned().collect();
     if more.is_empty() { Ok(()) } else { Err(Reason::NeedsMoreAccess(more)) }
 }
 

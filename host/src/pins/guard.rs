@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::{Interval, MissedTickBehavior};
 
-use super::decision::{Reason, Rules, Trust, VersionInfo, decide, may_list_with_grants};
+use super::decision::{PluginVersion, Reason, Rules, Trust, decide, may_list_with_grants};
 use super::file::{PinFile, PinFileError};
 use super::pin::{Pin, Pins, names, now};
 use super::verdict::AdmittedAs;
@@ -43,7 +43,7 @@ pub type KnownPins = Option<Pins>;
 /// A version and its surface.
 #[derive(Clone, Debug)]
 pub struct ListedVersion {
-    pub info: VersionInfo,
+    pub version: PluginVersion,
     /// From [`crate::plugin::Surface::canonical`].
     pub surface_text: String,
 }
@@ -98,9 +98,9 @@ impl Guard {
     ///
     /// # Errors
     /// Why it is held regardless of its surface.
-    pub async fn may_list(self: &Arc<Self>, id: &PluginId, info: &VersionInfo) -> Result<bool, Reason> {
-        let (guard, id, info) = (self.clone(), id.clone(), info.clone());
-        blocking(move || if guard.writes { guard.may_serve(&id, &info) } else { guard.may_run(&id, &info) }).await
+    pub async fn may_list(self: &Arc<Self>, id: &PluginId, version: &PluginVersion) -> Result<bool, Reason> {
+        let (guard, id, version) = (self.clone(), id.clone(), version.clone());
+        blocking(move || if guard.writes { guard.may_serve(&id, &version) } else { guard.may_run(&id, &version) }).await
     }
 
     /// Whether a version may run, given what is known about it; `true`: it may use its plugin's grants
@@ -108,58 +108,58 @@ impl Guard {
     ///
     /// # Errors
     /// Why it is held.
-    pub fn may_run(&self, id: &PluginId, info: &VersionInfo) -> Result<bool, Reason> {
-        self.decide_with(&self.read_pins(), id, info)
+    pub fn may_run(&self, id: &PluginId, version: &PluginVersion) -> Result<bool, Reason> {
+        self.decide_with(&self.read_pins(), id, version)
     }
 
     /// As [`Guard::may_run`], for a server: the version must also be pinned, so the pin file writable.
     ///
     /// # Errors
     /// Why it is held.
-    pub fn may_serve(&self, id: &PluginId, info: &VersionInfo) -> Result<bool, Reason> {
+    pub fn may_serve(&self, id: &PluginId, version: &PluginVersion) -> Result<bool, Reason> {
         let known = self.read_pins();
-        let trusted = self.decide_with(&known, id, info)?;
+        let trusted = self.decide_with(&known, id, version)?;
         let pin = known.as_ref().and_then(|pins| pins.get(id));
-        if must_be_pinned(&(self.rules)(id), pin, info) && !self.is_writable(WRITE_CHECK_TTL) {
+        if must_be_pinned(&(self.rules)(id), pin, version) && !self.is_writable(WRITE_CHECK_TTL) {
             return Err(Reason::PinsUnwritable);
         }
         Ok(trusted)
     }
 
-    fn decide_with(&self, known: &KnownPins, id: &PluginId, info: &VersionInfo) -> Result<bool, Reason> {
+    fn decide_with(&self, known: &KnownPins, id: &PluginId, version: &PluginVersion) -> Result<bool, Reason> {
         let rules = (self.rules)(id);
-        let pins = pins_to_check(known.as_ref(), &rules, info)?;
-        decide(&rules, pins.get(id), pins.is_revoked(info.content), info)?;
-        Ok(may_list_with_grants(&rules, pins.get(id), info.content))
+        let pins = pins_to_check(known.as_ref(), &rules, version)?;
+        decide(&rules, pins.get(id), pins.is_revoked(version.content), version)?;
+        Ok(may_list_with_grants(&rules, pins.get(id), version.content))
     }
 
     /// Whether a version that is held for `reason` might be admitted if it were loaded again. An approved
     /// one might, whatever its surface was: listed with its grants it may have another.
-    pub fn may_retry(&self, known: &KnownPins, id: &PluginId, info: &VersionInfo, reason: &Reason) -> bool {
+    pub fn may_retry(&self, known: &KnownPins, id: &PluginId, version: &PluginVersion, reason: &Reason) -> bool {
         let rules = (self.rules)(id);
-        let Ok(pins) = pins_to_check(known.as_ref(), &rules, info) else { return false };
-        let with_grants = may_list_with_grants(&rules, pins.get(id), info.content);
+        let Ok(pins) = pins_to_check(known.as_ref(), &rules, version) else { return false };
+        let with_grants = may_list_with_grants(&rules, pins.get(id), version.content);
         if *reason == Reason::PinsUnwritable {
-            if must_be_pinned(&rules, pins.get(id), info) && !self.was_writable() {
+            if must_be_pinned(&rules, pins.get(id), version) && !self.was_writable() {
                 return false;
             }
-        } else if !with_grants && info.surface.is_none() {
+        } else if !with_grants && version.surface.is_none() {
             return false;
         }
-        let unlisted = VersionInfo { surface: None, needs: Default::default(), ..info.clone() };
-        let info = if with_grants { &unlisted } else { info };
-        decide(&rules, pins.get(id), pins.is_revoked(info.content), info).is_ok()
+        let unlisted = PluginVersion { surface: None, needs: Default::default(), ..version.clone() };
+        let version = if with_grants { &unlisted } else { version };
+        decide(&rules, pins.get(id), pins.is_revoked(version.content), version).is_ok()
     }
 
     /// Whether a version in service may keep serving.
     ///
     /// # Errors
     /// Why it must stop.
-    pub fn may_stay(&self, known: &KnownPins, id: &PluginId, info: &VersionInfo) -> Result<(), Reason> {
+    pub fn may_stay(&self, known: &KnownPins, id: &PluginId, version: &PluginVersion) -> Result<(), Reason> {
         let rules = (self.rules)(id);
         let none = Pins::default();
         let pins = known.as_ref().unwrap_or(&none);
-        match decide(&rules, pins.get(id), pins.is_revoked(info.content), info) {
+        match decide(&rules, pins.get(id), pins.is_revoked(version.content), version) {
             Err(reason) if reason.stops_service() => Err(reason),
             _ => Ok(()),
         }
@@ -211,14 +211,14 @@ impl Guard {
         let known = self.read_pins();
         let mut outcomes = Vec::new();
         let mut unpinned = Vec::new();
-        for (at, (id, ListedVersion { info, surface_text })) in versions.iter().enumerate() {
+        for (at, (id, ListedVersion { version, surface_text })) in versions.iter().enumerate() {
             let rules = (self.rules)(id);
-            let decided = pins_to_check(known.as_ref(), &rules, info).and_then(|pins| {
-                let outcome = rules.admit(&pins, id, info)?;
-                Ok((outcome, rules.trust != Trust::Dev && pins.get(id) != Some(&rules.new_pin(&pins, id, info))))
+            let decided = pins_to_check(known.as_ref(), &rules, version).and_then(|pins| {
+                let outcome = rules.admit(&pins, id, version)?;
+                Ok((outcome, rules.trust != Trust::Dev && pins.get(id) != Some(&rules.new_pin(&pins, id, version))))
             });
             if let Ok((_, true)) = decided {
-                unpinned.push((at, rules, id, info, surface_text.as_str()));
+                unpinned.push((at, rules, id, version, surface_text.as_str()));
             }
             outcomes.push(decided.map(|(outcome, _)| outcome));
         }
@@ -232,10 +232,10 @@ impl Guard {
         // Another process may have pinned something since: decide again, under the writers' lock.
         let pinned = file.update(|pins| {
             let mut decided = Vec::new();
-            for (at, rules, id, info, _) in &unpinned {
-                let outcome = rules.admit(pins, id, info);
+            for (at, rules, id, version, _) in &unpinned {
+                let outcome = rules.admit(pins, id, version);
                 if outcome.is_ok() {
-                    let pin = rules.new_pin(pins, id, info);
+                    let pin = rules.new_pin(pins, id, version);
                     pins.insert(id, pin);
                 }
                 decided.push((*at, outcome));
@@ -293,9 +293,9 @@ impl Guard {
 
 /// The pins that a version is checked against. If they cannot be read, only versions that need no pin
 /// pass, checked against none.
-fn pins_to_check<'p>(known: Option<&'p Pins>, rules: &Rules, info: &VersionInfo) -> Result<Cow<'p, Pins>, Reason> {
+fn pins_to_check<'p>(known: Option<&'p Pins>, rules: &Rules, version: &PluginVersion) -> Result<Cow<'p, Pins>, Reason> {
     let ignores_pins = rules.trust == Trust::Dev || rules.configured_pin.is_some();
-    let needs_none = rules.trust == Trust::Default && info.grants.is_empty();
+    let needs_none = rules.trust == Trust::Default && version.grants.is_empty();
     match known {
         Some(pins) => Ok(Cow::Borrowed(pins)),
         None if ignores_pins || needs_none => Ok(Cow::Owned(Pins::default())),
@@ -305,43 +305,43 @@ fn pins_to_check<'p>(known: Option<&'p Pins>, rules: &Rules, info: &VersionInfo)
 
 /// Whether a version may serve only once it is pinned: the plugin holds grants, and the configuration
 /// does not pin the version that may use them.
-fn must_be_pinned(rules: &Rules, pin: Option<&Pin>, info: &VersionInfo) -> bool {
-    let needs_none = rules.trust == Trust::Dev || rules.configured_pin.is_some() || info.grants.is_empty();
-    !needs_none && pin.is_none_or(|pin| pin.content != info.content)
+fn must_be_pinned(rules: &Rules, pin: Option<&Pin>, version: &PluginVersion) -> bool {
+    let needs_none = rules.trust == Trust::Dev || rules.configured_pin.is_some() || version.grants.is_empty();
+    !needs_none && pin.is_none_or(|pin| pin.content != version.content)
 }
 
 /// Holds the versions that must be pinned and could not be.
 fn hold_unpinned(outcomes: &mut [Result<AdmittedAs, Reason>], unpinned: &[Unpinned], known: &KnownPins) {
-    for (at, rules, id, info, _) in unpinned {
+    for (at, rules, id, version, _) in unpinned {
         let pin = known.as_ref().and_then(|pins| pins.get(id));
-        if outcomes[*at].is_ok() && must_be_pinned(rules, pin, info) {
+        if outcomes[*at].is_ok() && must_be_pinned(rules, pin, version) {
             outcomes[*at] = Err(Reason::PinsUnwritable);
         }
     }
 }
 
-/// A version to be pinned: its index in the request, its rules, id, info and surface.
-type Unpinned<'v> = (usize, Rules, &'v PluginId, &'v VersionInfo, &'v str);
+/// A version to be pinned: its index in the request, its rules, id, version and surface.
+type Unpinned<'v> = (usize, Rules, &'v PluginId, &'v PluginVersion, &'v str);
 
 impl Rules {
-    fn admit(&self, pins: &Pins, id: &PluginId, info: &VersionInfo) -> Result<AdmittedAs, Reason> {
+    fn admit(&self, pins: &Pins, id: &PluginId, version: &PluginVersion) -> Result<AdmittedAs, Reason> {
         let pin = pins.get(id);
-        decide(self, pin, pins.is_revoked(info.content), info)?;
-        let surface_changed = pin.is_some_and(|pin| Some(pin.surface) != info.surface);
+        decide(self, pin, pins.is_revoked(version.content), version)?;
+        let surface_changed = pin.is_some_and(|pin| Some(pin.surface) != version.surface);
         Ok(match pin {
             None => AdmittedAs::FirstUse,
-            Some(pin) if pin.content == info.content && !surface_changed => AdmittedAs::Unchanged,
+            Some(pin) if pin.content == version.content && !surface_changed => AdmittedAs::Unchanged,
             Some(_) => AdmittedAs::Updated { surface_changed },
         })
     }
 
     /// The pin of an admitted version; equal to the existing one if nothing has to be written.
-    fn new_pin(&self, pins: &Pins, id: &PluginId, info: &VersionInfo) -> Pin {
-        let old = pins.get(id).filter(|old| old.content == info.content);
+    fn new_pin(&self, pins: &Pins, id: &PluginId, version: &PluginVersion) -> Pin {
+        let old = pins.get(id).filter(|old| old.content == version.content);
         // An approved version stays approved, even if its surface changed.
         let approved =
             self.configured_pin.is_some() || (self.surface_may_change && old.is_some_and(|old| old.approved));
-        let new = Pin::new(info, approved);
+        let new = Pin::new(version, approved);
         match old {
             Some(old) if old.surface == new.surface && old.signer == new.signer => Pin { gone: None, ..old.clone() },
             _ => new,
@@ -351,13 +351,13 @@ impl Rules {
 
 impl Pin {
     /// Pins a version. One that was not listed gets the digest of an empty surface.
-    pub fn new(info: &VersionInfo, approved: bool) -> Self {
+    pub fn new(version: &PluginVersion, approved: bool) -> Self {
         Self {
-            content: info.content,
-            surface: info.surface.unwrap_or_else(|| Digest::of(b"")),
-            needs: names(&info.needs),
-            grants: names(&info.grants),
-            signer: info.signer.as_ref().map(Signer::to_string),
+            content: version.content,
+            surface: version.surface.unwrap_or_else(|| Digest::of(b"")),
+            needs: names(&version.needs),
+            grants: names(&version.grants),
+            signer: version.signer.as_ref().map(Signer::to_string),
             approved,
             time: now(),
             gone: None,

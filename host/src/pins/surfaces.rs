@@ -30,7 +30,7 @@ impl PinFile {
     /// As [`PinFile::update`].
     pub fn approve(&self, id: &PluginId, version: &ListedVersion) -> Result<(), PinFileError> {
         let pins = self.update(|pins| {
-            pins.approve(id, Pin::new(&version.info, true));
+            pins.approve(id, Pin::new(&version.version, true));
             pins.clone()
         })?;
         self.store_surfaces([&*version.surface_text], &pins);

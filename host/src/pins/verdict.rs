@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::decision::{Reason, VersionInfo};
+use super::decision::{PluginVersion, Reason};
 use crate::plugin::{Digest, PluginId, Signer};
 
 /// On which ground a version was admitted.
@@ -29,8 +29,8 @@ pub struct Decision {
 }
 
 impl Decision {
-    pub fn new(plugin: PluginId, info: &VersionInfo, outcome: Result<AdmittedAs, Reason>) -> Self {
-        Self { plugin, content: info.content, surface: info.surface, signer: info.signer.clone(), outcome }
+    pub fn new(plugin: PluginId, version: &PluginVersion, outcome: Result<AdmittedAs, Reason>) -> Self {
+        Self { plugin, content: version.content, surface: version.surface, signer: version.signer.clone(), outcome }
     }
 
     /// The code for logs.

@@ -41,28 +41,35 @@ const ORDER: [&str; 20] = [
 const OTHER_SYSTEMS: [&str; 3] = ["os/absent", "os/macos", "os/windows"];
 
 /// Segments of a path below the crate.
-type Path = Vec<String>;
+pub(super) type Path = Vec<String>;
 
-struct Module {
+pub(super) struct Module {
     /// Absolute paths that its code uses.
     names: Vec<Path>,
     /// Its re-exports, by name.
     exports: BTreeMap<String, Path>,
 }
 
-struct Graph(BTreeMap<Path, Module>);
+/// The modules of the host, by path.
+pub(super) struct Graph(BTreeMap<Path, Module>);
 
 impl Graph {
-    fn of(sources: &[Source]) -> Self {
+    /// Without tests, and without files whose path below `host/src` begins with one of `left_out`.
+    pub(super) fn of(sources: &[Source], left_out: &[&str]) -> Self {
         let path = |source: &Source| -> Option<Path> {
             let file = source.path.strip_prefix("host/src/")?.strip_suffix(".rs")?;
-            let left_out = ["lib", "main"].contains(&file) || OTHER_SYSTEMS.iter().any(|of| file.starts_with(of));
-            (!left_out && !source.is_test()).then(|| file.split('/').map(str::to_owned).collect())
+            let is_left_out = ["lib", "main"].contains(&file) || left_out.iter().any(|of| file.starts_with(of));
+            (!is_left_out && !source.is_test()).then(|| file.split('/').map(str::to_owned).collect())
         };
         let files: BTreeMap<Path, &Source> =
             sources.iter().filter_map(|source| Some((path(source)?, source))).collect();
         let read = |(path, source): (&Path, &&Source)| (path.clone(), Module::read(path, &source.text, &files));
         Self(files.iter().map(read).collect())
+    }
+
+    /// Each module with the paths that its code uses, re-exports not followed.
+    pub(super) fn uses(&self) -> impl Iterator<Item = (&Path, &[Path])> {
+        self.0.iter().map(|(path, module)| (path, module.names.as_slice()))
     }
 
     /// The file in which an absolute path is defined.
@@ -209,7 +216,7 @@ fn cycles(imports: &BTreeMap<&Path, BTreeSet<Path>>) -> Vec<BTreeSet<Path>> {
 
 #[test]
 fn import_cycles_are_small() {
-    let graph = Graph::of(&sources("host/src"));
+    let graph = Graph::of(&sources("host/src"), &OTHER_SYSTEMS);
     let imports = graph.imports();
     let description = |cycle: &BTreeSet<Path>| {
         let files: Vec<String> = cycle.iter().map(|path| path.join("/")).collect();
@@ -221,7 +228,7 @@ fn import_cycles_are_small() {
 
 #[test]
 fn modules_of_plugin_import_only_earlier_ones() {
-    let graph = Graph::of(&sources("host/src"));
+    let graph = Graph::of(&sources("host/src"), &OTHER_SYSTEMS);
     let floor = |path: &Path| {
         let room = path.get(1).filter(|_| path[0] == "plugin")?;
         Some(ORDER.iter().position(|known| known == room))
@@ -244,12 +251,15 @@ fn modules_of_plugin_import_only_earlier_ones() {
 #[test]
 fn imports_and_cycles_are_found() {
     let source = |path: &str, text: &str| Source { path: format!("host/src/{path}"), text: text.into() };
-    let graph = Graph::of(&[
-        source("a.rs", "mod b;\npub use b::Given;\n"),
-        source("a/b.rs", "use crate::{c::{self, D as E}, d};\n// crate::never\n"),
-        source("c.rs", "fn f() { super::d::g(); c::h() }\n"),
-        source("d.rs", "use crate::a::Given;\n#[cfg(test)]\nmod tests {\n    use crate::never;\n}\n"),
-    ]);
+    let graph = Graph::of(
+        &[
+            source("a.rs", "mod b;\npub use b::Given;\n"),
+            source("a/b.rs", "use crate::{c::{self, D as E}, d};\n// crate::never\n"),
+            source("c.rs", "fn f() { super::d::g(); c::h() }\n"),
+            source("d.rs", "use crate::a::Given;\n#[cfg(test)]\nmod tests {\n    use crate::never;\n}\n"),
+        ],
+        &[],
+    );
     let imports = graph.imports();
     let of = |path: &str| -> Vec<String> {
         let path: Path = path.split('/').map(str::to_owned).collect();

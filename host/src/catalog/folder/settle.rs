@@ -108,23 +108,23 @@ impl Folder {
         file.shorten_reprieve();
         let id = file.id.clone();
         let settings = (self.settings)(&id);
-        let stopped = |info: &_| known.and_then(|known| self.guard.may_stay(known, &id, info).err());
+        let stopped = |version: &_| known.and_then(|known| self.guard.may_stay(known, &id, version).err());
         match outcome {
             None => file.held = None,
-            Some(Ok(Admission { plugin, mut info, .. })) if let Some(reason) = stopped(&info) => {
+            Some(Ok(Admission { plugin, mut version, .. })) if let Some(reason) = stopped(&version) => {
                 drop(plugin);
-                info.grants = settings.grants.kinds();
-                let decision = Decision::new(id, &info, Err(reason.clone()));
-                file.held = Some((info, reason));
+                version.grants = settings.grants.kinds();
+                let decision = Decision::new(id, &version, Err(reason.clone()));
+                file.held = Some((version, reason));
                 let still_serving = file.serving;
                 self.emit_held(load.path, decision, still_serving);
             }
-            Some(Ok(Admission { plugin, mut info, decision })) => {
-                info.grants = settings.grants.kinds();
+            Some(Ok(Admission { plugin, mut version, decision })) => {
+                version.grants = settings.grants.kinds();
                 let digest = *plugin.digest();
                 let swapped = std::mem::replace(&mut file.serving, true);
                 file.loaded = Some(digest);
-                (file.serving_info, file.held, file.reprieve) = (Some(info), None, None);
+                (file.serving_info, file.held, file.reprieve) = (Some(version), None, None);
                 file.pinned_surface = pinned_surface(&self.guard, file);
                 let (naming, pinned_surface) = (settings.naming, file.pinned_surface);
                 let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);

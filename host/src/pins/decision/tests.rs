@@ -1,14 +1,14 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use super::{Reason, Rules, Trust, VersionInfo, decide, may_list_with_grants};
+use super::{PluginVersion, Reason, Rules, Trust, decide, may_list_with_grants};
 use crate::pins::Pin;
 use crate::plugin::{Access, Digest, Signer};
 
 const TRUSTS: [Trust; 3] = [Trust::Dev, Trust::Default, Trust::Strict];
 
-fn info() -> VersionInfo {
-    VersionInfo {
+fn version() -> PluginVersion {
+    PluginVersion {
         content: Digest::of(b"content"),
         signer: Some(Signer::recorded("RWa")),
         grants: BTreeSet::new(),
@@ -17,8 +17,8 @@ fn info() -> VersionInfo {
     }
 }
 
-fn granted() -> VersionInfo {
-    VersionInfo { grants: BTreeSet::from([Access::Elicit]), ..info() }
+fn granted() -> PluginVersion {
+    PluginVersion { grants: BTreeSet::from([Access::Elicit]), ..version() }
 }
 
 /// The pin of [`granted`], approved by a person.
@@ -27,8 +27,8 @@ fn pin() -> Pin {
 }
 
 /// The decision under each trust level.
-fn row(pin: Option<&Pin>, revoked: bool, info: &VersionInfo) -> [Result<(), Reason>; 3] {
-    TRUSTS.map(|trust| decide(&Rules { trust, ..Rules::default() }, pin, revoked, info))
+fn row(pin: Option<&Pin>, revoked: bool, version: &PluginVersion) -> [Result<(), Reason>; 3] {
+    TRUSTS.map(|trust| decide(&Rules { trust, ..Rules::default() }, pin, revoked, version))
 }
 
 #[test]
@@ -37,23 +37,24 @@ fn the_decision_table() {
     let more = || Reason::NeedsMoreAccess(BTreeSet::from(["keyvalue".to_owned()]));
     let changed = || Reason::SignerChanged { from: "RWa".into(), to: "RWb".into() };
     let unapproved = || Err(Reason::Unapproved);
-    let new_content = |info: VersionInfo| VersionInfo { content: other, ..info };
-    let new_surface = |info: VersionInfo| VersionInfo { surface: Some(other), ..new_content(info) };
-    let resigned = |signer: Option<&str>| VersionInfo { signer: signer.map(Signer::recorded), ..new_content(info()) };
+    let new_content = |version: PluginVersion| PluginVersion { content: other, ..version };
+    let new_surface = |version: PluginVersion| PluginVersion { surface: Some(other), ..new_content(version) };
+    let resigned =
+        |signer: Option<&str>| PluginVersion { signer: signer.map(Signer::recorded), ..new_content(version()) };
     let first = Pin { approved: false, ..pin() };
     let rows = [
-        ("a new file", None, info(), [Ok(()), Ok(()), unapproved()]),
+        ("a new file", None, version(), [Ok(()), Ok(()), unapproved()]),
         (
             "a new file that needs access",
             None,
-            VersionInfo { needs: needs.clone(), ..info() },
+            PluginVersion { needs: needs.clone(), ..version() },
             [Ok(()), Ok(()), unapproved()],
         ),
         ("a new file with grants", None, granted(), [Ok(()), Ok(()), unapproved()]),
         ("the pinned version", Some(pin()), granted(), [Ok(()), Ok(()), Ok(())]),
         ("the pinned version, auto-approved", Some(first), granted(), [Ok(()), Ok(()), unapproved()]),
         ("new content, same surface", Some(pin()), new_content(granted()), [Ok(()), Ok(()), unapproved()]),
-        ("new surface, no grants", Some(pin()), new_surface(info()), [Ok(()), Ok(()), unapproved()]),
+        ("new surface, no grants", Some(pin()), new_surface(version()), [Ok(()), Ok(()), unapproved()]),
         (
             "new surface, grants",
             Some(pin()),
@@ -63,37 +64,37 @@ fn the_decision_table() {
         (
             "the pinned content with another surface, grants",
             Some(pin()),
-            VersionInfo { surface: Some(other), ..granted() },
+            PluginVersion { surface: Some(other), ..granted() },
             [Ok(()), Err(Reason::SurfaceChanged), Err(Reason::SurfaceChanged)],
         ),
         (
             "the pinned content with another surface, no grants",
             Some(pin()),
-            VersionInfo { surface: Some(other), ..info() },
+            PluginVersion { surface: Some(other), ..version() },
             [Ok(()), Ok(()), Err(Reason::SurfaceUnapproved)],
         ),
         (
             "needs more access, no grants",
             Some(pin()),
-            VersionInfo { needs: needs.clone(), ..new_content(info()) },
+            PluginVersion { needs: needs.clone(), ..new_content(version()) },
             [Ok(()), Ok(()), unapproved()],
         ),
         (
             "needs more access, grants",
             Some(pin()),
-            VersionInfo { needs: needs.clone(), ..new_content(granted()) },
+            PluginVersion { needs: needs.clone(), ..new_content(granted()) },
             [Ok(()), Err(more()), unapproved()],
         ),
         (
             "needs access that is granted",
             Some(pin()),
-            VersionInfo { needs: needs.clone(), grants: needs.clone(), ..new_content(granted()) },
+            PluginVersion { needs: needs.clone(), grants: needs.clone(), ..new_content(granted()) },
             [Ok(()), Ok(()), unapproved()],
         ),
         (
             "needs the same access as before",
             Some(Pin { needs: BTreeSet::from(["keyvalue".to_owned()]), ..pin() }),
-            VersionInfo { needs: needs.clone(), ..new_content(granted()) },
+            PluginVersion { needs: needs.clone(), ..new_content(granted()) },
             [Ok(()), Ok(()), unapproved()],
         ),
         ("signer changed", Some(pin()), resigned(Some("RWb")), [Ok(()), Err(changed()), unapproved()]),
@@ -101,21 +102,21 @@ fn the_decision_table() {
         (
             "signature lost, same content",
             Some(pin()),
-            VersionInfo { signer: None, ..info() },
+            PluginVersion { signer: None, ..version() },
             [Ok(()), Err(Reason::SignatureLost), Err(Reason::SignatureLost)],
         ),
         ("signed for the first time", Some(Pin { signer: None, ..pin() }), granted(), [Ok(()), Ok(()), Ok(())]),
         (
             "not listed yet",
             Some(pin()),
-            VersionInfo { surface: None, ..new_content(granted()) },
+            PluginVersion { surface: None, ..new_content(granted()) },
             [Ok(()), Ok(()), unapproved()],
         ),
     ];
-    for (name, pin, info, wanted) in rows {
-        assert_eq!(row(pin.as_ref(), false, &info), wanted, "{name}");
+    for (name, pin, version, wanted) in rows {
+        assert_eq!(row(pin.as_ref(), false, &version), wanted, "{name}");
         let revoked = [(); 3].map(|()| Err(Reason::Revoked));
-        assert_eq!(row(pin.as_ref(), true, &info), revoked, "{name}, revoked");
+        assert_eq!(row(pin.as_ref(), true, &version), revoked, "{name}, revoked");
     }
 }
 
@@ -136,8 +137,8 @@ fn only_the_pinned_content_may_change_its_surface() {
     let other = Some(Digest::of(b"other"));
     for trust in [Trust::Default, Trust::Strict] {
         let rules = Rules { trust, surface_may_change: true, ..Rules::default() };
-        assert_eq!(decide(&rules, Some(&pin()), false, &VersionInfo { surface: other, ..granted() }), Ok(()));
-        let new = VersionInfo { content: Digest::of(b"new"), surface: other, ..granted() };
+        assert_eq!(decide(&rules, Some(&pin()), false, &PluginVersion { surface: other, ..granted() }), Ok(()));
+        let new = PluginVersion { content: Digest::of(b"new"), surface: other, ..granted() };
         assert!(decide(&rules, Some(&pin()), false, &new).is_err());
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
 use super::{NEXT_FILE, PinFile};
-use crate::pins::{Pin, Pins, VersionInfo};
+use crate::pins::{Pin, Pins, PluginVersion};
 use crate::plugin::{Access, Digest, PluginId, Signer};
 
 fn lock() -> (TempDir, PinFile) {
@@ -20,14 +20,14 @@ fn id(name: &str) -> PluginId {
 }
 
 fn pin(content: &[u8]) -> Pin {
-    let info = VersionInfo {
+    let version = PluginVersion {
         content: Digest::of(content),
         signer: Some(Signer::recorded("RWa")),
         grants: [Access::Elicit].into(),
         surface: Some(Digest::of(b"surface")),
         needs: [Access::Keyvalue].into(),
     };
-    Pin::new(&info, true)
+    Pin::new(&version, true)
 }
 
 #[test]

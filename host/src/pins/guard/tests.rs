@@ -3,18 +3,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Guard, ListedVersion};
-use crate::pins::{AdmittedAs, PinFile, Reason, Rules, VersionInfo};
+use crate::pins::{AdmittedAs, PinFile, PluginVersion, Reason, Rules};
 use crate::plugin::{Access, Digest, PluginId, Signatures};
 
 fn version(content: &[u8], surface_text: &str) -> ListedVersion {
-    let info = VersionInfo {
+    let version = PluginVersion {
         content: Digest::of(content),
         signer: None,
         grants: [Access::Elicit].into(),
         surface: Some(Digest::of(surface_text.as_bytes())),
         needs: [].into(),
     };
-    ListedVersion { info, surface_text: surface_text.to_owned() }
+    ListedVersion { version, surface_text: surface_text.to_owned() }
 }
 
 /// Admits one version.
@@ -56,9 +56,9 @@ async fn a_held_version_is_retried_only_if_it_might_be_admitted() {
     let (guard, lock) = (Arc::new(guard(home.path())), PinFile::new(home.path().to_owned()));
     let id = PluginId::parse("p").expect("an id");
     admit(&guard, &id, version(b"1", "one")).await.expect("the first");
-    let held = version(b"2", "two").info;
-    let unlisted = VersionInfo { surface: None, ..held.clone() };
-    let may_retry = |info: &VersionInfo| guard.may_retry(&guard.read_pins(), &id, info, &Reason::SurfaceChanged);
+    let held = version(b"2", "two").version;
+    let unlisted = PluginVersion { surface: None, ..held.clone() };
+    let may_retry = |info: &PluginVersion| guard.may_retry(&guard.read_pins(), &id, info, &Reason::SurfaceChanged);
     assert!(!may_retry(&held) && !may_retry(&unlisted));
     // It was approved with the surface that it has when listed with its grants.
     lock.approve(&id, &version(b"2", "three")).expect("it is written");
@@ -74,7 +74,7 @@ async fn versions_that_cannot_be_pinned_get_no_grants() {
     let guard = Arc::new(guard(home.path()));
     let id = |name: &str| PluginId::parse(name).expect("an id");
     let free = |content: &[u8]| ListedVersion {
-        info: VersionInfo { grants: [].into(), ..version(content, "one").info },
+        version: PluginVersion { grants: [].into(), ..version(content, "one").version },
         surface_text: "one".into(),
     };
     assert_eq!(admit(&guard, &id("p"), version(b"1", "one")).await, Ok(AdmittedAs::FirstUse));
@@ -85,21 +85,21 @@ async fn versions_that_cannot_be_pinned_get_no_grants() {
     // Neither a new plugin nor an update, even with the same surface; they are not even listed.
     for (name, content, surface_text) in [("new", b"7", "one"), ("p", b"2", "one")] {
         let next = version(content, surface_text);
-        assert_eq!(guard.may_list(&id(name), &next.info).await, Err(Reason::PinsUnwritable), "{name}");
-        assert_eq!(guard.may_serve(&id(name), &next.info), Err(Reason::PinsUnwritable), "{name}");
+        assert_eq!(guard.may_list(&id(name), &next.version).await, Err(Reason::PinsUnwritable), "{name}");
+        assert_eq!(guard.may_serve(&id(name), &next.version), Err(Reason::PinsUnwritable), "{name}");
         assert_eq!(admit(&guard, &id(name), next.clone()).await, Err(Reason::PinsUnwritable), "{name}");
-        assert!(!guard.may_retry(&guard.read_pins(), &id(name), &next.info, &Reason::PinsUnwritable), "{name}");
+        assert!(!guard.may_retry(&guard.read_pins(), &id(name), &next.version, &Reason::PinsUnwritable), "{name}");
     }
     // The pinned version keeps running, and so do plugins without grants.
-    assert_eq!(guard.may_list(&id("p"), &version(b"1", "one").info).await, Ok(true));
+    assert_eq!(guard.may_list(&id("p"), &version(b"1", "one").version).await, Ok(true));
     assert_eq!(admit(&guard, &id("p"), version(b"1", "one")).await, Ok(AdmittedAs::Unchanged));
     assert_eq!(admit(&guard, &id("free"), free(b"9")).await, Ok(AdmittedAs::FirstUse));
-    assert!(guard.may_stay(&guard.read_pins(), &id("p"), &version(b"1", "one").info).is_ok());
+    assert!(guard.may_stay(&guard.read_pins(), &id("p"), &version(b"1", "one").version).is_ok());
 
     let mut watch = guard.watch();
     fs::remove_dir(blocker).expect("it goes");
     tokio::time::timeout(Duration::from_secs(60), watch.changed()).await.expect("it is retried automatically");
-    assert!(guard.may_retry(&guard.read_pins(), &id("p"), &version(b"2", "one").info, &Reason::PinsUnwritable));
+    assert!(guard.may_retry(&guard.read_pins(), &id("p"), &version(b"2", "one").version, &Reason::PinsUnwritable));
     assert_eq!(admit(&guard, &id("p"), version(b"2", "one")).await, Ok(AdmittedAs::Updated { surface_changed: false }));
 }
 
@@ -113,8 +113,8 @@ async fn without_a_pin_file_only_a_configured_pin_gets_grants() {
     let guard = Arc::new(Guard::new(None, rules, Signatures::default));
     let id = |name: &str| PluginId::parse(name).expect("an id");
     assert_eq!(admit(&guard, &id("p"), version(b"1", "one")).await, Err(Reason::PinsUnwritable));
-    assert_eq!(guard.may_list(&id("p"), &version(b"1", "one").info).await, Err(Reason::PinsUnwritable));
-    assert_eq!(guard.may_list(&id("hand"), &version(b"1", "one").info).await, Ok(true));
+    assert_eq!(guard.may_list(&id("p"), &version(b"1", "one").version).await, Err(Reason::PinsUnwritable));
+    assert_eq!(guard.may_list(&id("hand"), &version(b"1", "one").version).await, Ok(true));
     assert_eq!(admit(&guard, &id("hand"), version(b"1", "one")).await, Ok(AdmittedAs::FirstUse));
 }
 
