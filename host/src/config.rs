@@ -176,7 +176,10 @@ impl Config {
 
     /// Resolves a path of the file, which may be relative to the file's folder.
     pub fn resolve(&self, path: &Path) -> PathBuf {
-        self.file.as_ref().and_then(|file| file.parent()).map_or_else(|| path.to_owned(), |folder| folder.join(path))
+        let Some(folder) = self.file.as_ref().and_then(|file| file.parent()) else { return path.to_owned() };
+        // A bare file name has an empty parent, which the OS sandbox cannot allow.
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        folder.join(path)
     }
 
     /// The key that seals state carried by clients, if one is set.

@@ -9,6 +9,7 @@ use std::io;
 
 use tokio::sync::mpsc;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use wharf_report::{ERROR, hint};
 pub(crate) use wharf_report::{Failure, NAME, failure, message, print};
@@ -30,10 +31,15 @@ pub(crate) fn refusal(refusal: &Refusal) {
 /// # Errors
 /// If the filter is invalid.
 pub(crate) fn start_log(filter: &str, log: Option<&Log>) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| {
-        Failure::usage(format!("read the log level: {error}: {filter}"))
-            .hint("use error, warn, info, debug or trace, or for example info,wharf=debug".to_owned())
-    })?;
+    let invalid = |why: &str| {
+        Failure::usage(format!("read the log level: {why}"))
+            .hint("use off, error, warn, info, debug or trace, or for example info,wharf=debug".to_owned())
+    };
+    // The filter takes any other word as the name of a target, which silences everything else.
+    if let Some(word) = filter.split(',').find(|part| !part.contains('=') && part.parse::<LevelFilter>().is_err()) {
+        return Err(invalid(&format!("there is no level {word:?}")));
+    }
+    let filter = EnvFilter::try_new(filter).map_err(|error| invalid(&format!("{error}: {filter}")))?;
     let colour = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
     let writer = log.map_or_else(|| BoxMakeWriter::new(io::stderr), |log| BoxMakeWriter::new(log.clone()));
     tracing_subscriber::fmt()

@@ -47,6 +47,16 @@ fn call_prints_the_answer_of_the_tool() {
 }
 
 #[test]
+fn a_misspelt_log_level_is_an_error() {
+    let home = Home::new();
+    for filter in ["infos", "info,debugg"] {
+        let said = fails(&home, ["--log", filter, "list", "plugins"], 2);
+        assert!(said.contains("read the log level") && said.contains("hint: use off, error, warn"), "{said}");
+    }
+    assert!(run(&home, ["--log", "off,wharf=debug", "config"]).status.success());
+}
+
+#[test]
 fn call_fails_when_the_tool_does() {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::trapping().build(), "trapper");

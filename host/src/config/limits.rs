@@ -1,5 +1,6 @@
 //! The limits of calls in the file, for all plugins or for one. The sandbox enforces them.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use bytesize::ByteSize;
@@ -31,7 +32,7 @@ pub struct LimitsConfig {
     /// Bytes of all memories and tables of one instance.
     #[serde(
         serialize_with = "super::plain_size",
-        deserialize_with = "nonzero",
+        deserialize_with = "memory",
         skip_serializing_if = "Option::is_none"
     )]
     pub memory: Option<ByteSize>,
@@ -43,7 +44,7 @@ pub struct LimitsConfig {
     )]
     pub output: Option<ByteSize>,
     /// Calls that run at the same time.
-    #[serde(deserialize_with = "nonzero", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "concurrency", skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
     /// Calls that may wait for a slot; more are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,6 +93,21 @@ where
     T: Deserialize<'de> + Default + PartialEq,
 {
     require_nonzero(T::deserialize(deserializer)?)
+}
+
+fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ByteSize>, D::Error> {
+    at_most(nonzero(deserializer)?, ByteSize(Limits::MAX_MEMORY))
+}
+
+fn concurrency<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    at_most(nonzero(deserializer)?, Limits::MAX_CONCURRENCY)
+}
+
+fn at_most<T: PartialOrd + Display, E: serde::de::Error>(value: Option<T>, max: T) -> Result<Option<T>, E> {
+    match value {
+        Some(value) if value > max => Err(E::custom(format!("{value} is over the maximum of {max}"))),
+        value => Ok(value),
+    }
 }
 
 fn require_nonzero<T: Default + PartialEq, E: serde::de::Error>(value: T) -> Result<Option<T>, E> {

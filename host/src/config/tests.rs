@@ -59,6 +59,15 @@ fn a_zero_limit_is_an_error_with_its_position() {
 }
 
 #[test]
+fn a_limit_over_its_maximum_is_an_error() {
+    let error = |limit: &str| error(&format!("[limits]\n{limit}\n")).to_string();
+    let memory = error("memory = '1 TiB'");
+    assert!(memory.contains("line 2") && memory.contains("1.0 TiB is over the maximum of 256.0 MiB"), "{memory}");
+    assert!(error("concurrency = 129").contains("129 is over the maximum of 128"));
+    assert!(Config::parse("[limits]\nmemory = '256 MiB'\nconcurrency = 128\n").is_ok());
+}
+
+#[test]
 fn only_regular_files_are_read() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     let folder = tempfile::tempdir().expect("a folder");

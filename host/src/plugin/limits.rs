@@ -33,7 +33,9 @@ impl Limits {
     /// Wall time for listing all that a plugin offers, when it is loaded.
     pub const LISTING: Duration = Duration::from_secs(2);
     /// The maximum memory of any plugin: what the pooling allocator reserves.
-    pub const MEMORY_CEILING: u64 = 256 << 20;
+    pub const MAX_MEMORY: u64 = 256 << 20;
+    /// Maximum of `concurrency`; the other instances are for other plugins.
+    pub const MAX_CONCURRENCY: u32 = 128;
 }
 
 impl Default for Limits {

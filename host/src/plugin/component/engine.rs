@@ -16,7 +16,7 @@ use crate::plugin::limits::quota::{CORE_INSTANCES, MEMORIES, TABLES};
 /// Concurrent calls with an instance.
 pub(in crate::plugin) const SLOTS: u32 = 160;
 /// Maximum slots of one plugin; the rest is for other plugins.
-pub(in crate::plugin) const SLOTS_PER_PLUGIN: u32 = 128;
+pub(in crate::plugin) const SLOTS_PER_PLUGIN: u32 = Limits::MAX_CONCURRENCY;
 /// Elements of one table.
 const TABLE_ELEMENTS: usize = 20_000;
 
@@ -119,7 +119,7 @@ fn pool(extra: u32) -> PoolingAllocationConfig {
         .table_elements(TABLE_ELEMENTS)
         .max_component_instance_size(1 << 20)
         .max_core_instance_size(1 << 20)
-        .max_memory_size(Limits::MEMORY_CEILING as usize)
+        .max_memory_size(Limits::MAX_MEMORY as usize)
         .max_unused_warm_slots(16)
         // Pages up to here are zeroed by `memset` and not returned to the OS, which is
         // what makes a fresh instance cheap.

@@ -34,7 +34,7 @@ pub struct Import {
 /// # Errors
 /// If the bytes are not a component, or exceed the limits of any component.
 pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
-    let ceiling = Limits { memory: Limits::MEMORY_CEILING, ..Limits::default() };
+    let ceiling = Limits { memory: Limits::MAX_MEMORY, ..Limits::default() };
     prescan(component, &ceiling)?;
     let mut found = Inspection::default();
     let mut depth = 0usize;

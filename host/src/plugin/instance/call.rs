@@ -78,7 +78,7 @@ impl PreparedComponent {
         grants: Grants,
         pre: InstancePre<GuestState>,
     ) -> Arc<Self> {
-        let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
+        let limits = Limits { memory: limits.memory.min(Limits::MAX_MEMORY), ..limits };
         let concurrency = limits.concurrency.clamp(1, engine::SLOTS_PER_PLUGIN);
         let (plugin, audit) = (id.clone(), runtime.audit.clone());
         let breaker = Breaker::new(move |pause: &Pause| {

@@ -68,7 +68,7 @@ impl Checker {
         if values > MAX_VALUES {
             return Ok(Err(vec![Violation::too_many_values(MAX_VALUES)]));
         }
-        let mut memory = Quota::new(self.memory.clone(), Limits::MEMORY_CEILING * 2);
+        let mut memory = Quota::new(self.memory.clone(), Limits::MAX_MEMORY * 2);
         if !memory.grow(values as u64 * VALUE + text.len() as u64) {
             return Err(Fault::Busy);
         }
