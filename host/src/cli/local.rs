@@ -137,10 +137,12 @@ impl ErrorAnswer {
                 format!("similar tools: {}", names.join(", "))
             }
         });
-        let needs_terminal = self.data["reason"] == "missing_client_capability";
-        let terminal =
-            needs_terminal.then(|| "run wharf call on a terminal to answer the plugin's questions".to_owned());
-        Failure::usage(format!("call the tool: {}", self.message)).hint(names.or(terminal))
+        let missing = self.data["requiredCapabilities"].as_object();
+        let client = missing.map(|capabilities| match capabilities.contains_key("elicitation") {
+            true => "run wharf call on a terminal to answer the plugin's questions".to_owned(),
+            false => "call it from an MCP client: wharf call answers forms only, not sampling or roots".to_owned(),
+        });
+        Failure::usage(format!("call the tool: {}", self.message)).hint(names.or(client))
     }
 }
 
