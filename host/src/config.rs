@@ -34,6 +34,7 @@ pub use outbound::HttpEntry;
 pub use sandbox::SandboxConfig;
 pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
+use wharf_report::ShowPath as _;
 
 use crate::os::files;
 use crate::plugin::{Grants, Limits, PluginId};
@@ -140,9 +141,9 @@ impl Config {
     /// If it cannot be read, is not TOML, or has an unknown key or an invalid value.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = files::read_text(path, MAX_SIZE)
-            .map_err(|error| ConfigError { reason: format!("{}: {error}", path.display()), hint: None })?;
+            .map_err(|error| ConfigError { reason: format!("{}: {error}", path.shown()), hint: None })?;
         let config = Self::parse(&text)
-            .map_err(|error| ConfigError { reason: format!("{}: {}", path.display(), error.reason), ..error })?;
+            .map_err(|error| ConfigError { reason: format!("{}: {}", path.shown(), error.reason), ..error })?;
         Ok(Self { file: Some(path.to_owned()), ..config })
     }
 
@@ -202,7 +203,7 @@ impl Config {
     /// The grants of one plugin.
     pub fn grants(&self, id: &PluginId) -> Grants {
         let own = self.plugins.get(id.as_ref());
-        let file = self.file.as_ref().map_or_else(|| "wharf.toml".into(), |file| file.display().to_string());
+        let file = self.file.as_ref().map_or_else(|| "wharf.toml".into(), |file| file.shown().to_string());
         let place = format!("under `[plugins.{id}.grants]` in {file}");
         own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(self, place)
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use wharf_report::ShowPath as _;
 
 use super::{Config, ConfigError};
 use crate::os::files;
@@ -53,7 +54,7 @@ impl SecretConfig {
             }
             (None, Some(file)) => {
                 let path = config.resolve(file);
-                let place = path.display().to_string();
+                let place = path.shown().to_string();
                 (files::read_text(&path, MAX_SIZE).map_err(|error| format!("is not there: {error}: {place}"))?, place)
             }
             (None, None) => (String::new(), "no place".into()),

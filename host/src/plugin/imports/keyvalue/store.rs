@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::Mutex;
+use wharf_report::ShowPath as _;
 
 use crate::os::private;
 
@@ -106,7 +107,7 @@ impl Store {
         });
         let done = done.await.unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())));
         match (done, &self.path) {
-            (Err(StoreError::Failed(why)), Some(path)) => Err(StoreError::Failed(format!("{why}: {}", path.display()))),
+            (Err(StoreError::Failed(why)), Some(path)) => Err(StoreError::Failed(format!("{why}: {}", path.shown()))),
             (done, _) => done,
         }
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use wharf_report::ShowPath as _;
 
 use crate::os::service;
 use crate::os::sockets::{BindError, LocalListener, LocalStream, PassedSocket};
@@ -122,7 +123,7 @@ impl Drop for Listener {
         if let Some(path) = &self.created
             && let Err(error) = fs::remove_file(path)
         {
-            tracing::debug!(%error, path = %path.display(), "failed to remove the socket");
+            tracing::debug!(%error, path = %path.shown(), "failed to remove the socket");
         }
     }
 }
@@ -135,7 +136,7 @@ impl Listener {
     pub fn bind(address: &Address) -> Result<Self, ListenError> {
         let place = match address {
             Address::Tcp(address) => address.to_string(),
-            Address::Unix(path) => format!("unix:{}", path.display()),
+            Address::Unix(path) => format!("unix:{}", path.shown()),
             Address::Systemd => "the socket passed by systemd".into(),
         };
         let bound = match address {
@@ -169,7 +170,7 @@ impl Listener {
         let scheme = if tls { "https" } else { "http" };
         let address = match &self.socket {
             Socket::Tcp(listener) => listener.local_addr().ok().map(|address| format!("{scheme}://{address}/mcp")),
-            Socket::Unix(listener) => listener.path().map(|path| format!("unix:{}", path.display())),
+            Socket::Unix(listener) => listener.path().map(|path| format!("unix:{}", path.shown())),
         };
         address.unwrap_or_else(|| "an unnamed socket".into())
     }

@@ -13,6 +13,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use wharf_report::ShowPath as _;
 
 use crate::os::changes::{Changes, Status};
 use crate::os::files::{self, Links};
@@ -74,7 +75,7 @@ impl Tls {
 }
 
 fn config(certificates: &Path, key: &Path) -> Result<ServerConfig, String> {
-    let in_file = |path: &Path, error: &dyn std::fmt::Display| format!("{error}: {}", path.display());
+    let in_file = |path: &Path, error: &dyn std::fmt::Display| format!("{error}: {}", path.shown());
     let read = |path: &Path| files::read(path, MAX_SIZE).map_err(|error| in_file(path, &error));
     let chain = CertificateDer::pem_slice_iter(&read(certificates)?)
         .collect::<Result<Vec<_>, _>>()
