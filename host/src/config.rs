@@ -36,7 +36,7 @@ pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
 use wharf_report::ShowPath as _;
 
-use crate::os::files;
+use crate::os::private as trusted;
 use crate::plugin::{Grants, Limits, PluginId};
 
 /// Maximum bytes of the configuration file.
@@ -138,10 +138,12 @@ impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, is not TOML, or has an unknown key or an invalid value.
+    /// If it cannot be read, other users can write it, it is not TOML, or has an unknown key or an invalid value.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = files::read_text(path, MAX_SIZE)
-            .map_err(|error| ConfigError { reason: format!("{}: {error}", path.shown()), hint: None })?;
+        let text = trusted::read_text(path, MAX_SIZE).map_err(|error| ConfigError {
+            reason: format!("{}: {error}", path.shown()),
+            hint: trusted::repair(&error, path),
+        })?;
         let config = Self::parse(&text)
             .map_err(|error| ConfigError { reason: format!("{}: {}", path.shown(), error.reason), ..error })?;
         Ok(Self { file: Some(path.to_owned()), ..config })

@@ -13,8 +13,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use wharf_report::ShowPath as _;
 
+use crate::os::files::Links;
 use crate::os::service;
 use crate::os::sockets::{BindError, LocalListener, LocalStream, PassedSocket};
+use crate::os::stamp::Identity;
 
 /// Pause after a failed accept, for example because no file descriptors are left.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -66,7 +68,7 @@ pub struct ListenError {
 pub struct Listener {
     socket: Socket,
     /// The created socket file, which is removed on drop.
-    created: Option<PathBuf>,
+    created: Option<(PathBuf, Identity)>,
 }
 
 enum Socket {
@@ -120,7 +122,9 @@ impl Accepted {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some(path) = &self.created
+        // Another server may have put its own there.
+        if let Some((path, identity)) = &self.created
+            && Identity::of(path, Links::NotFollowed) == Some(*identity)
             && let Err(error) = fs::remove_file(path)
         {
             tracing::debug!(%error, path = %path.shown(), "failed to remove the socket");
@@ -145,7 +149,10 @@ impl Listener {
             Address::Systemd => passed_socket(),
         };
         let socket = bound.map_err(|(reason, hint)| ListenError { place, reason, hint })?;
-        let created = if let Address::Unix(path) = address { Some(path.clone()) } else { None };
+        let created = match address {
+            Address::Unix(path) => Identity::of(path, Links::NotFollowed).map(|identity| (path.clone(), identity)),
+            Address::Tcp(_) | Address::Systemd => None,
+        };
         Ok(Self { socket, created })
     }
 
