@@ -161,11 +161,9 @@ fn private_file(path: &Path) -> io::Result<()> {
         PathBuf::from(name)
     };
     let files = ["", "-wal", "-shm", "-journal"].map(beside);
-    for (place, rule) in
-        files.iter().map(|file| (&**file, Rule::Own)).chain(path.parent().map(|folder| (folder, Rule::Installed)))
-    {
+    for place in files.iter().map(PathBuf::as_path).chain(path.parent()) {
         let Ok(found) = fs::metadata(place) else { continue };
-        if let Some(why) = private::distrust(&found, rule) {
+        if let Some(why) = private::distrust(&found, Rule::Installed) {
             let why = format!("{why}: {}", place.shown());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
