@@ -67,7 +67,7 @@ fn only_regular_files_are_read() {
     let error = Config::read(&at("fifo")).expect_err("a FIFO").to_string();
     assert_eq!(
         error,
-        format!("read the configuration: {}: a FIFO is in its place: use a regular file", at("fifo").display())
+        format!("read the configuration: {}: it is a FIFO, not a regular file", at("fifo").display())
     );
     let large = std::fs::File::create(at("large")).expect("a file");
     large.set_len(super::MAX_SIZE).expect("a sparse file");
