@@ -34,8 +34,9 @@ pub use outbound::HttpEntry;
 pub use sandbox::SandboxConfig;
 pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
+use wharf_report::ShowPath as _;
 
-use crate::os::files;
+use crate::os::private as trusted;
 use crate::plugin::{Grants, Limits, PluginId};
 
 /// Maximum bytes of the configuration file.
@@ -137,12 +138,14 @@ impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, is not TOML, or has an unknown key or an invalid value.
+    /// If it cannot be read, other users can write it, it is not TOML, or has an unknown key or an invalid value.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = files::read_text(path, MAX_SIZE)
-            .map_err(|error| ConfigError { reason: format!("{}: {error}", path.display()), hint: None })?;
+        let text = trusted::read_text(path, MAX_SIZE).map_err(|error| ConfigError {
+            reason: format!("{}: {error}", path.shown()),
+            hint: trusted::repair(&error, path),
+        })?;
         let config = Self::parse(&text)
-            .map_err(|error| ConfigError { reason: format!("{}: {}", path.display(), error.reason), ..error })?;
+            .map_err(|error| ConfigError { reason: format!("{}: {}", path.shown(), error.reason), ..error })?;
         Ok(Self { file: Some(path.to_owned()), ..config })
     }
 
@@ -205,7 +208,7 @@ impl Config {
     /// The grants of one plugin.
     pub fn grants(&self, id: &PluginId) -> Grants {
         let own = self.plugins.get(id.as_ref());
-        let file = self.file.as_ref().map_or_else(|| "wharf.toml".into(), |file| file.display().to_string());
+        let file = self.file.as_ref().map_or_else(|| "wharf.toml".into(), |file| file.shown().to_string());
         let place = format!("under `[plugins.{id}.grants]` in {file}");
         own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(self, place)
     }

@@ -14,4 +14,4 @@ pub use decision::{PluginVersion, Reason, Rules, Trust, decide};
 pub use file::{PinFile, PinFileError};
 pub use guard::{Guard, KnownPins, ListedVersion, Watch};
 pub use pin::{Pin, Pins};
-pub use verdict::{AdmittedAs, Decision, approve_command, shell_word};
+pub use verdict::{AdmittedAs, Decision, approve_command};

@@ -5,13 +5,16 @@ mod log;
 #[cfg_attr(not(feature = "dev"), path = "report/no_progress.rs")]
 mod progress;
 
-use std::io;
+use std::{fmt, io};
 
 use tokio::sync::mpsc;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
-use wharf_report::{ERROR, hint};
+use wharf_report::{ERROR, hint, line};
 pub(crate) use wharf_report::{Failure, NAME, failure, message, print};
 
 pub(crate) use self::log::Log;
@@ -19,10 +22,11 @@ use self::progress::Progress;
 use crate::catalog::{FolderEvent, Held, Refusal};
 use crate::config::{Config, ConfigError};
 use crate::pins::AdmittedAs;
+use wharf_report::ShowPath as _;
 
 pub(crate) fn refusal(refusal: &Refusal) {
     let note = if refusal.still_serving { " (the previous version keeps serving)" } else { "" };
-    message(&format!("{ERROR}refused{ERROR:#} {}: failed to {}{note}", refusal.path.display(), refusal.reason));
+    message(&format!("{ERROR}refused{ERROR:#} {}: failed to {}{note}", refusal.path.shown(), line(&refusal.reason)));
     hint(refusal.hint.as_deref());
 }
 
@@ -47,10 +51,22 @@ pub(crate) fn start_log(filter: &str, log: Option<&Log>) -> Result<(), Failure> 
         .with_writer(writer)
         .with_ansi(colour)
         .with_target(false)
+        .fmt_fields(OneLine)
         // Otherwise a closed stderr would be a panic.
         .log_internal_errors(false)
         .init();
     Ok(())
+}
+
+/// Writes an event as one line, whatever its text has from outside.
+struct OneLine;
+
+impl<'writer> FormatFields<'writer> for OneLine {
+    fn format_fields<R: RecordFields>(&self, mut writer: Writer<'writer>, fields: R) -> fmt::Result {
+        let mut text = String::new();
+        DefaultFields::new().format_fields(Writer::new(&mut text), fields)?;
+        writer.write_str(&line(&text))
+    }
 }
 
 /// Logs an event of the plugin folder.
@@ -73,13 +89,13 @@ pub(crate) fn log(event: &FolderEvent) {
             let Held { path, decision, hint, still_serving } = held;
             let (plugin, version) = (&decision.plugin, decision.content.short());
             let Err(reason) = &decision.outcome else { return };
-            tracing::warn!(%plugin, version, file = %path.display(), still_serving, hint, "held: {reason}");
+            tracing::warn!(%plugin, version, file = %path.shown(), still_serving, hint, "held: {reason}");
         }
         FolderEvent::Reconfigured(id) => tracing::info!(plugin = %id, "settings reloaded"),
         FolderEvent::Removed(id) => tracing::info!(plugin = %id, "removed"),
         FolderEvent::Refused(refusal) => {
             let still_serving = refusal.still_serving;
-            tracing::warn!(file = %refusal.path.display(), still_serving, hint = refusal.hint, "refused: failed to {}", refusal.reason);
+            tracing::warn!(file = %refusal.path.shown(), still_serving, hint = refusal.hint, "refused: failed to {}", refusal.reason);
         }
         FolderEvent::Warned(warning) => tracing::warn!("{warning}"),
     }

@@ -43,3 +43,4 @@ mod transcripts;
 mod unread;
 mod wasmcp;
 mod wit;
+mod writable;

@@ -214,3 +214,49 @@ fn a_trap_fails_only_its_call() {
     }
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
 }
+
+/// Whether a terminal or a log would show a text as something else than it is.
+fn is_forged(text: &str) -> bool {
+    let deceives =
+        |c: char| c != '\n' && c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}');
+    text.contains(deceives) || text.lines().any(|line| line.starts_with("forged"))
+}
+
+#[test]
+fn names_of_files_cannot_forge_lines_or_control_a_terminal() {
+    let home = Home::with(&["echo"]);
+    let names = ["a\nforged", "b\rc", "\u{1b}[31mred", "\u{1b}]0;title\u{7}", "\u{202e}abc", "d\u{200b}e", "\u{9b}31m"];
+    for name in names {
+        home.put("echo", name);
+    }
+    let folder = home.path("\u{1b}[2J\nforged");
+    fs::create_dir(&folder).expect("a folder");
+    let (plugins, file) = (home.plugins(), home.plugin("a\nforged"));
+    let mut commands: Vec<Vec<&OsStr>> = vec![
+        vec!["list".as_ref(), plugins.as_os_str()],
+        vec!["list".as_ref(), folder.as_os_str()],
+        vec!["status".as_ref(), plugins.as_os_str()],
+        vec!["call".as_ref(), file.as_os_str(), "echo".as_ref()],
+        vec!["--config".as_ref(), file.as_os_str(), "list".as_ref(), folder.as_os_str()],
+        vec!["audit".as_ref(), "verify".as_ref(), folder.as_os_str()],
+    ];
+    let files: Vec<PathBuf> = names.iter().map(|name| home.plugin(name)).collect();
+    for json in [None, Some("--json")] {
+        let mut check: Vec<&OsStr> = vec!["check".as_ref()];
+        check.extend(json.map(OsStr::new));
+        check.extend(files.iter().map(|file| file.as_os_str()));
+        commands.push(check);
+    }
+    for arguments in commands {
+        let output = run(&home, &arguments);
+        for text in [output.stdout, output.stderr] {
+            let text = String::from_utf8(text).expect("UTF-8");
+            assert!(!is_forged(&text), "{arguments:?}: {text:?}");
+        }
+    }
+    let mut client = Client::start(&home);
+    for shown in ["a\\nforged", "b\\rc", "\\u{1b}[31mred", "\\u{202e}abc", "d\\u{200b}e", "\\u{9b}31m"] {
+        client.process().log_with(&format!("{shown}.wasm"));
+    }
+    assert!(!is_forged(&client.process().log()), "{:?}", client.process().log());
+}

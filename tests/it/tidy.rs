@@ -300,6 +300,15 @@ fn only_files_reads_configured_paths() {
     none(&found);
 }
 
+/// The name of a file may have line breaks and escape sequences: `shown` spells them out, in the log, on
+/// terminals and in errors.
+#[test]
+fn paths_are_shown_and_not_displayed() {
+    let mut found = elsewhere(&[".display()"], &[]);
+    found.retain(|offence| !offence.contains("/tests/") && !offence.contains("tests.rs:"));
+    none(&found);
+}
+
 /// Only `os` has code for one operating system: types, constants or conditions. Tests may.
 #[test]
 fn only_os_depends_on_the_operating_system() {

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use wharf_report::ShowPath as _;
 use wharf_report::{Failure, message, print};
 
 use self::tool::Tools;
@@ -50,7 +51,7 @@ async fn build_and_describe(server: &impl Server, project: &Project, how: &Build
     };
     build(project, how.install, &out).await?;
     message(&server.describe(&project.name, &out).await?);
-    print(&out.display().to_string())?;
+    print(&out.shown().to_string())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -59,7 +60,7 @@ pub(crate) async fn build(project: &Project, install: bool, out: &Path) -> Resul
     let work = project.dir.join("dist/.build");
     // Files of an earlier build may be stale.
     let _ = fs::remove_dir_all(&work);
-    fs::create_dir_all(&work).map_err(|error| Failure::new(format!("create {}: {error}", work.display())))?;
+    fs::create_dir_all(&work).map_err(|error| Failure::new(format!("create {}: {error}", work.shown())))?;
     let tools = Tools { project, install };
     let component = match project.language {
         Language::Rust => rust::build(&tools, &work).await?,
@@ -70,7 +71,7 @@ pub(crate) async fn build(project: &Project, install: bool, out: &Path) -> Resul
     };
     fs::read(&component)
         .and_then(|component| write_atomically(out, &component))
-        .map_err(|error| Failure::new(format!("write the component: {error}: {}", out.display())))?;
+        .map_err(|error| Failure::new(format!("write the component: {error}: {}", out.shown())))?;
     // Kept after a failure, for inspection.
     let _ = fs::remove_dir_all(&work);
     Ok(())

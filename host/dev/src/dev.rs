@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use tokio::time::timeout;
+use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, failure, message};
 
 use self::sources::Sources;
@@ -39,10 +40,10 @@ pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Re
     let project = Project::read(dir)?;
     let folder = server.folder(how.serve)?;
     let mut sources = Sources::watch(&project.dir)
-        .map_err(|error| Failure::new(format!("watch {}: {error}", project.dir.display())))?;
+        .map_err(|error| Failure::new(format!("watch {}: {error}", project.dir.shown())))?;
     let mut server = Group::spawn(server.serve_command(&folder, &how.http)?)
         .map_err(|error| Failure::new(format!("start the server: {error}")))?;
-    let (shown, name) = (folder.display(), &project.name);
+    let (shown, name) = (folder.shown(), &project.name);
     message(&format!("{NAME}{name}{NAME:#} is rebuilt into {shown} on each change; stop with Ctrl-C"));
     tokio::select! {
         never = follow(&mut sources, &project.dir, &folder, how.install) => match never {},
@@ -99,6 +100,6 @@ async fn build_into(dir: &Path, folder: &Path, install: bool) -> Result<String, 
     let served = folder.join(&file);
     std::fs::read(&component)
         .and_then(|bytes| write_atomically(&served, &bytes))
-        .map_err(|error| Failure::new(format!("write the component: {error}: {}", served.display())))?;
+        .map_err(|error| Failure::new(format!("write the component: {error}: {}", served.shown())))?;
     Ok(format!("built {NAME}{}{NAME:#} in {:.1} s", project.name, started.elapsed().as_secs_f64()))
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, message};
 
 use crate::embedded;
@@ -14,7 +15,7 @@ use crate::name::PluginName;
 pub(crate) fn run(name: &str, language: Language, dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
     let id = plugin_name(name)?;
     let dir = dir.unwrap_or_else(|| PathBuf::from(name));
-    let failed = |error: io::Error| Failure::new(format!("create the project: {error}: {}", dir.display()));
+    let failed = |error: io::Error| Failure::new(format!("create the project: {error}: {}", dir.shown()));
     require_empty(&dir)?;
     let files = embedded::files_of(language);
     for (path, bytes) in &files {
@@ -42,10 +43,10 @@ fn plugin_name(name: &str) -> Result<PluginName, Failure> {
 fn require_empty(dir: &Path) -> Result<(), Failure> {
     match fs::read_dir(dir).map(|mut entries| entries.next().is_some()) {
         Ok(false) => Ok(()),
-        Ok(true) => Err(Failure::usage(format!("create the project: the folder is not empty: {}", dir.display()))
+        Ok(true) => Err(Failure::usage(format!("create the project: the folder is not empty: {}", dir.shown()))
             .hint("choose another folder with --dir, or another name".to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Failure::usage(format!("create the project: {error}: {}", dir.display()))),
+        Err(error) => Err(Failure::usage(format!("create the project: {error}: {}", dir.shown()))),
     }
 }
 
@@ -66,7 +67,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// What was created, and the next three commands.
 fn summary(dir: &Path, id: &PluginName, language: Language, files: usize) -> String {
-    let folder = dir.display();
+    let folder = dir.shown();
     format!(
         "created {NAME}{folder}{NAME:#}: plugin {id} in {}, {files} files. Its README explains how to test it. Next:\n  \
          cd {folder}\n  \

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use wharf_report::ShowPath as _;
 use wharf_report::{Failure, from_toml};
 
 use crate::language::Language;
@@ -75,7 +76,7 @@ impl Project {
     pub(crate) fn read(dir: &Path) -> Result<Self, Failure> {
         let file = dir.join(FILE);
         let failed = |reason: String| Failure::usage(format!("read the project: {reason}"));
-        let shown = file.display();
+        let shown = file.shown();
         let text = std::fs::read_to_string(&file).map_err(|error| {
             failed(format!("{error}: {shown}"))
                 .hint("pass the folder of a plugin project; `wharf new NAME --lang LANG` creates one".to_owned())
@@ -83,7 +84,7 @@ impl Project {
         let manifest: Manifest =
             from_toml(&text).map_err(|(reason, hint)| failed(format!("{shown}: {reason}")).hint(hint))?;
         let name = PluginName::parse(&manifest.name).map_err(|error| failed(format!("{shown}: {error}")))?;
-        let dir = dir.canonicalize().map_err(|error| failed(format!("{error}: {}", dir.display())))?;
+        let dir = dir.canonicalize().map_err(|error| failed(format!("{error}: {}", dir.shown())))?;
         Ok(Self {
             dir,
             name,
@@ -101,7 +102,7 @@ impl Project {
         if self.dir.join(&source).is_file() {
             return Ok(source);
         }
-        Err(Failure::usage(format!("find the source: no such file: {}", self.dir.join(source).display()))
+        Err(Failure::usage(format!("find the source: no such file: {}", self.dir.join(source).shown()))
             .hint(format!("set its path in {FILE}: source = \"{default}\"")))
     }
 }

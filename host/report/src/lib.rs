@@ -4,12 +4,14 @@
 //! on a separate line.
 
 mod input;
+mod shown;
 
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 
 pub use self::input::from_toml;
+pub use self::shown::{ShowPath, ShownPath, line, shell_word};
 
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -53,7 +55,7 @@ impl Failure {
 /// is nowhere to report them.
 pub fn message(text: &str) {
     let mut styled = anstream::AutoStream::new(Vec::new(), anstream::AutoStream::choice(&io::stderr()));
-    let _ = writeln!(styled, "{text}");
+    let _ = writeln!(styled, "{}", shown::styled(text));
     let _ = io::stderr().lock().write_all(&styled.into_inner());
 }
 
@@ -64,7 +66,7 @@ pub fn message(text: &str) {
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     let line_end = if text.ends_with('\n') { "" } else { "\n" };
-    match write!(out, "{text}{line_end}").and_then(|()| out.flush()) {
+    match write!(out, "{}{line_end}", shown::styled(text)).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::new(format!("write to stdout: {error}")))
         }
@@ -73,18 +75,18 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 pub fn failure(failure: &Failure) {
-    message(&format!("{ERROR}error{ERROR:#}: failed to {}", failure.what));
+    message(&format!("{ERROR}error{ERROR:#}: failed to {}", line(&failure.what)));
     hint(failure.hint.as_deref());
 }
 
 /// A warning that something was done only in part.
 pub fn warning(text: &str) {
-    message(&format!("{WARNING}warning{WARNING:#}: {text}"));
+    message(&format!("{WARNING}warning{WARNING:#}: {}", line(text)));
 }
 
 /// The hint, if there is one.
 pub fn hint(text: Option<&str>) {
     if let Some(text) = text {
-        message(&format!("{HINT}hint{HINT:#}: {text}"));
+        message(&format!("{HINT}hint{HINT:#}: {}", line(text)));
     }
 }

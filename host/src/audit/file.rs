@@ -7,6 +7,7 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use wharf_report::ShowPath as _;
 
 use super::AuditSettings;
 use super::chain;
@@ -29,14 +30,14 @@ const RESERVE_BODIES: u64 = 8 << 20;
 pub enum OpenError {
     #[error("open the audit log: {0}")]
     Io(#[from] io::Error),
-    #[error("open the audit log: {why}: {}", .path.display())]
+    #[error("open the audit log: {why}: {}", .path.shown())]
     Untrusted {
         path: PathBuf,
         why: &'static str,
         /// The command that repairs this, to which the path has to be appended.
         repair: Option<&'static str>,
     },
-    #[error("reserve space for the audit log: {error}: {}", .path.display())]
+    #[error("reserve space for the audit log: {error}: {}", .path.shown())]
     NoSpace { path: PathBuf, error: io::Error },
 }
 
@@ -93,7 +94,7 @@ impl LogFile {
         let path = settings.path.clone();
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private::create_folder(folder)
-                .map_err(|error| io::Error::new(error.kind(), format!("{error}: {}", folder.display())))?;
+                .map_err(|error| io::Error::new(error.kind(), format!("{error}: {}", folder.shown())))?;
             if private::distrust(&fs::metadata(folder)?, Rule::Container).is_some() {
                 return Err(OpenError::Untrusted {
                     path: folder.to_owned(),
@@ -162,7 +163,7 @@ impl LogFile {
                 file.set_len(length)?;
             }
             if let Err(error) = self.rotate() {
-                tracing::warn!("failed to rotate the audit log, it keeps growing: {error}: {}", self.path.display());
+                tracing::warn!("failed to rotate the audit log, it keeps growing: {error}: {}", self.path.shown());
             }
         }
         self.current = (self.reserve > 0).then_some(file);
@@ -284,8 +285,8 @@ fn open(path: &Path) -> Result<(File, Metadata), OpenError> {
             untrusted("another user owns it", Some("sudo chown \"$(id -un)\""))
         }
         FileError::Untrusted(Distrust::OthersWrite) => untrusted("other users can write it", Some("chmod go-w")),
-        FileError::System(error) => io::Error::new(error.kind(), format!("{error}: {}", path.display())).into(),
-        error => io::Error::other(format!("{error}: {}", path.display())).into(),
+        FileError::System(error) => io::Error::new(error.kind(), format!("{error}: {}", path.shown())).into(),
+        error => io::Error::other(format!("{error}: {}", path.shown())).into(),
     })
 }
 

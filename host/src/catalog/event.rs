@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::pins::{Decision, shell_word};
+use wharf_report::shell_word;
+
+use crate::pins::Decision;
 use crate::plugin::{Digest, LoadError, PluginId};
 
 /// Why a file is not served.

@@ -13,6 +13,7 @@ use notify::event::{AccessKind, AccessMode, ModifyKind, RenameMode};
 use notify::{Event, EventKind, RecursiveMode};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use wharf_report::ShowPath as _;
 
 use super::files;
 use crate::os::REPORTS_CLOSE;
@@ -136,7 +137,7 @@ impl Watcher {
     fn watch_natively(&mut self, folder: &Path) -> bool {
         let Some(notify) = &mut self.notify else { return false };
         let watched = notify.watch(folder, RecursiveMode::NonRecursive);
-        watched.inspect_err(|error| tracing::debug!(folder = %folder.display(), %error, "watch a folder")).is_ok()
+        watched.inspect_err(|error| tracing::debug!(folder = %folder.shown(), %error, "watch a folder")).is_ok()
     }
 
     fn remove_folder(&mut self, folder: &Path) {
@@ -160,7 +161,7 @@ impl Watcher {
             return;
         };
         if !std::mem::replace(&mut self.polling_logged, true) {
-            let (folder, more, every) = (folder.display(), polled.count(), POLL_INTERVAL.as_secs());
+            let (folder, more, every) = (folder.shown(), polled.count(), POLL_INTERVAL.as_secs());
             tracing::warn!(
                 %folder, more,
                 "a folder cannot be watched; it is polled every {every} s (on Linux, the sysctls \

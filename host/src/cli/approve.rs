@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use dialoguer::Confirm;
+use wharf_report::ShowPath as _;
 
 use super::changes::{Change, changes};
 use super::folder::plugin_folder;
@@ -26,9 +27,9 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     let dir = plugin_folder(dir)?;
     let id = plugin(name)?;
     let files = plugin_files(&dir)
-        .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.display())))?;
-    let path = files.get(&id).ok_or_else(|| Failure::usage(format!("find the plugin {id} in {}", dir.display())))?;
-    let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.display())).hint(hint);
+        .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))?;
+    let path = files.get(&id).ok_or_else(|| Failure::usage(format!("find the plugin {id} in {}", dir.shown())))?;
+    let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
     let mut candidate = Candidate::read(&config, path, &id).await.map_err(refused)?;
     check_configured_pin(&config, &id, &candidate)?;
     let lock = lock()?;

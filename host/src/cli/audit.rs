@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Subcommand;
+use wharf_report::{ShowPath as _, shell_word};
 
 use super::options::Options;
 use crate::audit::{self, Audit, AuditWriter, Event, Record, Verified};
 use crate::catalog::{FolderEvent, plugin_of};
 use crate::config::Config;
-use crate::pins::shell_word;
 use crate::plugin::text::quote;
 use crate::plugin::{Digest, PluginId};
 use crate::report::{self, Failure};
@@ -75,7 +75,7 @@ pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
         FolderEvent::Removed(id) => of(Event::Remove, id),
         FolderEvent::Refused(refusal) => Record {
             plugin: plugin_of(&refusal.path).and_then(Result::ok).map(|id| id.to_string()),
-            reason: Some(Record::capped(&format!("{}: {}", refusal.reason, refusal.path.display()))),
+            reason: Some(Record::capped(&format!("{}: {}", refusal.reason, refusal.path.shown()))),
             ..Record::new(Event::Reject)
         },
         FolderEvent::Found(_)
@@ -119,7 +119,7 @@ pub(super) fn run(options: &Options, command: AuditCommand) -> Result<ExitCode, 
             after = None;
         }
         let found = verify(&path, &mut after)
-            .map_err(|error| Failure::usage(format!("read the audit log: {error}: {}", path.display())))?;
+            .map_err(|error| Failure::usage(format!("read the audit log: {error}: {}", path.shown())))?;
         report::print(&describe(&path, &found))?;
         intact &= found.altered.is_empty();
         if found.broken.is_some() {
@@ -138,7 +138,7 @@ fn configured_files(options: &Options) -> Result<Vec<PathBuf>, Failure> {
         .ok_or_else(|| Failure::usage("find the audit log: no home folder").hint("name a file".to_owned()))?;
     let files = audit::generations(&settings.path, settings.files);
     if files.is_empty() {
-        return Err(Failure::usage(format!("find the audit log: no such file: {}", settings.path.display())));
+        return Err(Failure::usage(format!("find the audit log: no such file: {}", settings.path.shown())));
     }
     Ok(files)
 }
@@ -151,7 +151,7 @@ fn verify(path: &Path, after: &mut Option<(u64, String)>) -> io::Result<Verified
 }
 
 fn describe(path: &Path, found: &Verified) -> String {
-    let mut text = format!("{}: {} records", path.display(), found.records);
+    let mut text = format!("{}: {} records", path.shown(), found.records);
     match (&found.broken, &found.last) {
         (Some(broken), _) => text += &format!(", broken at line {}: {}", broken.line, broken.why),
         (None, Some((seq, hash))) => text += &format!(", the last is {seq} {hash}"),

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value};
+use wharf_report::ShowPath as _;
 
 use super::ask;
 use super::folder::is_component;
@@ -27,7 +28,7 @@ pub(super) async fn run(
             .hint("the arguments are one JSON object, for example '{\"text\":\"hello\"}'".to_owned())
     })?;
     if !path.exists() {
-        return Err(Failure::usage(format!("read the plugins: no such file or folder: {}", path.display())));
+        return Err(Failure::usage(format!("read the plugins: no such file or folder: {}", path.shown())));
     }
     let mut local = Local::load(options, path).await?;
     // For a single file, the name within the plugin is unambiguous.

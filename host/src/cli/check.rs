@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use wharf_report::ShowPath as _;
 
 use super::local::{id_of, load_file, refused};
 use super::options::Options;
@@ -13,6 +14,7 @@ use super::serve::plugin_settings;
 use crate::audit::Audit;
 use crate::catalog::{PluginSettings, method_name};
 use crate::config::Config;
+use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{
     Access, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, Provider as _, Sandbox, inspect,
     read_component, summarize,
@@ -26,7 +28,7 @@ pub(super) async fn run(options: &Options, files: &[PathBuf], json: bool) -> Res
     for file in files {
         let findings = check(&config, &sandbox, file).await;
         all_load &= findings.loads();
-        report::print(&if json { findings.to_json().to_string() } else { findings.to_text() })?;
+        report::print(&if json { escape_hidden_in_json(&findings.to_json().to_string()) } else { findings.to_text() })?;
     }
     Ok(if all_load { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -122,10 +124,10 @@ impl Findings {
 
     fn to_text(&self) -> String {
         let mut text = match &self.refusal {
-            None => format!("{}: would load\n", self.file.display()),
+            None => format!("{}: would load\n", self.file.shown()),
             Some((reason, hint)) => {
                 let hint = hint.as_ref().map_or_else(String::new, |hint| format!("  hint: {hint}\n"));
-                format!("{}: would not load: failed to {reason}\n{hint}", self.file.display())
+                format!("{}: would not load: failed to {reason}\n{hint}", self.file.shown())
             }
         };
         if let Some(summary) = &self.summary {
@@ -156,7 +158,7 @@ impl Findings {
         }
         for folder in &self.grants.folders {
             let mode = mode(folder);
-            text += &format!("  folder   {}, granted to {mode}, from {}\n", folder.guest, folder.host.display());
+            text += &format!("  folder   {}, granted to {mode}, from {}\n", folder.guest, folder.host.shown());
         }
         for (name, description) in &self.tools {
             text += &format!("  tool     {NAME}{name}{NAME:#}  {}\n", description.lines().next().unwrap_or_default());
@@ -194,7 +196,7 @@ impl Findings {
             .grants
             .folders
             .iter()
-            .map(|folder| json!({"guest": folder.guest, "host": folder.host.display().to_string(), "mode": mode(folder)}))
+            .map(|folder| json!({"guest": folder.guest, "host": folder.host.to_string_lossy(), "mode": mode(folder)}))
             .collect();
         let mut capabilities = json!({ "experimental": {}, "extensions": {} });
         for (place, name, settings) in &self.capabilities {
@@ -202,7 +204,7 @@ impl Findings {
             capabilities[place][name] = crate::json::tree(settings, crate::json::MAX_DEPTH).unwrap_or_default();
         }
         json!({
-            "file": self.file.display().to_string(),
+            "file": self.file.to_string_lossy(),
             "loads": self.loads(),
             "reason": self.refusal.as_ref().map(|(reason, _)| reason),
             "kind": self.summary.as_ref().map(|summary| summary.kind.code()),

@@ -9,6 +9,7 @@ use std::process::{ExitCode, Stdio};
 use clap::Subcommand;
 use tokio::process;
 use wharf_dev::{PluginName, Server};
+use wharf_report::ShowPath as _;
 
 use super::folder::plugin_folder;
 use super::local::load_file;
@@ -53,7 +54,7 @@ impl Server for Options {
         let grants = settings.grants.none();
         let loaded = load_file(&sandbox, component, &id, PluginSettings { grants, ..settings }).await;
         let plugin = loaded.map_err(|error| {
-            Failure::new(format!("{error}: {}", component.display())).hint(load_hint(&error, component))
+            Failure::new(format!("{error}: {}", component.shown())).hint(load_hint(&error, component))
         })?;
         Ok(describe(&plugin))
     }

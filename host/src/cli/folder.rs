@@ -1,9 +1,9 @@
 //! The folder or file that a command works on.
 
 use std::path::{Path, PathBuf};
+use wharf_report::{ShowPath as _, shell_word};
 
 use crate::config;
-use crate::pins::shell_word;
 use crate::report::Failure;
 
 /// The folder to serve: the given one, or the user's default folder, which is created if missing.
@@ -19,15 +19,15 @@ pub(super) fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
         }
     };
     if is_default {
-        std::fs::create_dir_all(&dir).map_err(|error| Failure::usage(format!("create {}: {error}", dir.display())))?;
+        std::fs::create_dir_all(&dir).map_err(|error| Failure::usage(format!("create {}: {error}", dir.shown())))?;
     }
     match std::fs::metadata(&dir) {
         Ok(found) if found.is_dir() => Ok(dir),
-        Ok(_) => Err(Failure::usage(format!("read the plugin folder: not a folder: {}", dir.display())).hint(
+        Ok(_) => Err(Failure::usage(format!("read the plugin folder: not a folder: {}", dir.shown())).hint(
             is_component(&dir)
                 .then(|| format!("wharf serves folders; to try one file: wharf call {} TOOL", shell_word(&dir))),
         )),
-        Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.display()))
+        Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown()))
             .hint(format!("create it first: mkdir -p {}", shell_word(&dir)))),
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
+use wharf_report::ShowPath as _;
 
 use super::folder::plugin_folder;
 use super::local::Local;
@@ -31,7 +32,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     if json {
         report::print(&escape_hidden_in_json(&json!({"tools": tools}).to_string()))?;
     } else if tools.is_empty() {
-        report::message(&format!("no tools in {}", dir.display()));
+        report::message(&format!("no tools in {}", dir.shown()));
     } else {
         let text: Vec<String> = tools.iter().map(line).collect();
         report::print(&text.join("\n"))?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use wharf_report::ShowPath as _;
 
 use super::folder::is_component;
 use super::options::Options;
@@ -38,7 +39,7 @@ impl Local {
         let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
         let mut refusals = Vec::new();
         if is_component(path) && !path.is_dir() {
-            let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.display())).hint(hint);
+            let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
             let id = id_of(path).map_err(failed)?;
             let settings = serve::plugin_settings(&config, &id);
             let naming = settings.naming;
@@ -59,7 +60,7 @@ impl Local {
             folder
                 .load_once()
                 .await
-                .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", path.display())))?;
+                .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", path.shown())))?;
             drop(folder);
             while let Some(event) = events.recv().await {
                 match event {

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use wharf_report::ShowPath as _;
 
 use super::http::HttpOptions;
 use super::options::Options;
@@ -36,7 +37,7 @@ pub(super) fn enter(options: &Options, config: &Config, dir: &Path, http: &HttpO
         Ok(enforcement) => {
             tracing::debug!(?enforcement, ?allowed, "OS sandbox active");
             if let Some(folder) = writable_around(&allowed, dir) {
-                let (dir, folder) = (dir.display(), folder.display());
+                let (dir, folder) = (dir.shown(), folder.shown());
                 tracing::warn!("the OS sandbox allows the server to write its own plugins: {dir} is in {folder}");
             }
         }

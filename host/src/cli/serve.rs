@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use wharf_report::{ShowPath as _, shell_word};
 
 use super::http::{HttpOptions, Reloadable};
 use super::options::Options;
@@ -16,7 +17,7 @@ use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snaps
 use crate::config::{Config, Live, NamesConfig};
 use crate::idle::IdleHook;
 use crate::os::{limits, memory, service};
-use crate::pins::{Trust, shell_word};
+use crate::pins::Trust;
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
@@ -156,7 +157,7 @@ async fn follow_folder(
             report_event(&event);
         }
     });
-    let shown = dir.display().to_string();
+    let shown = dir.shown().to_string();
     let failed = |error: io::Error| Failure::new(format!("watch the plugin folder: {error}: {shown}"));
     tokio::spawn(config.clone().follow(report::reconfigured(&config.get())));
     let changed = config.changed();
@@ -177,7 +178,7 @@ async fn follow_folder(
 
 /// Shows a person at the terminal what is served, and how to try it.
 fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
-    let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.display());
+    let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.shown());
     for member in snapshot.members() {
         let id = member.provider.id();
         let tools: Vec<&str> = snapshot

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use wharf_report::ShowPath as _;
 
 use super::changes::{Change, changes};
 use super::folder::plugin_folder;
@@ -18,6 +19,7 @@ use crate::audit::Audit;
 use crate::catalog::plugin_files;
 use crate::config::Config;
 use crate::pins::{Decision, Guard, Pin, PinFile, Pins, PluginVersion, Reason};
+use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{Access, PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 
@@ -25,7 +27,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     let config = Arc::new(options.config()?);
     let dir = plugin_folder(dir)?;
     let files = plugin_files(&dir)
-        .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.display())))?;
+        .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))?;
     let lock = lock()?;
     let pins = lock.read().map_err(lock_failure)?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
@@ -39,9 +41,9 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     }
     if json {
         let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&examiner.dir)).collect();
-        report::print(&json!({ "plugins": plugins }).to_string())?;
+        report::print(&escape_hidden_in_json(&json!({ "plugins": plugins }).to_string()))?;
     } else if found.is_empty() {
-        report::message(&format!("no plugins in {}", examiner.dir.display()));
+        report::message(&format!("no plugins in {}", examiner.dir.shown()));
     } else {
         report::print(&found.iter().map(|status| status.to_text(&examiner.dir)).collect::<String>())?;
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use wharf_report::{ShowPath as _, shell_word};
 
 use crate::plugin::is_writable_by_others;
 
@@ -13,8 +14,8 @@ pub(super) fn warn(plugins: &[PathBuf]) {
     let found: Vec<PathBuf> = plugins.iter().flat_map(|path| writable_in(path)).collect();
     for path in found.iter().take(MAX_REPORTED) {
         let what = if path.is_dir() { "a plugin folder" } else { "a plugin file" };
-        let hint = format!("chmod go-w {}", quoted(path));
-        tracing::warn!(hint, "other users can write {what}, and so decide what runs: {}", path.display());
+        let hint = format!("chmod go-w {}", shell_word(path));
+        tracing::warn!(hint, "other users can write {what}, and so decide what runs: {}", path.shown());
     }
     if found.len() > MAX_REPORTED {
         let more = found.len() - MAX_REPORTED;
@@ -52,17 +53,6 @@ fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// Quotes a path for a POSIX shell.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
-    if text.chars().all(is_plain) && !text.starts_with('-') {
-        return text;
-    }
-    let before = if text.starts_with('-') { "./" } else { "" };
-    format!("{before}'{}'", text.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
@@ -87,7 +77,7 @@ mod tests {
             set(&path, 0o757);
             assert_eq!(writable_in(&folder), std::slice::from_ref(&path));
             let fixed =
-                std::process::Command::new("sh").arg("-c").arg(format!("chmod go-w {}", quoted(&path))).status();
+                std::process::Command::new("sh").arg("-c").arg(format!("chmod go-w {}", shell_word(&path))).status();
             assert!(fixed.expect("a shell").success());
             assert_eq!(writable_in(&folder), [] as [PathBuf; 0]);
         }

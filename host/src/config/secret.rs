@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use wharf_report::ShowPath as _;
 
 use super::{Config, ConfigError};
-use crate::os::files;
+use crate::os::private;
 use crate::plugin::Missing;
 
 /// Characters allowed in names of secrets, besides letters and digits.
@@ -15,6 +16,7 @@ const MAX_SIZE: u64 = 64 << 10;
 /// The environment of a process is fixed at its start.
 const SET_IT: &str = "set its variable, then restart the server";
 const WRITE_IT: &str = "write it to its file, then send the server SIGHUP";
+const PROTECT_IT: &str = "let no other user own or write it or its folder, then send the server SIGHUP";
 const GENERATE_IT: &str = "generate one: openssl rand -hex 32";
 
 /// The source of a secret.
@@ -29,6 +31,14 @@ pub struct SecretConfig {
     pub file: Option<PathBuf>,
 }
 
+/// Why a secret cannot be used.
+struct Unusable {
+    /// Reads after what it is.
+    why: String,
+    /// The command for a file that other users can write.
+    repair: Option<String>,
+}
+
 impl SecretConfig {
     /// Whether it has exactly one source.
     pub(super) fn has_one_source(&self) -> bool {
@@ -40,27 +50,34 @@ impl SecretConfig {
     /// # Errors
     /// If it is missing, shorter than `min` characters, or not visible ASCII.
     pub(super) fn read(&self, config: &Config, what: &str, min: usize) -> Result<String, ConfigError> {
-        let wrong = |why: String| ConfigError { reason: format!("{what} {why}"), hint: Some(GENERATE_IT.into()) };
-        self.value(config, min).map_err(wrong)
+        self.value(config, min).map_err(|Unusable { why, repair }| ConfigError {
+            reason: format!("{what} {why}"),
+            hint: Some(repair.unwrap_or_else(|| GENERATE_IT.into())),
+        })
     }
 
-    /// As [`SecretConfig::read`], with the reason only.
-    pub(super) fn value(&self, config: &Config, min: usize) -> Result<String, String> {
+    fn value(&self, config: &Config, min: usize) -> Result<String, Unusable> {
+        let unusable = |why: String| Unusable { why, repair: None };
         let (text, place) = match (&self.env, &self.file) {
             (Some(variable), _) => {
                 let place = format!("variable {variable}");
-                (std::env::var(variable).map_err(|error| format!("is not there: {error}: {place}"))?, place)
+                let read = std::env::var(variable);
+                (read.map_err(|error| unusable(format!("is not there: {error}: {place}")))?, place)
             }
             (None, Some(file)) => {
                 let path = config.resolve(file);
-                let place = path.display().to_string();
-                (files::read_text(&path, MAX_SIZE).map_err(|error| format!("is not there: {error}: {place}"))?, place)
+                let place = path.shown().to_string();
+                let failed = |error| match private::repair(&error, &path) {
+                    None => unusable(format!("is not there: {error}: {place}")),
+                    repair => Unusable { why: format!("is not trusted: {error}: {place}"), repair },
+                };
+                (private::read_text(&path, MAX_SIZE).map_err(failed)?, place)
             }
             (None, None) => (String::new(), "no place".into()),
         };
         let secret = text.trim();
         if secret.len() < min || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(format!("is not at least {min} visible ASCII characters: {place}"));
+            return Err(unusable(format!("is not at least {min} visible ASCII characters: {place}")));
         }
         Ok(secret.to_owned())
     }
@@ -97,7 +114,10 @@ impl Config {
         let Some(secret) = self.secrets.get(name) else {
             return Err(Missing { why: "is not there".into(), hint: "define it under [secrets]" });
         };
-        let hint = if secret.env.is_some() { SET_IT } else { WRITE_IT };
-        secret.value(self, 1).map_err(|why| Missing { why, hint })
+        let by_source = if secret.env.is_some() { SET_IT } else { WRITE_IT };
+        secret.value(self, 1).map_err(|Unusable { why, repair }| Missing {
+            why,
+            hint: if repair.is_some() { PROTECT_IT } else { by_source },
+        })
     }
 }

@@ -5,7 +5,9 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use wharf_report::ShowPath as _;
 
 use super::private::Distrust;
 use super::system;
@@ -21,6 +23,9 @@ pub(crate) enum FileError {
     NotAFile(&'static str),
     #[error("{0}")]
     Untrusted(Distrust),
+    /// Others can replace it.
+    #[error("its folder {} is not safe: {why}", folder.shown())]
+    UntrustedFolder { why: Distrust, folder: PathBuf },
     #[error("it is larger than the limit of {0} bytes")]
     TooLarge(u64),
     #[error("it is not UTF-8 text")]
@@ -62,7 +67,7 @@ pub(super) fn open_with(options: &mut OpenOptions, path: &Path, links: Links) ->
 }
 
 /// The bytes of a file, at most `max_size`; a link is followed.
-pub(crate) fn read(path: &Path, max_size: u64) -> Result<Vec<u8>, FileError> {
+fn read(path: &Path, max_size: u64) -> Result<Vec<u8>, FileError> {
     let (file, metadata) = open(path, Links::Followed)?;
     read_opened(file, &metadata, max_size)
 }
@@ -77,11 +82,11 @@ pub(crate) fn read_opened_text(file: File, metadata: &Metadata, max_size: u64) -
     text(read_opened(file, metadata, max_size)?)
 }
 
-fn text(bytes: Vec<u8>) -> Result<String, FileError> {
+pub(super) fn text(bytes: Vec<u8>) -> Result<String, FileError> {
     String::from_utf8(bytes).map_err(|_| FileError::NotText)
 }
 
-fn read_opened(file: File, metadata: &Metadata, max_size: u64) -> Result<Vec<u8>, FileError> {
+pub(super) fn read_opened(file: File, metadata: &Metadata, max_size: u64) -> Result<Vec<u8>, FileError> {
     if metadata.len() > max_size {
         return Err(FileError::TooLarge(max_size));
     }

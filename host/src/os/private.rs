@@ -1,11 +1,14 @@
 //! Private files and folders, and the trust rules for files that other users may have written.
 //!
-//! Everything that Wharf stores is opened, created and replaced here.
+//! Everything that Wharf stores is opened, created and replaced here, and what decides for it is read here: its
+//! configuration and secrets.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
+
+use wharf_report::shell_word;
 
 use super::files::{self, FileError, Links};
 use super::system;
@@ -81,6 +84,49 @@ pub(crate) fn open(path: &Path, mode: OpenMode) -> Result<(File, Metadata), File
         None => Ok((file, found)),
         Some(why) => Err(FileError::Untrusted(why)),
     }
+}
+
+/// The bytes of a file, at most `max_size`, that decides what Wharf does or whom it trusts; links are followed,
+/// and the file and its folder must be trusted by [`Rule::Installed`].
+pub(crate) fn read(path: &Path, max_size: u64) -> Result<Vec<u8>, FileError> {
+    let (file, found) = files::open(path, Links::Followed)?;
+    if let Some(why) = distrust(&found, Rule::Installed) {
+        return Err(FileError::Untrusted(why));
+    }
+    // Where the path is, and where its links lead.
+    for place in [path, &fs::canonicalize(path)?] {
+        let folder = match place.parent() {
+            Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+            Some(folder) => folder,
+            None => continue,
+        };
+        if let Some(why) = distrust(&fs::metadata(folder)?, Rule::Installed) {
+            return Err(FileError::UntrustedFolder { why, folder: folder.to_owned() });
+        }
+    }
+    files::read_opened(file, &found, max_size)
+}
+
+/// As [`read`], for UTF-8 text.
+pub(crate) fn read_text(path: &Path, max_size: u64) -> Result<String, FileError> {
+    files::text(read(path, max_size)?)
+}
+
+/// The hint for a file that is not trusted; `None` for other errors.
+pub(crate) fn repair(error: &FileError, path: &Path) -> Option<String> {
+    let (why, path) = match error {
+        FileError::Untrusted(why) => (why, path),
+        FileError::UntrustedFolder { why, folder } => (why, folder.as_path()),
+        _ => return None,
+    };
+    let command = match why {
+        Distrust::OtherOwner => "sudo chown \"$(id -un)\"",
+        Distrust::OthersWrite => "chmod go-w",
+    };
+    Some(format!(
+        "check the content of the file, then run: {command} {}; a running server reads it again at SIGHUP",
+        shell_word(path)
+    ))
 }
 
 /// Creates a private folder and its missing parents.

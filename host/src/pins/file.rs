@@ -7,9 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
+use wharf_report::{ShowPath as _, shell_word};
 
 use super::pin::{FORMAT, Pins};
-use super::verdict::shell_word;
 use crate::os::changes::Changes;
 use crate::os::files::{self, FileError, Links};
 use crate::os::private::{self, Distrust, Durability, OpenMode, Rule};
@@ -29,7 +29,7 @@ const LOCK_POLL: Duration = Duration::from_millis(5);
 
 /// Why the pin file cannot be read or written. Reads after "failed to".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {}", path.display())]
+#[error("{what}: {}", path.shown())]
 pub struct PinFileError {
     what: String,
     path: PathBuf,
@@ -124,7 +124,7 @@ impl PinFile {
             return Err(self.untrusted("it", why));
         }
         if !folder.is_dir() {
-            let hint = format!("replace it with a directory: {}", self.folder.display());
+            let hint = format!("replace it with a directory: {}", self.folder.shown());
             return Err(self.error("read the pin file: its folder is not a directory".into(), Some(hint)));
         }
         if let Some(why) = distrusted(&folder) {

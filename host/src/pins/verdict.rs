@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use wharf_report::shell_word;
+
 use super::decision::{PluginVersion, Reason};
 use crate::plugin::{Digest, PluginId, Signer};
 
@@ -79,14 +81,4 @@ impl Decision {
 /// The command that approves the version in a folder; `None` stands for the user's default folder.
 pub fn approve_command(id: &PluginId, folder: Option<&Path>) -> String {
     folder.map_or_else(|| format!("wharf approve {id}"), |folder| format!("wharf approve {id} {}", shell_word(folder)))
-}
-
-/// The path quoted for a POSIX shell, as one word that is not parsed as an option.
-pub fn shell_word(path: &Path) -> String {
-    let mut path = path.display().to_string();
-    if path.starts_with('-') {
-        path.insert_str(0, "./");
-    }
-    let plain = |c: char| c.is_alphanumeric() || "/._-+@%".contains(c);
-    if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }

@@ -195,5 +195,7 @@ fn pipelined_requests_are_answered_in_order() {
     assert_eq!(connection.response().expect("a response").text(), "ok\n");
     assert!(connection.response().expect("a response").reached_mcp());
     assert_eq!(connection.exchange(&server.discover().without("Content-Type")).status, 415);
+    let twice = server.exchange(&server.discover().with("Content-Type", "application/json"));
+    assert!(twice.status == 400 && twice.text().contains("repeated"), "{}", twice.text());
     assert!(connection.exchange(&server.discover()).reached_mcp(), "a refusal does not close the connection");
 }

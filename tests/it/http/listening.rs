@@ -107,6 +107,16 @@ fn p35_a_unix_socket_is_private_to_the_user() {
     process.signal(Signal::TERM);
     assert!(process.wait().success());
     assert!(!path.exists());
+    // A server removes its own socket only.
+    let mut first = start();
+    fs::remove_file(&path).expect("its socket");
+    let mut second = start();
+    first.signal(Signal::TERM);
+    assert!(first.wait().success());
+    assert!(exchange().reached_mcp(), "the second one");
+    second.signal(Signal::TERM);
+    assert!(second.wait().success());
+    assert!(!path.exists());
     if rustix::process::geteuid().is_root() {
         let _theirs = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
         std::os::unix::fs::chown(&path, Some(65534), None).expect("root may");

@@ -219,7 +219,7 @@ fn the_version_header_is_optional_and_must_be_known() {
     let server = start(Settings::default());
     for revision in LEGACY {
         let client = Endpoint::initialize(server.address, revision);
-        for request in [client.post(&request(1, "ping", json!({}))), client.get().with("Last-Event-ID", "1-0")] {
+        for request in [client.post(&request(1, "ping", json!({}))), client.get().with("Last-Event-ID", "0-0")] {
             assert_eq!(server.exchange(&request.clone().without("MCP-Protocol-Version")).status, 200);
             assert_eq!(server.exchange(&request.clone().set("MCP-Protocol-Version", "2024-11-05")).status, 200);
             for bad in ["2025-11-26", "v1", "", "2025-06-18, 2025-11-25"] {

@@ -73,6 +73,17 @@ fn requests_are_served_over_tls() {
 }
 
 #[test]
+fn a_key_that_others_can_write_is_refused() {
+    let (home, _) = with_certificate();
+    let key = home.path("tls/key.pem");
+    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o602)).expect("a file of ours");
+    let output = run(&home, ["serve".as_ref(), home.plugins().as_os_str(), "--http".as_ref(), "127.0.0.1:0".as_ref()]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("other users can write") && said.contains("key.pem"), "{said}");
+}
+
+#[test]
 fn plain_text_is_not_answered() {
     let (home, _) = with_certificate();
     let (_process, address) = serve(&home, &[]);

@@ -1,10 +1,13 @@
 //! Bearer tokens (P22).
 
-use wharf::transport::http::{Settings, Token};
+use serde_json::json;
+use wharf::transport::http::{Settings, Token, TokenSet};
 
+use crate::support::events::Events;
 use crate::support::home::Home;
 use crate::support::http::{HttpConnection, HttpServer, Request, listening_address};
 use crate::support::process::{Process, command, run};
+use crate::support::streamable::{Endpoint, initialize, request, stateless};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
@@ -79,4 +82,46 @@ fn a_missing_token_is_an_error() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("WHARF_TEST_TOKEN") && said.contains("hint:"), "{said}");
+}
+
+/// What a token started ends with it: streams, sessions, and requests that wait.
+#[test]
+fn a_revoked_token_ends_streams_and_sessions() {
+    let (alice, bob) = ("alice-0123456789abcdef", "bob-0123456789abcdef");
+    let tokens = TokenSet::from(vec![Token::new("alice", alice), Token::new("bob", bob)]);
+    let server = HttpServer::start(Settings { tokens: tokens.clone(), sse: true, ..Settings::default() });
+    server.catalog.set_ready();
+    let start = |token: &str| {
+        let bearer = format!("Bearer {token}");
+        let by = |request: Request| request.with("Authorization", &bearer);
+        let mut client = Endpoint::new(server.address);
+        let opened = server.exchange(&by(client.post(&initialize("2025-11-25"))));
+        client.session = opened.header("mcp-session-id").map(str::to_owned);
+        client.version = Some("2025-11-25".into());
+        let session = by(client.post(&request(1, "ping", json!({}))));
+        let listen = stateless(2, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+        let old = Request::new("GET", "/sse", server.address).with("Accept", "text/event-stream");
+        let streams = [by(client.get()), by(client.post(&listen)), by(old)].map(|request| {
+            let mut stream = Events::open(server.connect(), &request);
+            stream.next_event().expect("its first event");
+            stream
+        });
+        (session, streams)
+    };
+    let ((alices, ended), (bobs, open)) = (start(alice), start(bob));
+    assert_eq!((server.exchange(&alices).status, server.exchange(&bobs).status), (200, 200));
+    tokens.replace(vec![Token::new("bob", bob)]);
+    for mut stream in ended {
+        while stream.next_event().is_some() {}
+    }
+    assert_eq!((server.exchange(&alices).status, server.exchange(&bobs).status), (401, 200));
+    // The session has ended too, even if the token returns.
+    tokens.replace(vec![Token::new("alice", alice), Token::new("bob", bob)]);
+    assert_eq!(server.exchange(&alices).status, 404);
+    // Another token of the same principal continues the session, but not the streams.
+    tokens.replace(vec![Token::new("bob", "bobs-next-0123456789abcdef")]);
+    for mut stream in open {
+        while stream.next_event().is_some() {}
+    }
+    assert_eq!(server.exchange(&bobs.set("Authorization", "Bearer bobs-next-0123456789abcdef")).status, 200);
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
 use wharf_report::Failure;
+use wharf_report::ShowPath as _;
 
 use self::objects::Objects;
 use super::component;
@@ -84,7 +85,7 @@ fn is_cpp(source: &Path) -> bool {
 /// The source files of a folder, in a deterministic order.
 fn sources_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let entries = fs::read_dir(folder)
-        .map_err(|error| Failure::usage(format!("find the sources: {error}: {}", folder.display())))?;
+        .map_err(|error| Failure::usage(format!("find the sources: {error}: {}", folder.shown())))?;
     let files = entries.flatten().map(|entry| entry.path());
     let mut sources: Vec<PathBuf> =
         files.filter(|file| is_cpp(file) || file.extension().is_some_and(|end| end == "c")).collect();

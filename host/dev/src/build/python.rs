@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use wharf_report::Failure;
+use wharf_report::ShowPath as _;
 
 use super::tool::{Tool, Tools, captured};
 use super::world::{self, World};
@@ -24,7 +25,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     let entry = work.join("entry");
     fs::create_dir_all(&entry)
         .and_then(|()| fs::write(entry.join("wharf_entry.py"), entry_module(&source)))
-        .map_err(|error| Failure::new(format!("write {}: {error}", entry.display())))?;
+        .map_err(|error| Failure::new(format!("write {}: {error}", entry.shown())))?;
     let component = work.join("component.wasm");
     // The module search path, in this order; errors refer to entries by number.
     let paths = [entry, project.dir.clone(), project.dir.join(&project.wrapper)];

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tokio::process::Command;
 use wharf_report::Failure;
+use wharf_report::ShowPath as _;
 
 use super::tool::{Tool, Tools, output};
 use crate::os;
@@ -80,7 +81,7 @@ fn debian(tools: &Tools<'_>, work: &Path) -> Result<Command, Failure> {
     // rustc looks for the linker by this name.
     let named = work.join("wasm-ld");
     if !named.exists() {
-        os::link_file(linker, &named).map_err(|error| Failure::new(format!("write {}: {error}", named.display())))?;
+        os::link_file(linker, &named).map_err(|error| Failure::new(format!("write {}: {error}", named.shown())))?;
     }
     let path = env::var_os("PATH").unwrap_or_default();
     let path = env::join_paths([work.to_owned()].into_iter().chain(env::split_paths(&path)));

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use wharf_report::Failure;
+use wharf_report::ShowPath as _;
 
 use super::tool::{Tool, Tools, captured, run};
 use super::world::{self, World};
@@ -43,7 +44,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
         check.args(["--noEmit", "-p", "."]);
         run(check).await?;
     }
-    let failed = |error| Failure::new(format!("write {}: {error}", work.display()));
+    let failed = |error| Failure::new(format!("write {}: {error}", work.shown()));
     let [entry, bundle, meta] = ["entry.js", "bundle.js", "meta.json"].map(|name| work.join(name));
     fs::write(&entry, entry_module(project, &source)).map_err(failed)?;
     let mut bundler = tools.command(&tools.find(&tool("esbuild")).await?);

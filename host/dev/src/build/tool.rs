@@ -7,6 +7,7 @@ use std::process::{ExitStatus, Output, Stdio};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
+use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, message};
 
 use crate::child::Group;
@@ -54,7 +55,7 @@ impl Tools<'_> {
 
     /// The hint to install something.
     pub(super) fn how(&self, command: &str) -> String {
-        format!("in {}: {command}   (or wharf build --install)", self.project.dir.display())
+        format!("in {}: {command}   (or wharf build --install)", self.project.dir.shown())
     }
 
     pub(super) async fn install(&self, line: &str) -> Result<(), Failure> {

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use wharf_report::Failure;
+use wharf_report::ShowPath as _;
 
 use crate::embedded;
 use crate::project::{Export, Import};
@@ -34,7 +35,7 @@ impl World {
         });
         written
             .and_then(|()| write(&folder.join("world.wit"), self.text().as_bytes()))
-            .map_err(|error| Failure::new(format!("write the world: {error}: {}", folder.display())))
+            .map_err(|error| Failure::new(format!("write the world: {error}: {}", folder.shown())))
     }
 
     fn text(&self) -> String {

@@ -1,6 +1,7 @@
 //! Which files are loaded, and which are ignored.
 
 use std::path::PathBuf;
+use wharf_report::ShowPath as _;
 
 use super::{File, Folder, LoadState};
 use crate::catalog::files::{self, MAX_PLUGINS, Scan};
@@ -54,7 +55,7 @@ impl Folder {
                 return self.ignore(path, format!("use the plugin's name, which is reserved: {id}"));
             }
             Some(owner) if *owner != path => {
-                let reason = format!("use the plugin's name, which another file already has: {}", owner.display());
+                let reason = format!("use the plugin's name, which another file already has: {}", owner.shown());
                 return self.ignore(path, reason);
             }
             _ => self.owners.insert(id.clone(), path.clone()),

@@ -6,6 +6,7 @@ mod policy;
 
 use std::path::Path;
 use std::process::ExitCode;
+use wharf_report::ShowPath as _;
 
 use crate::config::Config;
 use crate::json::Foreign;
@@ -24,7 +25,7 @@ pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> 
     };
     let id = PluginId::parse(&name)
         .map_err(|error| Failure::usage(error.to_string()).hint("add --name PLUGIN".to_owned()))?;
-    let read = |why: String| Failure::usage(format!("read the policy: {why}: {}", file.display()));
+    let read = |why: String| Failure::usage(format!("read the policy: {why}: {}", file.shown()));
     let text = files::read_text(file, MAX_SIZE).map_err(|error| read(error.to_string()))?;
     let Foreign(policy) = serde_saphyr::from_str(&text).map_err(|error| read(format!("not YAML: {error}")))?;
     let Imported { toml, left_out } = policy::import(&policy, &id).map_err(read)?;

@@ -16,6 +16,7 @@ use std::time::SystemTime;
 use wasmtime::Engine;
 
 pub(in crate::plugin) use artifact::{Artifact, Code, SealedCode};
+use wharf_report::ShowPath as _;
 
 use crate::os::private::{self, Durability, OpenMode};
 use crate::os::sealed::{Open, Sealed};
@@ -115,7 +116,7 @@ impl Cache {
     }
 
     fn warn(&self, what: &str, error: &io::Error) {
-        let dir = self.dir.display();
+        let dir = self.dir.shown();
         if !self.failing.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "failed to {what} the cache of compiled components, plugins are compiled again until this is fixed; \
@@ -182,7 +183,7 @@ fn key(dir: &Path) -> io::Result<[u8; 32]> {
     let _ = fs::remove_file(&temporary);
     put?;
     if let Some(damage) = damage {
-        let path = path.display();
+        let path = path.shown();
         tracing::warn!("replaced the damaged key of the cache, its plugins are compiled again: {path}: {damage}");
     }
     read_key(&path)

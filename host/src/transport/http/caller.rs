@@ -4,6 +4,8 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+
 /// The principal and sharing key of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Principal(Arc<str>);
@@ -36,6 +38,8 @@ pub(super) struct Caller {
     pub(super) principal: Arc<str>,
     /// Limits are shared fairly between keys.
     pub(super) key: Arc<str>,
+    /// Cancelled when the token of the request is no longer valid; `None`: it needed none.
+    pub(super) revoked: Option<CancellationToken>,
 }
 
 impl Peer {
@@ -53,7 +57,7 @@ impl Peer {
     pub(super) fn caller(&self, principal: Principal, has_token: bool) -> Caller {
         let principal = principal.name().clone();
         let key = if has_token { principal.clone() } else { self.key.clone() };
-        Caller { principal, key }
+        Caller { principal, key, revoked: None }
     }
 }
 

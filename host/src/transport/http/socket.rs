@@ -48,6 +48,7 @@ pub async fn serve(
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     let mut end_idle = pin!(front.end_idle());
+    let mut end_revoked = pin!(front.end_revoked());
     let mut certificates = pin!(async {
         match &front.settings.tls {
             Some(tls) => tls.follow().await,
@@ -58,6 +59,7 @@ pub async fn serve(
         let (accepted, peer) = tokio::select! {
             () = &mut shutdown => break,
             never = &mut end_idle => match never {},
+            never = &mut end_revoked => match never {},
             never = &mut certificates => match never {},
             // Reaps ended connections; their results do not matter.
             Some(_) = connections.join_next() => continue,

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use wharf_report::ShowPath as _;
 
 use blake3::Hasher;
 use wharf_report::Failure;
@@ -44,7 +45,7 @@ impl Objects {
 
     /// The path of a source's object, and whether it exists already.
     pub(super) fn of(&mut self, source: &Path, flags: &[String]) -> Result<(PathBuf, bool), Failure> {
-        let text = fs::read(source).map_err(|error| Failure::new(format!("read {}: {error}", source.display())))?;
+        let text = fs::read(source).map_err(|error| Failure::new(format!("read {}: {error}", source.shown())))?;
         let mut hasher = Hasher::new();
         hasher.update(self.headers.as_bytes()).update(flags.join("\0").as_bytes()).update(b"\0\0").update(&text);
         let object = self.folder.join(format!("{}.o", hasher.finalize().to_hex()));
@@ -55,7 +56,7 @@ impl Objects {
 
     /// Moves a new object into the cache, atomically.
     pub(super) fn put(&self, compiled: &Path, object: &Path) -> Result<(), Failure> {
-        fs::rename(compiled, object).map_err(|error| Failure::new(format!("write {}: {error}", object.display())))
+        fs::rename(compiled, object).map_err(|error| Failure::new(format!("write {}: {error}", object.shown())))
     }
 
     /// Removes objects that this build did not use.

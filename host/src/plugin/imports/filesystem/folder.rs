@@ -12,6 +12,7 @@ use bytesize::ByteSize;
 use tokio::sync::Mutex;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode, runtime};
+use wharf_report::ShowPath as _;
 
 use super::ledger::Ledger;
 use super::protected::{ProtectedFolders, identities, real};
@@ -168,7 +169,7 @@ fn real_path(path: &Path, opened: &File) -> io::Result<PathBuf> {
 pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, protected: &ProtectedFolders) -> Opened {
     let mut all = Opened::default();
     for grant in &grants.folders {
-        let folder = grant.host.display();
+        let folder = grant.host.shown();
         match Folder::open(plugin, grant, &grants.private, protected) {
             Ok((opened, told)) => {
                 if let Some(told) = told {

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use wharf_report::ShowPath as _;
 
 use super::survey::CREDENTIAL_FOLDERS;
 use crate::os::entries::root_of;
@@ -44,7 +45,7 @@ impl ProtectedFolders {
         for (protected, whole) in
             self.trees.iter().map(|tree| (tree, true)).chain(self.tops.iter().map(|top| (top, false)))
         {
-            let shown = protected.display();
+            let shown = protected.shown();
             if is_same(folder, &real(protected)) {
                 return Some("is reserved for Wharf or its user".into());
             }
@@ -57,7 +58,7 @@ impl ProtectedFolders {
         }
         let contains = |file: &&PrivateFile| on_the_way(&file.path).iter().any(|place| is_in(place, folder));
         let file = private.iter().find(contains)?;
-        Some(format!("contains {}: {}", file.what, file.path.display()))
+        Some(format!("contains {}: {}", file.what, file.path.shown()))
     }
 }
 

@@ -3,15 +3,16 @@
 //!
 //! Knows neither plugins nor limits. A file that cannot be used is left unchanged.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::Mutex;
+use wharf_report::ShowPath as _;
 
-use crate::os::private;
+use crate::os::private::{self, Rule};
 
 /// How long to wait while another process writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -106,7 +107,7 @@ impl Store {
         });
         let done = done.await.unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())));
         match (done, &self.path) {
-            (Err(StoreError::Failed(why)), Some(path)) => Err(StoreError::Failed(format!("{why}: {}", path.display()))),
+            (Err(StoreError::Failed(why)), Some(path)) => Err(StoreError::Failed(format!("{why}: {}", path.shown()))),
             (done, _) => done,
         }
     }
@@ -142,15 +143,32 @@ fn open(path: Option<&Path>) -> Result<Connection, StoreError> {
 
 /// Creates the file, for this user only, if it does not exist. SQLite gives its other files the same
 /// mode.
+///
+/// # Errors
+/// Also if other users can write one of the files, or replace them.
 fn private_file(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         private::create_folder(folder)?;
     }
     // Never opens an existing file: closing it again would drop this process's POSIX locks on it.
     match private::create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
     }
+    let beside = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let files = ["", "-wal", "-shm", "-journal"].map(beside);
+    for place in files.iter().map(PathBuf::as_path).chain(path.parent()) {
+        let Ok(found) = fs::metadata(place) else { continue };
+        if let Some(why) = private::distrust(&found, Rule::Installed) {
+            let why = format!("{why}: {}", place.shown());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+    }
+    Ok(())
 }
 
 /// Applies settings and creates the tables; returns the version of the tables.

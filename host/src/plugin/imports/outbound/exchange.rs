@@ -60,10 +60,14 @@ impl Exchange {
         let limit = self.caps.response;
         let (pool, between) = (self.pool.clone(), self.between);
         let is_head = self.request.method() == Method::HEAD;
-        let keep = !authenticates_connection(self.request.headers());
+        let may_keep = !authenticates_connection(self.request.headers());
         let (connection, response) = self.send(&outbound, &permit, connect).await?;
         let length =
             response.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        // With two lengths, a proxy on the way may have used the other one (RFC 9112, section 6.3).
+        let keep = may_keep
+            && !(response.headers().contains_key(header::TRANSFER_ENCODING)
+                && response.headers().contains_key(header::CONTENT_LENGTH));
         if !is_head && length.is_some_and(|length: u64| length > limit) {
             return Err(Failure::ResponseTooLarge(limit));
         }

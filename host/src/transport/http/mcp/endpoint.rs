@@ -17,7 +17,7 @@ use super::headers;
 use super::replay::{EventId, ReplayReader};
 use super::reply::{self, Event, First};
 use super::reuse::Reuse;
-use super::session::{Lookup, Session, SessionSettings, Sessions};
+use super::session::{Session, SessionSettings, Sessions};
 use super::sse::Sse;
 use super::stateless::Stateless;
 use super::stream_limit::{StreamLimit, StreamPermit, until_evicted};
@@ -64,6 +64,11 @@ impl Mcp {
     /// Ends idle sessions; never returns.
     pub(in crate::transport::http) async fn end_idle(&self) -> Infallible {
         self.sessions.sweep_idle().await
+    }
+
+    /// Ends the sessions of these principals.
+    pub(in crate::transport::http) fn end_of(&self, is_over: impl Fn(&str) -> bool) {
+        self.sessions.end_of(is_over);
     }
 
     /// Ends streams with their results, gives running requests in sessions and over HTTP+SSE `grace`
@@ -183,17 +188,20 @@ impl Mcp {
             Ok(session) => session,
             Err(response) => return *response,
         };
-        let id = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(EventId::parse);
-        let Some(permit) = self.stream_permit(caller) else { return too_many_streams(None) };
-        let reader = match id.map(|id| (session.find(id), id)) {
-            Some((Lookup::Buffered(replay), id)) => replay.reader(Some(id.after)),
-            Some((Lookup::Dropped, _)) => {
-                let detail = "the messages after that event are no longer retained; send the request again";
-                let error = ErrorObject::invalid_request("event_not_kept", detail);
-                return refused(StatusCode::BAD_REQUEST, None, &error);
+        let from = match headers.get("last-event-id") {
+            None => Some((session.own.clone(), None)),
+            Some(value) => {
+                let id = value.to_str().ok().and_then(EventId::parse);
+                id.and_then(|id| Some((session.find(id)?, Some(id.after))))
             }
-            Some((Lookup::Unknown, _)) | None => session.own.reader(None),
         };
+        let Some((replay, after)) = from else {
+            let detail = "the messages after that event are not retained; send the request again";
+            let error = ErrorObject::invalid_request("event_not_kept", detail);
+            return refused(StatusCode::BAD_REQUEST, None, &error);
+        };
+        let Some(permit) = self.stream_permit(caller) else { return too_many_streams(None) };
+        let reader = replay.reader(after);
         let ended = session.ended();
         let events = replayed(session, reader, None).take_until(self.stop.clone().cancelled_owned());
         reply::events(until_evicted(events.take_until(ended), Some(permit)))

@@ -64,9 +64,11 @@ pub(super) struct EventId {
 }
 
 impl EventId {
+    /// Only as it is displayed.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (stream, after) = text.split_once('-')?;
-        Some(Self { stream: stream.parse().ok()?, after: after.parse().ok()? })
+        let id = Self { stream: stream.parse().ok()?, after: after.parse().ok()? };
+        (id.to_string() == text).then_some(id)
     }
 }
 
@@ -194,6 +196,12 @@ impl Replay {
 
     pub(super) fn has_ended(&self) -> bool {
         self.lock().ended
+    }
+
+    /// Whether that many messages have been in the stream.
+    pub(super) fn has_had(&self, messages: u64) -> bool {
+        let buffer = self.lock();
+        messages <= buffer.first + buffer.messages.len() as u64
     }
 
     /// Whether there is nothing to resume, not even an error.

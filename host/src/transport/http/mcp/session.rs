@@ -82,15 +82,6 @@ pub(super) struct Session {
     ended: CancellationToken,
 }
 
-/// The result of looking up an event id.
-pub(super) enum Lookup {
-    Buffered(Arc<Replay>),
-    /// The stream is no longer retained.
-    Dropped,
-    /// There has been no such stream.
-    Unknown,
-}
-
 impl Sessions {
     pub(super) fn new(settings: SessionSettings) -> Self {
         let retention = Retention::new(settings.max_retained, settings.max_retained_per_caller);
@@ -173,6 +164,14 @@ impl Sessions {
         session.end();
     }
 
+    /// Ends the sessions of these principals.
+    pub(super) fn end_of(&self, is_over: impl Fn(&str) -> bool) {
+        let ended: Vec<_> = self.lock().extract_if(|_, session| is_over(&session.principal)).collect();
+        for (_, session) in ended {
+            session.end();
+        }
+    }
+
     /// Closes all sessions; running requests get `grace` to finish.
     pub(super) async fn close(&self, grace: Duration) {
         let all: Vec<_> = self.lock().drain().map(|(_, session)| session).collect();
@@ -243,17 +242,13 @@ impl Session {
         self.streams().retain(|(_, other)| !Arc::ptr_eq(other, replay));
     }
 
-    /// The stream that a client wants to resume.
-    pub(super) fn find(&self, id: EventId) -> Lookup {
-        if id.stream == 0 {
-            return Lookup::Buffered(self.own.clone());
-        }
-        let streams = self.streams();
-        match streams.iter().find(|(number, _)| *number == id.stream) {
-            Some((_, replay)) if !replay.is_dropped() => Lookup::Buffered(replay.clone()),
-            None if id.stream >= self.next.load(Ordering::Relaxed) => Lookup::Unknown,
-            _ => Lookup::Dropped,
-        }
+    /// The stream that a client wants to resume after that event, if it had the event and is retained.
+    pub(super) fn find(&self, id: EventId) -> Option<Arc<Replay>> {
+        let stream = match id.stream {
+            0 => Some(self.own.clone()),
+            number => self.streams().iter().find(|(other, _)| *other == number).map(|(_, replay)| replay.clone()),
+        };
+        stream.filter(|replay| !replay.is_dropped() && replay.has_had(id.after))
     }
 
     fn end(&self) {

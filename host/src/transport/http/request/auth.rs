@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::transport::http::caller::{Caller, Peer, Principal};
 use crate::transport::http::refusal::Refusal;
@@ -26,33 +28,66 @@ const MAX_TRACKED: usize = 4096;
 pub struct Token {
     principal: Principal,
     hash: blake3::Hash,
+    /// Cancelled when the token is no longer in the set.
+    revoked: CancellationToken,
 }
 
 impl Token {
     /// The secret itself is not stored.
     pub fn new(name: &str, secret: &str) -> Self {
-        Self { principal: Principal::new(name), hash: blake3::hash(secret.as_bytes()) }
+        Self {
+            principal: Principal::new(name),
+            hash: blake3::hash(secret.as_bytes()),
+            revoked: CancellationToken::new(),
+        }
     }
 }
 
 /// Tokens that can be replaced at runtime; clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct TokenSet(Arc<ArcSwap<Vec<Token>>>);
+pub struct TokenSet {
+    tokens: Arc<ArcSwap<Vec<Token>>>,
+    replaced: watch::Sender<()>,
+}
 
 impl TokenSet {
     pub fn is_empty(&self) -> bool {
-        self.0.load().is_empty()
+        self.tokens.load().is_empty()
     }
 
-    /// Replaces all tokens, from the next request on.
-    pub fn replace(&self, tokens: Vec<Token>) {
-        self.0.store(Arc::new(tokens));
+    /// Replaces all tokens. What was started with one that is no longer there is ended.
+    pub fn replace(&self, mut tokens: Vec<Token>) {
+        let old = self.tokens.load_full();
+        for token in &mut tokens {
+            if let Some(same) = old.iter().find(|old| old.hash == token.hash && old.principal == token.principal) {
+                token.revoked = same.revoked.clone();
+            }
+        }
+        let tokens = Arc::new(tokens);
+        self.tokens.store(tokens.clone());
+        for old in old
+            .iter()
+            .filter(|old| !tokens.iter().any(|token| token.hash == old.hash && token.principal == old.principal))
+        {
+            old.revoked.cancel();
+        }
+        self.replaced.send_replace(());
+    }
+
+    /// Changes when the tokens are replaced.
+    pub(super) fn replaced(&self) -> watch::Receiver<()> {
+        self.replaced.subscribe()
+    }
+
+    /// Whether a principal has a token.
+    pub(super) fn has(&self, principal: &str) -> bool {
+        self.tokens.load().iter().any(|token| **token.principal.name() == *principal)
     }
 }
 
 impl From<Vec<Token>> for TokenSet {
     fn from(tokens: Vec<Token>) -> Self {
-        Self(Arc::new(ArcSwap::from_pointee(tokens)))
+        Self { tokens: Arc::new(ArcSwap::from_pointee(tokens)), ..Self::default() }
     }
 }
 
@@ -81,7 +116,9 @@ impl Tokens {
         }
         let (challenge, detail) = match bearer(headers) {
             Some(secret) => match self.find(secret) {
-                Some(principal) => return Ok(peer.caller(principal, true)),
+                Some(Token { principal, revoked, .. }) => {
+                    return Ok(Caller { revoked: Some(revoked), ..peer.caller(principal, true) });
+                }
                 None => ("Bearer error=\"invalid_token\"", "the bearer token is invalid"),
             },
             None => ("Bearer", "this server requires a bearer token in the Authorization header"),
@@ -93,11 +130,17 @@ impl Tokens {
         Err(Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).header(WWW_AUTHENTICATE, challenge))
     }
 
+    /// The response to a request whose token was revoked while it ran.
+    pub(super) fn revoked() -> Refusal {
+        let refusal = Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", "the bearer token was revoked");
+        refusal.header(WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"")
+    }
+
     /// Compares with all tokens; hashes compare in constant time.
-    fn find(&self, secret: &[u8]) -> Option<Principal> {
+    fn find(&self, secret: &[u8]) -> Option<Token> {
         let hash = blake3::hash(secret);
-        let tokens = self.tokens.0.load();
-        tokens.iter().filter(|token| token.hash == hash).fold(None, |_, token| Some(token.principal.clone()))
+        let tokens = self.tokens.tokens.load();
+        tokens.iter().filter(|token| token.hash == hash).fold(None, |_, token| Some(token.clone()))
     }
 
     /// Counts a failure of a network; whether it has had too many in this second.

@@ -31,7 +31,12 @@ const SMALL: usize = 64 << 10;
 /// 415 otherwise.
 pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let unsupported = |reason, detail| Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason, detail));
-    let content_type = headers.get(header::CONTENT_TYPE).map_or(&[][..], HeaderValue::as_bytes);
+    let mut content_types = headers.get_all(header::CONTENT_TYPE).iter();
+    let content_type = content_types.next().map_or(&[][..], HeaderValue::as_bytes);
+    // A proxy may use another line than the server.
+    if content_types.next().is_some() {
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, "content_type", "the Content-Type header is repeated"));
+    }
     let essence = content_type.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
     if !essence.eq_ignore_ascii_case(b"application/json") {
         return unsupported("content_type", "the Content-Type is not application/json");

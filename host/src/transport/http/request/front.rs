@@ -8,19 +8,21 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
-use hyper::body::Incoming;
+use http_body_util::{BodyExt as _, BodyStream, StreamBody};
+use hyper::body::{Body as _, Incoming};
 use tokio_util::sync::CancellationToken;
 
 use super::auth::Tokens;
 use super::body::{self, Bodies};
 use super::guard::{self, Guard};
 use crate::server::Server;
-use crate::transport::http::caller::Peer;
+use crate::transport::http::caller::{Caller, Peer};
 use crate::transport::http::mcp::{self, Mcp, Reuse};
 use crate::transport::http::refusal::{Refusal, plain};
-use crate::transport::http::{Response, Settings};
+use crate::transport::http::{Request, Response, Settings};
 
 /// At shutdown, how long the rest of a body may take to arrive.
 const BODY_GRACE: Duration = Duration::from_millis(250);
@@ -64,6 +66,16 @@ impl Front {
     /// See [`Mcp::end_idle`].
     pub(in crate::transport::http) async fn end_idle(&self) -> Infallible {
         self.mcp.end_idle().await
+    }
+
+    /// Ends the sessions of principals that have no token any more, whenever tokens are replaced.
+    pub(in crate::transport::http) async fn end_revoked(&self) -> Infallible {
+        let mut replaced = self.settings.tokens.replaced();
+        loop {
+            // The settings hold the sender.
+            let _ = replaced.changed().await;
+            self.mcp.end_of(|principal| !self.settings.tokens.has(principal));
+        }
     }
 
     /// See [`Mcp::close`].
@@ -145,9 +157,25 @@ impl Front {
             () = self.ending() => Err(Refusal::shutting_down()),
         };
         match read {
-            Ok(bytes) => self.mcp.handle(&info.reuse, &caller, request.map(|_| bytes)).await,
+            Ok(bytes) => self.handled(&info.reuse, &caller, request.map(|_| bytes)).await,
             Err(refusal) => self.refuse(request, refusal),
         }
+    }
+
+    /// What MCP answers, until the token is revoked.
+    async fn handled(&self, reuse: &Reuse, caller: &Caller, request: Request) -> Response {
+        let Some(revoked) = &caller.revoked else { return self.mcp.handle(reuse, caller, request).await };
+        let response = tokio::select! {
+            biased;
+            response = self.mcp.handle(reuse, caller, request) => response,
+            () = revoked.cancelled() => return Tokens::revoked().into(),
+        };
+        // Only a stream has no length.
+        if response.body().size_hint().exact().is_some() {
+            return response;
+        }
+        let revoked = revoked.clone().cancelled_owned();
+        response.map(|body| StreamBody::new(BodyStream::new(body).take_until(revoked)).boxed_unsync())
     }
 
     /// Checks path, method and content type.

@@ -11,9 +11,12 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use wharf_report::ShowPath as _;
 
+use crate::os::files::Links;
 use crate::os::service;
 use crate::os::sockets::{BindError, LocalListener, LocalStream, PassedSocket};
+use crate::os::stamp::Identity;
 
 /// Pause after a failed accept, for example because no file descriptors are left.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -65,7 +68,7 @@ pub struct ListenError {
 pub struct Listener {
     socket: Socket,
     /// The created socket file, which is removed on drop.
-    created: Option<PathBuf>,
+    created: Option<(PathBuf, Identity)>,
 }
 
 enum Socket {
@@ -119,10 +122,12 @@ impl Accepted {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some(path) = &self.created
+        // Another server may have put its own there.
+        if let Some((path, identity)) = &self.created
+            && Identity::of(path, Links::NotFollowed) == Some(*identity)
             && let Err(error) = fs::remove_file(path)
         {
-            tracing::debug!(%error, path = %path.display(), "failed to remove the socket");
+            tracing::debug!(%error, path = %path.shown(), "failed to remove the socket");
         }
     }
 }
@@ -135,7 +140,7 @@ impl Listener {
     pub fn bind(address: &Address) -> Result<Self, ListenError> {
         let place = match address {
             Address::Tcp(address) => address.to_string(),
-            Address::Unix(path) => format!("unix:{}", path.display()),
+            Address::Unix(path) => format!("unix:{}", path.shown()),
             Address::Systemd => "the socket passed by systemd".into(),
         };
         let bound = match address {
@@ -144,7 +149,10 @@ impl Listener {
             Address::Systemd => passed_socket(),
         };
         let socket = bound.map_err(|(reason, hint)| ListenError { place, reason, hint })?;
-        let created = if let Address::Unix(path) = address { Some(path.clone()) } else { None };
+        let created = match address {
+            Address::Unix(path) => Identity::of(path, Links::NotFollowed).map(|identity| (path.clone(), identity)),
+            Address::Tcp(_) | Address::Systemd => None,
+        };
         Ok(Self { socket, created })
     }
 
@@ -169,7 +177,7 @@ impl Listener {
         let scheme = if tls { "https" } else { "http" };
         let address = match &self.socket {
             Socket::Tcp(listener) => listener.local_addr().ok().map(|address| format!("{scheme}://{address}/mcp")),
-            Socket::Unix(listener) => listener.path().map(|path| format!("unix:{}", path.display())),
+            Socket::Unix(listener) => listener.path().map(|path| format!("unix:{}", path.shown())),
         };
         address.unwrap_or_else(|| "an unnamed socket".into())
     }

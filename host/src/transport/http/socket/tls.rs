@@ -13,9 +13,11 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use wharf_report::ShowPath as _;
 
 use crate::os::changes::{Changes, Status};
-use crate::os::files::{self, Links};
+use crate::os::files::Links;
+use crate::os::private;
 
 /// Maximum bytes of each file; a chain has a few thousand.
 const MAX_SIZE: u64 = 1 << 20;
@@ -36,7 +38,7 @@ impl Tls {
     /// Reads PEM files: the server's certificate followed by its intermediates, and the server's key.
     ///
     /// # Errors
-    /// If a file cannot be read or parsed, or the key does not belong to the certificate.
+    /// If a file cannot be read or parsed, other users can write it, or the key does not belong to the certificate.
     pub fn read(certificates: &Path, key: &Path) -> Result<Self, String> {
         let files = Changes::of(vec![certificates.to_owned(), key.to_owned()], Links::Followed);
         let current = Arc::new(ArcSwap::from_pointee(config(certificates, key)?));
@@ -74,8 +76,8 @@ impl Tls {
 }
 
 fn config(certificates: &Path, key: &Path) -> Result<ServerConfig, String> {
-    let in_file = |path: &Path, error: &dyn std::fmt::Display| format!("{error}: {}", path.display());
-    let read = |path: &Path| files::read(path, MAX_SIZE).map_err(|error| in_file(path, &error));
+    let in_file = |path: &Path, error: &dyn std::fmt::Display| format!("{error}: {}", path.shown());
+    let read = |path: &Path| private::read(path, MAX_SIZE).map_err(|error| in_file(path, &error));
     let chain = CertificateDer::pem_slice_iter(&read(certificates)?)
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| in_file(certificates, &error))?;

@@ -209,6 +209,18 @@ async fn data_after_a_response_is_not_read_as_the_next() {
     }
 }
 
+/// With two lengths, a proxy on the way may have taken another part of the bytes for the response.
+#[tokio::test]
+async fn a_response_with_two_lengths_closes_the_connection() {
+    let server =
+        keep_alive("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n");
+    let call = to(sandbox(), &server);
+    for asked in 1..3 {
+        let _ = fetch(call.clone(), get(server.url("/"))).await;
+        assert_eq!(server.settled(0).await, Connections { all: asked, open: 0 });
+    }
+}
+
 #[tokio::test]
 async fn incomplete_responses_close_the_connection() {
     let switched = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n";
