@@ -2,16 +2,16 @@
 //!
 //! Its content is not interpreted here. A file that is damaged or that others can write is left unchanged.
 
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use super::pin::{FORMAT, Pins};
 use super::verdict::shell_word;
 use crate::os::changes::Changes;
 use crate::os::files::{self, FileError, Links};
+use crate::os::lock::lock;
 use crate::os::private::{self, Distrust, Durability, OpenMode, Rule};
 
 const FILE_NAME: &str = "lock.toml";
@@ -25,7 +25,6 @@ const MAX_SIZE: u64 = 4 << 20;
 const LARGE_PIN: usize = 4 << 10;
 /// Writers hold the lock for milliseconds; a stopped process must not block the others for ever.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-const LOCK_POLL: Duration = Duration::from_millis(5);
 
 /// Why the pin file cannot be read or written. Reads after "failed to".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -135,17 +134,8 @@ impl PinFile {
 
     fn lock_for_writing(&self) -> io::Result<File> {
         let (file, _) = private::open(&self.folder.join(WRITER_LOCK), OpenMode::Lock).map_err(io::Error::other)?;
-        let deadline = Instant::now() + LOCK_TIMEOUT;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(LOCK_POLL),
-                Err(TryLockError::WouldBlock) => {
-                    return Err(io::Error::other("another process does not release the lock"));
-                }
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
-        }
+        lock(&file, LOCK_TIMEOUT)?;
+        Ok(file)
     }
 
     /// Readers see either the old file or the new one, also after a crash.
