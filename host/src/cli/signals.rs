@@ -2,14 +2,18 @@
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::http::Reloadable;
-use crate::config::{Config, Live};
+use crate::config::Live;
 use crate::os::signals::{self, Received};
 use crate::report::Failure;
+
+/// Interval between attempts to read tokens that the system could not read.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What the signals received so far demand.
 #[derive(Clone)]
@@ -51,23 +55,27 @@ impl Signals {
 
     /// As [`Signals::shutdown`]. Until then, each SIGHUP reloads the configuration, the secrets and
     /// tokens that it names, and the certificate.
-    pub(super) async fn shutdown_or_reload(self, config: Live, http: Option<Reloadable>) {
+    pub(super) async fn shutdown_or_reload(self, config: Live, mut http: Option<Reloadable>) {
+        let file = config.get().file.clone();
         loop {
+            let http = http.as_mut().zip(file.as_deref());
+            let is_unread = http.as_ref().is_some_and(|(http, _)| http.is_unread());
             tokio::select! {
                 () = self.shutdown.cancelled() => return,
-                () = self.reload.notified() => reload(&config, http.as_ref()),
+                () = self.reload.notified() => {
+                    tracing::info!("SIGHUP: reloading the configuration");
+                    config.reload();
+                    if let Some((http, file)) = http {
+                        http.reload(file);
+                    }
+                }
+                () = tokio::time::sleep(RETRY_INTERVAL), if is_unread => {
+                    if let Some((http, file)) = http {
+                        http.reload_tokens(file);
+                    }
+                }
             }
         }
-    }
-}
-
-fn reload(config: &Live, http: Option<&Reloadable>) {
-    tracing::info!("SIGHUP: reloading the configuration");
-    config.reload();
-    let (Some(http), Some(file)) = (http, config.get().file.clone()) else { return };
-    // Errors of the file are reported by the reload task.
-    if let Ok(config) = Config::read(&file) {
-        http.reload(&config);
     }
 }
 

@@ -40,27 +40,35 @@ impl SecretConfig {
     /// # Errors
     /// If it is missing, shorter than `min` characters, or not visible ASCII.
     pub(super) fn read(&self, config: &Config, what: &str, min: usize) -> Result<String, ConfigError> {
-        let wrong = |why: String| ConfigError { reason: format!("{what} {why}"), hint: Some(GENERATE_IT.into()) };
-        self.value(config, min).map_err(wrong)
+        self.value(config, min, GENERATE_IT).map_err(|Missing { why, hint, temporary }| ConfigError {
+            temporary,
+            ..ConfigError::new(format!("{what} {why}"), Some(hint.into()))
+        })
     }
 
-    /// As [`SecretConfig::read`], with the reason only.
-    pub(super) fn value(&self, config: &Config, min: usize) -> Result<String, String> {
+    /// As [`SecretConfig::read`], with the reason only. `hint`: what to do if it is missing.
+    fn value(&self, config: &Config, min: usize, hint: &'static str) -> Result<String, Missing> {
+        let missing = |why: String| Missing { why, hint, temporary: false };
         let (text, place) = match (&self.env, &self.file) {
             (Some(variable), _) => {
                 let place = format!("variable {variable}");
-                (std::env::var(variable).map_err(|error| format!("is not there: {error}: {place}"))?, place)
+                let text = std::env::var(variable);
+                (text.map_err(|error| missing(format!("is not there: {error}: {place}")))?, place)
             }
             (None, Some(file)) => {
                 let path = config.resolve(file);
                 let place = path.display().to_string();
-                (files::read_text(&path, MAX_SIZE).map_err(|error| format!("is not there: {error}: {place}"))?, place)
+                let text = files::read_text(&path, MAX_SIZE).map_err(|error| match error.is_temporary() {
+                    true => Missing { temporary: true, ..missing(format!("cannot be read now: {error}: {place}")) },
+                    false => missing(format!("is not there: {error}: {place}")),
+                })?;
+                (text, place)
             }
             (None, None) => (String::new(), "no place".into()),
         };
         let secret = text.trim();
         if secret.len() < min || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(format!("is not at least {min} visible ASCII characters: {place}"));
+            return Err(missing(format!("is not at least {min} visible ASCII characters: {place}")));
         }
         Ok(secret.to_owned())
     }
@@ -73,12 +81,12 @@ impl Config {
         for (name, secret) in &self.secrets {
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || NAME_CHARS.contains(&c)) {
                 let reason = format!("secrets: a name may contain letters, digits, '_' and '-' only: {name:?}");
-                return Err(ConfigError { reason, hint: None });
+                return Err(ConfigError::new(reason, None));
             }
             if !secret.has_one_source() {
                 let reason = format!("secrets.{name}: needs either env or file");
                 let hint = "write { env = \"API_TOKEN\" } or { file = \"api-token\" }";
-                return Err(ConfigError { reason, hint: Some(hint.into()) });
+                return Err(ConfigError::new(reason, Some(hint.into())));
             }
         }
         for (plugin, own) in &self.plugins {
@@ -86,7 +94,7 @@ impl Config {
             if let Some(name) = unknown {
                 let reason = format!("[plugins.{plugin}.grants]: there is no such secret: {name:?}");
                 let hint = format!("define it: {name} = {{ env = \"VARIABLE\" }} under [secrets]");
-                return Err(ConfigError { reason, hint: Some(hint) });
+                return Err(ConfigError::new(reason, Some(hint)));
             }
         }
         Ok(())
@@ -95,9 +103,9 @@ impl Config {
     /// Reads a secret by name.
     pub(super) fn secret(&self, name: &str) -> Result<String, Missing> {
         let Some(secret) = self.secrets.get(name) else {
-            return Err(Missing { why: "is not there".into(), hint: "define it under [secrets]" });
+            return Err(Missing { why: "is not there".into(), hint: "define it under [secrets]", temporary: false });
         };
         let hint = if secret.env.is_some() { SET_IT } else { WRITE_IT };
-        secret.value(self, 1).map_err(|why| Missing { why, hint })
+        secret.value(self, 1, hint)
     }
 }

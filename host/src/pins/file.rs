@@ -33,6 +33,8 @@ pub struct PinFileError {
     what: String,
     path: PathBuf,
     pub hint: Option<String>,
+    /// It says nothing of the file, which has to be read again.
+    pub(super) temporary: bool,
 }
 
 /// The pin file and its folder.
@@ -112,7 +114,10 @@ impl PinFile {
     }
 
     fn text(&self) -> Result<Option<String>, PinFileError> {
-        let failed = |error: FileError| self.error(format!("read the pin file: {error}"), None);
+        let failed = |error: FileError| PinFileError {
+            temporary: error.is_temporary(),
+            ..self.error(format!("read the pin file: {error}"), None)
+        };
         let (file, found) = match files::open(&self.folder.join(FILE_NAME), Links::NotFollowed) {
             Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(failed)?,
@@ -165,7 +170,7 @@ impl PinFile {
     }
 
     fn error(&self, what: String, hint: Option<String>) -> PinFileError {
-        PinFileError { what, path: self.folder.join(FILE_NAME), hint }
+        PinFileError { what, path: self.folder.join(FILE_NAME), hint, temporary: false }
     }
 }
 
