@@ -17,6 +17,7 @@ mod secret;
 mod trust;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
@@ -36,6 +37,7 @@ pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
 use wharf_report::ShowPath as _;
 
+use crate::os::files::FileError;
 use crate::os::private as trusted;
 use crate::plugin::{Grants, Limits, PluginId};
 
@@ -132,6 +134,18 @@ pub enum NamesConfig {
 pub struct ConfigError {
     reason: String,
     pub hint: Option<String>,
+    /// It says nothing of the configuration, which has to be read again.
+    temporary: bool,
+}
+
+impl ConfigError {
+    fn new(reason: String, hint: Option<String>) -> Self {
+        Self { reason, hint, temporary: false }
+    }
+
+    pub fn is_temporary(&self) -> bool {
+        self.temporary
+    }
 }
 
 impl Config {
@@ -140,9 +154,28 @@ impl Config {
     /// # Errors
     /// If it cannot be read, other users can write it, it is not TOML, or has an unknown key or an invalid value.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = trusted::read_text(path, MAX_SIZE).map_err(|error| ConfigError {
-            reason: format!("{}: {error}", path.shown()),
-            hint: trusted::repair(&error, path),
+        Self::of_file(path, trusted::read_text(path, MAX_SIZE))
+    }
+
+    /// As [`Config::read`]. A missing file grants nothing: the defaults apply.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn read_or_default(path: &Path) -> Result<Self, ConfigError> {
+        match trusted::read_text(path, MAX_SIZE) {
+            Err(FileError::System(error))
+                if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+            {
+                Ok(Self { file: Some(path.to_owned()), ..Self::default() })
+            }
+            text => Self::of_file(path, text),
+        }
+    }
+
+    fn of_file(path: &Path, text: Result<String, FileError>) -> Result<Self, ConfigError> {
+        let text = text.map_err(|error| ConfigError {
+            temporary: error.is_temporary(),
+            ..ConfigError::new(format!("{}: {error}", path.shown()), trusted::repair(&error, path))
         })?;
         let config = Self::parse(&text)
             .map_err(|error| ConfigError { reason: format!("{}: {}", path.shown(), error.reason), ..error })?;
@@ -152,24 +185,26 @@ impl Config {
     /// # Errors
     /// As [`Config::read`]; the place is given as line and column.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let config: Self = from_toml(text).map_err(|(reason, hint)| ConfigError { reason, hint })?;
+        let config: Self = from_toml(text).map_err(|(reason, hint)| ConfigError::new(reason, hint))?;
         for (name, plugin) in &config.plugins {
-            PluginId::parse(name).map_err(|error| ConfigError {
-                reason: format!("[plugins.{name}]: {error}"),
-                hint: Some("use the plugin's file name without '.wasm'".into()),
+            PluginId::parse(name).map_err(|error| {
+                ConfigError::new(
+                    format!("[plugins.{name}]: {error}"),
+                    Some("use the plugin's file name without '.wasm'".into()),
+                )
             })?;
-            let wrong = |why| ConfigError { reason: format!("[plugins.{name}.grants]: {why}"), hint: None };
+            let wrong = |why| ConfigError::new(format!("[plugins.{name}.grants]: {why}"), None);
             plugin.grants.check().map_err(wrong)?;
         }
         config.check_trust()?;
         if config.server.page_size == 0 {
-            return Err(ConfigError { reason: "server.page-size: must be at least 1".into(), hint: None });
+            return Err(ConfigError::new("server.page-size: must be at least 1".into(), None));
         }
         if config.server.state_key.as_ref().is_some_and(|key| !key.has_one_source()) {
-            return Err(ConfigError {
-                reason: "server.state-key: needs either env or file".into(),
-                hint: Some("write { env = \"WHARF_STATE_KEY\" } or { file = \"state-key\" }".into()),
-            });
+            return Err(ConfigError::new(
+                "server.state-key: needs either env or file".into(),
+                Some("write { env = \"WHARF_STATE_KEY\" } or { file = \"state-key\" }".into()),
+            ));
         }
         config.server.http.check()?;
         config.check_secrets()?;

@@ -7,6 +7,7 @@
 pub(crate) mod changes;
 pub(crate) mod entries;
 pub(crate) mod files;
+pub(crate) mod lock;
 pub(crate) mod private;
 pub mod sandbox;
 pub(crate) mod signals;

@@ -1,6 +1,8 @@
 //! The audit log of the real binary: one record per call, and its state after a kill, a full
 //! disk or manual edits.
 
+mod interference;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;

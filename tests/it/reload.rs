@@ -17,6 +17,7 @@ mod many;
 mod moved;
 mod replaced;
 mod settings;
+mod unreadable_now;
 
 #[test]
 fn a_new_file_adds_its_tools() {

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 
 use super::TIMEOUT;
 use super::home::Home;
@@ -134,6 +134,12 @@ impl Process {
 
     pub fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).expect("the process can be signalled");
+    }
+
+    /// Limits its open files from now on; those that are open stay so.
+    pub fn limit_open_files(&self, count: u64) {
+        let limit = Rlimit { current: Some(count), ..getrlimit(Resource::Nofile) };
+        prlimit(Some(self.pid()), Resource::Nofile, limit).expect("a process of this user");
     }
 
     /// Closes its stdin, and waits for its exit.

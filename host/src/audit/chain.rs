@@ -4,11 +4,11 @@
 //! the process that wrote them was still running and recorded it (`altered`). To detect them anyway, keep
 //! the last hash elsewhere.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read as _};
 
 use serde::Deserialize;
 
-use super::line::{ALTERED, Link};
+use super::line::{ALTERED, Link, MAX_LINE};
 
 /// Maximum number of `altered` lines returned.
 const MAX_REPORTED: usize = 16;
@@ -64,7 +64,11 @@ pub fn verify(mut lines: impl BufRead, after: &mut Option<(u64, String)>) -> io:
     let mut line = Vec::new();
     loop {
         line.clear();
-        lines.read_until(b'\n', &mut line)?;
+        (&mut lines).take(MAX_LINE as u64).read_until(b'\n', &mut line)?;
+        if line.len() == MAX_LINE && line.last() != Some(&b'\n') {
+            found.broken = Some(ChainBreak { line: found.records + 1, why: "it is longer than any record" });
+            return Ok(found);
+        }
         if line.pop_if(|byte| *byte == b'\n').is_none() {
             found.cut = line.len() as u64;
             found.last.clone_from(after);

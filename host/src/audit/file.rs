@@ -7,15 +7,20 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use wharf_report::ShowPath as _;
 
 use super::AuditSettings;
 use super::chain;
-use super::line::Link;
+use super::line::{Link, MAX_LINE};
 use crate::os::files::{self, FileError, Links};
+use crate::os::lock::lock;
 use crate::os::private::{self, Distrust, OpenMode, Rule};
 use crate::os::stamp::Identity;
 use crate::os::{self, limits};
+
+/// The suffix of the lock file.
+const LOCK: &str = "lock";
 
 /// Bytes read first to find the last line of a file.
 const TAIL_SIZE: u64 = 4 << 10;
@@ -37,6 +42,8 @@ pub enum OpenError {
         /// The command that repairs this, to which the path has to be appended.
         repair: Option<&'static str>,
     },
+    #[error("lock the audit log: {error}: {}", .path.shown())]
+    Locked { path: PathBuf, error: io::Error },
     #[error("reserve space for the audit log: {error}: {}", .path.shown())]
     NoSpace { path: PathBuf, error: io::Error },
 }
@@ -80,10 +87,11 @@ pub(super) struct Altered {
 }
 
 impl OpenError {
-    /// The command that repairs the cause, and the path that it is to be run with.
+    /// The command that repairs the cause or shows it, and the path that it is to be run with.
     pub fn repair(&self) -> Option<(&'static str, &Path)> {
         match self {
             Self::Untrusted { path, repair, .. } => repair.map(|command| (command, path.as_path())),
+            Self::Locked { path, .. } => Some(("lsof", path)),
             Self::Io(_) | Self::NoSpace { .. } => None,
         }
     }
@@ -92,18 +100,10 @@ impl OpenError {
 impl LogFile {
     pub(super) fn open(settings: &AuditSettings) -> Result<Self, OpenError> {
         let path = settings.path.clone();
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            private::create_folder(folder)
-                .map_err(|error| io::Error::new(error.kind(), format!("{error}: {}", folder.shown())))?;
-            if private::distrust(&fs::metadata(folder)?, Rule::Container).is_some() {
-                return Err(OpenError::Untrusted {
-                    path: folder.to_owned(),
-                    why: "other users can write to its folder",
-                    repair: Some("chmod go-w"),
-                });
-            }
+        if let Some(folder) = folder_of(&path) {
+            private::create_folder(folder).map_err(|error| at(folder, &error))?;
         }
-        let (lock, _) = open(&with_suffix(&path, "lock"))?;
+        let (lock, _) = open(&with_suffix(&path, LOCK))?;
         open(&path)?;
         let reserve = match (settings.required, settings.bodies) {
             (false, _) => 0,
@@ -118,13 +118,18 @@ impl LogFile {
     /// append to, and the state of the file. If this fails, the file is unchanged.
     ///
     /// # Errors
-    /// If the file cannot be opened, locked or written, or other users can write it.
-    pub(super) fn append(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, &FoundState)) -> Result<(), OpenError> {
+    /// If the file cannot be opened or written, another process holds its lock for `timeout`, or other
+    /// users can write it.
+    pub(super) fn append(
+        &mut self,
+        timeout: Duration,
+        lines: impl FnOnce(&mut Link, &mut Vec<u8>, &FoundState),
+    ) -> Result<(), OpenError> {
         // If the lock file was replaced, other processes lock the new one.
         if os::is_removed(&self.lock)? {
-            (self.lock, _) = open(&with_suffix(&self.path, "lock"))?;
+            (self.lock, _) = open(&self.lock_path())?;
         }
-        self.lock.lock()?;
+        lock(&self.lock, timeout).map_err(|error| OpenError::Locked { path: self.lock_path(), error })?;
         let appended = self.append_locked(lines);
         // On an error, the lock ends with the process at the latest.
         let _ = self.lock.unlock();
@@ -132,16 +137,27 @@ impl LogFile {
     }
 
     fn append_locked(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, &FoundState)) -> Result<(), OpenError> {
-        let (mut file, found) = open(&self.path)?;
-        let identity = Identity::of_open(&file)?;
+        let (mut file, mut found) = open(&self.path)?;
+        let mut identity = Identity::of_open(&file)?;
         let same = |last_write: &LastWrite| (last_write.file, last_write.length) == (identity, found.len());
         let (mut link, complete, altered) = match self.last_write {
             Some(last_write) if same(&last_write) => (last_write.last, found.len(), None),
             last_write => {
-                let (link, complete) = self.end(&mut file, found.len())?;
-                let why =
-                    last_write.map(|last_write| self.altered(&last_write, &mut file, &found)).transpose()?.flatten();
-                (link, complete, last_write.zip(why).map(|(last_write, why)| Altered { why, last: last_write.last }))
+                let end = self.end(&mut file, found.len())?;
+                let why = match last_write {
+                    _ if end.is_none() => Some("its last line is longer than any record"),
+                    Some(last_write) => self.altered(&last_write, &mut file, &found)?,
+                    None => None,
+                };
+                if end.is_none() {
+                    // Kept as it is, for a person to look at; the chain begins again.
+                    self.rotate()?;
+                    (file, found) = open(&self.path)?;
+                    identity = Identity::of_open(&file)?;
+                }
+                let (link, complete) = end.unwrap_or((Link::START, 0));
+                let last = last_write.map_or(Link::START, |last_write| last_write.last);
+                (link, complete, why.map(|why| Altered { why, last }))
             }
         };
         let incomplete = complete < found.len();
@@ -175,8 +191,8 @@ impl LogFile {
     fn altered(&self, last_write: &LastWrite, file: &mut File, found: &Metadata) -> io::Result<Option<&'static str>> {
         let is_same = |file: &File| Identity::of_open(file).map(|file| file == last_write.file);
         let holds = |file: &mut File, found: &Metadata| -> io::Result<bool> {
-            let line = if found.len() < last_write.length { None } else { last_line(file, last_write.length)? };
-            Ok(line.map_or(Link::START, |(line, _)| link(&line)) == last_write.last)
+            let tail = if found.len() < last_write.length { Tail::Empty } else { tail(file, last_write.length)? };
+            Ok(tail.link() == last_write.last)
         };
         if is_same(file)? {
             let shorter = found.len() < last_write.length;
@@ -225,17 +241,23 @@ impl LogFile {
     }
 
     /// The link of the last complete line, and where it ends. In an empty file: that of the last rotated
-    /// file, and 0.
-    fn end(&self, file: &mut File, length: u64) -> io::Result<(Link, u64)> {
-        if let Some((line, end)) = last_line(file, length)? {
-            return Ok((link(&line), end));
+    /// file, and 0. `None`: the last line is longer than any record.
+    fn end(&self, file: &mut File, length: u64) -> io::Result<Option<(Link, u64)>> {
+        match tail(file, length)? {
+            Tail::Overlong => return Ok(None),
+            Tail::Empty => {}
+            line @ Tail::Line { end, .. } => return Ok(Some((line.link(), end))),
         }
-        let line = match files::open(&generation(&self.path, 1), Links::Followed) {
-            Ok((mut before, found)) => last_line(&mut before, found.len())?,
-            Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
+        let before = match files::open(&generation(&self.path, 1), Links::Followed) {
+            Ok((mut before, found)) => tail(&mut before, found.len())?,
+            Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => Tail::Empty,
             Err(error) => return Err(io::Error::other(error)),
         };
-        Ok((line.map_or(Link::START, |(line, _)| link(&line)), 0))
+        Ok(Some((before.link(), 0)))
+    }
+
+    fn lock_path(&self) -> PathBuf {
+        with_suffix(&self.path, LOCK)
     }
 
     /// Rotates the files; the oldest one is overwritten.
@@ -256,38 +278,85 @@ fn link(line: &[u8]) -> Link {
     chain::link(line).unwrap_or(Link { seq: 0, hash: blake3::hash(line) })
 }
 
-/// The last complete line without its line break, and the position after that.
-fn last_line(file: &mut File, length: u64) -> io::Result<Option<(Vec<u8>, u64)>> {
+/// What a file ends with.
+enum Tail {
+    /// It has no complete line.
+    Empty,
+    /// The last complete line without its line break, and the position after that.
+    Line { text: Vec<u8>, end: u64 },
+    /// That line, or the incomplete one after it, is longer than any record.
+    Overlong,
+}
+
+impl Tail {
+    fn link(&self) -> Link {
+        match self {
+            Self::Line { text, .. } => link(text),
+            Self::Empty | Self::Overlong => Link::START,
+        }
+    }
+}
+
+/// Reads a file from its end, and no more than two lines have.
+fn tail(file: &mut File, length: u64) -> io::Result<Tail> {
     let mut size = TAIL_SIZE;
     loop {
         let start = length.saturating_sub(size);
-        let mut tail = Vec::new();
+        let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(start))?;
-        (&mut *file).take(length - start).read_to_end(&mut tail)?;
-        if let Some(end) = memchr::memrchr(b'\n', &tail) {
-            let before = memchr::memrchr(b'\n', &tail[..end]);
+        (&mut *file).take(length - start).read_to_end(&mut bytes)?;
+        let last = memchr::memrchr(b'\n', &bytes);
+        // Of the lines that begin in these bytes.
+        let incomplete = bytes.len() - last.map_or(0, |last| last + 1);
+        if incomplete >= MAX_LINE {
+            return Ok(Tail::Overlong);
+        }
+        if let Some(last) = last {
+            let before = memchr::memrchr(b'\n', &bytes[..last]);
             if let Some(from) = before.map(|at| at + 1).or((start == 0).then_some(0)) {
-                return Ok(Some((tail[from..end].to_vec(), start + end as u64 + 1)));
+                let overlong = last + 1 - from > MAX_LINE;
+                let line = || Tail::Line { text: bytes[from..last].to_vec(), end: start + last as u64 + 1 };
+                return Ok(if overlong { Tail::Overlong } else { line() });
+            }
+            if last >= MAX_LINE {
+                return Ok(Tail::Overlong);
             }
         } else if start == 0 {
-            return Ok(None);
+            return Ok(Tail::Empty);
         }
         size *= 4;
     }
 }
 
-/// Opens or creates a file for appending that no other user can write.
+/// Opens or creates a file for appending that no other user can write, in a folder where no other user
+/// can replace it.
 fn open(path: &Path) -> Result<(File, Metadata), OpenError> {
-    let untrusted = |why, repair| OpenError::Untrusted { path: path.to_owned(), why, repair };
-    private::open(path, OpenMode::Append).map_err(|error| match error {
-        FileError::NotAFile(_) => untrusted("it is not a regular file", None),
-        FileError::Untrusted(Distrust::OtherOwner) => {
-            untrusted("another user owns it", Some("sudo chown \"$(id -un)\""))
+    let untrusted = |path: &Path, why, repair| OpenError::Untrusted { path: path.to_owned(), why, repair };
+    if let Some(folder) = folder_of(path) {
+        let found = fs::metadata(folder).map_err(|error| at(folder, &error))?;
+        if private::distrust(&found, Rule::Container).is_some() {
+            return Err(untrusted(folder, "other users can write to its folder", Some("chmod go-w")));
         }
-        FileError::Untrusted(Distrust::OthersWrite) => untrusted("other users can write it", Some("chmod go-w")),
-        FileError::System(error) => io::Error::new(error.kind(), format!("{error}: {}", path.shown())).into(),
+    }
+    private::open(path, OpenMode::Append).map_err(|error| match error {
+        FileError::NotAFile(_) => untrusted(path, "it is not a regular file", None),
+        FileError::Untrusted(Distrust::OtherOwner) => {
+            untrusted(path, "another user owns it", Some("sudo chown \"$(id -un)\""))
+        }
+        FileError::Untrusted(Distrust::OthersWrite) => untrusted(path, "other users can write it", Some("chmod go-w")),
+        FileError::System(error) => at(path, &error).into(),
         error => io::Error::other(format!("{error}: {}", path.shown())).into(),
     })
+}
+
+/// The folder of the log; `None`: the current folder.
+fn folder_of(path: &Path) -> Option<&Path> {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty())
+}
+
+/// The error with its path.
+fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{error}: {}", path.display()))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -8,11 +8,15 @@ use std::time::SystemTime;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-use super::file::Altered;
+use super::file::{Altered, FoundState};
 use super::{Body, Record};
 
 /// Hexadecimal digits recorded of a body's hash: 128 bits identify it.
 const BODY_HASH_LENGTH: usize = 32;
+
+/// Maximum bytes of a line with its line break. The longest record has two bodies of 16 KiB and some
+/// texts, each byte of which may take six.
+pub(super) const MAX_LINE: usize = 1 << 20;
 
 /// The event of a line which records that the file was changed.
 pub(super) const ALTERED: &str = "altered";
@@ -101,7 +105,7 @@ pub(super) fn render(record: &Record) -> Vec<u8> {
 
 /// Renders a line on `count` lost records, and on calls refused because they could not have been
 /// recorded.
-pub(super) fn render_lost(count: u64, refused: u64) -> Vec<u8> {
+fn render_lost(count: u64, refused: u64) -> Vec<u8> {
     #[derive(Serialize)]
     struct Lost {
         event: &'static str,
@@ -117,7 +121,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// Renders a line on a change of the file by something else.
-pub(super) fn render_altered(altered: &Altered) -> Vec<u8> {
+fn render_altered(altered: &Altered) -> Vec<u8> {
     #[derive(Serialize)]
     struct Line<'a> {
         event: &'static str,
@@ -137,6 +141,16 @@ fn render_members(at: SystemTime, members: &impl Serialize) -> Vec<u8> {
     line.push(SEPARATOR);
     let _ = members.serialize(&mut Serializer::with_formatter(&mut line, Ascii));
     line
+}
+
+/// Appends what was found in the file, `lost` records and `refused` calls, as lines of their own.
+pub(super) fn append_found(found: &FoundState, lost: u64, refused: u64, after: &mut Link, into: &mut Vec<u8>) {
+    if let Some(altered) = &found.altered {
+        append(&render_altered(altered), after, into);
+    }
+    if lost + refused > 0 {
+        append(&render_lost(lost, refused), after, into);
+    }
 }
 
 /// Appends a rendered record to `into` as the line after `after`, with its line break; advances `after`.

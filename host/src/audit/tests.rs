@@ -277,6 +277,53 @@ fn lines_are_plain_ascii_and_texts_are_capped() {
     );
 }
 
+/// Where each byte takes the most.
+#[test]
+fn the_longest_record_fits_a_line() {
+    let text = || Record::capped(&"\u{7f}".repeat(MAX_TEXT));
+    let folder = TempDir::new().expect("a folder");
+    let settings = AuditSettings { bodies: true, ..settings(&folder) };
+    let (audit, writer) = Audit::open(settings.clone()).expect("a log");
+    let body = || Some(audit.body(&"\u{7f}".repeat(MAX_BODY + 1)));
+    audit.record(&Record {
+        plugin: Some(text()),
+        content: Some([0; 32]),
+        principal: Some(text().into()),
+        method: Some(text().into()),
+        tool: Some(text()),
+        id: Some(text()),
+        took: Some(Duration::MAX),
+        input: body(),
+        output: body(),
+        reason: Some(text()),
+        ..Record::new(Event::Quarantine)
+    });
+    writer.close(TIMEOUT);
+    let length = fs::metadata(&settings.path).expect("a log").len() as usize;
+    assert!(length > 12 * MAX_BODY && length < line::MAX_LINE, "{length}");
+    assert_eq!(verified(&fs::read(&settings.path).expect("a log")).records, 1);
+}
+
+#[test]
+fn a_line_longer_than_any_record_is_a_break() {
+    let folder = TempDir::new().expect("a folder");
+    let settings = settings(&folder);
+    record(&settings, ["one".into(), "two".into()]);
+    let text = fs::read(&settings.path).expect("a log");
+    for (length, end) in [(line::MAX_LINE, ""), (line::MAX_LINE, "\n"), (5 * line::MAX_LINE, "\n")] {
+        let long = [text.clone(), vec![b'x'; length], end.into()].concat();
+        let found = verified(&long);
+        let broken = ChainBreak { line: 3, why: "it is longer than any record" };
+        assert_eq!((found.records, found.broken), (2, Some(broken)));
+        fs::write(&settings.path, &long).expect("the log");
+        record(&settings, ["three".into()]);
+        assert_eq!(fs::read(generations(&settings.path, 2)[0].as_path()).expect("the rotated log"), long);
+        let events: Vec<Value> = lines(&settings.path).into_iter().map(|line| line["event"].clone()).collect();
+        assert_eq!(events, ["altered", "call"]);
+        fs::remove_file(&settings.path).expect("the log");
+    }
+}
+
 #[test]
 fn a_log_that_others_can_write_is_refused() {
     let folder = TempDir::new().expect("a folder");

@@ -9,6 +9,7 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 
+use super::LOCK_TIMEOUT;
 use super::file::LogFile;
 use super::line;
 use super::queue::{Queue, RETRY_INTERVAL};
@@ -16,6 +17,8 @@ use crate::os::process::lower_thread_priority;
 
 /// Bytes written at once; a file may exceed its maximum size by as much.
 const BATCH_SIZE: usize = 64 << 10;
+/// As [`LOCK_TIMEOUT`], where calls wait for their records: they are refused after it.
+const WAITED_FOR_TIMEOUT: Duration = Duration::from_secs(1);
 /// Interval between batches, so that callers do not wake the thread for each record.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -140,15 +143,12 @@ impl Thread {
         // would fill the little that is left.
         let is_probe = batch.is_empty() && self.failing && self.queue.is_required();
         let (lost, refused) = (&mut self.lost, self.refused);
-        let written = self.file.append(|link, bytes, found| {
+        let timeout = if self.queue.is_required() { WAITED_FOR_TIMEOUT } else { LOCK_TIMEOUT };
+        let written = self.file.append(timeout, |link, bytes, found| {
             // At least one: that of the incomplete line.
             *lost += u64::from(found.incomplete);
-            if let Some(altered) = &found.altered {
-                line::append(&line::render_altered(altered), link, bytes);
-            }
-            if !is_probe && *lost + refused > 0 {
-                line::append(&line::render_lost(*lost, refused), link, bytes);
-            }
+            let (lost, refused) = if is_probe { (0, 0) } else { (*lost, refused) };
+            line::append_found(found, lost, refused, link, bytes);
             for rendered in records_of(batch) {
                 line::append(rendered, link, bytes);
             }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::os::files::is_temporary;
 use crate::plugin::PluginId;
 
 /// Maximum number of plugins; a folder with more is a mistake or an attack.
@@ -31,6 +32,8 @@ pub(super) struct Scan {
     pub(super) folders: Vec<PathBuf>,
     /// A limit was reached; not everything was read.
     pub(super) truncated: bool,
+    /// The system could not read a subfolder now: it has to be scanned again.
+    pub(super) unread: bool,
     /// Plugins that are still being written, and are handled later.
     pub(super) unfinished: BTreeSet<PathBuf>,
     read: usize,
@@ -90,6 +93,7 @@ pub(super) fn scan(root: &Path) -> io::Result<Scan> {
             break;
         }
         if let Err(error) = scan.read(&folder) {
+            scan.unread |= is_temporary(&error);
             scan.ignored.push((folder, format!("read the folder: {error}")));
         }
     }

@@ -7,6 +7,7 @@ mod decide;
 mod gone;
 mod look;
 mod reprieve;
+mod retry;
 mod settle;
 mod unserved;
 
@@ -27,9 +28,11 @@ use tokio_util::sync::CancellationToken;
 use super::files;
 use super::watcher::{Signal, Watcher};
 use super::{Admission, Catalog, FolderEvent, ListedPlugin, Naming, NotServed, load_plugin};
+use crate::os::files::is_temporary;
 use crate::pins::{Guard, PluginVersion, Reason};
 use crate::plugin::{Digest, Grants, Limits, PluginId, Sandbox, Signatures};
 use reprieve::Reprieve;
+use retry::Retry;
 use unserved::Unserved;
 
 /// Concurrent loads: one that compiles must not block those that are in the cache.
@@ -62,6 +65,7 @@ pub struct Folder {
     over_limit: BTreeSet<PathBuf>,
     /// Files of these two sets that are not reported yet.
     unserved: Unserved,
+    retry: Retry,
     loads: JoinSet<LoadResult>,
     /// By task of `loads`.
     loading: HashMap<Id, Load>,
@@ -95,6 +99,8 @@ struct File {
     serving_info: Option<PluginVersion>,
     /// The held version, and why it is held.
     held: Option<(PluginVersion, Reason)>,
+    /// Why the system could not read it at the last load, as it was reported.
+    unread: Option<String>,
     /// The trusted signers when a version was refused for its signature.
     refused_signers: Option<Signatures>,
     serving: bool,
@@ -155,6 +161,7 @@ impl Folder {
             ignored: HashSet::new(),
             over_limit: BTreeSet::new(),
             unserved: Unserved::default(),
+            retry: Retry::default(),
             loads: JoinSet::new(),
             loading: HashMap::new(),
             listed: Vec::new(),
@@ -262,7 +269,7 @@ impl Folder {
                     Signal::Rescan => self.rescan(&mut watcher),
                 },
                 () = time::sleep_until(due.unwrap_or_else(time::Instant::now)), if due.is_some() => {
-                    self.on_timer(&watcher);
+                    self.on_timer(&mut watcher);
                 }
             }
         }
@@ -275,6 +282,10 @@ impl Folder {
         let mut scan = match files::scan(&self.root) {
             // A folder that cannot be read is not an empty one.
             Err(error) if self.root.exists() => {
+                if is_temporary(&error) {
+                    self.retry.scan = true;
+                    self.retry_later();
+                }
                 let reason = format!("read the plugin folder; loaded plugins keep serving: {error}");
                 return self.ignore(self.root.clone(), reason);
             }
@@ -293,15 +304,18 @@ impl Folder {
 
     /// When [`Folder::on_timer`] has to be called next.
     fn next_due(&self) -> Option<time::Instant> {
-        self.unserved.next_due().into_iter().chain(self.next_grace_end()).min()
+        [self.unserved.next_due(), self.next_grace_end(), self.next_retry()].into_iter().flatten().min()
     }
 
-    fn on_timer(&mut self, watcher: &Watcher) {
+    fn on_timer(&mut self, watcher: &mut Watcher) {
         let now = time::Instant::now();
         if self.unserved.next_due().is_some_and(|due| due <= now) {
             self.emit_unserved();
         }
         self.end_grace_periods(now, |path| watcher.is_being_written(path));
+        if self.next_retry().is_some_and(|due| due <= now) {
+            self.retry(watcher);
+        }
     }
 
     fn finish_first_scan(&mut self) {

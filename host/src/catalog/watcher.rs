@@ -125,7 +125,7 @@ impl Watcher {
         let Some(identity) = self.identity(folder) else { return };
         let polled = match self.watch_natively(folder) {
             true => None,
-            false => Some(Polled::read(folder)),
+            false => Some(Polled::read(folder).unwrap_or_default()),
         };
         if folder == self.root {
             self.canonical = folder.canonicalize().ok().filter(|canonical| canonical != folder);
@@ -230,7 +230,8 @@ impl Watcher {
         for folder in polled {
             // It may have become possible to watch it. Watch, then poll: no change in between is missed.
             let is_native = self.watch_natively(&folder);
-            let now = Polled::read(&folder);
+            // One that is gone was handled above; any other is read at the next poll.
+            let Ok(now) = Polled::read(&folder) else { continue };
             let Some(watched) = self.folders.get_mut(&folder) else { continue };
             let before = watched.polled.take().unwrap_or_default();
             rescan |= folder == self.root && before.folders != now.folders;

@@ -1,6 +1,5 @@
 //! Opens the audit log for a server; `wharf audit verify`.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,6 +12,7 @@ use super::options::Options;
 use crate::audit::{self, Audit, AuditWriter, Event, Record, Verified};
 use crate::catalog::{FolderEvent, plugin_of};
 use crate::config::Config;
+use crate::os::files::{self, Links};
 use crate::plugin::text::quote;
 use crate::plugin::{Digest, PluginId};
 use crate::report::{self, Failure};
@@ -145,9 +145,8 @@ fn configured_files(options: &Options) -> Result<Vec<PathBuf>, Failure> {
 
 /// Reads up to the length at the start: the file may grow meanwhile.
 fn verify(path: &Path, after: &mut Option<(u64, String)>) -> io::Result<Verified> {
-    let file = File::open(path)?;
-    let length = file.metadata()?.len();
-    audit::verify(BufReader::new(file.take(length)), after)
+    let (file, found) = files::open(path, Links::Followed)?;
+    audit::verify(BufReader::new(file.take(found.len())), after)
 }
 
 fn describe(path: &Path, found: &Verified) -> String {

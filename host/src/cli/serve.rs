@@ -40,7 +40,13 @@ pub(super) async fn run(
     let files = limits::raise_open_files();
     memory::start_trimming();
     let signals = Signals::listen()?;
-    let (audit, writer) = audit::open(&config)?;
+    // In a thread that nothing waits for: another process may hold the log's lock.
+    let audited = config.clone();
+    let opening = tokio::task::spawn_blocking(move || audit::open(&audited));
+    let (audit, writer) = tokio::select! {
+        opened = opening => opened.map_err(|error| Failure::new(format!("open the audit log: {error}")))??,
+        () = signals.shutdown() => return Ok(ExitCode::SUCCESS),
+    };
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let http = super::http::listen(http, &config)?;
     if let (Some((_, settings)), Some(files)) = (&http, files) {
@@ -53,7 +59,7 @@ pub(super) async fn run(
     let idle = IdleHook::default();
     let config = Live::new(config);
     let reloadable = http.as_ref().map(|(_, settings)| Reloadable::of(settings));
-    let shutdown = signals.shutdown(config.clone(), reloadable);
+    let shutdown = signals.shutdown_or_reload(config.clone(), reloadable);
     // The first response must not wait for the sandbox or for compilation.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     let hook = idle.clone();

@@ -1,55 +1,81 @@
 //! Signals of a server: shutdown and reload.
 
 use std::io::{self, IsTerminal as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::http::Reloadable;
-use crate::config::{Config, Live};
+use crate::config::Live;
 use crate::os::signals::{self, Received};
 use crate::report::Failure;
 
-/// The installed signal handlers.
+/// Interval between attempts to read tokens that the system could not read.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What the signals received so far demand.
+#[derive(Clone)]
 pub(super) struct Signals {
-    signals: signals::Signals,
-    terminal: Terminal,
+    shutdown: CancellationToken,
+    reload: Arc<Notify>,
 }
 
 impl Signals {
+    /// Receives signals from here on, in a task of its own, so that a start that is blocked does not
+    /// hold them up. The first SIGTERM or SIGINT, or a SIGHUP because the server's terminal was closed,
+    /// shuts down; the next SIGTERM or SIGINT ends the process at once. Any other SIGHUP reloads.
+    ///
     /// # Errors
     /// If no handler can be installed.
     pub(super) fn listen() -> Result<Self, Failure> {
-        let signals =
+        let mut signals =
             signals::Signals::listen().map_err(|error| Failure::new(format!("listen for signals: {error}")))?;
-        Ok(Self { signals, terminal: Terminal::now() })
-    }
-
-    /// Resolves at the first SIGTERM or SIGINT, or at a SIGHUP because the server's terminal was closed.
-    /// The next SIGTERM or SIGINT then ends the process at once. Any other SIGHUP reloads the
-    /// configuration, the secrets and tokens that it names, and the certificate.
-    pub(super) async fn shutdown(mut self, config: Live, http: Option<Reloadable>) {
-        loop {
-            match self.signals.next().await {
-                Received::Terminate(_) => break,
-                Received::HangUp if self.terminal.was_closed() => break,
-                Received::HangUp => reload(&config, http.as_ref()),
-            }
-        }
+        let (terminal, demanded) =
+            (Terminal::now(), Self { shutdown: CancellationToken::new(), reload: Arc::default() });
+        let Self { shutdown, reload } = demanded.clone();
         tokio::spawn(async move {
             loop {
-                if let Received::Terminate(code) = self.signals.next().await {
-                    std::process::exit(code)
+                match signals.next().await {
+                    Received::Terminate(code) if shutdown.is_cancelled() => std::process::exit(code),
+                    Received::Terminate(_) => shutdown.cancel(),
+                    Received::HangUp if terminal.was_closed() => shutdown.cancel(),
+                    Received::HangUp => reload.notify_one(),
                 }
             }
         });
+        Ok(demanded)
     }
-}
 
-fn reload(config: &Live, http: Option<&Reloadable>) {
-    tracing::info!("SIGHUP: reloading the configuration");
-    config.reload();
-    let (Some(http), Some(file)) = (http, config.get().file.clone()) else { return };
-    // Errors of the file are reported by the reload task.
-    if let Ok(config) = Config::read(&file) {
-        http.reload(&config);
+    /// Resolves when the server has to shut down.
+    pub(super) async fn shutdown(&self) {
+        self.shutdown.cancelled().await;
+    }
+
+    /// As [`Signals::shutdown`]. Until then, each SIGHUP reloads the configuration, the secrets and
+    /// tokens that it names, and the certificate.
+    pub(super) async fn shutdown_or_reload(self, config: Live, mut http: Option<Reloadable>) {
+        let file = config.get().file.clone();
+        loop {
+            let http = http.as_mut().zip(file.as_deref());
+            let is_unread = http.as_ref().is_some_and(|(http, _)| http.is_unread());
+            tokio::select! {
+                () = self.shutdown.cancelled() => return,
+                () = self.reload.notified() => {
+                    tracing::info!("SIGHUP: reloading the configuration");
+                    config.reload();
+                    if let Some((http, file)) = http {
+                        http.reload(file);
+                    }
+                }
+                () = tokio::time::sleep(RETRY_INTERVAL), if is_unread => {
+                    if let Some((http, file)) = http {
+                        http.reload_tokens(file);
+                    }
+                }
+            }
+        }
     }
 }
 

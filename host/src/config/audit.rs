@@ -34,7 +34,7 @@ impl Default for AuditConfig {
 
 impl AuditConfig {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let wrong = |reason: &str| Err(ConfigError { reason: format!("audit.{reason}"), hint: None });
+        let wrong = |reason: &str| Err(ConfigError::new(format!("audit.{reason}"), None));
         if self.rotate_files < 2 {
             return wrong("rotate-files: must be at least 2");
         }

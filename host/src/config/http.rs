@@ -144,5 +144,5 @@ fn is_origin(text: &str) -> bool {
 }
 
 fn wrong(reason: String, hint: &str) -> Result<(), ConfigError> {
-    Err(ConfigError { reason: format!("server.http.{reason}"), hint: Some(hint.into()) })
+    Err(ConfigError::new(format!("server.http.{reason}"), Some(hint.into())))
 }

@@ -60,6 +60,8 @@ impl Live {
     pub async fn follow(self, report: impl Fn(Result<&Config, ConfigError>)) {
         let (Some(path), Some(mut file)) = (self.get().file.clone(), self.file.clone()) else { return };
         let mut missing = self.missing.clone();
+        // Why the file could not be read now: reported once.
+        let mut unread = None;
         let mut ticks = tokio::time::interval(POLL_INTERVAL);
         loop {
             let forced = tokio::select! {
@@ -72,13 +74,18 @@ impl Live {
                 continue;
             }
             missing.retain(|folder| !folder.is_dir());
-            // A removed file grants nothing: the defaults apply.
-            let config = if file.mark_read() {
-                Config::read(&path)
-            } else {
-                Ok(Config { file: Some(path.clone()), ..Config::default() })
-            };
+            file.mark_read();
+            let config = Config::read_or_default(&path);
+            let before = unread.take();
             match config {
+                Err(error) if error.is_temporary() => {
+                    file.mark_unread();
+                    let why = Some(error.to_string());
+                    if why != before {
+                        report(Err(error));
+                    }
+                    unread = why;
+                }
                 Ok(config) => {
                     report(Ok(&config));
                     missing = config.missing_folders();

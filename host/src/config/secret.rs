@@ -1,11 +1,13 @@
 //! Secrets, which the file names and never contains: each is in an environment variable or a file.
 
+use std::env::VarError;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use wharf_report::ShowPath as _;
 
 use super::{Config, ConfigError};
+use crate::os::files::FileError;
 use crate::os::private;
 use crate::plugin::Missing;
 
@@ -17,7 +19,7 @@ const MAX_SIZE: u64 = 64 << 10;
 const SET_IT: &str = "set its variable, then restart the server";
 const WRITE_IT: &str = "write it to its file, then send the server SIGHUP";
 const PROTECT_IT: &str = "let no other user own or write it or its folder, then send the server SIGHUP";
-const GENERATE_IT: &str = "generate one: openssl rand -hex 32";
+const GENERATE_IT: &str = "put one there; this prints one: openssl rand -hex 32";
 
 /// The source of a secret.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -37,6 +39,8 @@ struct Unusable {
     why: String,
     /// The command for a file that other users can write.
     repair: Option<String>,
+    /// The system cannot read it now; it may later.
+    temporary: bool,
 }
 
 impl SecretConfig {
@@ -50,26 +54,32 @@ impl SecretConfig {
     /// # Errors
     /// If it is missing, shorter than `min` characters, or not visible ASCII.
     pub(super) fn read(&self, config: &Config, what: &str, min: usize) -> Result<String, ConfigError> {
-        self.value(config, min).map_err(|Unusable { why, repair }| ConfigError {
-            reason: format!("{what} {why}"),
-            hint: Some(repair.unwrap_or_else(|| GENERATE_IT.into())),
+        self.value(config, min).map_err(|Unusable { why, repair, temporary }| ConfigError {
+            temporary,
+            ..ConfigError::new(format!("{what} {why}"), Some(repair.unwrap_or_else(|| GENERATE_IT.into())))
         })
     }
 
     fn value(&self, config: &Config, min: usize) -> Result<String, Unusable> {
-        let unusable = |why: String| Unusable { why, repair: None };
+        let unusable = |why: String| Unusable { why, repair: None, temporary: false };
         let (text, place) = match (&self.env, &self.file) {
             (Some(variable), _) => {
                 let place = format!("variable {variable}");
-                let read = std::env::var(variable);
-                (read.map_err(|error| unusable(format!("is not there: {error}: {place}")))?, place)
+                let read = std::env::var(variable).map_err(|error| match error {
+                    VarError::NotPresent => unusable(format!("is not set: {place}")),
+                    VarError::NotUnicode(_) => unusable(format!("is not UTF-8: {place}")),
+                });
+                (read?, place)
             }
             (None, Some(file)) => {
                 let path = config.resolve(file);
                 let place = path.shown().to_string();
-                let failed = |error| match private::repair(&error, &path) {
-                    None => unusable(format!("is not there: {error}: {place}")),
-                    repair => Unusable { why: format!("is not trusted: {error}: {place}"), repair },
+                let failed = |error: FileError| match private::repair(&error, &path) {
+                    None if error.is_temporary() => {
+                        Unusable { temporary: true, ..unusable(format!("cannot be read now: {error}: {place}")) }
+                    }
+                    None => unusable(format!("cannot be read: {error}: {place}")),
+                    repair => Unusable { repair, ..unusable(format!("is not trusted: {error}: {place}")) },
                 };
                 (private::read_text(&path, MAX_SIZE).map_err(failed)?, place)
             }
@@ -90,12 +100,12 @@ impl Config {
         for (name, secret) in &self.secrets {
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || NAME_CHARS.contains(&c)) {
                 let reason = format!("secrets: a name may contain letters, digits, '_' and '-' only: {name:?}");
-                return Err(ConfigError { reason, hint: None });
+                return Err(ConfigError::new(reason, None));
             }
             if !secret.has_one_source() {
                 let reason = format!("secrets.{name}: needs either env or file");
                 let hint = "write { env = \"API_TOKEN\" } or { file = \"api-token\" }";
-                return Err(ConfigError { reason, hint: Some(hint.into()) });
+                return Err(ConfigError::new(reason, Some(hint.into())));
             }
         }
         for (plugin, own) in &self.plugins {
@@ -103,7 +113,7 @@ impl Config {
             if let Some(name) = unknown {
                 let reason = format!("[plugins.{plugin}.grants]: there is no such secret: {name:?}");
                 let hint = format!("define it: {name} = {{ env = \"VARIABLE\" }} under [secrets]");
-                return Err(ConfigError { reason, hint: Some(hint) });
+                return Err(ConfigError::new(reason, Some(hint)));
             }
         }
         Ok(())
@@ -112,12 +122,13 @@ impl Config {
     /// Reads a secret by name.
     pub(super) fn secret(&self, name: &str) -> Result<String, Missing> {
         let Some(secret) = self.secrets.get(name) else {
-            return Err(Missing { why: "is not there".into(), hint: "define it under [secrets]" });
+            return Err(Missing { why: "is not there".into(), hint: "define it under [secrets]", temporary: false });
         };
         let by_source = if secret.env.is_some() { SET_IT } else { WRITE_IT };
-        secret.value(self, 1).map_err(|Unusable { why, repair }| Missing {
+        secret.value(self, 1).map_err(|Unusable { why, repair, temporary }| Missing {
             why,
             hint: if repair.is_some() { PROTECT_IT } else { by_source },
+            temporary,
         })
     }
 }

@@ -85,7 +85,7 @@ fn only_regular_files_are_read() {
     std::fs::write(at("target"), "secret").expect("a file");
     std::os::unix::fs::symlink("target", at("link")).expect("a link");
     let config = Config::read(&at("wharf.toml")).expect("valid");
-    let fifo = format!("is not there: it is a FIFO, not a regular file: {}", at("fifo").display());
+    let fifo = format!("cannot be read: it is a FIFO, not a regular file: {}", at("fifo").display());
     assert_eq!(config.secret("q").map_err(|missing| missing.why), Err(fifo.clone()));
     assert_eq!(config.secret("r").as_deref(), Ok("secret"));
     let token = config.server.http.tokens[0].read(&config).expect_err("a FIFO").to_string();
@@ -203,7 +203,7 @@ fn a_token_is_read_from_its_file_and_has_a_minimum_length() {
     std::fs::write(&file, "[server.http]\ntokens = [{ name = 'me', file = 'token' }]\n").expect("the configuration");
     let config = Config::read(&file).expect("valid");
     let read = || config.server.http.tokens[0].read(&config).map_err(|error| error.to_string());
-    assert!(read().expect_err("no such file").contains("the token of \"me\" is not there: No such file"));
+    assert!(read().expect_err("no such file").contains("the token of \"me\" cannot be read: No such file"));
     for wrong in ["", "\n", "short", "two words that are long enough"] {
         std::fs::write(folder.path().join("token"), wrong).expect("a file");
         assert!(read().expect_err("no token").contains("at least 16"), "{wrong:?}");

@@ -59,23 +59,23 @@ impl Config {
     pub(super) fn check_trust(&self) -> Result<(), ConfigError> {
         for (name, plugin) in &self.plugins {
             if let Some(pin) = plugin.pin.as_ref().filter(|pin| Digest::parse(pin).is_none()) {
-                return Err(ConfigError {
-                    reason: format!("[plugins.{name}] pin: not a hash: {pin:?}"),
-                    hint: Some("write blake3: and 64 hexadecimal digits; wharf status shows a file's".into()),
-                });
+                return Err(ConfigError::new(
+                    format!("[plugins.{name}] pin: not a hash: {pin:?}"),
+                    Some("write blake3: and 64 hexadecimal digits; wharf status shows a file's".into()),
+                ));
             }
         }
         if let Err(key) = Signatures::new(&self.signatures.keys, false) {
-            return Err(ConfigError {
-                reason: format!("signatures.keys: not a public key of minisign: {key:?}"),
-                hint: Some("write the second line of minisign.pub, which begins with RW".into()),
-            });
+            return Err(ConfigError::new(
+                format!("signatures.keys: not a public key of minisign: {key:?}"),
+                Some("write the second line of minisign.pub, which begins with RW".into()),
+            ));
         }
         if self.signatures.required && self.signatures.keys.is_empty() {
-            return Err(ConfigError {
-                reason: "signatures.required: there are no keys".into(),
-                hint: Some("set signatures.keys, or no plugin can be loaded".into()),
-            });
+            return Err(ConfigError::new(
+                "signatures.required: there are no keys".into(),
+                Some("set signatures.keys, or no plugin can be loaded".into()),
+            ));
         }
         Ok(())
     }

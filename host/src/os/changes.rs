@@ -56,10 +56,14 @@ impl Changes {
         changed
     }
 
-    /// Call it before the files are read again. Returns whether any of them exists.
-    pub(crate) fn mark_read(&mut self) -> bool {
+    /// Call it before the files are read again.
+    pub(crate) fn mark_read(&mut self) {
         self.read = stamps(&self.files, self.links);
-        self.read.iter().any(Option::is_some)
+    }
+
+    /// The files could not be read: they count as changed until they are read again.
+    pub(crate) fn mark_unread(&mut self) {
+        self.read.clear();
     }
 }
 
@@ -84,7 +88,11 @@ mod tests {
             (changes.poll(), changes.poll(), changes.poll()),
             (Status::Changing, Status::Changed, Status::Changed)
         );
-        assert!(changes.mark_read());
+        changes.mark_read();
+        assert_eq!(changes.poll(), Status::Unchanged);
+        changes.mark_unread();
+        assert_eq!((changes.poll(), changes.poll()), (Status::Changed, Status::Changed));
+        changes.mark_read();
         assert_eq!(changes.poll(), Status::Unchanged);
         // Replaced by one of the same length and time.
         let time = fs::metadata(&path).and_then(|file| file.modified()).expect("a time");
@@ -95,7 +103,7 @@ mod tests {
         assert_eq!((changes.poll(), changes.poll()), (Status::Changing, Status::Changed));
         fs::remove_file(&path).expect("removed");
         assert_eq!((changes.poll(), changes.poll()), (Status::Changing, Status::Changed));
-        assert!(!changes.mark_read());
+        changes.mark_read();
         assert_eq!(changes.poll(), Status::Unchanged);
     }
 }

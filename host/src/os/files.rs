@@ -32,6 +32,30 @@ pub(crate) enum FileError {
     NotText,
 }
 
+impl FileError {
+    /// Whether it says nothing of the file, so that it has to be read again: see [`is_temporary`].
+    pub(crate) fn is_temporary(&self) -> bool {
+        matches!(self, Self::System(error) if is_temporary(error))
+    }
+}
+
+/// Whether an error says nothing of a file's name, content or permissions: the process has no
+/// descriptors or memory left, or the disk or the server of a network file system fails.
+pub(crate) fn is_temporary(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    !matches!(
+        error.kind(),
+        Kind::NotFound
+            | Kind::PermissionDenied
+            | Kind::NotADirectory
+            | Kind::IsADirectory
+            | Kind::InvalidFilename
+            | Kind::InvalidInput
+            | Kind::InvalidData
+            | Kind::Unsupported
+    )
+}
+
 impl From<FileError> for io::Error {
     fn from(error: FileError) -> Self {
         match error {

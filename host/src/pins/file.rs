@@ -2,16 +2,16 @@
 //!
 //! Its content is not interpreted here. A file that is damaged or that others can write is left unchanged.
 
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 use wharf_report::{ShowPath as _, shell_word};
 
 use super::pin::{FORMAT, Pins};
 use crate::os::changes::Changes;
 use crate::os::files::{self, FileError, Links};
+use crate::os::lock::lock;
 use crate::os::private::{self, Distrust, Durability, OpenMode, Rule};
 
 const FILE_NAME: &str = "lock.toml";
@@ -25,7 +25,6 @@ const MAX_SIZE: u64 = 4 << 20;
 const LARGE_PIN: usize = 4 << 10;
 /// Writers hold the lock for milliseconds; a stopped process must not block the others for ever.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-const LOCK_POLL: Duration = Duration::from_millis(5);
 
 /// Why the pin file cannot be read or written. Reads after "failed to".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +33,8 @@ pub struct PinFileError {
     what: String,
     path: PathBuf,
     pub hint: Option<String>,
+    /// It says nothing of the file, which has to be read again.
+    pub(super) temporary: bool,
 }
 
 /// The pin file and its folder.
@@ -113,7 +114,10 @@ impl PinFile {
     }
 
     fn text(&self) -> Result<Option<String>, PinFileError> {
-        let failed = |error: FileError| self.error(format!("read the pin file: {error}"), None);
+        let failed = |error: FileError| PinFileError {
+            temporary: error.is_temporary(),
+            ..self.error(format!("read the pin file: {error}"), None)
+        };
         let (file, found) = match files::open(&self.folder.join(FILE_NAME), Links::NotFollowed) {
             Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(failed)?,
@@ -135,17 +139,8 @@ impl PinFile {
 
     fn lock_for_writing(&self) -> io::Result<File> {
         let (file, _) = private::open(&self.folder.join(WRITER_LOCK), OpenMode::Lock).map_err(io::Error::other)?;
-        let deadline = Instant::now() + LOCK_TIMEOUT;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(LOCK_POLL),
-                Err(TryLockError::WouldBlock) => {
-                    return Err(io::Error::other("another process does not release the lock"));
-                }
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
-        }
+        lock(&file, LOCK_TIMEOUT)?;
+        Ok(file)
     }
 
     /// Readers see either the old file or the new one, also after a crash.
@@ -175,7 +170,7 @@ impl PinFile {
     }
 
     fn error(&self, what: String, hint: Option<String>) -> PinFileError {
-        PinFileError { what, path: self.folder.join(FILE_NAME), hint }
+        PinFileError { what, path: self.folder.join(FILE_NAME), hint, temporary: false }
     }
 }
 

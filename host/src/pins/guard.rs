@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,8 @@ pub struct Guard {
     signatures: Box<dyn Fn() -> Signatures + Send + Sync>,
     /// The last logged error: the same one is not logged twice in a row.
     last_error: Mutex<Option<PinFileError>>,
+    /// The pin file could not be read now, and has to be read again.
+    unread: AtomicBool,
     /// When the pin file or a test file was last written, and whether that succeeded.
     last_write: Mutex<Option<(Instant, bool)>>,
 }
@@ -61,7 +64,8 @@ impl Guard {
         signatures: impl Fn() -> Signatures + Send + Sync + 'static,
     ) -> Self {
         let (rules, signatures) = (Box::new(rules), Box::new(signatures));
-        Self { file, writes: true, rules, signatures, last_error: Mutex::default(), last_write: Mutex::default() }
+        let (unread, last_error, last_write) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
+        Self { file, writes: true, rules, signatures, last_error, unread, last_write }
     }
 
     /// Turns it into a guard that never writes the pin file.
@@ -91,7 +95,11 @@ impl Guard {
     /// Reads the pin file. Callers that decide on several plugins read it once.
     pub fn read_pins(&self) -> KnownPins {
         let Some(file) = &self.file else { return Some(Pins::default()) };
-        file.read().map_err(|error| self.report(error)).ok()
+        let failed = |error: PinFileError| {
+            self.unread.fetch_or(error.temporary, Ordering::Relaxed);
+            self.report(error);
+        };
+        file.read().map_err(failed).ok()
     }
 
     /// Whether a version may be listed; `true`: with its plugin's grants.
@@ -275,7 +283,8 @@ impl Guard {
         });
     }
 
-    /// Wakes when the pin file changes, and when it becomes writable again.
+    /// Wakes when the pin file changes, when it has to be read again because that failed, and when it
+    /// becomes writable again.
     pub fn watch(self: &Arc<Self>) -> Watch {
         let mut ticks = tokio::time::interval(POLL_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -392,7 +401,8 @@ impl Watch {
             }
             // The file is replaced atomically: there is no need to wait until it is stable.
             let file = self.file.as_mut();
-            if file.is_some_and(Changes::take) || writable_again {
+            let unread = self.guard.unread.swap(false, Ordering::Relaxed);
+            if file.is_some_and(Changes::take) || unread || writable_again {
                 return;
             }
         }

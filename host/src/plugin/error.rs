@@ -2,10 +2,12 @@
 //!
 //! Text from the component (names, messages) is escaped and truncated.
 
+use std::io;
 use std::time::Duration;
 
 use super::fault::Fault;
 use super::text::quote;
+use crate::os::files;
 
 /// Maximum number of functions named when none can be a tool.
 const REASONS: usize = 3;
@@ -60,6 +62,8 @@ pub enum LoadError {
     ForeignOwner,
     #[error("read the file: {0}")]
     Unreadable(String),
+    #[error("load the file now, because of an error of the system: {0}")]
+    System(String),
     #[error("read the file, which changed while it was read")]
     Changed,
     #[error("find the signature that the configuration requires")]
@@ -87,6 +91,11 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// A failed system call: [`LoadError::System`] if it says nothing of the file, else `kind`.
+    pub(in crate::plugin) fn of_system(error: &io::Error, kind: fn(String) -> Self, text: String) -> Self {
+        if files::is_temporary(error) { Self::System(text) } else { kind(text) }
+    }
+
     pub(in crate::plugin) fn unknown_import(name: &str) -> Self {
         Self::UnknownImport(quote(name, 120))
     }
@@ -134,10 +143,16 @@ impl LoadError {
         matches!(self, Self::Unsigned | Self::BadSignature(_))
     }
 
+    /// Whether it says nothing of the file, which has to be loaded again.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::System(_))
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Empty | Self::Invalid(_) | Self::Changed => "copy the file again; it may be incomplete",
+            Self::System(_) => "the host tries again every second",
             Self::Text => "build it into a component, or convert WAT with `wasm-tools parse`",
             Self::Html => "the download saved a web page instead; download the file itself",
             Self::CoreModule => "build it for wasm32-wasip2, or convert it with `wasm-tools component new`",

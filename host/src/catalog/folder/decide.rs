@@ -52,6 +52,7 @@ impl Folder {
         for id in to_list {
             self.catalog.list_again(&id);
         }
+        self.retry_unread_settings();
         self.start_loads();
     }
 

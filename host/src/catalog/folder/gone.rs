@@ -4,6 +4,7 @@
 //! serving for a moment, and for as long as its replacement is being loaded.
 
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,17 +13,22 @@ use tokio::time::Instant;
 use super::{Folder, LoadState};
 use crate::catalog::FolderEvent;
 use crate::catalog::files::{self, MAX_PLUGINS};
+use crate::os::files::is_temporary;
 use crate::plugin::PluginId;
 
 /// Time from the removal of a file to that of its plugin.
 const GRACE: Duration = Duration::from_secs(1);
 
 impl Folder {
-    /// Whether the path exists, in the root or in a subfolder that is not a symbolic link.
+    /// Whether the path exists, in the root or in a subfolder that is not a symbolic link. One that the
+    /// system cannot look up now does.
     pub(super) fn exists(&self, path: &Path) -> bool {
-        let is_folder = |folder: &Path| std::fs::symlink_metadata(folder).is_ok_and(|folder| folder.is_dir());
-        std::fs::symlink_metadata(path).is_ok()
-            && path.parent().is_some_and(|folder| folder == self.root || is_folder(folder))
+        let is = |path: &Path, wanted: fn(&Metadata) -> bool| match std::fs::symlink_metadata(path) {
+            Ok(found) => wanted(&found),
+            Err(error) => is_temporary(&error),
+        };
+        let is_folder = |folder: &Path| is(folder, Metadata::is_dir);
+        is(path, |_| true) && path.parent().is_some_and(|folder| folder == self.root || is_folder(folder))
     }
 
     /// Starts the grace period of a removed file.

@@ -9,6 +9,10 @@ use crate::plugin::exports_completions;
 
 impl Folder {
     pub(super) fn apply_scan(&mut self, scan: Scan) {
+        if scan.unread {
+            self.retry.scan = true;
+            self.retry_later();
+        }
         for (path, reason) in scan.ignored {
             self.ignore(path, reason);
         }
@@ -90,6 +94,7 @@ impl File {
             pinned_surface: None,
             serving_info: None,
             held: None,
+            unread: None,
             refused_signers: None,
             serving: false,
             completions: false,

@@ -87,6 +87,7 @@ impl Folder {
         for (load, outcome) in loads {
             self.apply_result(load, outcome, known.as_ref(), &mut batch);
         }
+        self.retry_unread_settings();
         self.warn(self.catalog.put_all(batch.members));
         for event in batch.events {
             self.emit(event);
@@ -105,6 +106,7 @@ impl Folder {
         let Some(file) = self.files.get_mut(&load.path).filter(|file| file.number == load.number) else { return };
         file.state = if file.state == LoadState::Reloading { LoadState::Queued } else { LoadState::Idle };
         file.refused_signers = None;
+        let unread = file.unread.take();
         file.shorten_reprieve();
         let id = file.id.clone();
         let settings = (self.settings)(&id);
@@ -161,11 +163,20 @@ impl Folder {
                 // The next event on the file retries: the reason may have been temporary, like a full disk.
                 file.loaded = None;
                 file.refused_signers = error.is_of_signature().then_some(load.signatures);
+                file.unread = error.is_temporary().then(|| error.to_string());
+                let is_reported = file.unread.is_some() && file.unread == unread;
+                let still_serving = file.serving;
+                if file.unread.is_some() {
+                    self.retry_later();
+                }
+                if is_reported {
+                    return;
+                }
                 let refusal = Refusal {
                     reason: error.to_string(),
                     hint: load_hint(&error, &load.path),
                     path: load.path,
-                    still_serving: file.serving,
+                    still_serving,
                 };
                 self.emit(FolderEvent::Refused(refusal));
             }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::files::{self, MAX_ENTRIES};
@@ -16,9 +17,11 @@ pub(super) struct Polled {
 }
 
 impl Polled {
-    pub(super) fn read(folder: &Path) -> Self {
+    /// # Errors
+    /// If the folder cannot be read.
+    pub(super) fn read(folder: &Path) -> io::Result<Self> {
         let mut found = Self::default();
-        let Ok(entries) = fs::read_dir(folder) else { return found };
+        let entries = fs::read_dir(folder)?;
         for entry in entries.take(MAX_ENTRIES).flatten() {
             let path = entry.path();
             let plugin = files::signed_file(&path);
@@ -31,7 +34,7 @@ impl Polled {
         for stamps in found.files.values_mut() {
             stamps.sort();
         }
-        found
+        Ok(found)
     }
 
     /// Files that were added, changed or removed since.

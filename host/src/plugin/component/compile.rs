@@ -4,6 +4,7 @@
 
 pub mod worker;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -139,7 +140,7 @@ async fn in_child(program: &Path, os_sandbox: bool, component: &[u8]) -> Result<
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
-        .map_err(|error| LoadError::Host(format!("start the compiler: {error}")))?;
+        .map_err(|error| failed("start the compiler", &error))?;
     let (Some(mut stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         return Err(LoadError::Host("start the compiler: no pipes".into()));
@@ -154,14 +155,14 @@ async fn in_child(program: &Path, os_sandbox: bool, component: &[u8]) -> Result<
         let mut stdout = stdout.take(MAX_ARTIFACT + 1);
         let mut stderr = stderr.take(4 << 10);
         let (_, read, _) = tokio::join!(send, stdout.read_to_end(&mut artifact), stderr.read_to_end(&mut message));
-        read.map_err(|error| LoadError::Host(format!("read from the compiler: {error}")))?;
+        read.map_err(|error| failed("read from the compiler", &error))?;
         if artifact.len() as u64 > MAX_ARTIFACT {
             return Err(LoadError::CompileLimit);
         }
         // Closes the pipes first: a child that still writes must not wait for us.
         drop((stdout, stderr));
         let status = child.wait().await;
-        let status = status.map_err(|error| LoadError::Host(format!("wait for the compiler: {error}")))?;
+        let status = status.map_err(|error| failed("wait for the compiler", &error))?;
         match status.code() {
             Some(0) if !artifact.is_empty() => Ok(Artifact::of_compiler(artifact)),
             Some(worker::ASYNCHRONOUS) => Err(LoadError::Asynchronous),
@@ -196,5 +197,13 @@ fn invalid(message: &str) -> LoadError {
 }
 
 fn host(error: &wasmtime::Error) -> LoadError {
-    LoadError::Host(quote(&format!("{error:#}"), 300))
+    let text = quote(&format!("{error:#}"), 300);
+    match error.downcast_ref::<io::Error>() {
+        Some(error) => LoadError::of_system(error, LoadError::Host, text),
+        None => LoadError::Host(text),
+    }
+}
+
+fn failed(what: &str, error: &io::Error) -> LoadError {
+    LoadError::of_system(error, LoadError::Host, format!("{what}: {error}"))
 }

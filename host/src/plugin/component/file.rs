@@ -4,7 +4,7 @@
 //! Decides nothing about names and watches nothing.
 
 use std::fs::{File, Metadata};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::os::files::{self, FileError, Links};
@@ -40,7 +40,7 @@ pub(in crate::plugin) fn read_up_to(path: &Path, limit: u64) -> Result<Vec<u8>, 
         return Err(LoadError::TooLarge { size: before.len(), limit });
     }
     let mut bytes = Vec::with_capacity(before.len() as usize);
-    file.by_ref().take(limit + 1).read_to_end(&mut bytes).map_err(|error| LoadError::Unreadable(error.to_string()))?;
+    file.by_ref().take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     let after = stat(&file)?;
     let same = |a: &Metadata, b: &Metadata| a.len() == b.len() && a.modified().ok() == b.modified().ok();
     if bytes.len() as u64 != after.len() || !same(&before, &after) {
@@ -59,6 +59,7 @@ pub(in crate::plugin) fn open(path: &Path) -> Result<(File, Metadata), LoadError
     let (file, metadata) = files::open(path, Links::NotFollowed).map_err(|error| match error {
         FileError::Link => LoadError::Symlink,
         FileError::NotAFile(kind) => LoadError::NotAFile(kind),
+        FileError::System(error) => unreadable(error),
         error => LoadError::Unreadable(error.to_string()),
     })?;
     check(&metadata)?;
@@ -74,7 +75,11 @@ pub fn is_writable_by_others(path: &Path) -> bool {
 }
 
 fn stat(file: &File) -> Result<Metadata, LoadError> {
-    file.metadata().map_err(|error| LoadError::Unreadable(error.to_string()))
+    file.metadata().map_err(unreadable)
+}
+
+fn unreadable(error: io::Error) -> LoadError {
+    LoadError::of_system(&error, LoadError::Unreadable, error.to_string())
 }
 
 fn check(file: &Metadata) -> Result<(), LoadError> {

@@ -64,7 +64,10 @@ impl Signatures {
             return if self.required { Err(LoadError::Unsigned) } else { Ok(None) };
         }
         let bad = |why: &str| LoadError::BadSignature(why.to_owned());
-        let text = file::read_up_to(&beside, MAX_SIZE).map_err(|error| bad(&format!("failed to {error}")))?;
+        let text = file::read_up_to(&beside, MAX_SIZE).map_err(|error| match error {
+            error if error.is_temporary() => error,
+            error => bad(&format!("failed to {error}")),
+        })?;
         let signature = std::str::from_utf8(&text).ok().and_then(|text| Signature::decode(text).ok());
         let signature = signature.ok_or_else(|| bad("it is not a minisign signature"))?;
         // `true`: also the legacy form without prehashing, of minisign 0.10 and older.

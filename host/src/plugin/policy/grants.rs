@@ -90,6 +90,11 @@ impl FolderGrant {
 }
 
 impl Grants {
+    /// Whether a secret could not be read now, so that the grants have to be read again.
+    pub fn is_unread(&self) -> bool {
+        self.secrets.iter().any(Secret::is_unread)
+    }
+
     /// Whether anything of that kind is granted.
     pub fn allow(&self, access: Access) -> bool {
         self.each().contains(&(access, true))

@@ -20,6 +20,8 @@ pub struct Missing {
     pub why: String,
     /// What to do, without the path.
     pub hint: &'static str,
+    /// It could not be read now, which says nothing of it: it has to be read again.
+    pub temporary: bool,
 }
 
 impl Secret {
@@ -33,9 +35,14 @@ impl Secret {
         self.value.as_deref().ok()
     }
 
+    /// Whether it has to be read again.
+    pub(super) fn is_unread(&self) -> bool {
+        self.value.as_ref().is_err_and(|missing| missing.temporary)
+    }
+
     /// The problem of a grant that needs it, if it is not available.
     pub(in crate::plugin) fn problem(&self) -> Option<GrantProblem> {
-        let Missing { why, hint } = self.value.as_ref().err()?;
+        let Missing { why, hint, .. } = self.value.as_ref().err()?;
         let name = &self.name;
         let message = format!("its secret '{name}' could not be read");
         Some(GrantProblem { logged: format!("{message}: it {why}"), message, hint })

@@ -189,8 +189,12 @@ fn short_secrets_are_not_redacted() {
     assert!(redactor("1234567").is_none());
     assert!(redactor("12345678").is_some());
     assert!(
-        Redactor::of(&[Secret::new("gone".into(), true, Err(Missing { why: "is not there".into(), hint: "" }))])
-            .is_none()
+        Redactor::of(&[Secret::new(
+            "gone".into(),
+            true,
+            Err(Missing { why: "is not there".into(), hint: "", temporary: false })
+        )])
+        .is_none()
     );
     assert!(Redactor::of(&[]).is_none());
 }

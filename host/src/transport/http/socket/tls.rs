@@ -4,7 +4,7 @@
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -16,7 +16,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use wharf_report::ShowPath as _;
 
 use crate::os::changes::{Changes, Status};
-use crate::os::files::Links;
+use crate::os::files::{FileError, Links};
 use crate::os::private;
 
 /// Maximum bytes of each file; a chain has a few thousand.
@@ -32,6 +32,15 @@ pub struct Tls {
     /// Changes since the files were first read.
     files: Changes,
     current: Arc<ArcSwap<ServerConfig>>,
+    /// Why the files could not be read now, as it was logged: they are read again until they can.
+    unread: Arc<Mutex<Option<String>>>,
+}
+
+/// Why there is no certificate.
+struct Unusable {
+    why: String,
+    /// It says nothing of the files, which have to be read again.
+    temporary: bool,
 }
 
 impl Tls {
@@ -41,8 +50,9 @@ impl Tls {
     /// If a file cannot be read or parsed, other users can write it, or the key does not belong to the certificate.
     pub fn read(certificates: &Path, key: &Path) -> Result<Self, String> {
         let files = Changes::of(vec![certificates.to_owned(), key.to_owned()], Links::Followed);
-        let current = Arc::new(ArcSwap::from_pointee(config(certificates, key)?));
-        Ok(Self { certificates: certificates.to_owned(), key: key.to_owned(), files, current })
+        let current = Arc::new(ArcSwap::from_pointee(config(certificates, key).map_err(|unusable| unusable.why)?));
+        let (certificates, key) = (certificates.to_owned(), key.to_owned());
+        Ok(Self { certificates, key, files, current, unread: Arc::default() })
     }
 
     pub(super) fn acceptor(&self) -> TlsAcceptor {
@@ -56,7 +66,7 @@ impl Tls {
         let mut polls = tokio::time::interval(POLL_INTERVAL);
         loop {
             polls.tick().await;
-            if files.poll() == Status::Changed {
+            if files.poll() == Status::Changed || self.unread().is_some() {
                 files.mark_read();
                 self.reload();
             }
@@ -67,17 +77,34 @@ impl Tls {
     pub fn reload(&self) {
         match config(&self.certificates, &self.key) {
             Ok(config) => {
+                *self.unread() = None;
                 self.current.store(Arc::new(config));
                 tracing::info!("TLS certificate and key reloaded");
             }
-            Err(error) => tracing::error!("TLS certificate and key unchanged: failed to reload: {error}"),
+            Err(Unusable { why, temporary }) => {
+                let unread = temporary.then(|| why.clone());
+                let before = std::mem::replace(&mut *self.unread(), unread.clone());
+                if unread.is_none() || unread != before {
+                    tracing::error!("TLS certificate and key unchanged: failed to reload: {why}");
+                }
+            }
         }
+    }
+
+    fn unread(&self) -> MutexGuard<'_, Option<String>> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn config(certificates: &Path, key: &Path) -> Result<ServerConfig, String> {
-    let in_file = |path: &Path, error: &dyn std::fmt::Display| format!("{error}: {}", path.shown());
-    let read = |path: &Path| private::read(path, MAX_SIZE).map_err(|error| in_file(path, &error));
+fn config(certificates: &Path, key: &Path) -> Result<ServerConfig, Unusable> {
+    let in_file = |path: &Path, error: &dyn std::fmt::Display| Unusable {
+        why: format!("{error}: {}", path.shown()),
+        temporary: false,
+    };
+    let read = |path: &Path| {
+        let failed = |error: FileError| Unusable { temporary: error.is_temporary(), ..in_file(path, &error) };
+        private::read(path, MAX_SIZE).map_err(failed)
+    };
     let chain = CertificateDer::pem_slice_iter(&read(certificates)?)
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| in_file(certificates, &error))?;

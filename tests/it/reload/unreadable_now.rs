@@ -1,0 +1,135 @@
+//! Files that change while the system cannot read them, for lack of file descriptors or because of a
+//! failing disk, are read once it can.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::Instant;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::support::TIMEOUT;
+use crate::support::client::Client;
+use crate::support::home::Home;
+use crate::support::http::{HttpConnection, Request, serve};
+use crate::support::process::run;
+
+/// The system's error for a process without free file descriptors.
+const EXHAUSTED: &str = "Too many open files";
+/// Regular, may be opened, and reading its beginning is an I/O error, as on a failing disk.
+const FAILING: &str = "/proc/self/mem";
+/// The OS sandbox does not allow that file.
+const NO_OS_SANDBOX: &str = "[sandbox]\nos-sandbox = false\n";
+
+/// Calls a tool until it answers that.
+fn until(client: &mut Client, tool: &str, wanted: &str) {
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        let text = client.text(tool, json!({}));
+        if text.contains(wanted) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{tool} still says {text}:\n{}", client.process().log());
+    }
+}
+
+/// Replaces a file beside the configuration by renaming.
+fn replace(home: &Home, name: &str, make: impl FnOnce(&Path)) {
+    let next = home.path("config/wharf/next");
+    make(&next);
+    fs::rename(next, home.path("config/wharf").join(name)).expect("a rename");
+}
+
+fn write(home: &Home, name: &str, text: &str) {
+    replace(home, name, |next| fs::write(next, text).expect("a file"));
+}
+
+fn fail(home: &Home, name: &str) {
+    replace(home, name, |next| symlink(FAILING, next).expect("a link"));
+}
+
+#[test]
+fn changes_without_descriptors_are_read_later() {
+    let home = Home::with(&["hello"]);
+    home.put("echo-v1", "versioned");
+    home.put("folders", "folders");
+    let granting = |value: &str| format!("[plugins.folders.grants]\nenv = {{ V = '{value}' }}\n");
+    home.configure(&granting("granted before"));
+    let mut client = Client::start(&home);
+    until(&mut client, "versioned_version", "1");
+    until(&mut client, "folders_environment", "granted before");
+
+    client.process().limit_open_files(0);
+    write(&home, "wharf.toml", &granting("granted since"));
+    client.process().log_with("configuration unchanged: failed to read the configuration");
+    home.put("echo-v2", "versioned");
+    client.process().log_with("refused: failed to load the file now, because of an error of the system: Too many");
+    // Takes a second, so that both are tried again meanwhile.
+    home.remove("hello");
+    client.tools_until(|tools| !tools.iter().any(|tool| tool.starts_with("hello")));
+    let log = client.process().log();
+    for what in ["configuration unchanged", "refused"] {
+        let told = log.lines().filter(|line| line.contains(what) && line.contains(EXHAUSTED)).count();
+        assert_eq!(told, 1, "{log}");
+    }
+    client.process().limit_open_files(1024);
+    until(&mut client, "versioned_version", "2");
+    until(&mut client, "folders_environment", "granted since");
+    client.finish();
+}
+
+#[test]
+fn a_revocation_without_descriptors_is_applied_later() {
+    let home = Home::with(&["echo", "folders"]);
+    home.configure("[plugins.folders.grants]\nenv = { V = 'granted' }\n");
+    let mut client = Client::start(&home);
+    until(&mut client, "folders_environment", "granted");
+    client.process().limit_open_files(0);
+    assert!(run(&home, ["revoke", "folders"]).status.success());
+    client.process().log_with("failed to read the pin file: Too many open files");
+    client.process().limit_open_files(1024);
+    client.tools_until(|tools| tools == ["echo", "echo_add"]);
+    client.finish();
+}
+
+#[test]
+fn a_secret_on_a_failing_disk_is_read_later() {
+    let home = Home::with(&["echo"]);
+    fail(&home, "q");
+    home.configure(&format!(
+        "{NO_OS_SANDBOX}[secrets]\nq = {{ file = 'q' }}\n[plugins.echo.grants]\nsecrets = ['q']\n"
+    ));
+    let mut client = Client::start(&home);
+    client.tools();
+    client.process().log_with("its secret 'q' could not be read: it cannot be read now: Input/output error");
+    write(&home, "q", "the-secret-itself");
+    let deadline = Instant::now() + TIMEOUT;
+    while client.text("echo", json!({"message": "the-secret-itself"})) != "[redacted q]" {
+        assert!(Instant::now() < deadline, "never read:\n{}", client.process().log());
+    }
+    client.finish();
+}
+
+#[test]
+fn a_token_on_a_failing_disk_is_read_later() {
+    const OLD: &str = "0123456789abcdef0123456789abcdef";
+    const NEW: &str = "fedcba9876543210fedcba9876543210";
+    let home = Home::with(&["echo"]);
+    write(&home, "token", OLD);
+    home.configure(&format!("{NO_OS_SANDBOX}[server.http]\ntokens = [{{ name = 'me', file = 'token' }}]\n"));
+    let (process, address) = serve(&home, &[]);
+    let reached = |secret: &str| {
+        let request = Request::discover(address).with("Authorization", &format!("Bearer {secret}"));
+        HttpConnection::connect(address).exchange(&request).status
+    };
+    assert_eq!((reached(OLD), reached(NEW)), (200, 401));
+    fail(&home, "token");
+    process.signal(Signal::HUP);
+    process.log_with("tokens unchanged: failed to read the configuration");
+    assert_eq!((reached(OLD), reached(NEW)), (200, 401));
+    // Without another signal.
+    write(&home, "token", NEW);
+    process.log_with("tokens reloaded");
+    assert_eq!((reached(OLD), reached(NEW)), (401, 200));
+}
