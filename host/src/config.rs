@@ -43,6 +43,9 @@ use crate::plugin::{Grants, Limits, PluginId};
 
 /// Maximum bytes of the configuration file.
 const MAX_SIZE: u64 = 1 << 20;
+/// A file that was replaced is another one to the OS sandbox, unless its folder is allowed.
+const DENIED: &str =
+    "make it readable; if it is, restart the server: the OS sandbox allows only what was there at the start";
 /// Minimum characters of a state key: 128 bits in hexadecimal.
 const MIN_STATE_KEY: usize = 32;
 
@@ -173,9 +176,11 @@ impl Config {
     }
 
     fn of_file(path: &Path, text: Result<String, FileError>) -> Result<Self, ConfigError> {
-        let text = text.map_err(|error| ConfigError {
-            temporary: error.is_temporary(),
-            ..ConfigError::new(format!("{}: {error}", path.shown()), trusted::repair(&error, path))
+        let denied = |error: &FileError| matches!(error, FileError::System(error) if error.kind() == io::ErrorKind::PermissionDenied);
+        let text = text.map_err(|error| {
+            let hint = trusted::repair(&error, path).or_else(|| denied(&error).then(|| DENIED.into()));
+            let reason = format!("{}: {error}", path.shown());
+            ConfigError { temporary: error.is_temporary(), ..ConfigError::new(reason, hint) }
         })?;
         let config = Self::parse(&text)
             .map_err(|error| ConfigError { reason: format!("{}: {}", path.shown(), error.reason), ..error })?;

@@ -111,7 +111,10 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
             );
         }
         Ok(_) => tracing::info!("configuration reloaded"),
-        Err(error) => tracing::error!(hint = error.hint, "configuration unchanged: failed to {error}"),
+        Err(error) => tracing::error!(
+            hint = error.hint,
+            "configuration not reloaded, the previous one stays in force: failed to {error}"
+        ),
     }
 }
 

@@ -87,7 +87,7 @@ fn changed_grants_are_reloaded() {
     home.configure(KEYVALUE);
     call_until(&mut client, "notes_list", served);
     home.configure("[plugins.notes.grants]\nkeyvalu = true\n");
-    let log = client.process().log_with("configuration unchanged");
+    let log = client.process().log_with("configuration not reloaded");
     assert!(log.contains("keyvalu") && log.contains("did you mean `keyvalue`?"), "{log}");
     assert!(served(&client.call("notes_list", json!({}))));
     fs::remove_file(home.path("config/wharf/wharf.toml")).expect("the settings file");

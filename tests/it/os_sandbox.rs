@@ -37,7 +37,7 @@ fn the_host_reads_only_allowed_files() {
         // The kernel does not support it: this only shows that the server works without.
         return;
     }
-    assert!(log.contains("configuration unchanged") && log.contains("Permission denied"), "{log}");
+    assert!(log.contains("configuration not reloaded") && log.contains("Permission denied"), "{log}");
     assert!(status.is_empty() || status.contains("NoNewPrivs:\t1"), "{status}");
 }
 

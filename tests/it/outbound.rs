@@ -377,9 +377,8 @@ fn a_grant_with_a_missing_secret_is_denied_until_it_exists() {
         assert!(!said.contains(&file.display().to_string()), "{said}");
         let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
         assert!(said.contains(lack), "{said}");
-        let log = client
-            .process()
-            .log_with("access denied: grant cannot be used: its secret 'api' could not be read: it ");
+        let log =
+            client.process().log_with("access denied: grant cannot be used: its secret 'api' could not be read: it ");
         assert!(log.contains(why) && log.contains(&file.display().to_string()), "{log}");
         assert!(log.contains("then send the server SIGHUP") && !log.contains("http = ["), "{log}");
         // In the second round the file is already missing.

@@ -101,7 +101,9 @@ fn check(line: &[u8], after: Option<&(u64, String)>) -> Result<CheckedLine, &'st
     let before = after.or((header.seq == 1).then_some(&start));
     if let Some((seq, hash)) = before {
         if header.prev != *hash {
-            return Err("it does not follow the record before it, or that one was changed");
+            return Err(
+                "its hash does not match: the record before it was changed, or records were removed or added between them",
+            );
         }
         if header.seq != seq + 1 {
             return Err("its number does not follow the one before it");

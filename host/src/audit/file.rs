@@ -356,7 +356,7 @@ fn folder_of(path: &Path) -> Option<&Path> {
 
 /// The error with its path.
 fn at(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{error}: {}", path.display()))
+    io::Error::new(error.kind(), format!("{error}: {}", path.shown()))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

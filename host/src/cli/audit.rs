@@ -150,7 +150,8 @@ fn verify(path: &Path, after: &mut Option<(u64, String)>) -> io::Result<Verified
 }
 
 fn describe(path: &Path, found: &Verified) -> String {
-    let mut text = format!("{}: {} records", path.shown(), found.records);
+    let plural = if found.records == 1 { "" } else { "s" };
+    let mut text = format!("{}: {} record{plural}", path.shown(), found.records);
     match (&found.broken, &found.last) {
         (Some(broken), _) => text += &format!(", broken at line {}: {}", broken.line, broken.why),
         (None, Some((seq, hash))) => text += &format!(", the last is {seq} {hash}"),

@@ -52,8 +52,13 @@ pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(L
         allow_remote(options, &settings, text)?;
     }
     report::message(&format!("listening on {}", listener.url(tls)));
+    if !listener.is_local() && settings.tokens.is_empty() {
+        tracing::warn!("authentication is disabled: anyone who can connect may call every tool");
+    }
     if !listener.is_local() && !tls {
-        tracing::warn!("traffic is not encrypted, tokens included: set server.http.tls, or use a TLS proxy");
+        tracing::warn!(
+            "TLS is disabled: set server.http.tls, or use a TLS proxy; without it others can read the traffic"
+        );
     }
     let is_unspecified = listener.local_address().is_some_and(|address| address.ip().to_canonical().is_unspecified());
     if is_unspecified && settings.allowed_hosts.is_empty() {

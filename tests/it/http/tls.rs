@@ -135,14 +135,16 @@ fn shutdown_does_not_wait_for_partial_requests_over_tls() {
 /// Without another signal or change.
 #[test]
 fn a_certificate_renewed_without_descriptors_is_loaded_later() {
-    let (home, _) = with_certificate();
+    let (home, first) = with_certificate();
     let (process, address) = serve(&home, &[]);
+    let discover = Request::discover(format!("localhost:{}", address.port()));
+    // It has all threads and descriptors that it needs.
+    assert!(connect(address, &first).exchange(&discover).reached_mcp());
     process.limit_open_files(0);
     let certificate = renewed(&home);
     process.log_with("TLS certificate and key unchanged: failed to reload: Too many open files");
     process.limit_open_files(1024);
     process.log_with("TLS certificate and key reloaded");
-    let discover = Request::discover(format!("localhost:{}", address.port()));
     assert!(connect(address, &certificate).exchange(&discover).reached_mcp());
 }
 

@@ -62,14 +62,16 @@ fn changes_without_descriptors_are_read_later() {
 
     client.process().limit_open_files(0);
     write(&home, "wharf.toml", &granting("granted since"));
-    client.process().log_with("configuration unchanged: failed to read the configuration");
+    client
+        .process()
+        .log_with("configuration not reloaded, the previous one stays in force: failed to read the configuration");
     home.put("echo-v2", "versioned");
     client.process().log_with("refused: failed to load the file now, because of an error of the system: Too many");
     // Takes a second, so that both are tried again meanwhile.
     home.remove("hello");
     client.tools_until(|tools| !tools.iter().any(|tool| tool.starts_with("hello")));
     let log = client.process().log();
-    for what in ["configuration unchanged", "refused"] {
+    for what in ["configuration not reloaded", "refused"] {
         let told = log.lines().filter(|line| line.contains(what) && line.contains(EXHAUSTED)).count();
         assert_eq!(told, 1, "{log}");
     }

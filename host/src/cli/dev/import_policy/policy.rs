@@ -6,9 +6,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use bytesize::ByteSize;
 use serde_json::{Map, Value};
 
-use crate::plugin::{HttpGrant, PluginId};
+use crate::plugin::{HttpGrant, Limits, PluginId};
 
 /// A policy allows a host with any method.
 const METHODS: &str = r#"["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]"#;
@@ -150,7 +151,15 @@ impl Grants {
                     .then(|| format!("{digits}{unit}B"))
             });
             match (name.as_str(), size) {
-                ("memory", Some(size)) => self.memory = Some(size),
+                ("memory", Some(size))
+                    if size.parse::<ByteSize>().is_ok_and(|size| size.as_u64() <= Limits::MAX_MEMORY) =>
+                {
+                    self.memory = Some(size);
+                }
+                ("memory", Some(size)) => {
+                    self.leave_out(&format!("memory {size}"), "a plugin has at most 256 MiB, which it gets instead");
+                    self.memory = Some("256MiB".into());
+                }
                 ("memory", None) => self.leave_out(&format!("memory {}", plain(limit)), "its unit is not Ki, Mi or Gi"),
                 _ => self.leave_out(&format!("resources.{name}"), "there is no such limit"),
             }

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{Error, ServerConfig};
 use wharf_report::ShowPath as _;
 
 use crate::os::changes::{Changes, Status};
@@ -115,7 +115,12 @@ fn config(certificates: &Path, key: &Path) -> Result<ServerConfig, Unusable> {
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
-        .map_err(|error| in_file(certificates, &error))?;
+        .map_err(|error| match error {
+            Error::InconsistentKeys(_) => {
+                in_file(key, &format!("the key does not belong to the certificate in {}", certificates.shown()))
+            }
+            error => in_file(certificates, &error),
+        })?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)
 }

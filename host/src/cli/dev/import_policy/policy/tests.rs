@@ -34,7 +34,7 @@ permissions:
       - key: "API_KEY"
   resources:
     limits:
-      memory: "512Mi"
+      memory: "200Mi"
 "#;
     let imported = imported(policy);
     assert_eq!(imported.left_out, Vec::<String>::new());
@@ -43,7 +43,7 @@ permissions:
 API_KEY = { env = "API_KEY" }
 
 [plugins.weather.limits]
-memory = "512MiB"
+memory = "200MiB"
 
 [plugins.weather.grants]
 fs = [
@@ -123,6 +123,15 @@ extra: 1
         "left out extra: it is unknown",
     ];
     assert_eq!(imported.left_out, left_out);
+}
+
+#[test]
+fn memory_over_the_maximum_is_reduced() {
+    for size in ["512Mi", "99999999999999999999Gi"] {
+        let imported = imported(&format!("version: \"1.0\"\npermissions:\n  resources: {{ memory: {size:?} }}\n"));
+        assert!(imported.toml.contains("memory = \"256MiB\""), "{}", imported.toml);
+        assert!(imported.left_out[0].contains("at most 256 MiB"), "{:?}", imported.left_out);
+    }
 }
 
 #[test]
