@@ -65,10 +65,7 @@ fn only_regular_files_are_read() {
     let at = |name: &str| folder.path().join(name);
     mknodat(CWD, at("fifo"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
     let error = Config::read(&at("fifo")).expect_err("a FIFO").to_string();
-    assert_eq!(
-        error,
-        format!("read the configuration: {}: a FIFO is in its place: use a regular file", at("fifo").display())
-    );
+    assert_eq!(error, format!("read the configuration: {}: it is a FIFO, not a regular file", at("fifo").display()));
     let large = std::fs::File::create(at("large")).expect("a file");
     large.set_len(super::MAX_SIZE).expect("a sparse file");
     assert!(Config::read(&at("large")).expect_err("zeros").to_string().contains("line 1"), "it is read");
