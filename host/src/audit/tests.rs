@@ -91,7 +91,7 @@ fn concurrent_writers_make_one_chain_over_all_files() {
     std::thread::scope(|scope| {
         for writer in 0..4 {
             let settings = &settings;
-            scope.spawn(move || record(settings, (0..500).map(|n| format!("{writer}-{n}"))));
+            scope.spawn(move || record(settings, (0..600).map(|n| format!("{writer}-{n}"))));
         }
     });
     let files = generations(&settings.path, settings.files);
@@ -102,11 +102,11 @@ fn concurrent_writers_make_one_chain_over_all_files() {
         assert_eq!((found.broken, found.cut), (None, 0), "{}", file.display());
         tools.extend(lines(file).into_iter().map(|line| line["tool"].as_str().expect("a tool").to_owned()));
     }
-    assert_eq!(after.expect("a last record").0, 2000);
+    assert_eq!(after.expect("a last record").0, 2400);
     for writer in 0..4 {
         let of_one: Vec<&String> = tools.iter().filter(|tool| tool.starts_with(&format!("{writer}-"))).collect();
         assert!(
-            (0..500).map(|n| format!("{writer}-{n}")).eq(of_one.into_iter().cloned()),
+            (0..600).map(|n| format!("{writer}-{n}")).eq(of_one.into_iter().cloned()),
             "in the order of each writer"
         );
     }

@@ -75,9 +75,9 @@ impl Candidate {
 
     /// Records the surface of a plugin loaded from this file.
     pub(super) fn record_surface(&mut self, plugin: &Plugin) -> ListedVersion {
-        let words = plugin.surface().canonical();
-        self.seen.surface = Some(Digest::of(words.as_bytes()));
+        let surface_text = plugin.surface().canonical();
+        self.seen.surface = Some(Digest::of(surface_text.as_bytes()));
         self.seen.needs = plugin.needs().clone();
-        ListedVersion { version: self.seen.clone(), surface_text: words }
+        ListedVersion { version: self.seen.clone(), surface_text }
     }
 }

@@ -34,11 +34,11 @@ pub(in crate::plugin) struct Folder {
     /// `None`: it is only read.
     ledger: Option<Arc<Mutex<Ledger>>>,
     plugin: PluginId,
-    /// The operator was told that it is full.
-    told_full: AtomicBool,
+    /// It was logged that the quota is used up.
+    logged_full: AtomicBool,
 }
 
-/// Why a granted folder is not given.
+/// Why a granted folder is not available.
 #[derive(Debug)]
 pub(super) struct Refusal {
     /// Reads after the folder's path.
@@ -80,7 +80,7 @@ impl Folder {
             }
             _ => Refusal { why: format!("cannot be opened: {error}"), hint: "fix that, or grant another folder" },
         };
-        // What is never given is told before anybody makes it, or starts the server again for it.
+        // Checked first: no hint to create a folder, or to restart, for one that is never granted.
         let objection = |path: &Path| protected.objection(path, private).map_or(Ok(()), |why| Err(refused(why)));
         objection(&real(&grant.host))?;
         let dir = open_folder(&grant.host).map_err(failed)?;
@@ -89,7 +89,7 @@ impl Folder {
         let own = this_user();
         let found = survey(&dir, own, ENTRIES, &identities(private)).map_err(failed)?;
         if let Some((what, place)) = found.objection {
-            // Whoever may write there chose the name.
+            // The name was chosen by someone who can write there.
             return Err(refused(format!("has {what} in it: {}", quote(&place.to_string_lossy(), 200))));
         }
         let opened = |dir, ledger: Option<Ledger>| Self {
@@ -97,13 +97,13 @@ impl Folder {
             dir,
             ledger: ledger.map(|ledger| Arc::new(Mutex::new(ledger))),
             plugin: plugin.clone(),
-            told_full: AtomicBool::new(false),
+            logged_full: AtomicBool::new(false),
         };
         match grant.mode {
             FolderMode::Read => {
                 let dir = Dir::new(dir, FsPerms::ReadOnly, OpenMode::READ, false);
-                let told = found.cut.then(|| format!("only its first {ENTRIES} entries were checked"));
-                Ok((opened(dir, None), told))
+                let remark = found.cut.then(|| format!("only its first {ENTRIES} entries were checked"));
+                Ok((opened(dir, None), remark))
             }
             FolderMode::Write { .. } if found.cut => {
                 Err(refused(format!("holds more than {ENTRIES} entries, too many to count for writing")))
@@ -112,13 +112,13 @@ impl Folder {
                 let dir = Dir::new(dir, FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE, false);
                 let ledger = Ledger::new(dir.dir.clone(), quota, found.usage, own);
                 let counted = found.usage.counted();
-                let told = if denies(&grant.host, true) {
+                let remark = if denies(&grant.host, true) {
                     Some(format!("only for reading: the OS sandbox does not allow writing there; {RESTART}"))
                 } else {
                     (counted >= quota)
                         .then(|| format!("it already holds {} of a quota of {}", ByteSize(counted), ByteSize(quota)))
                 };
-                Ok((opened(dir, Some(ledger)), told))
+                Ok((opened(dir, Some(ledger)), remark))
             }
         }
     }
@@ -140,7 +140,7 @@ impl Folder {
         let mut ledger = ledger.lock_owned().await;
         let done = runtime::spawn_blocking(move || work(&mut ledger)).await;
         let is_full = |error: &io::Error| error.kind() == io::ErrorKind::QuotaExceeded;
-        if done.as_ref().is_err_and(is_full) && !self.told_full.swap(true, Ordering::Relaxed) {
+        if done.as_ref().is_err_and(is_full) && !self.logged_full.swap(true, Ordering::Relaxed) {
             let hint = "raise its quota, or remove files from it";
             tracing::warn!(plugin = %self.plugin, hint, "the folder {} has used up its quota", self.guest);
         }
@@ -165,22 +165,22 @@ fn real_path(path: &Path, opened: &File) -> io::Result<PathBuf> {
     Ok(real)
 }
 
-/// Opens all that can be opened, and tells the operator of the rest.
+/// Opens all granted folders, and logs those that cannot be opened.
 pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, protected: &ProtectedFolders) -> Opened {
     let mut all = Opened::default();
     for grant in &grants.folders {
         let folder = grant.host.shown();
         match Folder::open(plugin, grant, &grants.private, protected) {
-            Ok((opened, told)) => {
-                if let Some(told) = told {
-                    tracing::warn!(%plugin, %folder, "granted, but {told}");
+            Ok((opened, remark)) => {
+                if let Some(remark) = remark {
+                    tracing::warn!(%plugin, %folder, "granted, but {remark}");
                 }
                 all.given.push(Arc::new(opened));
             }
             Err(Refusal { why, hint }) => {
                 tracing::warn!(%plugin, hint, "not granted: the folder {folder} {why}");
-                let told = format!("its folder '{}' is not available", grant.guest);
-                all.problems.push(GrantProblem { logged: format!("the folder {folder} {why}"), message: told, hint });
+                let message = format!("its folder '{}' is not available", grant.guest);
+                all.problems.push(GrantProblem { logged: format!("the folder {folder} {why}"), message, hint });
             }
         }
     }
