@@ -22,7 +22,6 @@ use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
-use wharf_report::from_toml;
 
 pub use audit::AuditConfig;
 pub use base::{Base, base};
@@ -36,8 +35,10 @@ pub use sandbox::SandboxConfig;
 pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
 use wharf_report::ShowPath as _;
+use wharf_report::from_toml;
 
 use crate::os::files::FileError;
+use crate::os::paths::folder_of;
 use crate::os::private as trusted;
 use crate::plugin::{Grants, Limits, PluginId};
 
@@ -219,10 +220,7 @@ impl Config {
 
     /// Resolves a path of the file, which may be relative to the file's folder.
     pub fn resolve(&self, path: &Path) -> PathBuf {
-        let Some(folder) = self.file.as_ref().and_then(|file| file.parent()) else { return path.to_owned() };
-        // A bare file name has an empty parent, which the OS sandbox cannot allow.
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        folder.join(path)
+        self.file.as_deref().and_then(folder_of).map_or_else(|| path.to_owned(), |folder| folder.join(path))
     }
 
     /// The key that seals state carried by clients, if one is set.

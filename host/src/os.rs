@@ -8,6 +8,7 @@ pub(crate) mod changes;
 pub(crate) mod entries;
 pub(crate) mod files;
 pub(crate) mod lock;
+pub(crate) mod paths;
 pub(crate) mod private;
 pub mod sandbox;
 pub(crate) mod signals;

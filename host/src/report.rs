@@ -14,7 +14,7 @@ use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
-use wharf_report::{ERROR, hint, line};
+use wharf_report::{ERROR, ShowPath as _, hint, line};
 pub(crate) use wharf_report::{Failure, NAME, failure, message, print};
 
 pub(crate) use self::log::Log;
@@ -22,7 +22,6 @@ use self::progress::Progress;
 use crate::catalog::{FolderEvent, Held, Refusal};
 use crate::config::{Config, ConfigError};
 use crate::pins::AdmittedAs;
-use wharf_report::ShowPath as _;
 
 pub(crate) fn refusal(refusal: &Refusal) {
     let note = if refusal.still_serving { " (the previous version keeps serving)" } else { "" };

@@ -8,6 +8,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
 use wharf_report::ShowPath as _;
 
 use super::AuditSettings;
@@ -15,12 +16,13 @@ use super::chain;
 use super::line::{Link, MAX_LINE};
 use crate::os::files::{self, FileError, Links};
 use crate::os::lock::lock;
+use crate::os::paths::{folder_of, with_suffix};
 use crate::os::private::{self, Distrust, OpenMode, Rule};
 use crate::os::stamp::Identity;
 use crate::os::{self, limits};
 
 /// The suffix of the lock file.
-const LOCK: &str = "lock";
+const LOCK: &str = ".lock";
 
 /// Bytes read first to find the last line of a file.
 const TAIL_SIZE: u64 = 4 << 10;
@@ -349,26 +351,14 @@ fn open(path: &Path) -> Result<(File, Metadata), OpenError> {
     })
 }
 
-/// The folder of the log; `None`: the current folder.
-fn folder_of(path: &Path) -> Option<&Path> {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty())
-}
-
 /// The error with its path.
 fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{error}: {}", path.shown()))
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(suffix);
-    name.into()
-}
-
 /// The path of the `number`th rotated file; 1 is the newest.
 fn generation(path: &Path, number: u32) -> PathBuf {
-    with_suffix(path, &number.to_string())
+    with_suffix(path, &format!(".{number}"))
 }
 
 /// The existing files of a log, the oldest first.

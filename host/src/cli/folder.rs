@@ -1,6 +1,7 @@
 //! The folder or file that a command works on.
 
 use std::path::{Path, PathBuf};
+
 use wharf_report::{ShowPath as _, shell_word};
 
 use crate::config;

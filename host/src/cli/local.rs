@@ -17,6 +17,7 @@ use crate::catalog::{
 };
 use crate::config::Config;
 use crate::json;
+use crate::os::paths::folder_of;
 use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
 use crate::report::{self, Failure};
 use crate::server::{Connection, Outgoing, Server};
@@ -171,7 +172,7 @@ async fn load_admitted(
     id: &PluginId,
     settings: &PluginSettings,
 ) -> Result<Plugin, Refused> {
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let folder = folder_of(path).unwrap_or(Path::new("."));
     let denied = |denial| match denial {
         NotServed::Refused(error) => refused(error, path),
         NotServed::Held(held) => (held.1.refusal(), Some(held.1.hint(folder))),

@@ -9,6 +9,7 @@ use super::writable;
 use crate::audit::Audit;
 use crate::config::{self, Base, Config};
 use crate::os::key_folders;
+use crate::os::paths::folder_of;
 use crate::os::process::this_program;
 use crate::plugin::{Compiler, ProtectedFolders, Sandbox, SandboxSettings};
 use crate::report::Failure;
@@ -93,10 +94,7 @@ fn protected(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: O
     }
     protected.trees.extend(key_folders());
     protected.trees.extend(cache.map(Path::to_owned));
-    let parent = |file: &Path| match file.parent() {
-        Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
-        folder => folder.unwrap_or(file).to_owned(),
-    };
+    let parent = |file: &Path| folder_of(file).unwrap_or(file).to_owned();
     protected.tops.extend(config.file.as_deref().map(parent));
     for plugins in plugins {
         if plugins.is_dir() {

@@ -5,11 +5,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
 use wharf_report::ShowPath as _;
 
 use super::http::HttpOptions;
 use super::options::Options;
 use crate::config::{self, Config};
+use crate::os::paths::folder_of;
 use crate::os::private;
 use crate::os::sandbox::{self, AllowedPaths, Enforcement, restrict_files};
 use crate::plugin::{FolderMode, PluginId};
@@ -72,7 +74,7 @@ fn allowed_paths(options: &Options, config: &Config, dir: &Path, http: &HttpOpti
     }
     let address = http.address(config);
     let socket = address.and_then(|address| address.strip_prefix("unix:")).map(Path::new);
-    allowed.sockets.extend(socket.and_then(Path::parent).map(|folder| Path::new(".").join(folder)));
+    allowed.sockets.extend(socket.and_then(folder_of).map(Path::to_owned));
     allowed
 }
 
@@ -118,7 +120,7 @@ fn around(path: &Path) -> Vec<PathBuf> {
         folder.components().count() <= SYSTEM_DEPTH || home.as_ref().is_some_and(|home| home.starts_with(folder))
     };
     let linked = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
-    let own = path.parent().and_then(|folder| Path::new(".").join(folder).canonicalize().ok());
+    let own = folder_of(path).and_then(|folder| folder.canonicalize().ok());
     let mut folders: Vec<PathBuf> = own.into_iter().chain(linked).filter(|folder| !too_much(folder)).collect();
     folders.dedup();
     folders

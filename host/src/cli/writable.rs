@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
 use wharf_report::{ShowPath as _, shell_word};
 
+use crate::os::paths::folder_of;
 use crate::plugin::is_writable_by_others;
 
 /// Maximum number of paths reported; the rest is reported as a count.
@@ -27,8 +29,7 @@ pub(super) fn warn(plugins: &[PathBuf]) {
 fn writable_in(path: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     if !path.is_dir() {
-        found
-            .extend(path.parent().map(|folder| if folder.as_os_str().is_empty() { ".".into() } else { folder.into() }));
+        found.extend(folder_of(path).map(Path::to_owned));
     }
     found.push(path.to_owned());
     if path.is_dir() {

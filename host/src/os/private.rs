@@ -11,6 +11,7 @@ use std::path::Path;
 use wharf_report::shell_word;
 
 use super::files::{self, FileError, Links};
+use super::paths::folder_of;
 use super::system;
 
 pub(crate) use super::system::sync_folder;
@@ -95,11 +96,7 @@ pub(crate) fn read(path: &Path, max_size: u64) -> Result<Vec<u8>, FileError> {
     }
     // Where the path is, and where its links lead.
     for place in [path, &fs::canonicalize(path)?] {
-        let folder = match place.parent() {
-            Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
-            Some(folder) => folder,
-            None => continue,
-        };
+        let Some(folder) = folder_of(place) else { continue };
         if let Some(why) = distrust(&fs::metadata(folder)?, Rule::Installed) {
             return Err(FileError::UntrustedFolder { why, folder: folder.to_owned() });
         }

@@ -6,6 +6,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
 use wharf_report::{ShowPath as _, shell_word};
 
 use super::pin::{FORMAT, Pins};

@@ -170,12 +170,12 @@ typedef struct {
   } val;
 } wasi_config_store_result_list_tuple2_string_string_error_t;
 
-// JSON text (RFC 8259). Numbers, member order and spelling reach the other side as
-// written. The host refuses text that is not JSON, nests deeper than 64 levels, holds
-// a lone surrogate escape or is larger than the plugin's output limit.
+// JSON text (RFC 8259). Numbers, member order and spelling are passed on unchanged.
+// The host refuses text that is not JSON, nests deeper than 64 levels, holds a lone
+// surrogate escape or is larger than the plugin's output limit.
 typedef wharf_abi_string_t wharf_plugin_types_json_t;
 
-// Who speaks or is addressed. MCP `Role`.
+// The sender or recipient of a message. MCP `Role`.
 typedef uint8_t wharf_plugin_types_role_t;
 
 #define WHARF_PLUGIN_TYPES_ROLE_USER 0
@@ -212,13 +212,13 @@ typedef struct {
   double val;
 } wharf_abi_option_f64_t;
 
-// Hints for whoever shows a piece of content. MCP `Annotations`.
+// Hints for displaying a piece of content. MCP `Annotations`.
 typedef struct wharf_plugin_types_annotations_t {
-  // Whom it is meant for; empty says nothing.
+  // The intended audience; empty if unspecified.
   wharf_plugin_types_list_role_t   audience;
   // From 0 (optional) to 1 (required).
   wharf_abi_option_f64_t   priority;
-  // ISO 8601 moment. Dropped for clients older than 2025-06-18.
+  // ISO 8601 date and time. Dropped for clients older than 2025-06-18.
   wharf_abi_option_string_t   last_modified;
 } wharf_plugin_types_annotations_t;
 
@@ -281,8 +281,8 @@ typedef struct {
   size_t len;
 } wharf_plugin_types_list_icon_t;
 
-// What there is to know of a resource without reading it. MCP `Resource` in a list,
-// `ResourceLink` in content (given to clients older than 2025-06-18 as text).
+// A resource without its contents. MCP `Resource` in a list, `ResourceLink` in content
+// (sent to clients older than 2025-06-18 as text).
 typedef struct wharf_plugin_types_resource_description_t {
   // RFC 3986 URI.
   wharf_abi_string_t   uri;
@@ -311,12 +311,12 @@ typedef struct wharf_plugin_types_content_t {
 
 #define WHARF_PLUGIN_TYPES_CONTENT_TEXT 0
 #define WHARF_PLUGIN_TYPES_CONTENT_IMAGE 1
-// Given to clients of 2024-11-05 as text.
+// Sent to clients of 2024-11-05 as text.
 #define WHARF_PLUGIN_TYPES_CONTENT_AUDIO 2
 #define WHARF_PLUGIN_TYPES_CONTENT_EMBEDDED 3
 #define WHARF_PLUGIN_TYPES_CONTENT_LINK 4
 
-// What the client of this call can be asked for. MCP `ClientCapabilities`.
+// What the client of this call supports. MCP `ClientCapabilities`.
 typedef uint8_t wharf_plugin_types_client_features_t;
 
 // `elicitation.form`
@@ -486,7 +486,7 @@ typedef struct wharf_plugin_types_ask_t {
 // `roots/list`.
 #define WHARF_PLUGIN_TYPES_ASK_ROOTS 3
 
-// One thing to ask for, and the key under which its answer will be found.
+// A question, and the key of its answer.
 typedef struct wharf_plugin_types_question_t {
   wharf_abi_string_t   key;
   wharf_plugin_types_ask_t   ask;
@@ -499,7 +499,7 @@ typedef struct {
 
 // What a plugin needs before it can finish: it returns this, and is called again with
 // the same arguments, the answers and its state. MCP `InputRequiredResult` in
-// 2026-07-28; in older revisions the host asks the client and waits.
+// 2026-07-28; in older revisions the host sends the questions as requests and waits.
 typedef struct wharf_plugin_types_input_required_t {
   // Keys are unique among them.
   wharf_plugin_types_list_question_t   questions;
@@ -556,8 +556,9 @@ typedef struct wharf_plugin_types_reply_t {
 #define WHARF_PLUGIN_TYPES_REPLY_ELICITED 0
 #define WHARF_PLUGIN_TYPES_REPLY_SAMPLED 1
 #define WHARF_PLUGIN_TYPES_REPLY_ROOTS 2
-// The client cannot or will not be asked; the text says why. A plugin that cannot do
-// without asks again, and the host tells the client what it lacks.
+// The client does not support it or refused; the text says why. A plugin that needs
+// the answer returns the question again, and the host reports the missing capability
+// to the client.
 #define WHARF_PLUGIN_TYPES_REPLY_UNAVAILABLE 3
 
 // The answer to the question with the same key.
@@ -571,18 +572,18 @@ typedef struct {
   size_t len;
 } wharf_plugin_types_list_answer_t;
 
-// One value of what a call is about, that is not an argument. It lives as long as the
-// call; nothing in it identifies the client.
+// What a call has besides its arguments. It lives as long as the call; nothing in it
+// identifies the client.
 typedef struct wharf_plugin_types_call_context_t {
   // The host's name for this call, the same in its log. Not the JSON-RPC id.
   wharf_abi_string_t   id;
-  // What may be asked for in `input-required`.
+  // What `input-required` may request.
   wharf_plugin_types_client_features_t   client;
   // Milliseconds until the host stops the call.
   uint64_t   time_left_ms;
-  // Answers to what an earlier round asked for; empty in the first round.
+  // Answers to the questions of an earlier round; empty in the first round.
   wharf_plugin_types_list_answer_t   answers;
-  // What the plugin gave as `state` in the earlier round, unchanged and unread.
+  // The `state` that the plugin returned in the earlier round, unchanged.
   wharf_abi_option_list_u8_t   state;
   // The request's `_meta`, less the keys that MCP reserves. A JSON object.
   wharf_plugin_types_option_json_t   meta;
@@ -607,11 +608,11 @@ typedef struct wharf_plugin_types_call_error_t {
 // No tool, resource or prompt of that name. JSON-RPC -32602, or -32002 for resources
 // before 2026-07-28.
 #define WHARF_PLUGIN_TYPES_CALL_ERROR_NOT_FOUND 0
-// The caller gave something wrong. A result with `isError` or JSON-RPC -32602, as the
-// revision and the method want it.
+// The caller's input is invalid. A result with `isError` or JSON-RPC -32602, as the
+// revision and the method require.
 #define WHARF_PLUGIN_TYPES_CALL_ERROR_INVALID_INPUT 1
-// It did not work out. For tools a result with `isError`, elsewhere JSON-RPC -32603.
-// The text is for the model: say what it could do about it.
+// The operation failed. For tools a result with `isError`, elsewhere JSON-RPC
+// -32603. The text is for the model: say what it could do about it.
 #define WHARF_PLUGIN_TYPES_CALL_ERROR_FAILED 2
 
 typedef wharf_plugin_types_json_t wharf_plugin_host_json_t;
@@ -651,7 +652,7 @@ typedef struct {
   uint32_t val;
 } wharf_abi_option_u32_t;
 
-// What to send.
+// The request.
 typedef struct wharf_plugin_http_request_t {
   // `GET`, `POST`, …
   wharf_abi_string_t   method;
@@ -663,14 +664,14 @@ typedef struct wharf_plugin_http_request_t {
   wharf_abi_option_u32_t   timeout_ms;
 } wharf_plugin_http_request_t;
 
-// What came back.
+// The response.
 typedef struct wharf_plugin_http_response_t {
   uint16_t   status;
   wharf_plugin_http_list_header_t   headers;
   wharf_abi_list_u8_t   body;
 } wharf_plugin_http_response_t;
 
-// Why there is no response. Any response, whatever its status, is not an error.
+// Why there is no response. A response of any status is not an error.
 typedef struct wharf_plugin_http_error_t {
   uint8_t tag;
   union {
@@ -688,11 +689,11 @@ typedef struct wharf_plugin_http_error_t {
 #define WHARF_PLUGIN_HTTP_ERROR_INVALID 1
 // Name resolution, connection or TLS failed.
 #define WHARF_PLUGIN_HTTP_ERROR_UNREACHABLE 2
-// The time was over.
+// The exchange timed out.
 #define WHARF_PLUGIN_HTTP_ERROR_TIMEOUT 3
 // The response is larger than the host allows; the number is that limit in bytes.
 #define WHARF_PLUGIN_HTTP_ERROR_TOO_LARGE 4
-// The other side broke the protocol.
+// The server violated the protocol.
 #define WHARF_PLUGIN_HTTP_ERROR_PROTOCOL 5
 
 typedef struct {
@@ -720,8 +721,8 @@ typedef struct {
   bool val;
 } wharf_abi_option_bool_t;
 
-// What a tool says of its own behaviour. MCP `ToolAnnotations`: hints for people, never
-// trusted by the host. What is absent says nothing.
+// Hints about a tool's behaviour. MCP `ToolAnnotations`: for people, never trusted by
+// the host. No defaults apply.
 typedef struct exports_wharf_plugin_tools_tool_annotations_t {
   wharf_abi_option_bool_t   read_only;
   wharf_abi_option_bool_t   destructive;
@@ -755,14 +756,14 @@ typedef struct {
 typedef struct exports_wharf_plugin_tools_tool_t {
   // `[A-Za-z0-9_-]{1,64}`, unique in the plugin. The host puts the plugin's name before it.
   wharf_abi_string_t   name;
-  // For people. Not given to clients older than 2025-06-18.
+  // For people. Not sent to clients older than 2025-06-18.
   wharf_abi_option_string_t   title;
   // For the model: what it does and when to use it. At most 2 KiB.
   wharf_abi_option_string_t   description;
   // JSON Schema with `"type": "object"`; 2020-12 unless `$schema` says otherwise. The
   // host checks arguments against it before the plugin is called.
   exports_wharf_plugin_tools_json_t   input_schema;
-  // JSON Schema of `structured`; what does not satisfy it does not leave the host.
+  // JSON Schema of `structured`; the host refuses a result that does not satisfy it.
   exports_wharf_plugin_tools_option_json_t   output_schema;
   exports_wharf_plugin_tools_option_tool_annotations_t   annotations;
   exports_wharf_plugin_tools_task_support_t   task_support;
@@ -782,13 +783,13 @@ typedef struct exports_wharf_plugin_tools_tool_result_t {
   // Any JSON value. MCP `structuredContent`. If `content` is empty the host puts this
   // there as text too.
   exports_wharf_plugin_tools_option_json_t   structured;
-  // The tool failed, and `content` tells the model how. MCP `isError`.
+  // The tool failed, and `content` explains it to the model. MCP `isError`.
   bool   is_error;
   // A JSON object. MCP `_meta`.
   exports_wharf_plugin_tools_option_json_t   meta;
 } exports_wharf_plugin_tools_tool_result_t;
 
-// How a call ends for now.
+// The outcome of one round of a call.
 typedef struct exports_wharf_plugin_tools_tool_outcome_t {
   uint8_t tag;
   union {
@@ -865,16 +866,16 @@ typedef struct exports_wharf_plugin_resources_resource_template_t {
   exports_wharf_plugin_resources_option_json_t   meta;
 } exports_wharf_plugin_resources_resource_template_t;
 
-// Who may keep what was read. MCP `cacheScope`.
+// Who may cache the contents. MCP `cacheScope`.
 typedef uint8_t exports_wharf_plugin_resources_cache_scope_t;
 
-// Whoever stands between, for all its users: only for what is the same for everybody.
+// Shared caches, for all users: only for contents that are the same for everybody.
 #define EXPORTS_WHARF_PLUGIN_RESOURCES_CACHE_SCOPE_PUBLIC 0
-// The client that asked, for the user it asked for.
+// Only the client, for the user of this request.
 #define EXPORTS_WHARF_PLUGIN_RESOURCES_CACHE_SCOPE_PRIVATE 1
 
-// How long what was read may be taken for fresh. MCP `CacheableResult`; dropped for
-// clients older than 2026-07-28, and where the read took answers to questions.
+// How long the contents stay fresh. MCP `CacheableResult`; dropped for clients older
+// than 2026-07-28, and where the read needed answers to questions.
 typedef struct exports_wharf_plugin_resources_caching_t {
   // Milliseconds; a day at most.
   uint64_t   ttl_ms;
@@ -899,7 +900,7 @@ typedef struct exports_wharf_plugin_resources_read_result_t {
   exports_wharf_plugin_resources_option_json_t   meta;
 } exports_wharf_plugin_resources_read_result_t;
 
-// How a read ends for now.
+// The outcome of one round of a read.
 typedef struct exports_wharf_plugin_resources_read_outcome_t {
   uint8_t tag;
   union {
@@ -1012,7 +1013,7 @@ typedef struct exports_wharf_plugin_prompts_prompt_result_t {
   exports_wharf_plugin_prompts_option_json_t   meta;
 } exports_wharf_plugin_prompts_prompt_result_t;
 
-// How a request for a prompt ends for now.
+// The outcome of one round of a request for a prompt.
 typedef struct exports_wharf_plugin_prompts_prompt_outcome_t {
   uint8_t tag;
   union {
@@ -1067,7 +1068,7 @@ typedef struct exports_wharf_plugin_completions_subject_t {
 typedef struct exports_wharf_plugin_completions_completion_t {
   // Best first; the host sends at most 100.
   wharf_abi_list_string_t   values;
-  // How many there are in all, if known.
+  // The total number, if known.
   wharf_abi_option_u32_t   total;
   bool   has_more;
 } exports_wharf_plugin_completions_completion_t;
@@ -1088,7 +1089,7 @@ typedef wharf_plugin_types_call_error_t exports_wharf_plugin_extensions_call_err
 
 // A capability that is declared to clients.
 typedef struct exports_wharf_plugin_extensions_capability_t {
-  // As the list says in which it stands.
+  // As specified for the list that contains it.
   wharf_abi_string_t   name;
   // A JSON object of at most 8 KiB, without null and with whole numbers only: the
   // protocol's own schema has no others there.
@@ -1105,8 +1106,8 @@ typedef struct {
 typedef struct exports_wharf_plugin_extensions_offer_t {
   // MCP `capabilities.experimental`. Names are of `[A-Za-z0-9_./-]{1,64}`.
   exports_wharf_plugin_extensions_list_capability_t   experimental;
-  // MCP `capabilities.extensions`. Names have a prefix, `vendor.example/name`; of those
-  // that MCP keeps for itself only `io.modelcontextprotocol/ui` may be declared.
+  // MCP `capabilities.extensions`. Names have a prefix, `vendor.example/name`; of
+  // those that MCP reserves only `io.modelcontextprotocol/ui` may be declared.
   exports_wharf_plugin_extensions_list_capability_t   extensions;
   // Names of methods, `[A-Za-z0-9_-]{1,64}`. Clients call them `<plugin>/<method>`.
   wharf_abi_list_string_t   methods;
@@ -1203,22 +1204,22 @@ extern bool wasi_config_store_get(wharf_abi_string_t *key, wharf_abi_option_stri
 extern bool wasi_config_store_get_all(wharf_abi_list_tuple2_string_string_t *ret, wasi_config_store_error_t *err);
 
 // Imported Functions from `wharf:plugin/host@0.1.0`
-// Say something to whoever watches: the host's log, and the client that asked for this
-// call if it wants messages of this level. MCP `notifications/message`.
+// Logs a message: to the host's log, and to the client of this call if it wants
+// messages of this level. MCP `notifications/message`.
 extern void wharf_plugin_host_log(wharf_plugin_host_log_level_t level, wharf_abi_string_t *message);
-// The same with structured data and the name of what speaks. MCP
-// `notifications/message` with `logger` and `data`.
+// The same with structured data and the name of a logger. MCP `notifications/message`
+// with `logger` and `data`.
 extern void wharf_plugin_host_log_data(wharf_plugin_host_log_level_t level, wharf_abi_string_t *logger, wharf_plugin_host_json_t *data);
-// How far the running call is; `progress` must rise. MCP `notifications/progress`, sent
-// if the client asked for it.
+// Progress of the running call; `progress` must increase. MCP
+// `notifications/progress`, sent if the client requested it.
 extern void wharf_plugin_host_progress(double progress, double *maybe_total, wharf_abi_string_t *maybe_message);
-// One of this plugin's lists would now be answered differently: the host asks for it
-// again, under the limits of loading, and tells clients if it really changed.
+// One of this plugin's lists has changed: the host lists it again, under the limits of
+// loading, and notifies clients if it differs.
 extern void wharf_plugin_host_list_changed(wharf_plugin_host_listing_t listing);
 // A resource of this plugin has new contents. MCP `notifications/resources/updated`,
-// sent to those who subscribed to it.
+// sent to its subscribers.
 extern void wharf_plugin_host_resource_updated(wharf_abi_string_t *uri);
-// Whether the caller has given up; what is returned after that is thrown away.
+// Whether the caller has cancelled; what is returned after that is discarded.
 extern bool wharf_plugin_host_cancelled(void);
 
 // Imported Functions from `wharf:plugin/http@0.1.0`

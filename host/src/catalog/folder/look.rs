@@ -1,6 +1,7 @@
 //! Which files are loaded, and which are ignored.
 
 use std::path::PathBuf;
+
 use wharf_report::ShowPath as _;
 
 use super::{File, Folder, LoadState};

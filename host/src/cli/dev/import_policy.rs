@@ -6,7 +6,6 @@ mod policy;
 
 use std::path::Path;
 use std::process::ExitCode;
-use wharf_report::ShowPath as _;
 
 use crate::config::Config;
 use crate::json::Foreign;
@@ -14,6 +13,7 @@ use crate::os::files;
 use crate::plugin::PluginId;
 use crate::report::{self, Failure};
 use policy::Imported;
+use wharf_report::ShowPath as _;
 
 /// Maximum bytes of a policy.
 const MAX_SIZE: u64 = 1 << 20;

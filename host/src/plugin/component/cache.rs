@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use wasmtime::Engine;
+use wharf_report::ShowPath as _;
 
 pub(in crate::plugin) use artifact::{Artifact, Code, SealedCode};
-use wharf_report::ShowPath as _;
 
 use crate::os::private::{self, Durability, OpenMode};
 use crate::os::sealed::{Open, Sealed};

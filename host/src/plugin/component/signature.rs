@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use minisign_verify::{PublicKey, Signature};
 
 use super::file;
+use crate::os::paths::with_suffix;
 use crate::plugin::error::LoadError;
 
 /// Maximum bytes of a signature file; usual ones have some hundreds.
@@ -81,9 +82,7 @@ impl Signatures {
 
 /// The path of the signature for a component's file.
 fn file_beside(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".minisig");
-    name.into()
+    with_suffix(path, ".minisig")
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use wharf_report::ShowPath as _;
 
 use blake3::Hasher;
 use wharf_report::Failure;
+use wharf_report::ShowPath as _;
 
 pub(super) struct Objects {
     folder: PathBuf,

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+
 use wharf_report::ShowPath as _;
 
 use super::survey::CREDENTIAL_FOLDERS;

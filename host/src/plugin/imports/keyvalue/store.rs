@@ -12,6 +12,7 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::Mutex;
 use wharf_report::ShowPath as _;
 
+use crate::os::paths::with_suffix;
 use crate::os::private::{self, Rule};
 
 /// How long to wait while another process writes.
@@ -155,12 +156,7 @@ fn private_file(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    let beside = |suffix: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    let files = ["", "-wal", "-shm", "-journal"].map(beside);
+    let files = ["", "-wal", "-shm", "-journal"].map(|suffix| with_suffix(path, suffix));
     for place in files.iter().map(PathBuf::as_path).chain(path.parent()) {
         let Ok(found) = fs::metadata(place) else { continue };
         if let Some(why) = private::distrust(&found, Rule::Installed) {

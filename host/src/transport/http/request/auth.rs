@@ -41,6 +41,11 @@ impl Token {
             revoked: CancellationToken::new(),
         }
     }
+
+    /// Whether it is the same secret of the same principal.
+    fn is(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.principal == other.principal
+    }
 }
 
 /// Tokens that can be replaced at runtime; clones share them.
@@ -59,17 +64,14 @@ impl TokenSet {
     pub fn replace(&self, mut tokens: Vec<Token>) {
         let old = self.tokens.load_full();
         for token in &mut tokens {
-            if let Some(same) = old.iter().find(|old| old.hash == token.hash && old.principal == token.principal) {
+            if let Some(same) = old.iter().find(|old| old.is(token)) {
                 token.revoked = same.revoked.clone();
             }
         }
         let tokens = Arc::new(tokens);
         self.tokens.store(tokens.clone());
-        for old in old
-            .iter()
-            .filter(|old| !tokens.iter().any(|token| token.hash == old.hash && token.principal == old.principal))
-        {
-            old.revoked.cancel();
+        for removed in old.iter().filter(|old| !tokens.iter().any(|token| token.is(old))) {
+            removed.revoked.cancel();
         }
         self.replaced.send_replace(());
     }

@@ -61,7 +61,7 @@ func MakeSubjectResourceTemplate(value string) Subject {
 type Completion struct {
         // Best first; the host sends at most 100.
 Values []string
-// How many there are in all, if known.
+// The total number, if known.
 Total witTypes.Option[uint32]
 HasMore bool
 }

@@ -18,7 +18,7 @@ type CallError = wharf_plugin_types.CallError
 
 // A capability that is declared to clients.
 type Capability struct {
-        // As the list says in which it stands.
+        // As specified for the list that contains it.
 Name string
 // A JSON object of at most 8 KiB, without null and with whole numbers only: the
 // protocol's own schema has no others there.
@@ -30,8 +30,8 @@ Settings string
 type Offer struct {
         // MCP `capabilities.experimental`. Names are of `[A-Za-z0-9_./-]{1,64}`.
 Experimental []Capability
-// MCP `capabilities.extensions`. Names have a prefix, `vendor.example/name`; of those
-// that MCP keeps for itself only `io.modelcontextprotocol/ui` may be declared.
+// MCP `capabilities.extensions`. Names have a prefix, `vendor.example/name`; of
+// those that MCP reserves only `io.modelcontextprotocol/ui` may be declared.
 Extensions []Capability
 // Names of methods, `[A-Za-z0-9_-]{1,64}`. Clients call them `<plugin>/<method>`.
 Methods []string

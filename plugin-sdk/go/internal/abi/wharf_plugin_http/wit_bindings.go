@@ -24,7 +24,7 @@ type Header struct {
 Value []uint8
 }
 
-// What to send.
+// The request.
 type Request struct {
         // `GET`, `POST`, …
 Method string
@@ -36,7 +36,7 @@ Body witTypes.Option[[]uint8]
 TimeoutMs witTypes.Option[uint32]
 }
 
-// What came back.
+// The response.
 type Response struct {
         Status uint16
 Headers []Header
@@ -50,15 +50,15 @@ Error_Denied uint8 = 0
 Error_Invalid uint8 = 1
 // Name resolution, connection or TLS failed.
 Error_Unreachable uint8 = 2
-// The time was over.
+// The exchange timed out.
 Error_Timeout uint8 = 3
 // The response is larger than the host allows; the number is that limit in bytes.
 Error_TooLarge uint8 = 4
-// The other side broke the protocol.
+// The server violated the protocol.
 Error_Protocol uint8 = 5
 )
 
-// Why there is no response. Any response, whatever its status, is not an error.
+// Why there is no response. A response of any status is not an error.
 type Error struct {
         tag uint8
         value any

@@ -59,7 +59,7 @@ PromptOutcome_Complete uint8 = 0
 PromptOutcome_InputRequired uint8 = 1
 )
 
-// How a request for a prompt ends for now.
+// The outcome of one round of a request for a prompt.
 type PromptOutcome struct {
         tag uint8
         value any

@@ -36,16 +36,16 @@ Meta witTypes.Option[string]
 }
 
 const (
-        // Whoever stands between, for all its users: only for what is the same for everybody.
+        // Shared caches, for all users: only for contents that are the same for everybody.
 CacheScope_Public uint8 = 0
-// The client that asked, for the user it asked for.
+// Only the client, for the user of this request.
 CacheScope_Private uint8 = 1
 )
-// Who may keep what was read. MCP `cacheScope`.
+// Who may cache the contents. MCP `cacheScope`.
 type CacheScope = uint8
 
-// How long what was read may be taken for fresh. MCP `CacheableResult`; dropped for
-// clients older than 2026-07-28, and where the read took answers to questions.
+// How long the contents stay fresh. MCP `CacheableResult`; dropped for clients older
+// than 2026-07-28, and where the read needed answers to questions.
 type Caching struct {
         // Milliseconds; a day at most.
 TtlMs uint64
@@ -65,7 +65,7 @@ ReadOutcome_Complete uint8 = 0
 ReadOutcome_InputRequired uint8 = 1
 )
 
-// How a read ends for now.
+// The outcome of one round of a read.
 type ReadOutcome struct {
         tag uint8
         value any

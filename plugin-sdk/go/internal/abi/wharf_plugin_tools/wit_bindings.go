@@ -20,8 +20,8 @@ type CallContext = wharf_plugin_types.CallContext
 type InputRequired = wharf_plugin_types.InputRequired
 type CallError = wharf_plugin_types.CallError
 
-// What a tool says of its own behaviour. MCP `ToolAnnotations`: hints for people, never
-// trusted by the host. What is absent says nothing.
+// Hints about a tool's behaviour. MCP `ToolAnnotations`: for people, never trusted by
+// the host. No defaults apply.
 type ToolAnnotations struct {
         ReadOnly witTypes.Option[bool]
 Destructive witTypes.Option[bool]
@@ -41,14 +41,14 @@ type TaskSupport = uint8
 type Tool struct {
         // `[A-Za-z0-9_-]{1,64}`, unique in the plugin. The host puts the plugin's name before it.
 Name string
-// For people. Not given to clients older than 2025-06-18.
+// For people. Not sent to clients older than 2025-06-18.
 Title witTypes.Option[string]
 // For the model: what it does and when to use it. At most 2 KiB.
 Description witTypes.Option[string]
 // JSON Schema with `"type": "object"`; 2020-12 unless `$schema` says otherwise. The
 // host checks arguments against it before the plugin is called.
 InputSchema string
-// JSON Schema of `structured`; what does not satisfy it does not leave the host.
+// JSON Schema of `structured`; the host refuses a result that does not satisfy it.
 OutputSchema witTypes.Option[string]
 Annotations witTypes.Option[ToolAnnotations]
 TaskSupport TaskSupport
@@ -63,7 +63,7 @@ type ToolResult struct {
 // Any JSON value. MCP `structuredContent`. If `content` is empty the host puts this
 // there as text too.
 Structured witTypes.Option[string]
-// The tool failed, and `content` tells the model how. MCP `isError`.
+// The tool failed, and `content` explains it to the model. MCP `isError`.
 IsError bool
 // A JSON object. MCP `_meta`.
 Meta witTypes.Option[string]
@@ -74,7 +74,7 @@ ToolOutcome_Complete uint8 = 0
 ToolOutcome_InputRequired uint8 = 1
 )
 
-// How a call ends for now.
+// The outcome of one round of a call.
 type ToolOutcome struct {
         tag uint8
         value any

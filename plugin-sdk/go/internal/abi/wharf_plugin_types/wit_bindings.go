@@ -12,16 +12,16 @@ import (
         witTypes "wharf-plugin/internal/wit/types"
 )
 
-// JSON text (RFC 8259). Numbers, member order and spelling reach the other side as
-// written. The host refuses text that is not JSON, nests deeper than 64 levels, holds
-// a lone surrogate escape or is larger than the plugin's output limit.
+// JSON text (RFC 8259). Numbers, member order and spelling are passed on unchanged.
+// The host refuses text that is not JSON, nests deeper than 64 levels, holds a lone
+// surrogate escape or is larger than the plugin's output limit.
 type Json = string
 
 const (
         Role_User uint8 = 0
 Role_Assistant uint8 = 1
 )
-// Who speaks or is addressed. MCP `Role`.
+// The sender or recipient of a message. MCP `Role`.
 type Role = uint8
 
 const (
@@ -41,13 +41,13 @@ Sizes []string
 Theme witTypes.Option[IconTheme]
 }
 
-// Hints for whoever shows a piece of content. MCP `Annotations`.
+// Hints for displaying a piece of content. MCP `Annotations`.
 type Annotations struct {
-        // Whom it is meant for; empty says nothing.
+        // The intended audience; empty if unspecified.
 Audience []Role
 // From 0 (optional) to 1 (required).
 Priority witTypes.Option[float64]
-// ISO 8601 moment. Dropped for clients older than 2025-06-18.
+// ISO 8601 date and time. Dropped for clients older than 2025-06-18.
 LastModified witTypes.Option[string]
 }
 
@@ -122,8 +122,8 @@ Annotations witTypes.Option[Annotations]
 Meta witTypes.Option[string]
 }
 
-// What there is to know of a resource without reading it. MCP `Resource` in a list,
-// `ResourceLink` in content (given to clients older than 2025-06-18 as text).
+// A resource without its contents. MCP `Resource` in a list, `ResourceLink` in content
+// (sent to clients older than 2025-06-18 as text).
 type ResourceDescription struct {
         // RFC 3986 URI.
 Uri string
@@ -141,7 +141,7 @@ Meta witTypes.Option[string]
 const (
 Content_Text uint8 = 0
 Content_Image uint8 = 1
-// Given to clients of 2024-11-05 as text.
+// Sent to clients of 2024-11-05 as text.
 Content_Audio uint8 = 2
 Content_Embedded uint8 = 3
 Content_Link uint8 = 4
@@ -226,7 +226,7 @@ ClientFeatures_SampleContext uint8 = 1 << 4
 ClientFeatures_Roots uint8 = 1 << 5
 )
 
-// What the client of this call can be asked for. MCP `ClientCapabilities`.
+// What the client of this call supports. MCP `ClientCapabilities`.
 type ClientFeatures = uint8
 
 // A form for the user. MCP `ElicitRequestFormParams`. Never for secrets.
@@ -443,7 +443,7 @@ func MakeAskRoots() Ask {
 
 
 
-// One thing to ask for, and the key under which its answer will be found.
+// A question, and the key of its answer.
 type Question struct {
         Key string
 Ask Ask
@@ -451,7 +451,7 @@ Ask Ask
 
 // What a plugin needs before it can finish: it returns this, and is called again with
 // the same arguments, the answers and its state. MCP `InputRequiredResult` in
-// 2026-07-28; in older revisions the host asks the client and waits.
+// 2026-07-28; in older revisions the host sends the questions as requests and waits.
 type InputRequired struct {
         // Keys are unique among them.
 Questions []Question
@@ -494,8 +494,9 @@ const (
 Reply_Elicited uint8 = 0
 Reply_Sampled uint8 = 1
 Reply_Roots uint8 = 2
-// The client cannot or will not be asked; the text says why. A plugin that cannot do
-// without asks again, and the host tells the client what it lacks.
+// The client does not support it or refused; the text says why. A plugin that needs
+// the answer returns the question again, and the host reports the missing capability
+// to the client.
 Reply_Unavailable uint8 = 3
 )
 
@@ -559,18 +560,18 @@ type Answer struct {
 Reply Reply
 }
 
-// One value of what a call is about, that is not an argument. It lives as long as the
-// call; nothing in it identifies the client.
+// What a call has besides its arguments. It lives as long as the call; nothing in it
+// identifies the client.
 type CallContext struct {
         // The host's name for this call, the same in its log. Not the JSON-RPC id.
 Id string
-// What may be asked for in `input-required`.
+// What `input-required` may request.
 Client ClientFeatures
 // Milliseconds until the host stops the call.
 TimeLeftMs uint64
-// Answers to what an earlier round asked for; empty in the first round.
+// Answers to the questions of an earlier round; empty in the first round.
 Answers []Answer
-// What the plugin gave as `state` in the earlier round, unchanged and unread.
+// The `state` that the plugin returned in the earlier round, unchanged.
 State witTypes.Option[[]uint8]
 // The request's `_meta`, less the keys that MCP reserves. A JSON object.
 Meta witTypes.Option[string]
@@ -587,11 +588,11 @@ const (
 // No tool, resource or prompt of that name. JSON-RPC -32602, or -32002 for resources
 // before 2026-07-28.
 CallError_NotFound uint8 = 0
-// The caller gave something wrong. A result with `isError` or JSON-RPC -32602, as the
-// revision and the method want it.
+// The caller's input is invalid. A result with `isError` or JSON-RPC -32602, as the
+// revision and the method require.
 CallError_InvalidInput uint8 = 1
-// It did not work out. For tools a result with `isError`, elsewhere JSON-RPC -32603.
-// The text is for the model: say what it could do about it.
+// The operation failed. For tools a result with `isError`, elsewhere JSON-RPC
+// -32603. The text is for the model: say what it could do about it.
 CallError_Failed uint8 = 2
 )
 
