@@ -135,6 +135,14 @@ impl Schema {
         Err(vec![first.map_or_else(Violation::unlocated, |error| self.violation(&error))])
     }
 
+    /// JSON Pointers to all parts of a value that violate it; none if validation would take too long.
+    pub(in crate::plugin) fn violated(&self, value: &Value) -> Vec<String> {
+        if self.effort(value, MAX_STEPS).is_err() {
+            return Vec::new();
+        }
+        self.0.validator.iter_errors(value).map(|error| error.instance_path().to_string()).collect()
+    }
+
     /// Validates a text that is known to be JSON.
     ///
     /// # Errors

@@ -7,6 +7,8 @@ mod canonical;
 mod checks;
 mod extension;
 pub(in crate::plugin) mod normalize;
+mod nulls;
+mod shown;
 pub(in crate::plugin) mod template;
 
 use std::collections::HashSet;
@@ -18,6 +20,7 @@ use super::schema::{Mirrored, Schema, Wrapping, mirrored};
 use super::text;
 use super::text::quote;
 use crate::json;
+use nulls::NeverNull;
 use template::UriTemplate;
 
 use checks::Refused;
@@ -48,6 +51,7 @@ pub struct FrozenTool {
     pub output: Option<Schema>,
     pub wrapping: Wrapping,
     pub mirrored: Vec<Mirrored>,
+    pub(in crate::plugin) never_null: NeverNull,
     /// An alternative public name, used instead of the prefixed one: the name with the package
     /// and interface of its function, if any.
     pub long_name: Option<String>,
@@ -78,7 +82,7 @@ impl FrozenTool {
             Schema::compile_within(&tool.input_schema, allowance).map_err(|why| format!("its input schema: {why}"))?;
         checks::object_type(&input)?;
         // Clients get the same text that is pinned.
-        tool.input_schema = json::canonical(input.source());
+        tool.input_schema = json::canonical(&shown::input(input.source()));
         let output = match &tool.output_schema {
             None => None,
             Some(text) => {
@@ -88,7 +92,7 @@ impl FrozenTool {
                 if !output.source().is_object() {
                     return Err("its output schema is not an object".into());
                 }
-                let text = json::canonical(output.source());
+                let text = json::canonical(&shown::output(output.source()));
                 wrapping = Wrapping::of(&output, &text);
                 tool.output_schema = Some(text);
                 Some(output)
@@ -97,7 +101,8 @@ impl FrozenTool {
         checks::icons(&mut tool.icons, hidden);
         tool.meta = checks::meta(tool.meta, hidden)?;
         let mirrored = mirrored(input.source()).map_err(|why| format!("its input schema: {why}"))?;
-        Ok(Self { tool, input, output, wrapping, mirrored, long_name: None })
+        let never_null = NeverNull::of(&input);
+        Ok(Self { tool, input, output, wrapping, mirrored, never_null, long_name: None })
     }
 }
 
