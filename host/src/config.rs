@@ -194,10 +194,11 @@ impl Config {
         let config: Self = from_toml(text).map_err(|(reason, hint)| ConfigError::new(reason, hint))?;
         for (name, plugin) in &config.plugins {
             PluginId::parse(name).map_err(|error| {
-                ConfigError::new(
-                    format!("[plugins.{name}]: {error}"),
-                    Some("use the plugin's file name without '.wasm'".into()),
-                )
+                let hint = match PluginId::of_file(name) {
+                    Ok(id) => format!("write [plugins.{id}]: that is the name of the plugin in '{name}.wasm'"),
+                    Err(_) => "use the plugin's file name without '.wasm'".into(),
+                };
+                ConfigError::new(format!("[plugins.{name}]: {error}"), Some(hint))
             })?;
             let wrong = |why| ConfigError::new(format!("[plugins.{name}.grants]: {why}"), None);
             plugin.grants.check().map_err(wrong)?;

@@ -51,7 +51,7 @@ pub fn plugin_of(path: &Path) -> Option<Result<PluginId, String>> {
     if stem.starts_with('.') {
         return None;
     }
-    Some(PluginId::parse(stem).map_err(|invalid| invalid.to_string()))
+    Some(PluginId::of_file(stem).map_err(|invalid| invalid.to_string()))
 }
 
 /// The signed file, if the path is a signature; otherwise the path itself.

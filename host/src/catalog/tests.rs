@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::{Catalog, Listings, Member, Naming, NewSettings, Warning};
 use crate::plugin::abi::{Capability, Offer, ResourceDescription, ResourceTemplate, Tool};
-use crate::plugin::{Digest, FrozenTemplate, FrozenTool, PluginId, Provider, Schema, Surface, UriTemplate, Wrapping};
+use crate::plugin::{Digest, FrozenTemplate, FrozenTool, PluginId, Provider, Surface, UriTemplate};
 
 /// A plugin that has a surface and cannot be called.
 struct Listed {
@@ -18,13 +18,9 @@ struct Listed {
 }
 
 pub(super) fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
-    let freeze = |(name, description): &(&str, &str)| FrozenTool {
-        tool: Tool { description: Some((*description).into()), ..Tool::new(*name, r#"{"type":"object"}"#) },
-        input: Schema::compile(r#"{"type":"object"}"#).expect("a schema"),
-        output: None,
-        wrapping: Wrapping::None,
-        mirrored: Vec::new(),
-        long_name: None,
+    let freeze = |(name, description): &(&str, &str)| {
+        let tool = Tool { description: Some((*description).into()), ..Tool::new(*name, r#"{"type":"object"}"#) };
+        FrozenTool::freeze(tool).expect("a tool")
     };
     let surface = Surface { tools: Some(tools.iter().map(freeze).collect()), ..Surface::default() };
     let id = PluginId::parse(id).expect("an id");

@@ -108,7 +108,7 @@ fn undo_hint(id: &PluginId, dir: Option<&Path>) -> String {
 }
 
 fn plugin(name: &str) -> Result<PluginId, Failure> {
-    PluginId::parse(name.strip_suffix(".wasm").unwrap_or(name)).map_err(|error| Failure::usage(error.to_string()))
+    PluginId::of_file(name.strip_suffix(".wasm").unwrap_or(name)).map_err(|error| Failure::usage(error.to_string()))
 }
 
 /// A pin in the configuration takes precedence over approvals.

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// The id of a plugin: a file's stem, `[a-z0-9][a-z0-9-]{0,47}`.
+/// The id of a plugin: `[a-z0-9][a-z0-9-]{0,47}`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PluginId(Arc<str>);
 
@@ -24,6 +24,14 @@ impl PluginId {
         let charset = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-';
         let good = !bytes.is_empty() && bytes.len() <= Self::MAX && bytes[0] != b'-' && bytes.iter().all(charset);
         if good { Ok(Self(name.into())) } else { Err(InvalidPluginId(super::text::quote(name, 120))) }
+    }
+
+    /// The id of a file by its name without `.wasm`, as compilers write it: capitals become small
+    /// letters, and `_`, `.` and spaces become `-`.
+    pub fn of_file(stem: &str) -> Result<Self, InvalidPluginId> {
+        let mapped = |c: char| if matches!(c, '_' | '.' | ' ') { '-' } else { c.to_ascii_lowercase() };
+        let name: String = stem.chars().map(mapped).collect();
+        Self::parse(&name).map_err(|_| InvalidPluginId(super::text::quote(stem, 120)))
     }
 }
 
