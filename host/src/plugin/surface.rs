@@ -9,6 +9,7 @@ mod extension;
 pub(in crate::plugin) mod normalize;
 mod nulls;
 mod shown;
+mod signature;
 pub(in crate::plugin) mod template;
 
 use std::collections::HashSet;
@@ -21,6 +22,7 @@ use super::text;
 use super::text::quote;
 use crate::json;
 use nulls::NeverNull;
+pub use signature::signature;
 use template::UriTemplate;
 
 use checks::Refused;
@@ -81,8 +83,13 @@ impl FrozenTool {
         let input =
             Schema::compile_within(&tool.input_schema, allowance).map_err(|why| format!("its input schema: {why}"))?;
         checks::object_type(&input)?;
-        // Clients get the same text that is pinned.
-        tool.input_schema = json::canonical(&shown::input(input.source()));
+        // Clients get the text that is pinned: one text per schema.
+        let shown = shown::input(input.source());
+        tool.input_schema = json::canonical(&shown);
+        // Some agent libraries fail on a tool without a description.
+        if tool.description.as_deref().is_none_or(|text| text.trim().is_empty()) {
+            tool.description = Some(tool.title.clone().unwrap_or_else(|| signature(&tool.name, &shown)));
+        }
         let output = match &tool.output_schema {
             None => None,
             Some(text) => {

@@ -1,0 +1,117 @@
+//! A tool's parameters on one line, for people: `next(cron: string, zone?: string, count: integer = 5)`.
+
+use serde_json::Value;
+
+use crate::plugin::text;
+
+/// Bytes of a type, a default, and a whole signature.
+const TYPE: usize = 60;
+const DEFAULT: usize = 30;
+const WHOLE: usize = 600;
+/// Schemas that are looked at for one type, and alternatives that are shown.
+const VISITS: usize = 64;
+const SEVERAL: usize = 16;
+
+/// The signature of a tool with this schema of arguments, on one line. What is too long for a line is
+/// cut, with an ellipsis.
+pub fn signature(name: &str, schema: &Value) -> String {
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|it| it == name));
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    // Those that a caller has to give come first.
+    let (must, may): (Vec<_>, Vec<_>) = properties.partition(|(name, _)| is_required(name));
+    let parameter = |(name, property): (&String, &Value)| {
+        let kind = text::quote(&kind(property, schema, &mut { VISITS }), TYPE);
+        match property.get("default") {
+            Some(default) => format!("{name}: {kind} = {}", text::quote(&default.to_string(), DEFAULT)),
+            None if is_required(name) => format!("{name}: {kind}"),
+            None => format!("{name}?: {kind}"),
+        }
+    };
+    let parameters: Vec<String> = must.into_iter().chain(may).map(parameter).collect();
+    text::quote(&format!("{name}({})", parameters.join(", ")), WHOLE)
+}
+
+/// `visits`: schemas that may still be looked at; then a type is `any`.
+fn kind(schema: &Value, root: &Value, visits: &mut usize) -> String {
+    let Some(left) = visits.checked_sub(1) else { return "any".to_owned() };
+    *visits = left;
+    if let Some(to) = schema.get("$ref").and_then(Value::as_str) {
+        let target = to.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+        return target.map_or_else(|| "any".to_owned(), |target| kind(target, root, visits));
+    }
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        return several(values.iter().map(Value::to_string));
+    }
+    if let Some(value) = schema.get("const") {
+        return value.to_string();
+    }
+    for keyword in ["anyOf", "oneOf"] {
+        if let Some(branches) = schema.get(keyword).and_then(Value::as_array) {
+            return several(branches.iter().map(|branch| kind(branch, root, visits)));
+        }
+    }
+    match schema.get("type") {
+        Some(Value::String(name)) if name == "array" => match schema.get("items") {
+            Some(items) => match kind(items, root, visits) {
+                kind if kind.contains(" | ") => format!("({kind})[]"),
+                kind => format!("{kind}[]"),
+            },
+            None => "array".to_owned(),
+        },
+        Some(Value::String(name)) => name.clone(),
+        Some(Value::Array(names)) => several(names.iter().filter_map(Value::as_str).map(str::to_owned)),
+        _ => "any".to_owned(),
+    }
+}
+
+/// Different ones, in order; the line is cut later.
+fn several(kinds: impl Iterator<Item = String>) -> String {
+    let mut different: Vec<String> = Vec::new();
+    for kind in kinds.take(SEVERAL) {
+        if !different.contains(&kind) {
+            different.push(kind);
+        }
+    }
+    different.join(" | ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::signature;
+
+    #[test]
+    fn signatures_show_what_to_give() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "count": { "type": "integer", "default": 5 },
+                "cron": { "type": "string" },
+                "form": { "$ref": "#/$defs/form" },
+                "tags": { "type": "array", "items": { "anyOf": [{ "type": "string" }, { "type": "null" }] } },
+                "value": {},
+                "zone": { "type": ["string", "null"] },
+            },
+            "required": ["cron"],
+            "$defs": { "form": { "enum": ["short", "long"] } },
+        });
+        let shown = r#"next(cron: string, count: integer = 5, form?: "short" | "long", tags?: (string | null)[], value?: any, zone?: string | null)"#;
+        assert_eq!(signature("next", &schema), shown);
+        assert_eq!(signature("list", &json!({ "type": "object" })), "list()");
+        let several = json!({ "anyOf": [{ "$ref": "#/$defs/a" }, { "$ref": "#/$defs/a" }, { "type": "null" }] });
+        let wide = json!({ "properties": { "a": several }, "$defs": { "a": several } });
+        assert_eq!(signature("f", &wide), "f(a?: any)");
+        let endless = json!({ "type": "object", "properties": { "a": { "$ref": "#/properties/a" } } });
+        assert_eq!(signature("f", &endless), "f(a?: any)");
+    }
+
+    #[test]
+    fn a_signature_is_one_bounded_line() {
+        let name = "x".repeat(5000);
+        let schema = json!({ "type": "object", "properties": { name: { "const": "a\n\u{1b}[31m" } } });
+        let shown = signature("f", &schema);
+        assert!(shown.len() < 700 && !shown.contains(['\n', '\u{1b}']), "{shown}");
+    }
+}
