@@ -206,7 +206,10 @@ fn plain(value: &Value) -> String {
 
 /// Adds the type that follows from the other keywords.
 fn typed(members: &mut Map<String, Value>) {
-    if ["type", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if"].iter().any(|name| members.contains_key(*name)) {
+    if ["type", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if"]
+        .iter()
+        .any(|name| members.contains_key(*name))
+    {
         return;
     }
     let has = |names: &[&str]| names.iter().any(|name| members.contains_key(*name));

@@ -91,7 +91,8 @@ async fn invalid_tools_are_dropped_and_others_served() {
     let names: Vec<_> = tools.iter().map(|tool| tool.tool.name.as_str()).collect();
     assert_eq!(names, ["good", "last"]);
     assert_eq!(tools[0].tool.description.as_deref(), Some("Fine.\nTwo lines."));
-    assert_eq!(tools[1].tool.input_schema, any);
+    assert_eq!(tools[1].tool.input_schema, r#"{"type":"object","properties":{}}"#);
+    assert_eq!(tools[1].tool.description.as_deref(), Some("last()"));
     assert_eq!(plugin.warnings().len(), 8, "{:#?}", plugin.warnings());
     assert!(plugin.surface().resources.is_none());
 

@@ -13,7 +13,10 @@ fn property(schema: Value, required: bool) -> Value {
 fn an_optional_property_has_no_null() {
     for (schema, shown) in [
         (json!({ "type": ["string", "null"] }), json!({ "type": "string" })),
-        (json!({ "type": ["null", "integer"], "default": null, "minimum": 0 }), json!({ "type": "integer", "minimum": 0 })),
+        (
+            json!({ "type": ["null", "integer"], "default": null, "minimum": 0 }),
+            json!({ "type": "integer", "minimum": 0 }),
+        ),
         (json!({ "type": ["string", "null"], "enum": ["a", null] }), json!({ "type": "string", "enum": ["a"] })),
         (
             json!({ "anyOf": [{ "$ref": "#/$defs/P" }, { "type": "null" }], "description": "where" }),
