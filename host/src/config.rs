@@ -13,6 +13,7 @@ mod live;
 mod outbound;
 mod private;
 mod sandbox;
+mod schemas;
 mod secret;
 mod trust;
 
@@ -32,6 +33,7 @@ pub use limits::LimitsConfig;
 pub use live::Live;
 pub use outbound::HttpEntry;
 pub use sandbox::SandboxConfig;
+pub use schemas::SchemasConfig;
 pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
 use wharf_report::ShowPath as _;
@@ -79,6 +81,8 @@ pub struct ServerConfig {
     pub page_size: usize,
     /// Offer two tools that find and call the others, for clients that list tools only once.
     pub discovery: bool,
+    /// How clients are shown the schemas of tools.
+    pub schemas: SchemasConfig,
     /// The key shared by several processes that serve the same clients; otherwise each generates its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_key: Option<SecretConfig>,
@@ -95,6 +99,7 @@ impl Default for ServerConfig {
             instructions: None,
             page_size: 1000,
             discovery: false,
+            schemas: SchemasConfig::default(),
             state_key: None,
             trust: None,
             http: HttpConfig::default(),

@@ -33,6 +33,7 @@ mod refusals;
 mod reload;
 mod rmcp;
 mod samples;
+mod schemas;
 mod several;
 mod shutdown;
 mod signals;

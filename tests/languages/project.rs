@@ -13,6 +13,7 @@ use crate::support::client::{Client, first_text};
 use crate::support::home::{Home, repository, scratch};
 use crate::support::play::play_to_binary;
 use crate::support::process::{Process, binary};
+use crate::support::schemas::unreadable;
 
 /// A new project of the language works.
 pub(crate) fn template(language: &Language) {
@@ -34,6 +35,7 @@ pub(crate) fn template(language: &Language) {
     for revision in ["2025-11-25", MODERN] {
         let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
         client.tools_until(|tools| tools.iter().any(|tool| *tool == format!("{name}_greet")));
+        readable(&mut client);
         let greeting = client.call(&format!("{name}_greet"), json!({ "name": "Ada" }));
         assert_eq!(first_text(&greeting), "Hello, Ada!", "{revision}: {greeting}");
         let wrong = client.post("tools/call", json!({ "name": format!("{name}_greet"), "arguments": {} }));
@@ -51,7 +53,9 @@ pub(crate) fn sample(language: &Language, dir: &Path) {
     home.put_file(&file, &name);
     let listed = ["2025-11-25", MODERN].map(|revision| {
         let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
-        client.tools_until(|tools| !tools.is_empty())
+        let names = client.tools_until(|tools| !tools.is_empty());
+        readable(&mut client);
+        names
     });
     assert_eq!(listed[0], listed[1], "{name} offers different tools in the two eras");
     let said: String = transcripts(dir).iter().map(|file| fs::read_to_string(file).expect("a transcript")).collect();
@@ -62,7 +66,18 @@ pub(crate) fn sample(language: &Language, dir: &Path) {
 
 /// All features of a wrapper, checked on the wire.
 pub(crate) fn everything(dir: &Path) {
-    played(&Home::new(), dir);
+    let home = Home::new();
+    let (name, file) = played(&home, dir);
+    home.put_file(&file, &name);
+    let mut client = Client::start_modern(&home);
+    client.tools_until(|tools| !tools.is_empty());
+    readable(&mut client);
+}
+
+/// The tools are shown in shapes that agent libraries can read.
+fn readable(client: &mut Client) {
+    let wrong = unreadable(&client.tool_entries());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Builds a plugin and plays its transcripts; returns its name and its component.

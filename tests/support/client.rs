@@ -126,15 +126,23 @@ impl<W: Wire> Client<W> {
 
     /// The names in `tools/list`, all pages of it.
     pub fn tools(&mut self) -> Vec<String> {
-        let mut names = Vec::new();
+        let name = |tool: Value| tool["name"].as_str().expect("a tool's name").to_owned();
+        self.tool_entries().into_iter().map(name).collect()
+    }
+
+    /// The entries in `tools/list`, all pages of it.
+    pub fn tool_entries(&mut self) -> Vec<Value> {
+        let mut entries = Vec::new();
         let mut params = json!({});
         loop {
-            let page = self.result("tools/list", params);
-            let tools = page["tools"].as_array().expect("a list of tools");
-            names.extend(tools.iter().map(|tool| tool["name"].as_str().expect("a tool's name").to_owned()));
+            let mut page = self.result("tools/list", params);
+            match page["tools"].take() {
+                Value::Array(tools) => entries.extend(tools),
+                other => panic!("a list of tools: {other}"),
+            }
             match page.get("nextCursor") {
                 Some(cursor) => params = json!({"cursor": cursor}),
-                None => return names,
+                None => return entries,
             }
         }
     }

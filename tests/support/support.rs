@@ -11,6 +11,7 @@ pub mod memory;
 pub mod play;
 pub mod process;
 pub mod record;
+pub mod schemas;
 pub mod site;
 pub mod streamable;
 pub mod transcript;

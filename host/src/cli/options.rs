@@ -75,6 +75,7 @@ impl Options {
             protected,
             audit,
             shared,
+            schemas: config.server.schemas.into(),
             ..SandboxSettings::default()
         };
         match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {

@@ -23,7 +23,7 @@ use super::policy::grants::Grants;
 use super::provider::{Call, Provider};
 use super::sandbox::Sandbox;
 use super::schema::allowance::Allowance;
-use super::surface::Surface;
+use super::surface::{Listed, Surface};
 
 /// A loaded component. May be dropped at any time: calls in flight share ownership of what they need.
 pub struct Plugin {
@@ -97,7 +97,7 @@ impl Plugin {
 
     /// Calls its list functions and freezes the surface.
     async fn listed(prepared: Arc<PreparedComponent>, linked: Arc<Linked>) -> Result<Self, LoadError> {
-        let listed = linked.dialect.list(&prepared).await?;
+        let listed = Listed { schemas: prepared.runtime.schemas, ..linked.dialect.list(&prepared).await? };
         // On a blocking thread: compiling the schemas of a listing may take long.
         let freezing = prepared.runtime.freezing.acquire().await;
         let dialect = linked.clone();

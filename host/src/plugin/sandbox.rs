@@ -20,7 +20,8 @@ use super::imports::keyvalue::Store;
 use super::imports::outbound::{Outbound, OutboundSettings};
 use super::imports::state::GuestState;
 use super::instance::ready::MAX_EXTRA_INSTANCES;
-use super::instance::runtime::Runtime;
+use super::instance::runtime::{Runtime, RuntimeSettings};
+use super::surface::SchemaStyle;
 use super::threads::Threads;
 use crate::audit::Audit;
 
@@ -51,6 +52,8 @@ pub struct SandboxSettings {
     /// Whether there are several callers: then none of them gets all permits of a plugin, or all
     /// instances.
     pub shared: bool,
+    /// How clients are shown the schemas of tools.
+    pub schemas: SchemaStyle,
 }
 
 impl Default for SandboxSettings {
@@ -69,6 +72,7 @@ impl Default for SandboxSettings {
             workers: cores.max(4),
             outbound: OutboundSettings::default(),
             shared: false,
+            schemas: SchemaStyle::default(),
         }
     }
 }
@@ -102,10 +106,16 @@ impl Sandbox {
             files: Arc::new(Semaphore::new(MAX_OPEN_IN_ALL)),
             runtime: guests.handle().clone(),
         };
-        let (audit, memory, shared) = (settings.audit, settings.memory_budget, settings.shared);
+        let runtime = RuntimeSettings {
+            audit: settings.audit,
+            memory: settings.memory_budget,
+            workers,
+            shared: settings.shared,
+            schemas: settings.schemas,
+        };
         let compilation = Compilation::new(engine.clone(), settings.compiler, settings.os_sandbox, settings.cache_dir);
         Ok(Arc::new(Self {
-            runtime: Runtime::start(engine, guests, resources, audit, memory, workers, shared)?,
+            runtime: Runtime::start(engine, guests, resources, runtime)?,
             linker,
             compilation,
             in_use: InUse::default(),

@@ -22,6 +22,7 @@ use super::text;
 use super::text::quote;
 use crate::json;
 use nulls::NeverNull;
+pub use shown::SchemaStyle;
 pub use signature::signature;
 use template::UriTemplate;
 
@@ -72,10 +73,15 @@ impl FrozenTool {
     /// # Errors
     /// Why it is invalid: a fragment for people.
     pub fn freeze(tool: Tool) -> Result<Self, String> {
-        Self::freeze_within(tool, &mut Allowance::new(), &mut text::Leeway::default())
+        Self::freeze_within(tool, SchemaStyle::default(), &mut Allowance::new(), &mut text::Leeway::default())
     }
 
-    fn freeze_within(mut tool: Tool, allowance: &mut Allowance, hidden: &mut text::Leeway) -> Result<Self, String> {
+    fn freeze_within(
+        mut tool: Tool,
+        style: SchemaStyle,
+        allowance: &mut Allowance,
+        hidden: &mut text::Leeway,
+    ) -> Result<Self, String> {
         let mut wrapping = Wrapping::None;
         checks::name(&tool.name)?;
         checks::texts(tool.title.as_deref(), tool.description.as_deref(), hidden)?;
@@ -84,7 +90,7 @@ impl FrozenTool {
             Schema::compile_within(&tool.input_schema, allowance).map_err(|why| format!("its input schema: {why}"))?;
         checks::object_type(&input)?;
         // Clients get the text that is pinned: one text per schema.
-        let shown = shown::input(input.source());
+        let shown = style.input(input.source());
         tool.input_schema = json::canonical(&shown);
         // Some agent libraries fail on a tool without a description.
         if tool.description.as_deref().is_none_or(|text| text.trim().is_empty()) {
@@ -99,7 +105,7 @@ impl FrozenTool {
                 if !output.source().is_object() {
                     return Err("its output schema is not an object".into());
                 }
-                let text = json::canonical(&shown::output(output.source()));
+                let text = json::canonical(&style.output(output.source()));
                 wrapping = Wrapping::of(&output, &text);
                 tool.output_schema = Some(text);
                 Some(output)
@@ -129,6 +135,8 @@ pub(in crate::plugin) struct Listed {
     pub(in crate::plugin) prompts: Option<Vec<Prompt>>,
     pub(in crate::plugin) completions: bool,
     pub(in crate::plugin) offer: Option<Offer>,
+    /// How clients are shown the tools' schemas.
+    pub(in crate::plugin) schemas: SchemaStyle,
 }
 
 impl Listed {
@@ -153,7 +161,7 @@ impl Listed {
         let (mut warnings, mut allowance) = (Vec::new(), Allowance::new());
         let mut seen = text::Leeway::of_listing();
         let hidden = &mut seen;
-        let tool = |tool, hidden: &mut _| FrozenTool::freeze_within(tool, &mut allowance, hidden);
+        let tool = |tool, hidden: &mut _| FrozenTool::freeze_within(tool, self.schemas, &mut allowance, hidden);
         let tools = self.tools.map(|list| keep(list, "tool", |t| &t.name, tool, hidden, &mut warnings));
         let template = |listed, hidden: &mut _| template(listed, &mut allowance, hidden);
         let surface = Surface {

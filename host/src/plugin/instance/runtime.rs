@@ -17,6 +17,7 @@ use crate::audit::Audit;
 use crate::plugin::component::engine::SLOTS;
 use crate::plugin::imports::granted::Resources;
 use crate::plugin::limits::quota::Budget;
+use crate::plugin::surface::SchemaStyle;
 use crate::plugin::threads::Threads;
 
 const MAX_FREEZING: usize = 2;
@@ -40,11 +41,24 @@ pub(in crate::plugin) struct Runtime {
     pub(in crate::plugin) shared: bool,
     /// Permits for checking and compiling listings: each may take a core.
     pub(in crate::plugin) freezing: Semaphore,
+    pub(in crate::plugin) schemas: SchemaStyle,
     workers: u32,
 }
 
+/// What a sandbox's settings give to its runtime.
+pub(in crate::plugin) struct RuntimeSettings {
+    pub(in crate::plugin) audit: Audit,
+    /// Maximum bytes of memory of all running guests together.
+    pub(in crate::plugin) memory: u64,
+    /// The guests' threads.
+    pub(in crate::plugin) workers: usize,
+    /// Whether there are several callers.
+    pub(in crate::plugin) shared: bool,
+    pub(in crate::plugin) schemas: SchemaStyle,
+}
+
 impl Runtime {
-    /// Starts the ticker. `workers` are the threads of `guests`; `memory` is in bytes.
+    /// Starts the ticker.
     ///
     /// # Errors
     /// If the ticker's thread cannot be started.
@@ -52,11 +66,9 @@ impl Runtime {
         engine: Engine,
         guests: Threads,
         resources: Resources,
-        audit: Audit,
-        memory: u64,
-        workers: usize,
-        shared: bool,
+        settings: RuntimeSettings,
     ) -> std::io::Result<Arc<Self>> {
+        let RuntimeSettings { audit, memory, workers, shared, schemas } = settings;
         let ready = Arc::new(ReadyInstances::new());
         let memory = Arc::new(Budget::new(memory));
         Ok(Arc::new(Self {
@@ -71,6 +83,7 @@ impl Runtime {
             audit,
             shared,
             freezing: Semaphore::new(MAX_FREEZING),
+            schemas,
             workers: workers as u32,
         }))
     }

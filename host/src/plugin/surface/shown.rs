@@ -27,6 +27,36 @@ const NAMED: [&str; 4] = ["$defs", "definitions", "properties", "patternProperti
 /// Keywords that do not validate.
 const ANNOTATIONS: [&str; 7] = ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
 
+/// In which shape clients are shown schemas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SchemaStyle {
+    /// In shapes that agent libraries can read.
+    #[default]
+    Compatible,
+    /// As the plugin wrote them.
+    Verbatim,
+}
+
+impl SchemaStyle {
+    /// The arguments' schema of a tool, as clients are shown it.
+    pub(super) fn input(self, schema: &Value) -> Value {
+        self.shown(schema, Use::Input)
+    }
+
+    /// The schema of a tool's structured content, as clients are shown it.
+    pub(super) fn output(self, schema: &Value) -> Value {
+        self.shown(schema, Use::Output)
+    }
+
+    fn shown(self, schema: &Value, what_for: Use) -> Value {
+        let mut shown = schema.clone();
+        if self == Self::Compatible && schema.get("$schema").is_none() {
+            rewrite(&mut shown, what_for);
+        }
+        shown
+    }
+}
+
 /// What a schema is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
@@ -34,24 +64,6 @@ enum Use {
     Input,
     /// Clients validate values by it: it must accept all that the checked one does.
     Output,
-}
-
-/// The arguments' schema of a tool, as clients are shown it.
-pub(super) fn input(schema: &Value) -> Value {
-    shown(schema, Use::Input)
-}
-
-/// The schema of a tool's structured content, as clients are shown it.
-pub(super) fn output(schema: &Value) -> Value {
-    shown(schema, Use::Output)
-}
-
-fn shown(schema: &Value, what_for: Use) -> Value {
-    let mut shown = schema.clone();
-    if schema.get("$schema").is_none() {
-        rewrite(&mut shown, what_for);
-    }
-    shown
 }
 
 /// The depth is that of the JSON text, which is bounded.

@@ -2,7 +2,7 @@ use crate::plugin::abi::{
     Capability, Offer, Prompt, PromptArgument, ResourceDescription, ResourceTemplate, TaskSupport, Tool,
     ToolAnnotations,
 };
-use crate::plugin::surface::{Listed, Surface};
+use crate::plugin::surface::{Listed, SchemaStyle, Surface};
 
 fn tool(name: &str) -> Tool {
     Tool {
@@ -65,6 +65,7 @@ fn listed() -> Listed {
         prompts: Some(vec![prompt()]),
         completions: false,
         offer: None,
+        schemas: SchemaStyle::default(),
     }
 }
 

@@ -1,11 +1,11 @@
 use serde_json::{Value, json};
 
-use super::{input, output};
+use super::SchemaStyle::Compatible;
 
 /// The first property of an object with one property.
 fn property(schema: Value, required: bool) -> Value {
     let required = if required { json!(["x"]) } else { json!([]) };
-    let shown = input(&json!({ "type": "object", "properties": { "x": schema }, "required": required }));
+    let shown = Compatible.input(&json!({ "type": "object", "properties": { "x": schema }, "required": required }));
     shown["properties"]["x"].clone()
 }
 
@@ -56,8 +56,8 @@ fn a_required_property_keeps_null_without_an_array_of_types() {
 #[test]
 fn objects_have_properties_and_no_boolean_for_others() {
     let shown = json!({ "type": "object", "properties": {} });
-    assert_eq!(input(&json!({ "type": "object" })), shown);
-    assert_eq!(input(&json!({ "type": "object", "additionalProperties": false })), shown);
+    assert_eq!(Compatible.input(&json!({ "type": "object" })), shown);
+    assert_eq!(Compatible.input(&json!({ "type": "object", "additionalProperties": false })), shown);
     assert_eq!(property(json!({ "type": "object", "additionalProperties": true }), true), shown);
     let map = json!({ "type": "object", "properties": {}, "additionalProperties": { "type": "integer" } });
     assert_eq!(property(json!({ "type": "object", "additionalProperties": { "type": "integer" } }), true), map);
@@ -80,7 +80,7 @@ fn documented_enums_are_enums() {
         "type": "string",
     });
     assert_eq!(property(schema.clone(), true), shown);
-    assert_eq!(output(&schema), shown);
+    assert_eq!(Compatible.output(&schema), shown);
     let undocumented = json!({ "anyOf": [{ "const": 1 }, { "const": 2, "title": "two" }] });
     assert_eq!(property(undocumented, true), json!({ "enum": [1, 2], "type": "integer", "description": "2: two" }));
     let mixed = json!({ "anyOf": [{ "const": 1 }, { "const": true }] });
@@ -134,7 +134,7 @@ fn other_values_are_left_alone() {
         "type": "object",
         "additionalProperties": false,
     });
-    assert_eq!(input(&by_hand), by_hand);
+    assert_eq!(Compatible.input(&by_hand), by_hand);
 }
 
 /// Each result that the checked schema accepts is accepted by the one that is shown.
@@ -150,6 +150,6 @@ fn output_schemas_are_not_narrowed() {
         "properties": { "line": { "anyOf": [{ "type": "integer" }, { "type": "null" }] } },
         "additionalProperties": false,
     });
-    assert_eq!(output(&schema), shown);
-    assert_eq!(output(&json!({ "pattern": "^a" })), json!({ "pattern": "^a" }));
+    assert_eq!(Compatible.output(&schema), shown);
+    assert_eq!(Compatible.output(&json!({ "pattern": "^a" })), json!({ "pattern": "^a" }));
 }
