@@ -30,6 +30,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::watch;
 
 use crate::plugin::{Digest, PluginId, Provider};
+use again::Relisting;
 
 /// One plugin in service: its provider and its public names.
 #[derive(Clone)]
@@ -60,7 +61,7 @@ pub struct Catalog {
     /// A file that is being loaded will offer completions.
     completions_expected: AtomicBool,
     /// Plugins that are being listed again; `true`: and must be once more after that.
-    relisting: Mutex<HashMap<PluginId, bool>>,
+    relisting: Mutex<HashMap<PluginId, Relisting>>,
 }
 
 /// Progress of the first scan.
@@ -175,7 +176,7 @@ impl Catalog {
         warnings
     }
 
-    fn relisting(&self) -> MutexGuard<'_, HashMap<PluginId, bool>> {
+    fn relisting(&self) -> MutexGuard<'_, HashMap<PluginId, Relisting>> {
         self.relisting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod call_record;
+mod changes;
 mod client;
 mod connection;
 mod discovery;

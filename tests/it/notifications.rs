@@ -183,3 +183,40 @@ fn a_guest_that_ignores_its_cancellation_is_stopped() {
         assert_eq!(client.finish(), Vec::<Value>::new(), "{revision}");
     }
 }
+
+/// A client that ends its session with the answer must not fail on what the call has caused.
+#[test]
+fn changes_by_a_call_are_notified_before_its_answer() {
+    const LISTS: &str = "notifications/resources/list_changed";
+    let home = Home::with(&["notes", "everything"]);
+    home.configure("[plugins.notes.grants]\nkeyvalue = true\n");
+    for revision in ["2024-11-05", LEGACY, MODERN] {
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
+        client.tools();
+        let watched = "test://watched-resource";
+        if revision == MODERN {
+            let notifications = json!({"resourcesListChanged": true, "resourceSubscriptions": [watched]});
+            client.post("subscriptions/listen", json!({"notifications": notifications}));
+            client.notification("notifications/subscriptions/acknowledged");
+        } else {
+            client.result("resources/subscribe", json!({"uri": watched}));
+        }
+        // More than one in a row: the second is not held back by a pause.
+        for round in 0..3 {
+            for (tool, arguments, method) in
+                [("notes_add", json!({"text": "milk"}), LISTS), ("everything_test_update_resource", json!({}), UPDATED)]
+            {
+                client.call(tool, arguments);
+                // What is there now was read before the answer.
+                let before: Vec<Value> = std::iter::from_fn(|| client.next_before(Instant::now())).collect();
+                let methods: Vec<&Value> = before.iter().map(|message| &message["method"]).collect();
+                assert_eq!(methods, [method], "{revision}, {tool}, round {round}");
+            }
+        }
+        // And not once more.
+        client.result("resources/list", json!({}));
+        let again =
+            client.finish().into_iter().filter(|message| message["method"] == LISTS || message["method"] == UPDATED);
+        assert_eq!(again.collect::<Vec<_>>(), Vec::<Value>::new(), "{revision}");
+    }
+}

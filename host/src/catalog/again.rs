@@ -7,43 +7,109 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::{Instant, sleep_until};
 
 use super::{Catalog, Item, Member};
 use crate::plugin::abi::{Prompt, ResourceDescription};
 use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider, Surface};
 
-/// Minimum interval between two listings of one plugin.
-const MIN_INTERVAL: Duration = Duration::from_millis(250);
+/// Listings of one plugin in a row; beyond that, one follows per interval.
+const BURST: u32 = 8;
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// The listings of one plugin that are running or due.
+#[derive(Default)]
+pub(super) struct Relisting {
+    /// Whether another listing must follow.
+    again: bool,
+    /// Whether the next one has to wait for its interval.
+    delayed: bool,
+    /// Those that wait for the next listing; they are woken by the drop.
+    waiting: Vec<oneshot::Sender<()>>,
+    announced: Arc<Notify>,
+}
 
 impl Catalog {
     /// Lists a plugin again in the background. Calls coalesce: one listing runs at a time, and one more
     /// follows. Each lists the provider that is current then: another version, or the same under other
     /// settings, may have replaced the previous one.
-    pub fn list_again(self: &Arc<Self>, id: &PluginId) {
-        let mut listing = self.relisting();
-        if let Some(again) = listing.get_mut(id) {
-            *again = true;
-            return;
+    ///
+    /// The returned receiver ends, with an error, when the new lists are in service, or at once if the
+    /// plugin announces changes so often that its next listing is delayed.
+    pub fn list_again(self: &Arc<Self>, id: &PluginId) -> oneshot::Receiver<()> {
+        let (waiting, listed) = oneshot::channel();
+        let mut relisting = self.relisting();
+        let is_running = relisting.contains_key(id);
+        let entry = relisting.entry(id.clone()).or_default();
+        entry.again = true;
+        if !entry.delayed {
+            entry.waiting.push(waiting);
         }
-        listing.insert(id.clone(), false);
-        drop(listing);
+        entry.announced.notify_one();
+        if is_running {
+            return listed;
+        }
+        let announced = entry.announced.clone();
+        drop(relisting);
         let (catalog, id) = (self.clone(), id.clone());
-        tokio::spawn(async move {
-            loop {
+        tokio::spawn(async move { catalog.keep_listing(&id, &announced).await });
+        listed
+    }
+
+    /// Lists a plugin as often as it is announced, until it has been quiet for an interval for each
+    /// listing.
+    async fn keep_listing(self: &Arc<Self>, id: &PluginId, announced: &Notify) {
+        let (mut spent, mut due) = (0, Instant::now());
+        loop {
+            while let Some(waiting) = self.begin_listing(id, spent < BURST) {
                 // A panic is a host bug, and must not prevent later listings.
-                let current = AssertUnwindSafe(catalog.list_current(&id)).catch_unwind().await.unwrap_or_else(|_| {
+                let current = AssertUnwindSafe(self.list_current(id)).catch_unwind().await.unwrap_or_else(|_| {
                     tracing::error!(plugin = %id, "host panic while listing again, keeping the previous lists");
                     true
                 });
-                if !current {
-                    catalog.relisting().insert(id.clone(), true);
+                if !current && let Some(entry) = self.relisting().get_mut(id) {
+                    entry.again = true;
                 }
-                tokio::time::sleep(MIN_INTERVAL).await;
-                if !catalog.must_list_once_more(&id) {
-                    return;
+                drop(waiting);
+                if spent == 0 {
+                    due = Instant::now() + INTERVAL;
                 }
+                spent += 1;
             }
-        });
+            tokio::select! {
+                () = sleep_until(due) => {
+                    spent -= 1;
+                    due += INTERVAL;
+                    if spent == 0 && self.end_listing(id) {
+                        return;
+                    }
+                }
+                () = announced.notified() => {}
+            }
+        }
+    }
+
+    /// Those that wait for the listing that has to begin now, if one has to.
+    fn begin_listing(&self, id: &PluginId, may_list: bool) -> Option<Vec<oneshot::Sender<()>>> {
+        let mut relisting = self.relisting();
+        let entry = relisting.get_mut(id)?;
+        entry.delayed = !may_list;
+        if !may_list {
+            entry.waiting.clear();
+            return None;
+        }
+        std::mem::take(&mut entry.again).then(|| std::mem::take(&mut entry.waiting))
+    }
+
+    /// Removes the entry of a plugin that was not announced again; `false` if it was.
+    fn end_listing(&self, id: &PluginId) -> bool {
+        let mut relisting = self.relisting();
+        let ends = relisting.get(id).is_none_or(|entry| !entry.again);
+        if ends {
+            relisting.remove(id);
+        }
+        ends
     }
 
     /// Whether the listed provider was still in service at the end of the listing.
@@ -90,21 +156,6 @@ impl Catalog {
             tracing::warn!("{warning}");
         }
         current
-    }
-
-    /// Whether the plugin must be listed once more; if not, its entry is removed.
-    fn must_list_once_more(&self, id: &PluginId) -> bool {
-        let mut listing = self.relisting();
-        match listing.get_mut(id) {
-            Some(again) if *again => {
-                *again = false;
-                true
-            }
-            _ => {
-                listing.remove(id);
-                false
-            }
-        }
     }
 }
 

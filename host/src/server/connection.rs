@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::bounds::Bounds;
+use super::changes::{Changes, Followers, Stream, Wanted};
 use super::handlers::{Answer, Later, Reply, subscriptions};
 use super::in_flight::InFlight;
 use super::outgoing::Outgoing;
@@ -119,6 +120,7 @@ pub struct Connection {
     request_budget: RequestBudget,
     bounds: Arc<Bounds>,
     listen_streams: Arc<Semaphore>,
+    followers: Arc<Followers>,
     closing: CancellationToken,
     /// Cancelled when running requests must end with an error: the server shuts down.
     cut_off: CancellationToken,
@@ -168,6 +170,7 @@ impl Connection {
             caller,
             in_flight: InFlight::default(),
             pending: Arc::default(),
+            followers: Arc::default(),
             closing: CancellationToken::new(),
         })
     }
@@ -248,6 +251,17 @@ impl Connection {
     /// The accounting of this client's unread bytes.
     pub fn unread(&self) -> &Unread {
         &self.bounds.unread
+    }
+
+    /// The changes from now on for a stream of this connection; `subscription`: the id of the
+    /// request that opened it, as JSON.
+    pub(super) fn changes(&self, wanted: Wanted, subscription: Option<Arc<str>>) -> Changes {
+        let stream = Stream { outbox: self.outbox.clone(), bounds: self.bounds.clone(), subscription };
+        Changes::from_now(&self.server, wanted, stream)
+    }
+
+    pub(super) fn followers(&self) -> &Followers {
+        &self.followers
     }
 
     /// Cancelled when the connection begins to close.

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Number;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Server;
@@ -26,6 +27,8 @@ use crate::protocol::Level;
 
 /// Log messages of one request: burst, and rate per second.
 const MESSAGES: (f64, f64) = (100.0, 10.0);
+/// How long a response waits for the lists that its call has changed.
+const LISTED_WITHIN: Duration = Duration::from_secs(2);
 /// Progress notifications of one request: burst, and rate per second.
 const STEPS: (f64, f64) = (20.0, 10.0);
 
@@ -44,6 +47,10 @@ pub(in crate::server) struct Relay<'a> {
     pending_step: Option<Step>,
     /// Whether no notification has timed out yet.
     client_reads: bool,
+    /// The plugin's lists are read again; ends with that.
+    listed: Option<oneshot::Receiver<()>>,
+    /// Whether the call has updated resources.
+    updated: bool,
 }
 
 struct Step {
@@ -65,6 +72,8 @@ impl<'a> Relay<'a> {
             progress: f64::NEG_INFINITY,
             pending_step: None,
             client_reads: true,
+            listed: None,
+            updated: false,
         }
     }
 
@@ -90,6 +99,7 @@ impl<'a> Relay<'a> {
             self.forward(event).await;
         }
         self.send_pending_step().await;
+        self.send_changes().await;
         outcome
     }
 
@@ -122,15 +132,32 @@ impl<'a> Relay<'a> {
                 self.pending_step = Some(Step { progress, total, message });
                 self.send_step().await;
             }
-            Event::ListChanged(_) => self.server.catalog.list_again(self.provider.id()),
+            Event::ListChanged(_) => self.listed = Some(self.server.catalog.list_again(self.provider.id())),
             Event::ResourceUpdated(uri) => {
                 let owner = self.server.catalog.snapshot().provider_of(&uri);
                 // A plugin cannot report updates of another plugin's resources.
                 if owner.is_some_and(|owner| owner.id() == self.provider.id()) {
                     self.server.updates.publish(&uri);
+                    self.updated = true;
                 }
             }
         }
+    }
+
+    /// Notifies the client's own streams of what the call has changed: clients that close their
+    /// session with the response would fail on a later notification.
+    async fn send_changes(&mut self) {
+        let listed = self.listed.take();
+        if listed.is_none() && !std::mem::take(&mut self.updated) {
+            return;
+        }
+        if let Some(listed) = listed {
+            // Ends with an error too.
+            let _ = tokio::time::timeout(LISTED_WITHIN, listed).await;
+        }
+        // As in `send`.
+        tokio::task::yield_now().await;
+        self.scope.followers.notify().await;
     }
 
     /// Sends a log message. `false`: it was dropped.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio_util::sync::CancellationToken;
 
+use super::changes::Followers;
 use super::client::Client;
 use crate::jsonrpc::RequestId;
 use crate::protocol::headers::Headers;
@@ -26,6 +27,8 @@ pub(in crate::server) struct Scope {
     /// same principal.
     pub(in crate::server) caller: Arc<str>,
     pub(in crate::server) client: Client,
+    /// The streams of its connection.
+    pub(in crate::server) followers: Arc<Followers>,
     /// Set if the client wants progress notifications.
     pub(in crate::server) progress: Option<ProgressToken>,
     pub(in crate::server) verbosity: Verbosity,

@@ -5,8 +5,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::broadcast::error::TryRecvError;
+use tokio::sync::{broadcast, watch};
 
 /// Events that a slow subscriber may lag behind; beyond that, all its resources count as updated.
 const BACKLOG: usize = 1024;
@@ -14,22 +14,32 @@ const BACKLOG: usize = 1024;
 const MAX_URI_BYTES: usize = 256 << 10;
 
 /// The update events of one server.
-pub(in crate::server) struct Updates(broadcast::Sender<Arc<str>>);
+pub(in crate::server) struct Updates {
+    uris: broadcast::Sender<Arc<str>>,
+    /// Changes with each event.
+    published: watch::Sender<()>,
+}
 
 impl Default for Updates {
     fn default() -> Self {
-        Self(broadcast::Sender::new(BACKLOG))
+        Self { uris: broadcast::Sender::new(BACKLOG), published: watch::Sender::default() }
     }
 }
 
 impl Updates {
     pub(in crate::server) fn publish(&self, uri: &str) {
         // An error means that there is no subscriber.
-        let _ = self.0.send(uri.into());
+        let _ = self.uris.send(uri.into());
+        self.published.send_replace(());
     }
 
     pub(in crate::server) fn subscribe(&self, uris: Arc<Uris>) -> Subscriber {
-        Subscriber { receiver: self.0.subscribe(), uris }
+        Subscriber { receiver: self.uris.subscribe(), uris }
+    }
+
+    /// Changes with each event, of any resource.
+    pub(in crate::server) fn watch(&self) -> watch::Receiver<()> {
+        self.published.subscribe()
     }
 }
 
@@ -87,23 +97,14 @@ pub(in crate::server) struct Subscriber {
 }
 
 impl Subscriber {
-    /// Waits for updates of subscribed resources, and returns all that are queued, each resource
-    /// once. Cancel-safe.
-    pub(in crate::server) async fn next(&mut self) -> BTreeSet<Box<str>> {
-        let mut changed = BTreeSet::new();
-        while changed.is_empty() {
-            match self.receiver.recv().await {
-                Ok(uri) => self.collect(&uri, &mut changed),
-                Err(RecvError::Lagged(_)) => self.collect_all(&mut changed),
-                // Never: the server holds the sender and outlives its subscribers.
-                Err(RecvError::Closed) => std::future::pending().await,
-            }
-        }
+    /// Takes the subscribed resources of all queued events, each once.
+    pub(in crate::server) fn take(&mut self, changed: &mut BTreeSet<Box<str>>) {
         loop {
             match self.receiver.try_recv() {
-                Ok(uri) => self.collect(&uri, &mut changed),
-                Err(TryRecvError::Lagged(_)) => self.collect_all(&mut changed),
-                Err(TryRecvError::Empty | TryRecvError::Closed) => return changed,
+                Ok(uri) => self.collect(&uri, changed),
+                Err(TryRecvError::Lagged(_)) => self.collect_all(changed),
+                // Never closed: the server holds the sender and outlives its subscribers.
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
             }
         }
     }

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
+use tokio::sync::oneshot::error::TryRecvError;
+use tokio::time::timeout;
 
-use super::{Replacement, replace};
+use super::{BURST, Replacement, replace};
 use crate::catalog::tests::member;
 use crate::catalog::{Catalog, Member, NewSettings, PluginSettings};
 use crate::plugin::{Digest, Grants, Limits, LoadError, PluginId, Provider, Surface};
@@ -154,7 +156,7 @@ async fn settings_hold_whatever_a_plugin_lists_meanwhile() {
                     catalog.list_again(&id);
                     assert_eq!(tool(&catalog), "slow_unlisted", "{order:?}: at once");
                 }
-                Changed => catalog.list_again(&id),
+                Changed => drop(catalog.list_again(&id)),
                 Version => {
                     let (mut next, next_may_end, ..) = Slow::member(granted);
                     // Its listings are not held up.
@@ -189,4 +191,30 @@ async fn a_panic_does_not_prevent_later_listings() {
     until("it is listed", || tool(&catalog) == "slow_granted-1-at-1").await;
     until("no listing runs", || catalog.relisting().is_empty()).await;
     assert_eq!(begun.load(Ordering::SeqCst), 2);
+}
+
+/// A listing that a call waits for has its lists in service when it ends. One that is delayed, since
+/// there were many, is not waited for, and follows.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_listing_can_be_awaited_unless_it_is_delayed() {
+    let catalog = Arc::new(Catalog::default());
+    let (slow, may_end, begun, _) = Slow::member(1);
+    let id = slow.provider.id().clone();
+    catalog.put(slow);
+    for number in 0.. {
+        let mut listed = catalog.list_again(&id);
+        let runs = || begun.load(Ordering::SeqCst) > number;
+        until("it is listed or delayed", || runs() || listed.try_recv() == Err(TryRecvError::Closed)).await;
+        if !runs() {
+            assert!(number >= BURST as usize, "listing {number} was delayed");
+            break;
+        }
+        assert_eq!(listed.try_recv(), Err(TryRecvError::Empty), "not awaited");
+        may_end.add_permits(1);
+        timeout(Duration::from_secs(60), listed).await.expect("it ends").expect_err("without a value");
+        assert_eq!(tool(&catalog), format!("slow_granted-1-at-{number}"));
+        assert!(number < 1000, "never delayed");
+    }
+    let before = begun.load(Ordering::SeqCst);
+    until("the delayed one follows", || begun.load(Ordering::SeqCst) > before).await;
 }

@@ -74,6 +74,7 @@ impl Connection {
             principal: self.principal.clone(),
             caller: self.caller.clone(),
             client,
+            followers: self.followers.clone(),
             progress,
             verbosity,
             headers: headers.cloned(),

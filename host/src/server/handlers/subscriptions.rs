@@ -7,33 +7,27 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::{Answer, Reply, resources};
-use crate::catalog::Listings;
 use crate::json::Raw;
 use crate::protocol::error;
 use crate::protocol::keys::SUBSCRIPTION_ID;
 use crate::protocol::request::Filter;
 use crate::protocol::result::{self, Empty, Envelope};
+use crate::server::changes::{Follower, Meta, Wanted};
 use crate::server::outgoing::Outgoing;
 use crate::server::scope::Scope;
-use crate::server::updates::{Subscriber, Uris};
+use crate::server::updates::Uris;
 use crate::server::wire::{CANCELLED, Cancelled, text};
 use crate::server::{Connection, Server};
-
-const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
-const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
-const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
-const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 
 /// Notifies an initialized client of changes of the lists and of `uris` until the connection ends.
 /// Changes count from this call on, not from the first poll.
 pub(in crate::server) fn announce(connection: Arc<Connection>, uris: Arc<Uris>) -> impl Future<Output = ()> {
     let wanted = Wanted { tools: true, prompts: true, resources: true, uris };
-    let changes = Changes::from_now(connection.server(), wanted);
-    async move { changes.follow(&connection, None).await }
+    let follower = connection.followers().add(connection.changes(wanted, None));
+    async move { follow(&connection, &follower).await }
 }
 
 /// `resources/subscribe`.
@@ -70,7 +64,6 @@ pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filt
     };
     let connection = connection.clone();
     Reply::Listen(Box::pin(async move {
-        let stream = Stream { id: Raw(scope.id.as_json()) };
         let agreed = Acknowledged {
             notifications: Agreed {
                 tools_list_changed: wanted.tools,
@@ -78,12 +71,15 @@ pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filt
                 resources_list_changed: wanted.resources,
                 resource_subscriptions: &uris,
             },
-            meta: stream,
+            meta: Meta { subscription: Raw(scope.id.as_json()) },
         };
         let agreed = text(&agreed)?;
-        let changes = Changes::from_now(connection.server(), wanted);
-        connection.send(Outgoing::notification("notifications/subscriptions/acknowledged", Some(&agreed))).await;
-        changes.follow(&connection, Some(stream)).await;
+        let changes = connection.changes(wanted, Some(scope.id.as_json().into()));
+        let acknowledged = Outgoing::notification("notifications/subscriptions/acknowledged", Some(&agreed));
+        connection.send(acknowledged).await;
+        // Only now, so that nothing precedes the acknowledgement.
+        let follower = connection.followers().add(changes);
+        follow(&connection, &follower).await;
         end(&connection, &scope).await
     }))
 }
@@ -103,7 +99,7 @@ async fn end(connection: &Connection, scope: &Scope) -> Answer {
 struct Acknowledged<'a> {
     notifications: Agreed<'a>,
     #[serde(rename = "_meta")]
-    meta: Stream<'a>,
+    meta: Meta<'a>,
 }
 
 #[derive(Serialize)]
@@ -124,103 +120,47 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The `_meta` of messages on a listen stream.
-#[derive(Clone, Copy, Serialize)]
-struct Stream<'a> {
-    #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
-    id: Raw<'a>,
-}
-
-/// Params of a change: of a list, or of the resource with that URI.
-#[derive(Serialize)]
-struct Changed<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    uri: Option<&'a str>,
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<Stream<'a>>,
-}
-
-struct Wanted {
-    tools: bool,
-    prompts: bool,
-    resources: bool,
-    uris: Arc<Uris>,
-}
-
-/// The changes from a point in time on.
-struct Changes {
-    wanted: Wanted,
-    listings: watch::Receiver<Listings>,
-    /// `None` during the first scan: what it finds is no change.
-    seen: Option<Listings>,
-    updates: Subscriber,
-}
-
-impl Changes {
-    fn from_now(server: &Server, wanted: Wanted) -> Self {
-        let mut listings = server.catalog.watch();
-        let seen = server.catalog.is_ready().then(|| *listings.borrow_and_update());
-        Self { listings, seen, updates: server.updates.subscribe(wanted.uris.clone()), wanted }
+/// Notifies of changes on a stream until the connection begins to close, with a pause between two
+/// rounds of the same kind.
+async fn follow(connection: &Connection, follower: &Follower) {
+    let mut stopping = connection.server().stopping.subscribe();
+    tokio::select! {
+        () = notify(connection.server(), follower) => {}
+        () = connection.closing().cancelled() => {}
+        // Never an error: the connection holds the server.
+        _ = stopping.wait_for(|stopping| *stopping) => {}
     }
+}
 
-    /// Sends a notification for each change, with a pause between two rounds of the same kind, and
-    /// with `meta` in each. Returns when the connection begins to close.
-    async fn follow(mut self, connection: &Connection, meta: Option<Stream<'_>>) {
-        let mut stopping = connection.server().stopping.subscribe();
+async fn notify(server: &Server, follower: &Follower) {
+    let (mut listings, mut updates) = (server.catalog.watch(), server.updates.watch());
+    // What changed since the stream began has not been notified yet.
+    listings.mark_changed();
+    updates.mark_changed();
+    // A list request waits as long, so no change is missed in between.
+    server.catalog.ready(server.settings.first_scan).await;
+    follower.lock().await.scanned();
+    let (mut lists_due, mut updates_due) = (Instant::now(), Instant::now());
+    loop {
         tokio::select! {
-            () = self.send(connection, meta) => {}
-            () = connection.closing().cancelled() => {}
-            // Never an error: the connection holds the server.
-            _ = stopping.wait_for(|stopping| *stopping) => {}
-        }
-    }
-
-    async fn send(&mut self, connection: &Connection, meta: Option<Stream<'_>>) {
-        let server = connection.server();
-        let mut seen = match self.seen {
-            Some(seen) => seen,
-            None => {
-                // A list request waits as long, so no change is missed in between.
-                server.catalog.ready(server.settings.first_scan).await;
-                *self.listings.borrow_and_update()
-            }
-        };
-        let (mut lists_due, mut updates_due) = (Instant::now(), Instant::now());
-        loop {
-            tokio::select! {
-                changed = async { sleep_until(lists_due).await; self.listings.changed().await } => {
-                    // Never an error: the server holds the catalog.
-                    if changed.is_err() {
-                        return;
-                    }
-                    let now = *self.listings.borrow_and_update();
-                    for method in changes(&self.wanted, seen, now) {
-                        let params = meta.and_then(|_| text(&Changed { uri: None, meta }).ok());
-                        connection.send(Outgoing::notification(method, params.as_deref())).await;
-                    }
-                    seen = now;
-                    lists_due = Instant::now() + server.settings.list_changed_pause;
+            changed = async { sleep_until(lists_due).await; listings.changed().await } => {
+                // Never an error: the server holds the catalog.
+                if changed.is_err() {
+                    return;
                 }
-                uris = async { sleep_until(updates_due).await; self.updates.next().await } => {
-                    for uri in uris {
-                        let params = text(&Changed { uri: Some(&uri), meta }).ok();
-                        connection.send(Outgoing::notification(RESOURCE_UPDATED, params.as_deref())).await;
-                    }
+                follower.lock().await.send_lists().await;
+                lists_due = Instant::now() + server.settings.list_changed_pause;
+            }
+            changed = async { sleep_until(updates_due).await; updates.changed().await } => {
+                if changed.is_err() {
+                    return;
+                }
+                if follower.lock().await.send_updates().await {
                     updates_due = Instant::now() + server.settings.updated_pause;
                 }
             }
         }
     }
-}
-
-fn changes(wanted: &Wanted, seen: Listings, now: Listings) -> impl Iterator<Item = &'static str> {
-    [
-        (wanted.tools && seen.tools != now.tools).then_some(TOOLS_CHANGED),
-        (wanted.prompts && seen.prompts != now.prompts).then_some(PROMPTS_CHANGED),
-        (wanted.resources && seen.resources != now.resources).then_some(RESOURCES_CHANGED),
-    ]
-    .into_iter()
-    .flatten()
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ pub(in crate::server) fn scope(server: &Server, revision: Revision, client: Clie
         principal: "local".into(),
         caller: "caller".into(),
         client,
+        followers: Arc::default(),
         progress,
         verbosity: Verbosity::Request(Some(crate::protocol::Level::Debug)),
         headers: None,
