@@ -173,6 +173,9 @@ impl LoadError {
             Self::Symlink => "replace the link with a copy of the file",
             Self::WritableByOthers => "chmod go-w the file",
             Self::ForeignOwner => "chown the file to the user that runs the host",
+            Self::TooMany { .. } => {
+                "this is a limit of Wharf: split it into several plugins; in Python, build it without --stub-wasi and with fewer native packages"
+            }
             Self::DeclaredMemory { .. } => "raise the plugin's memory limit, or build it with less",
             _ => return None,
         })

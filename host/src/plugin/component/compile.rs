@@ -96,10 +96,12 @@ impl Compilation {
         };
         let compilation = self.clone();
         blocking(move || {
+            let loaded = artifact.load(&compilation.engine, digest);
+            let code = loaded.map_err(|error| engine::exceeded(&error).unwrap_or_else(|| host(&error)))?;
             if let Some(cache) = &compilation.cache {
                 cache.put(digest, &artifact);
             }
-            artifact.load(&compilation.engine, digest).map_err(|error| host(&error))
+            Ok(code)
         })
         .await?
     }

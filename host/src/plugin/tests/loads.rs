@@ -113,6 +113,42 @@ async fn a_module_with_two_memories_is_refused() {
     }
 }
 
+#[tokio::test]
+async fn limits_of_the_instance_pool_are_told_as_limits() {
+    let many = |module: &str, count: usize| {
+        format!("(core module $m {module}) {}", "(core instance (instantiate $m))".repeat(count))
+    };
+    for (text, what, limit) in [
+        (many("", 65), "core module instances", 64),
+        (many("(memory 1)", 5), "memories", 4),
+        (many("(table 1 funcref)", 9), "tables", 8),
+        (many(&"(table 1 funcref)".repeat(3), 1), "tables in one core module", 2),
+        (many("(table 20001 funcref)", 1), "elements in one table", 20_000),
+        // Each by itself is within the limit.
+        (many(&"(global i64 (i64.const 0))".repeat(10_000), 8), "bytes for the state of one instance", 1 << 20),
+        ("(core module)".repeat(65), "core modules", 64),
+    ] {
+        let component = wat::parse_str(format!("(component {text})")).expect("valid WAT");
+        let refused = refusal(load(component).await);
+        assert_eq!(refused, LoadError::TooMany { what, limit });
+        assert!(refused.hint().is_some_and(|hint| hint.contains("limit of Wharf")), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn sixty_four_core_modules_and_instances_load() {
+    let modules: String =
+        (0..63).map(|n| format!("(core module $m{n}) (core instance (instantiate $m{n}))")).collect();
+    let text = format!(
+        r#"(component {modules}
+            (core module $m (func (export "run")))
+            (core instance $i (instantiate $m))
+            (func (export "run") (canon lift (core func $i "run"))))"#
+    );
+    let plugin = load(wat::parse_str(text).expect("valid WAT")).await.expect("a plugin");
+    plugin.call_tool("run", "{}".into(), Call::new("test")).await.expect("an outcome");
+}
+
 /// As the JavaScript toolchain builds them: a component in a component, with strings copied from
 /// one memory to the other.
 #[tokio::test]
