@@ -77,13 +77,14 @@ pub fn could_be_plugin(component: &[u8], limits: &Limits) -> Result<(), LoadErro
 
 /// The interfaces that the linker provides, without versions. `load` does the real linking; this
 /// list lets an error name the missing import.
-const LINKED: [&str; 39] = [
+const LINKED: [&str; 40] = [
     "wharf:plugin/types",
     "wharf:plugin/host",
     "wharf:plugin/http",
     "wasmcp:mcp-v20251125/mcp",
     "wasmcp:mcp-v20251125/server-handler",
     "wasmcp:mcp-v20251125/server-io",
+    "wasmcp:mcp-v20251125/server-auth",
     "wasi:io/error",
     "wasi:io/poll",
     "wasi:io/streams",
