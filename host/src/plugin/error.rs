@@ -34,6 +34,8 @@ pub enum LoadError {
     Invalid(String),
     #[error("load a component with async functions, streams or futures, which need WASI 0.3")]
     Asynchronous,
+    #[error("load a component that uses WebAssembly proposals which are not allowed: {names}")]
+    Proposals { names: String, hint: &'static str },
     #[error("find a plugin interface in the component; it exports {0}")]
     NoInterface(String),
     #[error("find an exported function that can be exposed as a tool: {0}")]
@@ -156,6 +158,7 @@ impl LoadError {
             Self::Text => "build it into a component, or convert WAT with `wasm-tools parse`",
             Self::Html => "the download saved a web page instead; download the file itself",
             Self::CoreModule => "build it for wasm32-wasip2, or convert it with `wasm-tools component new`",
+            Self::Proposals { hint, .. } => hint,
             Self::Asynchronous => "build it with synchronous functions, for WASI 0.2",
             Self::Precompiled => "use the .wasm file that it was compiled from",
             Self::NoInterface(_) => {

@@ -4,7 +4,6 @@
 
 use std::num::NonZeroUsize;
 
-use wasmparser::Validator;
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, Strategy,
     WasmBacktraceDetails, WasmFeatures,
@@ -66,20 +65,6 @@ pub(in crate::plugin) fn engine(allocation: Allocation) -> wasmtime::Result<Engi
         }
     }
     Ok(engine)
-}
-
-/// Whether a component that the engine rejects would be valid with the asynchronous component
-/// ABI of WASI 0.3.
-pub(in crate::plugin) fn is_asynchronous(engine: &Engine, component: &[u8]) -> bool {
-    let asynchronous = WasmFeatures::CM_ASYNC
-        | WasmFeatures::CM_ASYNC_STACKFUL
-        | WasmFeatures::CM_MORE_ASYNC_BUILTINS
-        | WasmFeatures::CM_ERROR_CONTEXT
-        | WasmFeatures::CM_THREADING;
-    let is_valid = |features| Validator::new_with_features(features).validate_all(component).is_ok();
-    let accepted = engine.get_wasm_features();
-    // A component that is valid without it was rejected for another reason.
-    is_valid(accepted | asynchronous) && !is_valid(accepted)
 }
 
 /// Which limit of the pool a component exceeds. The error has no type of its own: the phrases are
