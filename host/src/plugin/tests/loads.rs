@@ -28,7 +28,7 @@ async fn bytes_that_are_not_a_component() {
 async fn components_that_are_not_plugins() {
     let component = |text: &str| wat::parse_str(text).expect("valid WAT");
     let empty = refusal(load(component("(component)")).await);
-    assert_eq!(empty, LoadError::NoInterface("nothing".into()));
+    assert!(matches!(&empty, LoadError::NoInterface { exports, .. } if exports == "nothing"), "{empty}");
     let evil = r#"(component (import "evil:host/exec@1.0.0" (instance (export "run" (func)))))"#;
     let evil = refusal(load(component(evil)).await);
     assert_eq!(evil, LoadError::UnknownImport("evil:host/exec@1.0.0".into()));
@@ -53,6 +53,24 @@ async fn components_that_are_not_plugins() {
     let greedy = "(component (core module (memory 65536)))";
     let greedy = refusal(load(component(greedy)).await);
     assert!(matches!(greedy, LoadError::DeclaredMemory { .. }), "{greedy}");
+}
+
+/// Told by its hint; a body that the compiler refuses shows that it was not compiled.
+#[tokio::test]
+async fn components_for_other_hosts_are_refused_before_they_are_compiled() {
+    for (export, hint) in [
+        ("wasi:cli/run@0.2.6", "not as a program with a main function"),
+        ("wasi:http/incoming-handler@0.2.6", "instead of an HTTP handler"),
+        ("wasi:http/handler@0.3.0", "instead of an HTTP handler"),
+        ("wasmcp:protocol/tools@0.1.0-beta.2", "wasmcp:mcp-v20251125@0.1.1"),
+        ("act:tools/tool-provider@0.1.0", "ACT's tool-provider is not supported"),
+    ] {
+        let text =
+            format!(r#"(component (core module (func (result i32))) (instance $i) (export "{export}" (instance $i)))"#);
+        let refused = refusal(load(wat::parse_str(text).expect("valid WAT")).await);
+        assert!(matches!(&refused, LoadError::NoInterface { exports, .. } if exports == export), "{refused}");
+        assert!(refused.hint().is_some_and(|found| found.contains(hint)), "{export}: {:?}", refused.hint());
+    }
 }
 
 #[tokio::test]
@@ -137,8 +155,7 @@ async fn limits_of_the_instance_pool_are_told_as_limits() {
 
 #[tokio::test]
 async fn sixty_four_core_modules_and_instances_load() {
-    let modules: String =
-        (0..63).map(|n| format!("(core module $m{n}) (core instance (instantiate $m{n}))")).collect();
+    let modules: String = (0..63).map(|n| format!("(core module $m{n}) (core instance (instantiate $m{n}))")).collect();
     let text = format!(
         r#"(component {modules}
             (core module $m (func (export "run")))
