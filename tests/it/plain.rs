@@ -262,6 +262,23 @@ fn check_explains_why_a_file_would_not_load() {
     }
 }
 
+#[test]
+fn a_name_that_is_taken_is_reported_once() {
+    let home = Home::new();
+    home.configure("[plugins.shop]\nnames = \"wassette\"\n[plugins.store]\nnames = \"wassette\"\n");
+    home.put("plain", "shop");
+    home.put("plain", "store");
+    let mut client = Client::start(&home);
+    client.tools();
+    // Each change of the list finds the same names taken.
+    for name in ["one", "two"] {
+        home.put("echo", name);
+        client.tools_until(|tools| tools.iter().any(|tool| *tool == format!("{name}_echo")));
+    }
+    let log = client.process().log_with("may not use the name 'greet'");
+    assert_eq!(log.matches("may not use the name 'greet'").count(), 1, "{log}");
+}
+
 const KEY: &str = "a-secret-of-some-length";
 
 #[test]
