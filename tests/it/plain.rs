@@ -97,6 +97,10 @@ fn schemas_are_derived_from_types() {
     );
     assert_eq!(sell["inputSchema"]["required"], json!(["items", "paid", "extras"]));
     assert_eq!(sell["outputSchema"]["required"], json!(["items", "total", "paid", "extras"]));
+    let narrow = json!({ "type": "number", "minimum": -3.4028234663852886e38, "maximum": 3.4028234663852886e38 });
+    let numbers = tool(&listed, "shop_numbers");
+    assert_eq!(numbers["inputSchema"]["properties"]["i"], narrow);
+    assert_eq!(numbers["inputSchema"]["properties"]["j"], json!({ "type": "number" }));
     let turn = tool(&listed, "shop_turn");
     assert_eq!(turn["inputSchema"]["properties"]["picture"], json!({ "type": "string", "contentEncoding": "base64" }));
     assert!(tool(&listed, "shop_pause").get("outputSchema").is_none());
