@@ -54,8 +54,8 @@ pub struct NewSettings {
 /// whole snapshot.
 pub struct Catalog {
     current: ArcSwap<Snapshot>,
-    /// Serialises writers; readers never take it.
-    writing: Mutex<()>,
+    /// Serialises writers; readers never take it. Holds the warnings of the last change.
+    writing: Mutex<HashSet<Warning>>,
     listings: watch::Sender<Listings>,
     first_scan: watch::Sender<FirstScan>,
     /// A file that is being loaded will offer completions.
@@ -78,7 +78,7 @@ impl Default for Catalog {
     fn default() -> Self {
         Self {
             current: ArcSwap::from_pointee(Snapshot::default()),
-            writing: Mutex::new(()),
+            writing: Mutex::default(),
             listings: watch::Sender::new(Listings::default()),
             first_scan: watch::Sender::new(FirstScan::Pending),
             completions_expected: AtomicBool::new(false),
@@ -157,9 +157,10 @@ impl Catalog {
     }
 
     /// Swaps the whole snapshot if `edit` returns that it changed something. The cost is proportional to
-    /// the size of all lists, so simultaneous changes are batched.
+    /// the size of all lists, so simultaneous changes are batched. Returns the warnings that did not hold
+    /// before.
     fn change(&self, edit: impl FnOnce(&mut Vec<Member>) -> bool) -> Vec<Warning> {
-        let _writing = self.writing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut standing = self.writing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let before = self.current.load_full();
         let mut members = before.members().to_vec();
         if !edit(&mut members) {
@@ -173,7 +174,10 @@ impl Catalog {
             *last = listings;
             changed
         });
-        warnings
+        // Most hold after each change, and are reported once.
+        let new = warnings.iter().filter(|warning| !standing.contains(*warning)).cloned().collect();
+        *standing = warnings.into_iter().collect();
+        new
     }
 
     fn relisting(&self) -> MutexGuard<'_, HashMap<PluginId, Relisting>> {

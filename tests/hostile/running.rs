@@ -74,8 +74,11 @@ fn h17_all_memory_taken_or_declared(setup: Setup) -> Arena {
     let plugins = ["first", "second", "third", "fourth", "fifth"];
     let mut arena = setup.open("");
     arena.refuses("declares", &source("take-4-gib"), "that the component declares");
-    let modules = "(core module (memory 1024))".repeat(60);
-    arena.refuses("modules", &bytes_of(&format!("(component {modules})")), "core modules than 16");
+    let modules = "(core module (memory 1024))".repeat(65);
+    arena.refuses("modules", &bytes_of(&format!("(component {modules})")), "core modules than 64");
+    let instances = "(core instance (instantiate $m))".repeat(60);
+    let instances = bytes_of(&format!("(component (core module $m (memory 1024)) {instances})"));
+    arena.refuses("instances", &instances, "memories than 4");
     for plugin in plugins {
         arena.loads(plugin, &guest);
     }

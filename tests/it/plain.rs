@@ -36,15 +36,15 @@ fn each_function_is_a_tool() {
         "shop_sell",
         "shop_setting",
         "shop_turn",
+        "shop_variable",
         "shop_warehouse_find",
     ];
     let mut tools = client.tools();
     tools.sort();
     assert_eq!(tools, expected);
     // Methods of resources are left out, and logged.
-    let log = client.process().log();
     for left_out in ["[constructor]shelf", "[method]shelf.put"] {
-        assert!(log.contains(left_out), "no {left_out} in {log}");
+        client.process().log_with(left_out);
     }
 }
 
@@ -96,6 +96,10 @@ fn schemas_are_derived_from_types() {
     );
     assert_eq!(sell["inputSchema"]["required"], json!(["items", "paid", "extras"]));
     assert_eq!(sell["outputSchema"]["required"], json!(["items", "total", "paid", "extras"]));
+    let narrow = json!({ "type": "number", "minimum": -3.4028234663852886e38, "maximum": 3.4028234663852886e38 });
+    let numbers = tool(&listed, "shop_numbers");
+    assert_eq!(numbers["inputSchema"]["properties"]["i"], narrow);
+    assert_eq!(numbers["inputSchema"]["properties"]["j"], json!({ "type": "number" }));
     let turn = tool(&listed, "shop_turn");
     assert_eq!(turn["inputSchema"]["properties"]["picture"], json!({ "type": "string", "contentEncoding": "base64" }));
     assert!(tool(&listed, "shop_pause").get("outputSchema").is_none());
@@ -259,6 +263,96 @@ fn check_explains_why_a_file_would_not_load() {
         assert_eq!(found["kind"], kind, "{found}");
         assert!(found["hint"].to_string().contains(word), "{found}");
     }
+}
+
+#[test]
+fn a_name_that_is_taken_is_reported_once() {
+    let home = Home::new();
+    home.configure("[plugins.shop]\nnames = \"wassette\"\n[plugins.store]\nnames = \"wassette\"\n");
+    home.put("plain", "shop");
+    home.put("plain", "store");
+    let mut client = Client::start(&home);
+    client.tools();
+    // Each change of the list finds the same names taken.
+    for name in ["one", "two"] {
+        home.put("echo", name);
+        client.tools_until(|tools| tools.iter().any(|tool| *tool == format!("{name}_echo")));
+    }
+    let log = client.process().log_with("may not use the name 'greet'");
+    assert_eq!(log.matches("may not use the name 'greet'").count(), 1, "{log}");
+}
+
+const KEY: &str = "a-secret-of-some-length";
+
+#[test]
+fn a_secret_can_be_an_environment_variable() {
+    let home = Home::new();
+    home.put("plain", "shop");
+    home.configure(
+        "[secrets]\nkey = { file = \"key\" }\n[plugins.shop.grants]\n\
+         env = { API_KEY = \"${key}\", HEADER = \"Bearer ${key}\", LANG = \"C\" }\n",
+    );
+    let file = home.path("config/wharf/key");
+    std::fs::write(&file, KEY).expect("a secret");
+    let mut client = Client::start_modern(&home);
+    // The length shows that the plugin has the value itself.
+    for (name, value, length) in
+        [("API_KEY", "[redacted key]", KEY.len()), ("HEADER", "Bearer [redacted key]", KEY.len() + 7), ("LANG", "C", 1)]
+    {
+        let result = client.call("shop_variable", json!({ "name": name }));
+        assert_eq!(result["structuredContent"], json!([value, length]), "{result}");
+    }
+    // Only `secrets` are in wasi:config.
+    assert_eq!(client.text("shop_setting", json!({ "name": "key" })), "null");
+    assert!(!client.process().log().contains(KEY), "{}", client.process().log());
+
+    // Without the secret its variables are not set, and a call that fails says why.
+    std::fs::remove_file(&file).expect("a file");
+    let mut client = Client::start_modern(&home);
+    let failed = client.call("shop_variable", json!({ "name": "API_KEY" }));
+    assert_eq!(failed["_meta"]["wharf/fault"]["access"], "env", "{failed}");
+    assert!(failed.to_string().contains("grant `env` cannot be used: its secret 'key' could not be read"), "{failed}");
+    let result = client.call("shop_variable", json!({ "name": "LANG" }));
+    assert_eq!(result["structuredContent"], json!(["C", 1]), "{result}");
+}
+
+#[test]
+fn variables_name_secrets_that_exist() {
+    let home = Home::new();
+    for (value, word) in [("${other}", "there is no such secret"), ("${other", "the name of a secret")] {
+        home.configure(&format!("[plugins.shop.grants]\nenv = {{ API_KEY = \"{value}\" }}\n"));
+        let output = run(&home, ["config"]);
+        let output = if output.status.success() { run(&home, ["status"]) } else { output };
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(word), "{said}");
+    }
+}
+
+#[cfg(feature = "dev")]
+#[test]
+fn an_imported_policy_sets_environment_variables_and_marks_folders_that_are_not_given() {
+    let home = Home::new();
+    home.put("plain", "shop");
+    let file = home.path("shop.policy.yaml");
+    let inside = home.path("home");
+    let policy = format!(
+        "$schema: https://example.org/policy.schema.json\nversion: \"1.0\"\npermissions:\n  environment:\n    allow:\n      - key: API_KEY\n  storage:\n    allow:\n      - uri: \"fs://{}\"\n        access: [\"read\"]\n",
+        inside.display()
+    );
+    std::fs::write(&file, policy).expect("a file");
+    let output = run(&home, ["import-policy".as_ref(), file.as_os_str()]);
+    assert!(output.status.success());
+    let (printed, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(told.contains("not given: the folder") && !told.contains("$schema"), "{told}");
+    let beside = printed.lines().zip(printed.lines().skip(1)).find(|(_, line)| line.contains("host = "));
+    assert!(beside.is_some_and(|(note, _)| note.starts_with("  # not given: the folder")), "{printed}");
+    // The secret from a file, since the environment of the server is fixed here.
+    home.configure(&printed.replace("{ env = \"API_KEY\" }", "{ file = \"key\" }"));
+    std::fs::write(home.path("config/wharf/key"), KEY).expect("a secret");
+    let mut client = Client::start_modern(&home);
+    let result = client.call("shop_variable", json!({ "name": "API_KEY" }));
+    assert_eq!(result["structuredContent"], json!(["[redacted API_KEY]", KEY.len()]), "{result}");
+    assert_eq!(client.text("shop_setting", json!({ "name": "API_KEY" })), "\"[redacted API_KEY]\"");
 }
 
 #[cfg(feature = "dev")]

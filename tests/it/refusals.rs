@@ -19,6 +19,10 @@ fn with_unknown_import() -> Vec<u8> {
         .expect("valid text")
 }
 
+fn parsed(text: &str) -> Vec<u8> {
+    wat::parse_str(text).expect("valid text")
+}
+
 fn empty_component() -> Vec<u8> {
     wat::parse_str("(component)").expect("valid text")
 }
@@ -55,6 +59,8 @@ fn bad_files() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("wrong-exports", with_wrong_exports(), "wharf:plugin/tools"),
         ("unknown-import", with_unknown_import(), "evil:host/run"),
         ("traps-in-list", Guest::trapping_in_list().build(), "list"),
+        ("exceptions", parsed("(component (core module (tag)))"), "exceptions"),
+        ("garbage-collection", parsed("(component (core module (type (struct))))"), "garbage collection"),
         ("later-abi", replaced(&good, b"tools@0.1.0", b"tools@9.1.0"), "9.1.0"),
     ]
 }
@@ -95,6 +101,33 @@ fn check_explains_each_bad_file_in_one_sentence() {
     for (name, bytes, word) in bad_files() {
         home.put_bytes(&bytes, name);
         refused(&home, &home.plugin(name), word);
+    }
+}
+
+#[test]
+fn limits_and_proposals_are_told_with_what_to_do() {
+    let home = Home::new();
+    let instances = "(core instance (instantiate $m))".repeat(65);
+    for (name, text, reason, hint) in [
+        (
+            "modules",
+            format!("(component {})", "(core module)".repeat(65)),
+            "more core modules than 64",
+            "limit of Wharf",
+        ),
+        (
+            "instances",
+            format!("(component (core module $m) {instances})"),
+            "more core module instances than 64",
+            "limit of Wharf",
+        ),
+        ("exceptions", "(component (core module (tag)))".into(), "not allowed: exceptions", "-fno-exceptions"),
+        ("memory64", "(component (core module (memory i64 1)))".into(), "not allowed: 64-bit memories", "wasm32"),
+    ] {
+        home.put_bytes(&parsed(&text), name);
+        let output = run(&home, [OsStr::new("check"), home.plugin(name).as_os_str()]);
+        let said = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(said.contains(reason) && said.contains(hint) && !said.contains("host error"), "{name}: {said}");
     }
 }
 

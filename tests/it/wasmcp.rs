@@ -14,7 +14,7 @@ fn client() -> (Home, Client) {
 #[test]
 fn lists_of_a_wasmcp_component_are_complete() {
     let (_home, mut client) = client();
-    let names = ["echo", "content", "fail", "refuse", "unknown", "context", "flush"];
+    let names = ["echo", "content", "fail", "refuse", "unknown", "context", "flush", "auth"];
     let mut expected: Vec<String> = names.iter().map(|name| format!("wasmcp_{name}")).collect();
     expected.sort();
     let listed = client.result("tools/list", json!({}));
@@ -57,6 +57,12 @@ fn tools_of_a_wasmcp_component_return_every_kind_of_content() {
     assert_eq!(context, "2025-11-25 false false false false");
     let flushed = client.text("wasmcp_flush", json!({}));
     assert_eq!(flushed, "plugins cannot write to the client: return the content instead");
+}
+
+#[test]
+fn functions_for_transports_and_middleware_do_nothing() {
+    let (_home, mut client) = client();
+    assert_eq!(client.text("wasmcp_auth", json!({})), "true false false");
 }
 
 #[test]

@@ -189,7 +189,7 @@ impl<T: Item> Entry<T> {
 }
 
 /// An item is served differently from what its author or user may expect.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Warning {
     /// Another plugin owns the name.
     NameTaken { name: PublicName, owner: PluginId, refused: PluginId },

@@ -41,7 +41,7 @@ pub(super) enum Command {
 pub(super) async fn run(options: &Options, command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Project(command) => wharf_dev::run(command, options).await,
-        Command::ImportPolicy { file, name } => import_policy::run(&file, name.as_deref()),
+        Command::ImportPolicy { file, name } => import_policy::run(options, &file, name.as_deref()).await,
     }
 }
 

@@ -61,7 +61,7 @@ impl Options {
     ) -> Result<Arc<Sandbox>, Failure> {
         writable::warn(plugins);
         let base = config::base();
-        let protected = protected(config, plugins, self.cache.as_deref(), base.as_ref());
+        let protected = self.protected(config, plugins, base.as_ref());
         let store = base.as_ref().map(|base| base.store.clone());
         let cache_dir = self.cache.clone().or_else(|| base.map(|base| base.cache));
         let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
@@ -84,25 +84,25 @@ impl Options {
             Err(error) => Err(failed(error.to_string())),
         }
     }
-}
 
-/// What no plugin is given of the file system.
-fn protected(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Option<&Base>) -> ProtectedFolders {
-    let mut protected = ProtectedFolders::default();
-    if let Some(base) = base {
-        protected.trees.extend([base.data.clone(), base.cache.clone(), base.state.clone()]);
-        protected.tops.extend([base.home.clone(), base.config.clone()]);
-    }
-    protected.trees.extend(key_folders());
-    protected.trees.extend(cache.map(Path::to_owned));
-    let parent = |file: &Path| folder_of(file).unwrap_or(file).to_owned();
-    protected.tops.extend(config.file.as_deref().map(parent));
-    for plugins in plugins {
-        if plugins.is_dir() {
-            protected.trees.push(plugins.clone());
-        } else {
-            protected.tops.push(parent(plugins));
+    /// What no plugin is given of the file system.
+    pub(super) fn protected(&self, config: &Config, plugins: &[PathBuf], base: Option<&Base>) -> ProtectedFolders {
+        let mut protected = ProtectedFolders::default();
+        if let Some(base) = base {
+            protected.trees.extend([base.data.clone(), base.cache.clone(), base.state.clone()]);
+            protected.tops.extend([base.home.clone(), base.config.clone()]);
         }
+        protected.trees.extend(key_folders());
+        protected.trees.extend(self.cache.clone());
+        let parent = |file: &Path| folder_of(file).unwrap_or(file).to_owned();
+        protected.tops.extend(config.file.as_deref().map(parent));
+        for plugins in plugins {
+            if plugins.is_dir() {
+                protected.trees.push(plugins.clone());
+            } else {
+                protected.tops.push(parent(plugins));
+            }
+        }
+        protected
     }
-    protected
 }

@@ -8,7 +8,7 @@ use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
 use super::{Config, FolderConfig, HttpEntry};
-use crate::plugin::{Grants, HttpGrant, KeyvalueGrant, Secret};
+use crate::plugin::{Grants, HttpGrant, KeyvalueGrant, Secret, SecretTemplate};
 
 /// `[plugins.NAME.grants]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -35,7 +35,7 @@ pub struct GrantsConfig {
     /// Access these folders of the host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fs: Vec<FolderConfig>,
-    /// Environment variables; the host's are not inherited.
+    /// Environment variables; the host's are not inherited. `${NAME}` in a value is a secret.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Values for `wasi:config`.
@@ -70,13 +70,19 @@ impl GrantsConfig {
         if let Some(name) = self.env.keys().find(|name| !is_valid(name)) {
             return Err(format!("env: not a valid variable name: {name:?}"));
         }
+        if let Some((name, _)) = self.env.iter().find(|(_, value)| SecretTemplate::parse(value).is_none()) {
+            return Err(format!("env: after `${{` the name of a secret and `}}` must follow: {name}"));
+        }
         FolderConfig::check(&self.fs).map_err(|why| format!("fs: {why}"))
     }
 
     /// The grants for the sandbox. `place` is where a missing grant can be added, for log messages.
     pub(super) fn grants(&self, config: &Config, place: String) -> Grants {
         let is_readable = |name: &str| self.secrets.iter().any(|own| own == name);
-        let read = |name: &str| Secret::new(name.to_owned(), is_readable(name), config.secret(name));
+        let read = |name: String| {
+            let (readable, value) = (is_readable(&name), config.secret(&name));
+            Secret::new(name, readable, value)
+        };
         Grants {
             keyvalue: self.keyvalue(),
             http: self.http.iter().map(|entry| entry.0.clone()).collect(),
@@ -87,16 +93,22 @@ impl GrantsConfig {
             folders: self.fs.iter().map(|folder| folder.grant(config)).collect(),
             // Only folder grants are checked against private files.
             private: if self.fs.is_empty() { Vec::new() } else { config.private_files() },
-            env: self.env.clone().into_iter().collect(),
+            env: self.environment().map(|(name, value)| (name.to_owned(), value)).collect(),
             config: self.config.clone().into_iter().collect(),
             place,
         }
     }
 
     /// The names of all secrets used by the grants.
-    pub(super) fn needed_secrets(&self) -> BTreeSet<&str> {
-        let http = self.http.iter().flat_map(|entry| HttpGrant::secrets(&entry.0));
-        self.secrets.iter().map(String::as_str).chain(http).collect()
+    pub(super) fn needed_secrets(&self) -> BTreeSet<String> {
+        let http = self.http.iter().flat_map(|entry| HttpGrant::secrets(&entry.0)).map(str::to_owned);
+        let env = self.environment().flat_map(|(_, value)| value.secrets().map(str::to_owned).collect::<Vec<_>>());
+        self.secrets.iter().cloned().chain(http).chain(env).collect()
+    }
+
+    fn environment(&self) -> impl Iterator<Item = (&str, SecretTemplate)> {
+        // A value that is no template does not pass the check.
+        self.env.iter().filter_map(|(name, value)| Some((name.as_str(), SecretTemplate::parse(value)?)))
     }
 
     fn keyvalue(&self) -> Option<KeyvalueGrant> {

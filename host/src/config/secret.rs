@@ -109,7 +109,7 @@ impl Config {
             }
         }
         for (plugin, own) in &self.plugins {
-            let unknown = own.grants.needed_secrets().into_iter().find(|name| !self.secrets.contains_key(*name));
+            let unknown = own.grants.needed_secrets().into_iter().find(|name| !self.secrets.contains_key(name));
             if let Some(name) = unknown {
                 let reason = format!("[plugins.{plugin}.grants]: there is no such secret: {name:?}");
                 let hint = format!("define it: {name} = {{ env = \"VARIABLE\" }} under [secrets]");

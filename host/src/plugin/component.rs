@@ -9,5 +9,6 @@ pub(in crate::plugin) mod file;
 pub(in crate::plugin) mod inspect;
 pub(in crate::plugin) mod kind;
 pub(in crate::plugin) mod prescan;
+pub(in crate::plugin) mod proposals;
 pub(in crate::plugin) mod sections;
 pub(in crate::plugin) mod signature;

@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use wasmtime::component::{InstancePre, Linker};
 
 use super::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
+use super::component::inspect;
 use super::error::LoadError;
 use super::fault::CallError;
 use super::imports::state::GuestState;
@@ -129,7 +130,7 @@ fn find(pre: &InstancePre<GuestState>, bytes: &[u8]) -> Result<Box<dyn Dialect>,
             return Ok(found);
         }
     }
-    Err(LoadError::no_interface(exported(pre)))
+    Err(inspect::no_interface(bytes))
 }
 
 /// The names of a component's exports.

@@ -12,6 +12,10 @@ use crate::os::files;
 /// Maximum number of functions named when none can be a tool.
 const REASONS: usize = 3;
 
+/// For a component of any kind.
+const EXPORT_ONE: &str =
+    "export one of wharf:plugin/tools, resources, prompts or completions @0.1.0, or plain functions";
+
 /// Why there is no plugin. Reads after "failed to".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -34,8 +38,10 @@ pub enum LoadError {
     Invalid(String),
     #[error("load a component with async functions, streams or futures, which need WASI 0.3")]
     Asynchronous,
-    #[error("find a plugin interface in the component; it exports {0}")]
-    NoInterface(String),
+    #[error("load a component that uses WebAssembly proposals which are not allowed: {names}")]
+    Proposals { names: String, hint: &'static str },
+    #[error("find a plugin interface in the component; it exports {exports}")]
+    NoInterface { exports: String, hint: &'static str },
     #[error("find an exported function that can be exposed as a tool: {0}")]
     NoFunction(String),
     #[error("find a function required by its interface: {0}")]
@@ -104,8 +110,10 @@ impl LoadError {
         Self::WrongImport(quote(&format!("{error:#}"), 300))
     }
 
-    pub(in crate::plugin) fn no_interface(exports: Vec<String>) -> Self {
-        Self::NoInterface(if exports.is_empty() { "nothing".into() } else { quote(&exports.join(", "), 200) })
+    /// `hint`: what to do, if its kind says that.
+    pub(in crate::plugin) fn no_interface(exports: &[String], hint: Option<&'static str>) -> Self {
+        let exports = if exports.is_empty() { "nothing".into() } else { quote(&exports.join(", "), 200) };
+        Self::NoInterface { exports, hint: hint.unwrap_or(EXPORT_ONE) }
     }
 
     /// Converts the outcome of a listing call.
@@ -133,9 +141,9 @@ impl LoadError {
         matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap | Self::ListingFault(_))
     }
 
-    /// Whether the file is of the wrong kind, rather than damaged or faulty.
+    /// Whether only the kind of the file says what to do.
     pub fn is_of_kind(&self) -> bool {
-        matches!(self, Self::CoreModule | Self::NoInterface(_))
+        matches!(self, Self::CoreModule)
     }
 
     /// Whether other keys in the configuration might make it acceptable.
@@ -156,11 +164,10 @@ impl LoadError {
             Self::Text => "build it into a component, or convert WAT with `wasm-tools parse`",
             Self::Html => "the download saved a web page instead; download the file itself",
             Self::CoreModule => "build it for wasm32-wasip2, or convert it with `wasm-tools component new`",
+            Self::Proposals { hint, .. } => hint,
             Self::Asynchronous => "build it with synchronous functions, for WASI 0.2",
             Self::Precompiled => "use the .wasm file that it was compiled from",
-            Self::NoInterface(_) => {
-                "export one of wharf:plugin/tools, resources, prompts or completions @0.1.0, or plain functions"
-            }
+            Self::NoInterface { hint, .. } => hint,
             Self::NoFunction(_) => "export a function that takes and returns values",
             Self::MissingFunction(_) | Self::WrongType(_) => "build it against the wit folder of this version",
             Self::UnknownImport(_) | Self::WrongImport(_) => {
@@ -173,6 +180,9 @@ impl LoadError {
             Self::Symlink => "replace the link with a copy of the file",
             Self::WritableByOthers => "chmod go-w the file",
             Self::ForeignOwner => "chown the file to the user that runs the host",
+            Self::TooMany { .. } => {
+                "this is a limit of Wharf: split it into several plugins; in Python, build it without --stub-wasi and with fewer native packages"
+            }
             Self::DeclaredMemory { .. } => "raise the plugin's memory limit, or build it with less",
             _ => return None,
         })

@@ -1,6 +1,7 @@
 //! The host functions that a guest may import, and the store data that they work on.
 
 mod config;
+mod environment;
 pub(in crate::plugin) mod filesystem;
 pub(in crate::plugin) mod granted;
 mod guest_log;
@@ -21,6 +22,7 @@ use state::GuestState;
 pub(in crate::plugin) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     super::abi::link(linker)?;
+    environment::link(linker)?;
     filesystem::bindings::link(linker)?;
     outbound::bindings::link(linker)?;
     keyvalue::bindings::link(linker)?;

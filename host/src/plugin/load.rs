@@ -9,6 +9,7 @@ use async_trait::async_trait;
 
 use super::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use super::component::compile;
+use super::component::inspect::not_for_another_host;
 use super::component::prescan::prescan;
 use super::dialects::Dialect;
 use super::dialects::linked::Linked;
@@ -50,7 +51,8 @@ impl Sandbox {
         let loading = self.runtime.guests().spawn(async move {
             let (digest, component) = (Digest::of(&component), Arc::new(component));
             let (bytes, limit) = (component.clone(), limits.clone());
-            compile::blocking(move || prescan(&bytes, &limit)).await??;
+            let check = move || prescan(&bytes, &limit).and_then(|()| not_for_another_host(&bytes));
+            compile::blocking(check).await??;
             let linked = sandbox.in_use.get_or_make(digest, async {
                 let code = sandbox.compilation.code(component.clone(), digest).await?;
                 Linked::new(&sandbox.linker, code, &component)

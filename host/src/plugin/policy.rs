@@ -8,3 +8,4 @@ pub(in crate::plugin) mod grants;
 pub(in crate::plugin) mod outbound;
 pub(in crate::plugin) mod redact;
 pub(in crate::plugin) mod secret;
+pub(in crate::plugin) mod template;

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::{BURST, Replacement, replace};
 use crate::catalog::tests::member;
 use crate::catalog::{Catalog, Member, NewSettings, PluginSettings};
-use crate::plugin::{Digest, Grants, Limits, LoadError, PluginId, Provider, Surface};
+use crate::plugin::{Digest, Grants, Limits, LoadError, PluginId, Provider, SecretTemplate, Surface};
 
 #[test]
 fn a_pinned_surface_is_not_replaced() {
@@ -101,7 +101,7 @@ impl Provider for Slow {
 }
 
 fn settings(granted: usize) -> PluginSettings {
-    let env = (0..granted).map(|number| (format!("V{number}"), String::new())).collect();
+    let env = (0..granted).map(|number| (format!("V{number}"), SecretTemplate::default())).collect();
     let grants = Grants { env, ..Grants::default() };
     PluginSettings { limits: Limits::default(), grants, naming: Default::default() }
 }

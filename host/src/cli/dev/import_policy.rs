@@ -1,16 +1,18 @@
 //! `wharf import-policy`: converts a Wassette policy file to grants for the configuration.
 //!
-//! Prints equivalent grants, and reports entries that have none; it never guesses.
+//! Prints equivalent grants, and reports entries that have none, and folders that would not be given to
+//! a plugin; it never guesses.
 
 mod policy;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::config::Config;
+use crate::cli::options::Options;
+use crate::config::{self, Config};
 use crate::json::Foreign;
 use crate::os::files;
-use crate::plugin::PluginId;
+use crate::plugin::{FolderGrant, PluginId, folder_objection};
 use crate::report::{self, Failure};
 use policy::Imported;
 use wharf_report::ShowPath as _;
@@ -18,7 +20,7 @@ use wharf_report::ShowPath as _;
 /// Maximum bytes of a policy.
 const MAX_SIZE: u64 = 1 << 20;
 
-pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> {
+pub(super) async fn run(options: &Options, file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> {
     let name = match name {
         Some(name) => name.to_owned(),
         None => name_of(file)?,
@@ -28,8 +30,17 @@ pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> 
     let read = |why: String| Failure::usage(format!("read the policy: {why}: {}", file.shown()));
     let text = files::read_text(file, MAX_SIZE).map_err(|error| read(error.to_string()))?;
     let Foreign(policy) = serde_saphyr::from_str(&text).map_err(|error| read(format!("not YAML: {error}")))?;
-    let Imported { toml, left_out } = policy::import(&policy, &id).map_err(read)?;
-    for why in &left_out {
+    let config = options.config()?;
+    let protected = options.protected(&config, &[], config::base().as_ref());
+    let private = config.private_files();
+    let importing = move || {
+        let objection = |grant: &FolderGrant| folder_objection(&id, grant, &private, &protected);
+        policy::import(&policy, &id, objection)
+    };
+    // Looks through the folders.
+    let imported = tokio::task::spawn_blocking(importing).await.map_err(|error| read(error.to_string()))?;
+    let Imported { toml, warnings } = imported.map_err(read)?;
+    for why in &warnings {
         wharf_report::warning(why);
     }
     // The output is for the configuration file, and must parse as one.

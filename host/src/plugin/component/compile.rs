@@ -18,6 +18,7 @@ use wasmtime::Engine;
 use super::cache::{Artifact, Cache, Code};
 use super::engine;
 use super::engine::Allocation;
+use super::proposals;
 use crate::os::process::{clear_environment, was_killed_by_filter};
 use crate::plugin::error::LoadError;
 use crate::plugin::id::Digest;
@@ -96,10 +97,12 @@ impl Compilation {
         };
         let compilation = self.clone();
         blocking(move || {
+            let loaded = artifact.load(&compilation.engine, digest);
+            let code = loaded.map_err(|error| engine::exceeded(&error).unwrap_or_else(|| host(&error)))?;
             if let Some(cache) = &compilation.cache {
                 cache.put(digest, &artifact);
             }
-            artifact.load(&compilation.engine, digest).map_err(|error| host(&error))
+            Ok(code)
         })
         .await?
     }
@@ -123,10 +126,9 @@ impl Compilation {
 fn in_process(component: &[u8]) -> Result<Artifact, LoadError> {
     let engine = engine::engine(Allocation::OnDemand).map_err(|error| host(&error))?;
     let compiled = engine.precompile_component(component);
-    compiled.map(Artifact::of_compiler).map_err(|error| match engine::is_asynchronous(&engine, component) {
-        true => LoadError::Asynchronous,
-        false => invalid(&format!("{error:#}")),
-    })
+    compiled
+        .map(Artifact::of_compiler)
+        .map_err(|error| proposals::refused(&engine, component).unwrap_or_else(|| invalid(&format!("{error:#}"))))
 }
 
 async fn in_child(program: &Path, os_sandbox: bool, component: &[u8]) -> Result<Artifact, LoadError> {
@@ -166,6 +168,10 @@ async fn in_child(program: &Path, os_sandbox: bool, component: &[u8]) -> Result<
         match status.code() {
             Some(0) if !artifact.is_empty() => Ok(Artifact::of_compiler(artifact)),
             Some(worker::ASYNCHRONOUS) => Err(LoadError::Asynchronous),
+            Some(worker::PROPOSALS) => {
+                let message = String::from_utf8_lossy(&message);
+                Err(proposals::named(&message).unwrap_or_else(|| invalid(&message)))
+            }
             Some(worker::INVALID) => Err(invalid(&String::from_utf8_lossy(&message))),
             Some(code) => {
                 // Logged only: it may contain names that a guest chose and paths of the host.

@@ -4,12 +4,12 @@
 
 use std::num::NonZeroUsize;
 
-use wasmparser::Validator;
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, Strategy,
     WasmBacktraceDetails, WasmFeatures,
 };
 
+use crate::plugin::error::LoadError;
 use crate::plugin::limits::Limits;
 use crate::plugin::limits::quota::{CORE_INSTANCES, MEMORIES, TABLES};
 
@@ -19,6 +19,11 @@ pub(in crate::plugin) const SLOTS: u32 = 160;
 pub(in crate::plugin) const SLOTS_PER_PLUGIN: u32 = Limits::MAX_CONCURRENCY;
 /// Elements of one table.
 const TABLE_ELEMENTS: usize = 20_000;
+/// Tables that one core module defines.
+const TABLES_PER_MODULE: u32 = 2;
+/// Bytes of an instance besides memories and tables, which no quota counts: the contexts of all its
+/// core instances together, and its own. Guests in Rust take 12 KiB, in Python 400 KiB.
+const INSTANCE_SIZE: usize = 1 << 20;
 
 /// Proposals that no component may use: each has had its own vulnerabilities, and no
 /// toolchain that makes plugins needs one. Multiple memories are not among them, because the
@@ -62,18 +67,28 @@ pub(in crate::plugin) fn engine(allocation: Allocation) -> wasmtime::Result<Engi
     Ok(engine)
 }
 
-/// Whether a component that the engine rejects would be valid with the asynchronous component
-/// ABI of WASI 0.3.
-pub(in crate::plugin) fn is_asynchronous(engine: &Engine, component: &[u8]) -> bool {
-    let asynchronous = WasmFeatures::CM_ASYNC
-        | WasmFeatures::CM_ASYNC_STACKFUL
-        | WasmFeatures::CM_MORE_ASYNC_BUILTINS
-        | WasmFeatures::CM_ERROR_CONTEXT
-        | WasmFeatures::CM_THREADING;
-    let is_valid = |features| Validator::new_with_features(features).validate_all(component).is_ok();
-    let accepted = engine.get_wasm_features();
-    // A component that is valid without it was rejected for another reason.
-    is_valid(accepted | asynchronous) && !is_valid(accepted)
+/// Which limit of the pool a component exceeds. The error has no type of its own: the phrases are
+/// those of wasmtime's pooling allocator.
+pub(in crate::plugin) fn exceeded(error: &wasmtime::Error) -> Option<LoadError> {
+    let too_many = |what, limit| Some(LoadError::TooMany { what, limit });
+    let message = format!("{error:#}");
+    match message.as_str() {
+        said if said.contains("core module instances, which exceeds") => {
+            too_many("core module instances", u64::from(CORE_INSTANCES))
+        }
+        said if said.contains("linear memories, which exceeds") => too_many("memories", u64::from(MEMORIES)),
+        said if said.contains("tables, which exceeds") => too_many("tables", u64::from(TABLES)),
+        said if said.contains("defined tables count of") => {
+            too_many("tables in one core module", u64::from(TABLES_PER_MODULE))
+        }
+        said if said.contains("has a minimum element size of") => {
+            too_many("elements in one table", TABLE_ELEMENTS as u64)
+        }
+        said if said.contains("instance size does not fit in pooling allocator") => {
+            too_many("bytes for the state of one instance", INSTANCE_SIZE as u64)
+        }
+        _ => None,
+    }
 }
 
 fn config(allocation: Allocation) -> Config {
@@ -115,10 +130,10 @@ fn pool(extra: u32) -> PoolingAllocationConfig {
         .max_memories_per_component(MEMORIES)
         .max_tables_per_component(TABLES)
         .max_memories_per_module(1)
-        .max_tables_per_module(2)
+        .max_tables_per_module(TABLES_PER_MODULE)
         .table_elements(TABLE_ELEMENTS)
-        .max_component_instance_size(1 << 20)
-        .max_core_instance_size(1 << 20)
+        .max_component_instance_size(INSTANCE_SIZE)
+        .max_core_instance_size(INSTANCE_SIZE)
         .max_memory_size(Limits::MAX_MEMORY as usize)
         .max_unused_warm_slots(16)
         // Pages up to here are zeroed by `memset` and not returned to the OS, which is

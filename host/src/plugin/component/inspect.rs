@@ -66,24 +66,39 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
 /// Why no settings make them a plugin.
 pub fn could_be_plugin(component: &[u8], limits: &Limits) -> Result<(), LoadError> {
     prescan(component, limits)?;
-    let found = inspect(component)?;
     match summarize(component).kind {
-        Kind::Command | Kind::HttpServer | Kind::WitPackage | Kind::Component => {
-            Err(LoadError::no_interface(found.exports))
-        }
+        Kind::Component | Kind::WitPackage => Err(no_interface(component)),
+        _ => not_for_another_host(component),
+    }
+}
+
+/// Refuses a component that only another host can call, which need not be compiled to find that out.
+///
+/// # Errors
+/// If it exports a command, an HTTP server, or tools for another host.
+pub(in crate::plugin) fn not_for_another_host(component: &[u8]) -> Result<(), LoadError> {
+    match summarize(component).kind {
+        Kind::Command | Kind::HttpServer | Kind::OldWasmcp | Kind::Act => Err(no_interface(component)),
         _ => Ok(()),
     }
 }
 
+/// The error for a component without callable exports, with what to do about its kind.
+pub(in crate::plugin) fn no_interface(component: &[u8]) -> LoadError {
+    let exports = inspect(component).unwrap_or_default().exports;
+    LoadError::no_interface(&exports, summarize(component).kind.advice())
+}
+
 /// The interfaces that the linker provides, without versions. `load` does the real linking; this
 /// list lets an error name the missing import.
-const LINKED: [&str; 39] = [
+const LINKED: [&str; 40] = [
     "wharf:plugin/types",
     "wharf:plugin/host",
     "wharf:plugin/http",
     "wasmcp:mcp-v20251125/mcp",
     "wasmcp:mcp-v20251125/server-handler",
     "wasmcp:mcp-v20251125/server-io",
+    "wasmcp:mcp-v20251125/server-auth",
     "wasi:io/error",
     "wasi:io/poll",
     "wasi:io/streams",

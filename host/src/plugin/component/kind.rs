@@ -15,6 +15,9 @@ use crate::plugin::text::quote;
 
 /// Maximum names shown of one file.
 const MAX_NAMES: usize = 64;
+/// Prefixes of interfaces for other hosts.
+const OLD_WASMCP: &str = "wasmcp:protocol/";
+const ACT: &str = "act:tools/tool-provider";
 /// Maximum producers shown of one file.
 const MAX_PRODUCERS: usize = 32;
 
@@ -27,6 +30,10 @@ pub enum Kind {
     Plain,
     /// It exports wasmcp's interfaces.
     Wasmcp,
+    /// It exports those of wasmcp's first releases, `wasmcp:protocol`.
+    OldWasmcp,
+    /// It exports ACT's interface, `act:tools/tool-provider`.
+    Act,
     /// A command-line program, `wasi:cli`.
     Command,
     /// An HTTP server, `wasi:http`.
@@ -54,6 +61,8 @@ impl Kind {
             Self::Wharf => "wharf-plugin",
             Self::Plain => "plain-component",
             Self::Wasmcp => "wasmcp-component",
+            Self::OldWasmcp => "old-wasmcp-component",
+            Self::Act => "act-component",
             Self::Command => "wasi-cli-program",
             Self::HttpServer => "wasi-http-server",
             Self::WitPackage => "wit-package",
@@ -70,6 +79,10 @@ impl Kind {
     pub fn advice(self) -> Option<&'static str> {
         Some(match self {
             Self::Wharf | Self::Plain | Self::Wasmcp | Self::NotWasm => return None,
+            Self::OldWasmcp => "rebuild it against the package wasmcp:mcp-v20251125@0.1.1, which current wasmcp uses",
+            Self::Act => {
+                "export its functions in an interface of its own, and build it for WASI 0.2; ACT's tool-provider is not supported"
+            }
             Self::Command => "build it as a library that exports functions, not as a program with a main function",
             Self::HttpServer => "export functions instead of an HTTP handler",
             Self::WitPackage => "build a component that implements these interfaces; a WIT package has no code",
@@ -92,6 +105,8 @@ impl fmt::Display for Kind {
             Self::Wharf => "Wharf plugin",
             Self::Plain => "plain component",
             Self::Wasmcp => "wasmcp component",
+            Self::OldWasmcp => "component for an older wasmcp (wasmcp:protocol)",
+            Self::Act => "ACT component (act:tools)",
             Self::Command => "command-line program (wasi:cli)",
             Self::HttpServer => "HTTP server (wasi:http)",
             Self::WitPackage => "WIT package",
@@ -187,9 +202,10 @@ impl Scan {
 
     fn component(&self) -> Kind {
         let exports = |prefix: &str| self.exports.iter().any(|(name, _)| name.starts_with(prefix));
+        let for_other_hosts = ["wasi:", OLD_WASMCP, ACT];
         let callable = |(name, kind): &(String, ComponentExternalKind)| match kind {
             ComponentExternalKind::Func => true,
-            ComponentExternalKind::Instance => !name.starts_with("wasi:"),
+            ComponentExternalKind::Instance => !for_other_hosts.iter().any(|host| name.starts_with(host)),
             _ => false,
         };
         if exports("wharf:plugin/") {
@@ -198,7 +214,11 @@ impl Scan {
             Kind::Wasmcp
         } else if self.exports.iter().any(callable) {
             Kind::Plain
-        } else if exports("wasi:http/incoming-handler@") {
+        } else if exports(OLD_WASMCP) {
+            Kind::OldWasmcp
+        } else if exports(ACT) {
+            Kind::Act
+        } else if exports("wasi:http/incoming-handler@") || exports("wasi:http/handler@") {
             Kind::HttpServer
         } else if exports("wasi:cli/run@") {
             Kind::Command

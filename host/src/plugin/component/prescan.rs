@@ -5,13 +5,14 @@
 use wasmparser::{Encoding, Parser, Payload, TypeRef};
 
 use crate::plugin::limits::Limits;
+use crate::plugin::limits::quota::CORE_INSTANCES;
 use crate::plugin::text::quote;
 
 use crate::plugin::error::LoadError;
 
 const MAX_FUNCTIONS: u64 = 100_000;
 const MAX_BODY: u64 = 1 << 20;
-const MAX_MODULES: u64 = 16;
+const MAX_MODULES: u64 = CORE_INSTANCES as u64;
 /// The engine accepts several, since its own adapters between nested components use the memory
 /// of each side; no toolchain makes such modules.
 const MAX_MODULE_MEMORIES: u64 = 1;

@@ -33,6 +33,7 @@ use bindings::{
     DirectoryEntryStream, ErrorCalls, ErrorCode, Filesize, ListingCalls, MetadataHashValue, NewTimestamp, OpenFlags,
     PathFlags, PreopenCalls,
 };
+pub use folder::objection as folder_objection;
 pub(in crate::plugin) use folder::{Folder, Opened, open_all};
 use open::Request;
 pub use protected::ProtectedFolders;

@@ -107,6 +107,13 @@ impl Granted {
         }
     }
 
+    /// The same for unavailable secrets of environment variables.
+    pub(in crate::plugin) fn deny_unavailable_environment(&self, events: Option<&Events>) {
+        for problem in self.grants.problems_of_environment() {
+            self.deny_unusable(events, Access::Env, &problem);
+        }
+    }
+
     /// The same for granted folders that could not be opened.
     pub(in crate::plugin) fn deny_unavailable_folders(&self, events: Option<&Events>) {
         for problem in self.folders.get().map(|opened| opened.problems.as_slice()).unwrap_or_default() {

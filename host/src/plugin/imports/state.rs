@@ -129,7 +129,7 @@ impl WasiView for GuestState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         if self.wasi.is_none() {
             let budget = self.log().clone();
-            self.wasi = Some(context(budget, &self.granted.grants.env));
+            self.wasi = Some(context(budget));
         }
         let ctx = self.wasi.as_mut().expect("it was made above");
         WasiCtxView { ctx, table: &mut self.table }
@@ -144,11 +144,10 @@ impl WasiHttpView for GuestState {
     }
 }
 
-/// A context with only these environment variables: no files (`filesystem` has them),
-/// arguments or network, and an empty stdin.
-fn context(budget: Arc<LogBudget>, env: &[(String, String)]) -> WasiCtx {
+/// A context without files, environment variables (`filesystem` and `environment` have them),
+/// arguments or network, and with an empty stdin.
+fn context(budget: Arc<LogBudget>) -> WasiCtx {
     WasiCtx::builder()
-        .envs(env)
         .stdout(GuestOutput { name: "stdout", budget: budget.clone() })
         .stderr(GuestOutput { name: "stderr", budget })
         .allow_tcp(false)

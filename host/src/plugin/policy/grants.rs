@@ -9,6 +9,7 @@ use super::access::Access;
 use super::denial::GrantProblem;
 use super::outbound::grant::HttpGrant;
 use super::secret::Secret;
+use super::template::SecretTemplate;
 use crate::os::stamp::FolderState;
 use crate::plugin::abi::ClientFeatures;
 
@@ -19,7 +20,7 @@ pub struct Grants {
     pub keyvalue: Option<KeyvalueGrant>,
     /// To send HTTP requests; the first entry that covers one decides.
     pub http: Vec<HttpGrant>,
-    /// Secrets that it may read, and those that its `http` entries name.
+    /// Secrets that it may read, and those that its `http` entries and `env` name.
     pub secrets: Vec<Secret>,
     /// To elicit input from the user, by forms and URLs.
     pub elicit: bool,
@@ -32,7 +33,7 @@ pub struct Grants {
     /// Files that no such folder may contain, under the current configuration.
     pub private: Vec<PrivateFile>,
     /// Environment variables, by name and value.
-    pub env: Vec<(String, String)>,
+    pub env: Vec<(String, SecretTemplate)>,
     /// Entries of `wasi:config/store`, by key and value.
     pub config: Vec<(String, String)>,
     /// Where to grant more; part of the hint that is logged with a denial.
@@ -112,6 +113,19 @@ impl Grants {
             let message = String::from("its secrets do not form a valid header");
             GrantProblem { logged: format!("{message}: {entry}"), message, hint: "replace them" }
         })
+    }
+
+    /// The environment variables whose secrets are available.
+    pub(in crate::plugin) fn environment(&self) -> impl Iterator<Item = (String, String)> {
+        let filled = |template: &SecretTemplate| template.fill(|name| self.secret(name));
+        self.env.iter().filter_map(move |(name, template)| Some((name.clone(), filled(template)?)))
+    }
+
+    /// Why secrets of environment variables are not available.
+    pub(in crate::plugin) fn problems_of_environment(&self) -> impl Iterator<Item = GrantProblem> {
+        let is_needed =
+            |secret: &&Secret| self.env.iter().any(|(_, value)| value.secrets().any(|name| name == secret.name));
+        self.secrets.iter().filter(is_needed).filter_map(Secret::problem)
     }
 
     /// The entries of the plugin's `wasi:config/store`: its `config`, and the secrets that

@@ -28,7 +28,7 @@ async fn bytes_that_are_not_a_component() {
 async fn components_that_are_not_plugins() {
     let component = |text: &str| wat::parse_str(text).expect("valid WAT");
     let empty = refusal(load(component("(component)")).await);
-    assert_eq!(empty, LoadError::NoInterface("nothing".into()));
+    assert!(matches!(&empty, LoadError::NoInterface { exports, .. } if exports == "nothing"), "{empty}");
     let evil = r#"(component (import "evil:host/exec@1.0.0" (instance (export "run" (func)))))"#;
     let evil = refusal(load(component(evil)).await);
     assert_eq!(evil, LoadError::UnknownImport("evil:host/exec@1.0.0".into()));
@@ -53,6 +53,24 @@ async fn components_that_are_not_plugins() {
     let greedy = "(component (core module (memory 65536)))";
     let greedy = refusal(load(component(greedy)).await);
     assert!(matches!(greedy, LoadError::DeclaredMemory { .. }), "{greedy}");
+}
+
+/// Told by its hint; a body that the compiler refuses shows that it was not compiled.
+#[tokio::test]
+async fn components_for_other_hosts_are_refused_before_they_are_compiled() {
+    for (export, hint) in [
+        ("wasi:cli/run@0.2.6", "not as a program with a main function"),
+        ("wasi:http/incoming-handler@0.2.6", "instead of an HTTP handler"),
+        ("wasi:http/handler@0.3.0", "instead of an HTTP handler"),
+        ("wasmcp:protocol/tools@0.1.0-beta.2", "wasmcp:mcp-v20251125@0.1.1"),
+        ("act:tools/tool-provider@0.1.0", "ACT's tool-provider is not supported"),
+    ] {
+        let text =
+            format!(r#"(component (core module (func (result i32))) (instance $i) (export "{export}" (instance $i)))"#);
+        let refused = refusal(load(wat::parse_str(text).expect("valid WAT")).await);
+        assert!(matches!(&refused, LoadError::NoInterface { exports, .. } if exports == export), "{refused}");
+        assert!(refused.hint().is_some_and(|found| found.contains(hint)), "{export}: {:?}", refused.hint());
+    }
 }
 
 #[tokio::test]
@@ -111,6 +129,41 @@ async fn a_module_with_two_memories_is_refused() {
         let refused = refusal(load(component).await);
         assert_eq!(refused, LoadError::TooMany { what: "memories in one core module", limit: 1 });
     }
+}
+
+#[tokio::test]
+async fn limits_of_the_instance_pool_are_told_as_limits() {
+    let many = |module: &str, count: usize| {
+        format!("(core module $m {module}) {}", "(core instance (instantiate $m))".repeat(count))
+    };
+    for (text, what, limit) in [
+        (many("", 65), "core module instances", 64),
+        (many("(memory 1)", 5), "memories", 4),
+        (many("(table 1 funcref)", 9), "tables", 8),
+        (many(&"(table 1 funcref)".repeat(3), 1), "tables in one core module", 2),
+        (many("(table 20001 funcref)", 1), "elements in one table", 20_000),
+        // Each by itself is within the limit.
+        (many(&"(global i64 (i64.const 0))".repeat(10_000), 8), "bytes for the state of one instance", 1 << 20),
+        ("(core module)".repeat(65), "core modules", 64),
+    ] {
+        let component = wat::parse_str(format!("(component {text})")).expect("valid WAT");
+        let refused = refusal(load(component).await);
+        assert_eq!(refused, LoadError::TooMany { what, limit });
+        assert!(refused.hint().is_some_and(|hint| hint.contains("limit of Wharf")), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn sixty_four_core_modules_and_instances_load() {
+    let modules: String = (0..63).map(|n| format!("(core module $m{n}) (core instance (instantiate $m{n}))")).collect();
+    let text = format!(
+        r#"(component {modules}
+            (core module $m (func (export "run")))
+            (core instance $i (instantiate $m))
+            (func (export "run") (canon lift (core func $i "run"))))"#
+    );
+    let plugin = load(wat::parse_str(text).expect("valid WAT")).await.expect("a plugin");
+    plugin.call_tool("run", "{}".into(), Call::new("test")).await.expect("an outcome");
 }
 
 /// As the JavaScript toolchain builds them: a component in a component, with strings copied from

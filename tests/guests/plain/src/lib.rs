@@ -36,6 +36,12 @@ impl Guest for Shop {
     fn setting(name: String) -> Result<Option<String>, String> {
         wasi::config::store::get(&name).map_err(|error| format!("{error:?}"))
     }
+
+    fn variable(name: String) -> Result<(String, u32), String> {
+        let value = std::env::var(&name).map_err(|error| format!("{name}: {error}"))?;
+        let length = value.len() as u32;
+        Ok((value, length))
+    }
 }
 
 impl Catalogue for Shop {

@@ -8,24 +8,29 @@ use std::path::Path;
 
 use bytesize::ByteSize;
 use serde_json::{Map, Value};
+use wharf_report::{ShowPath as _, line};
 
-use crate::plugin::{HttpGrant, Limits, PluginId};
+use crate::plugin::{FolderGrant, FolderMode, HttpGrant, Limits, PluginId};
 
 /// A policy allows a host with any method.
 const METHODS: &str = r#"["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]"#;
 
-/// The grants, and the entries that were left out.
+/// The grants; and the entries that were left out, and those that would not be given.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Imported {
     pub(super) toml: String,
-    pub(super) left_out: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
-/// Parses a policy.
+/// Parses a policy. `objection`: why a folder would not be given to a plugin.
 ///
 /// # Errors
 /// If it is not a policy.
-pub(super) fn import(policy: &Value, plugin: &PluginId) -> Result<Imported, String> {
+pub(super) fn import(
+    policy: &Value,
+    plugin: &PluginId,
+    objection: impl Fn(&FolderGrant) -> Option<String>,
+) -> Result<Imported, String> {
     let policy = policy.as_object().ok_or("not a policy: needs the keys version and permissions")?;
     let version = policy.get("version").map(plain).ok_or("it has no version")?;
     if !matches!(version.as_str(), "1.0" | "1") {
@@ -41,7 +46,7 @@ pub(super) fn import(policy: &Value, plugin: &PluginId) -> Result<Imported, Stri
     for (kind, permission) in permissions {
         match kind.as_str() {
             _ if permission.is_null() => {}
-            "storage" => grants.storage(permission),
+            "storage" => grants.storage(permission, &objection),
             "network" => grants.network(permission),
             "environment" => grants.environment(permission),
             "resources" => grants.resources(permission),
@@ -50,10 +55,11 @@ pub(super) fn import(policy: &Value, plugin: &PluginId) -> Result<Imported, Stri
             other => grants.leave_out(other, "it is unknown"),
         }
     }
-    for key in policy.keys().filter(|key| !matches!(key.as_str(), "version" | "description" | "permissions")) {
+    let is_unknown = |key: &&String| !matches!(key.as_str(), "$schema" | "version" | "description" | "permissions");
+    for key in policy.keys().filter(is_unknown) {
         grants.leave_out(key, "it is unknown");
     }
-    Ok(Imported { toml: grants.toml(plugin), left_out: grants.left_out })
+    Ok(Imported { toml: grants.toml(plugin), warnings: grants.warnings })
 }
 
 /// A value as text.
@@ -67,12 +73,12 @@ struct Grants {
     hosts: Vec<String>,
     secrets: Vec<String>,
     memory: Option<String>,
-    left_out: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl Grants {
     fn leave_out(&mut self, what: &str, why: &str) {
-        self.left_out.push(format!("left out {what}: {why}"));
+        self.warnings.push(format!("left out {what}: {why}"));
     }
 
     /// The entries of a list of a permission, each of them a mapping.
@@ -95,7 +101,7 @@ impl Grants {
         mappings
     }
 
-    fn storage(&mut self, permission: &Value) {
+    fn storage(&mut self, permission: &Value, objection: impl Fn(&FolderGrant) -> Option<String>) {
         let texts = |entries: Vec<&Map<String, Value>>| -> Vec<String> {
             entries.iter().filter_map(|entry| entry.get("uri")?.as_str()).map(str::to_owned).collect()
         };
@@ -106,7 +112,15 @@ impl Grants {
                 continue;
             };
             match folder(uri, entry.get("access"), &denied) {
-                Ok(folder) => self.folders.push(folder),
+                Ok((grant, folder)) => {
+                    // Kept, since what is in the folder may change.
+                    let beside = objection(&grant).map(|why| {
+                        let why = format!("not given: the folder {} {why}", grant.host.shown());
+                        self.warnings.push(format!("storage {uri}: {why}"));
+                        format!("# {}\n  ", line(&why))
+                    });
+                    self.folders.push(beside.unwrap_or_default() + &folder);
+                }
                 Err(why) => self.leave_out(&format!("storage {uri}"), &why),
             }
         }
@@ -185,6 +199,9 @@ impl Grants {
             }
         }
         if !self.secrets.is_empty() {
+            let variables: Vec<String> =
+                self.secrets.iter().map(|name| format!("{name} = {}", quoted(&format!("${{{name}}}")))).collect();
+            let _ = writeln!(text, "env = {{ {} }}", variables.join(", "));
             let names: Vec<String> = self.secrets.iter().map(|name| quoted(name)).collect();
             let _ = writeln!(text, "secrets = [{}]", names.join(", "));
         }
@@ -196,8 +213,8 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// A folder tree as an entry of `fs`.
-fn folder(uri: &str, access: Option<&Value>, denied: &[String]) -> Result<String, String> {
+/// A folder tree as a grant, and as an entry of `fs`.
+fn folder(uri: &str, access: Option<&Value>, denied: &[String]) -> Result<(FolderGrant, String), String> {
     let path = uri.strip_prefix("fs://").ok_or("its scheme is not fs://")?;
     let path = path.strip_suffix("/**").unwrap_or(path);
     if path.contains('*') {
@@ -220,13 +237,14 @@ fn folder(uri: &str, access: Option<&Value>, denied: &[String]) -> Result<String
         return Err("it is a file, and grants are for folders".into());
     }
     let access: Vec<&str> = access.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let mode = match (access.contains(&"read"), access.contains(&"write")) {
-        (true, true) => ", mode = \"write\"",
-        (true, false) => "",
+    let (mode, written) = match (access.contains(&"read"), access.contains(&"write")) {
+        (true, true) => (FolderMode::Write { quota: FolderGrant::QUOTA }, ", mode = \"write\""),
+        (true, false) => (FolderMode::Read, ""),
         (false, true) => return Err("it allows write without read, and a writable grant can also be read".into()),
         (false, false) => return Err("it allows neither read nor write".into()),
     };
-    Ok(format!("{{ host = {0}, guest = {0}{mode} }}", quoted(path)))
+    let grant = FolderGrant { host: path.into(), guest: path.to_owned(), mode, found: None };
+    Ok((grant, format!("{{ host = {0}, guest = {0}{written} }}", quoted(path))))
 }
 
 /// Whether one of the two may be inside the other.

@@ -8,6 +8,8 @@ use crate::os::limits;
 use crate::os::sandbox::{self, Enforcement};
 use crate::plugin::component::engine;
 use crate::plugin::component::engine::Allocation;
+use crate::plugin::component::proposals;
+use crate::plugin::error::LoadError;
 
 /// Exit code: the bytes are not a valid component; stderr says why.
 pub(super) const INVALID: i32 = 2;
@@ -15,6 +17,8 @@ pub(super) const INVALID: i32 = 2;
 const FAILED: i32 = 3;
 /// Exit code: the bytes would be a valid component for an engine that runs asynchronous ones.
 pub(super) const ASYNCHRONOUS: i32 = 4;
+/// Exit code: it uses proposals that are not accepted; stderr names them.
+pub(super) const PROPOSALS: i32 = 5;
 
 /// Bytes of address space. The engine here allocates on demand, so it needs little.
 const ADDRESS_SPACE: u64 = 2 << 30;
@@ -48,10 +52,12 @@ fn compile(os_sandbox: bool) -> Result<(), (i32, String)> {
         .map_err(|error| failed("read the component", &error))?;
     let engine =
         engine::engine(Allocation::OnDemand).map_err(|error| failed("create the engine", &format!("{error:#}")))?;
-    let artifact = engine.precompile_component(&component).map_err(|error| {
-        let code = if engine::is_asynchronous(&engine, &component) { ASYNCHRONOUS } else { INVALID };
-        (code, format!("{error:#}"))
-    })?;
+    let artifact =
+        engine.precompile_component(&component).map_err(|error| match proposals::refused(&engine, &component) {
+            Some(LoadError::Proposals { names, .. }) => (PROPOSALS, names),
+            Some(LoadError::Asynchronous) => (ASYNCHRONOUS, String::new()),
+            _ => (INVALID, format!("{error:#}")),
+        })?;
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(&artifact).and_then(|()| stdout.flush()).map_err(|error| failed("write the code", &error))
 }

@@ -21,19 +21,3 @@ fn both_allocators_run_the_same_code() {
     };
     assert_eq!(hash(Allocation::OnDemand), hash(Allocation::Pooling { extra: 0 }));
 }
-
-#[test]
-fn asynchronous_and_invalid_components_are_distinguished() {
-    let engine = engine(Allocation::OnDemand).expect("an engine");
-    for (text, refused, asynchronous) in [
-        ("(component)", false, false),
-        ("(component (type (stream u8)))", true, true),
-        (r#"(component (import "f" (func async)))"#, true, true),
-        ("(component (core module (memory i64 1)))", true, false),
-    ] {
-        let component = wat::parse_str(text).expect("valid WAT");
-        assert_eq!(engine.precompile_component(&component).is_err(), refused, "{text}");
-        assert_eq!(is_asynchronous(&engine, &component), asynchronous, "{text}");
-    }
-    assert!(!is_asynchronous(&engine, b"no component"));
-}

@@ -13,6 +13,10 @@ fn each_kind_is_recognized() {
     assert_eq!(exporting("local:time/clock"), Kind::Plain);
     assert_eq!(exporting("wasi:cli/run@0.2.6"), Kind::Command);
     assert_eq!(exporting("wasi:http/incoming-handler@0.2.6"), Kind::HttpServer);
+    assert_eq!(exporting("wasi:http/handler@0.3.0"), Kind::HttpServer);
+    assert_eq!(exporting("wasmcp:protocol/tools@0.1.0-beta.2"), Kind::OldWasmcp);
+    assert_eq!(exporting("act:tools/tool-provider@0.1.0"), Kind::Act);
+    assert_eq!(exporting("act:tools/other"), Kind::Plain);
     assert_eq!(kind("(component)"), Kind::Component);
     assert_eq!(kind(r#"(component (component $c) (export "a:b/c" (component $c)))"#), Kind::WitPackage);
     assert_eq!(kind(r#"(module (func (export "f")))"#), Kind::Module);
@@ -51,5 +55,9 @@ fn a_truncated_file_is_summarized() {
 fn kinds_that_cannot_load_have_advice() {
     let loading = [Kind::Wharf, Kind::Plain, Kind::Wasmcp];
     assert!(loading.iter().all(|kind| kind.advice().is_none()));
-    assert!([Kind::Extism, Kind::Module, Kind::WitPackage].iter().all(|kind| kind.advice().is_some()));
+    assert!(
+        [Kind::OldWasmcp, Kind::Act, Kind::Extism, Kind::Module, Kind::WitPackage]
+            .iter()
+            .all(|kind| kind.advice().is_some())
+    );
 }

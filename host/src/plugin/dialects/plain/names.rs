@@ -1,7 +1,8 @@
 //! Tool names of a plain component.
 //!
-//! The function's name; prefixed with the interface where two functions share a name; and with the
-//! package where that is not enough. Wassette's names always have package and interface.
+//! The function's name, after its resource's if it is a static function; prefixed with the interface
+//! where two functions share a name; and with the package where that is not enough. Wassette's names
+//! always have package and interface.
 
 use std::collections::HashMap;
 
@@ -37,24 +38,33 @@ pub(super) fn short(paths: &[FunctionPath<'_>]) -> Vec<String> {
 }
 
 impl FunctionPath<'_> {
+    /// `twice`, or `r_twice` for `[static]r.twice`.
     fn unqualified(&self) -> String {
-        self.function.to_owned()
+        match self.function.strip_prefix("[static]") {
+            Some(function) => function.replace('.', "_"),
+            None => self.function.to_owned(),
+        }
     }
 
     fn with_interface(&self) -> String {
         let Some(interface) = self.interface else { return self.unqualified() };
         let bare = interface.split('@').next().unwrap_or_default();
-        format!("{}_{}", bare.rsplit('/').next().unwrap_or_default(), self.function)
+        format!("{}_{}", bare.rsplit('/').next().unwrap_or_default(), self.unqualified())
     }
 
     fn in_full(&self) -> String {
         let Some(interface) = self.interface else { return self.unqualified() };
-        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-        format!("{}_{}", interface.chars().map(plain).collect::<String>(), self.function)
+        format!("{}_{}", plain(interface), self.unqualified())
     }
 
-    /// `package_interface_function`, in lower case.
+    /// `package_interface_function`, in lower case, with the brackets of a static function as `_`.
     pub(super) fn wassette(&self) -> String {
-        self.in_full().to_ascii_lowercase()
+        let function = plain(self.function);
+        let interface = self.interface.map_or_else(String::new, |interface| plain(interface) + "_");
+        (interface + &function).to_ascii_lowercase()
     }
+}
+
+fn plain(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }

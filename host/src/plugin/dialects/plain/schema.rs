@@ -1,7 +1,7 @@
 //! The JSON Schema of a shape.
 //!
 //! It accepts what `read` reads and describes what `write` writes. It cannot express that a string
-//! must be valid base64, or that a number is too large for a float.
+//! must be valid base64, or that a number is too large for a 64-bit float.
 
 use super::shape::{Shape, Width};
 use crate::json::write_str;

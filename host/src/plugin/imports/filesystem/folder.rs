@@ -165,6 +165,17 @@ fn real_path(path: &Path, opened: &File) -> io::Result<PathBuf> {
     Ok(real)
 }
 
+/// Why a granted folder would not be given to a plugin now, with what to do: reads after its path.
+pub fn objection(
+    plugin: &PluginId,
+    grant: &FolderGrant,
+    private: &[PrivateFile],
+    protected: &ProtectedFolders,
+) -> Option<String> {
+    let refused = Folder::open(plugin, grant, private, protected).err();
+    refused.map(|Refusal { why, hint }| format!("{why}; {hint}"))
+}
+
 /// Opens all granted folders, and logs those that cannot be opened.
 pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, protected: &ProtectedFolders) -> Opened {
     let mut all = Opened::default();

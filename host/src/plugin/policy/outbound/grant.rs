@@ -8,6 +8,7 @@ use http::{HeaderName, HeaderValue, Method, Uri};
 
 use super::headers::is_reserved;
 use super::target::{Target, is_ambiguous, without_dots};
+use crate::plugin::policy::template::SecretTemplate;
 
 /// An entry of the grant.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,7 +75,7 @@ impl HttpGrant {
 
     /// The secrets that its headers name.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.headers.iter().flat_map(|(_, template)| template.secrets())
+        self.headers.iter().flat_map(|(_, template)| template.0.secrets())
     }
 
     /// Whether a request is covered.
@@ -133,50 +134,21 @@ impl Requested {
     }
 }
 
-/// A template for the value of a header field, with references to secrets.
+/// A template for the value of a header field.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::plugin) struct HeaderTemplate(Vec<Piece>);
-
-#[derive(Debug, Clone, PartialEq)]
-enum Piece {
-    Text(String),
-    Secret(String),
-}
+pub(in crate::plugin) struct HeaderTemplate(SecretTemplate);
 
 impl HeaderTemplate {
     fn parse(text: &str) -> Option<Self> {
-        let mut pieces = Vec::new();
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once("${") {
-            let (name, after) = after.split_once('}')?;
-            pieces.extend([Piece::Text(before.into()), Piece::Secret(name.into())]);
-            rest = after;
-        }
-        pieces.push(Piece::Text(rest.into()));
-        let plain = pieces.iter().all(|piece| match piece {
-            Piece::Text(text) => HeaderValue::from_str(text).is_ok() && !text.contains(['"', '\\']),
-            Piece::Secret(name) => !name.is_empty(),
-        });
-        plain.then_some(Self(pieces))
-    }
-
-    fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|piece| match piece {
-            Piece::Text(_) => None,
-            Piece::Secret(name) => Some(name.as_str()),
-        })
+        let template = SecretTemplate::parse(text)?;
+        let is_plain = |text: &str| HeaderValue::from_str(text).is_ok() && !text.contains(['"', '\\']);
+        let all_plain = template.texts().all(is_plain);
+        all_plain.then_some(Self(template))
     }
 
     /// The value; `None` if a secret is not available.
     pub(in crate::plugin) fn fill<'a>(&self, secret: impl Fn(&str) -> Option<&'a str>) -> Option<HeaderValue> {
-        let mut text = String::new();
-        for piece in &self.0 {
-            text += match piece {
-                Piece::Text(text) => text,
-                Piece::Secret(name) => secret(name)?,
-            };
-        }
-        let mut value = HeaderValue::try_from(text).ok()?;
+        let mut value = HeaderValue::try_from(self.0.fill(secret)?).ok()?;
         value.set_sensitive(true);
         Some(value)
     }
@@ -184,9 +156,6 @@ impl HeaderTemplate {
 
 impl fmt::Display for HeaderTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|piece| match piece {
-            Piece::Text(text) => f.write_str(text),
-            Piece::Secret(name) => write!(f, "${{{name}}}"),
-        })
+        self.0.fmt(f)
     }
 }

@@ -3,7 +3,7 @@ use crate::config::Config;
 
 fn imported(yaml: &str) -> Imported {
     let policy = serde_saphyr::from_str(yaml).expect("YAML");
-    let imported = import(&policy, &PluginId::parse("weather").expect("an id")).expect("a policy");
+    let imported = import(&policy, &PluginId::parse("weather").expect("an id"), |_| None).expect("a policy");
     Config::parse(&imported.toml).unwrap_or_else(|error| panic!("{error}:\n{}", imported.toml));
     imported
 }
@@ -11,6 +11,7 @@ fn imported(yaml: &str) -> Imported {
 #[test]
 fn equivalent_entries_are_converted() {
     let policy = r#"
+$schema: "https://example.org/policy.schema.json"
 version: "1.0"
 description: "all that can be converted"
 permissions:
@@ -37,7 +38,7 @@ permissions:
       memory: "200Mi"
 "#;
     let imported = imported(policy);
-    assert_eq!(imported.left_out, Vec::<String>::new());
+    assert_eq!(imported.warnings, Vec::<String>::new());
     let expected = r#"# From a Wassette policy file.
 [secrets]
 API_KEY = { env = "API_KEY" }
@@ -54,13 +55,26 @@ http = [
   { url = "https://api.openweathermap.org", methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] },
   { url = "https://rss.example.com/", methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] },
 ]
+env = { API_KEY = "${API_KEY}" }
 secrets = ["API_KEY"]
 "#;
     assert_eq!(imported.toml, expected);
 }
 
 #[test]
-fn entries_without_an_equivalent_are_left_out_with_the_reason() {
+fn folders_that_would_not_be_given_are_marked() {
+    let policy = "version: \"1.0\"\npermissions:\n  storage:\n    allow:\n      - { uri: \"fs:///tmp/**\", access: [\"read\"] }\n      - { uri: \"fs:///srv\", access: [\"read\"] }\n";
+    let policy = serde_saphyr::from_str(policy).expect("YAML");
+    let objection = |grant: &FolderGrant| (grant.guest == "/tmp").then(|| "contains\nsomething".to_owned());
+    let imported = import(&policy, &PluginId::parse("p").expect("an id"), objection).expect("a policy");
+    let expected = "fs = [\n  # not given: the folder /tmp contains\\nsomething\n  { host = \"/tmp\", guest = \"/tmp\" },\n  { host = \"/srv\", guest = \"/srv\" },\n]\n";
+    assert!(imported.toml.ends_with(expected), "{}", imported.toml);
+    assert_eq!(imported.warnings, ["storage fs:///tmp/**: not given: the folder /tmp contains\nsomething"]);
+    Config::parse(&imported.toml).expect("a configuration");
+}
+
+#[test]
+fn entries_without_an_equivalent_are_warnings_with_the_reason() {
     let policy = r#"
 version: "1.0"
 permissions:
@@ -98,7 +112,7 @@ extra: 1
 "#;
     let imported = imported(policy);
     assert_eq!(imported.toml, "# From a Wassette policy file.\n[plugins.weather.grants]\n");
-    let left_out = [
+    let warnings = [
         "left out storage.allow \"fs:///srv\": it is not a mapping",
         "left out storage fs://work/agent/**: it is in Wassette's own folder; grant the intended folder instead",
         "left out storage fs:///srv/*/data: a grant covers a whole folder tree, without other patterns",
@@ -122,7 +136,7 @@ extra: 1
         "left out other: it is unknown",
         "left out extra: it is unknown",
     ];
-    assert_eq!(imported.left_out, left_out);
+    assert_eq!(imported.warnings, warnings);
 }
 
 #[test]
@@ -130,14 +144,14 @@ fn memory_over_the_maximum_is_reduced() {
     for size in ["512Mi", "99999999999999999999Gi"] {
         let imported = imported(&format!("version: \"1.0\"\npermissions:\n  resources: {{ memory: {size:?} }}\n"));
         assert!(imported.toml.contains("memory = \"256MiB\""), "{}", imported.toml);
-        assert!(imported.left_out[0].contains("at most 256 MiB"), "{:?}", imported.left_out);
+        assert!(imported.warnings[0].contains("at most 256 MiB"), "{:?}", imported.warnings);
     }
 }
 
 #[test]
 fn a_policy_without_permissions_has_no_grants() {
     for policy in ["version: \"1.0\"\npermissions:\n", "version: 1.0\npermissions: {}\n", "version: \"1.0\"\n"] {
-        assert_eq!(imported(policy).left_out, Vec::<String>::new(), "{policy}");
+        assert_eq!(imported(policy).warnings, Vec::<String>::new(), "{policy}");
     }
 }
 
@@ -147,6 +161,6 @@ fn other_documents_are_refused() {
         ["[]", "text", "permissions: {}", "version: \"2.0\"\npermissions: {}", "version: \"1.0\"\npermissions: 1"]
     {
         let policy = serde_saphyr::from_str(text).expect("YAML");
-        import(&policy, &PluginId::parse("p").expect("an id")).expect_err(text);
+        import(&policy, &PluginId::parse("p").expect("an id"), |_| None).expect_err(text);
     }
 }

@@ -162,6 +162,33 @@ async fn functions_that_cannot_be_tools_are_left_out_by_name() {
 }
 
 #[tokio::test]
+async fn static_functions_without_handles_are_tools() {
+    let module = r#"(func (export "twice") (param i32) (result i32) (i32.mul (local.get 0) (i32.const 2)))
+        (func (export "new") (result i32) (i32.const 0))"#;
+    let rest = r#"(component $c
+            (import "twice" (func $twice (param "n" u32) (result u32)))
+            (import "r-type" (type $t (sub resource)))
+            (import "new" (func $new (result (own $t))))
+            (export $r "r" (type $t))
+            (export "[static]r.twice" (func $twice) (func (param "n" u32) (result u32)))
+            (export "[static]r.make" (func $new) (func (result (own $r)))))
+        (type $t (resource (rep i32)))
+        (func $twice (param "n" u32) (result u32) (canon lift (core func $i "twice")))
+        (func $new (result (own $t)) (canon lift (core func $i "new")))
+        (instance $served (instantiate $c
+            (with "twice" (func $twice)) (with "r-type" (type $t)) (with "new" (func $new))))
+        (export "local:a/b@1.0.0" (instance $served))"#;
+    let plugin = load(component(module, rest)).await.expect("a plugin");
+    let tools = plugin.surface().tools.as_deref().unwrap_or_default();
+    let names: Vec<(&str, Option<&str>)> =
+        tools.iter().map(|tool| (tool.tool.name.as_str(), tool.long_name.as_deref())).collect();
+    assert_eq!(names, [("r_twice", Some("local_a_b_1_0_0__static_r_twice"))]);
+    assert_eq!(structured(&plugin, "r_twice", r#"{"n":21}"#).await.as_deref(), Some("42"));
+    let [warning] = plugin.warnings() else { panic!("{:?}", plugin.warnings()) };
+    assert!(warning.starts_with("left out the function '[static]r.make'"), "{warning}");
+}
+
+#[tokio::test]
 async fn exports_of_wasi_and_of_toolchains_are_not_tools() {
     let rest = r#"(func $f (canon lift (core func $i "f")))
         (func $run (result (result)) (canon lift (core func $i "g")))

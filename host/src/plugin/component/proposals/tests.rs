@@ -1,0 +1,62 @@
+use super::*;
+use crate::plugin::component::engine::{Allocation, engine};
+
+fn refused_text(text: &str) -> Option<LoadError> {
+    let engine = engine(Allocation::OnDemand).expect("an engine");
+    let component = wat::parse_str(text).expect("valid WAT");
+    let refused = refused(&engine, &component);
+    assert_eq!(refused.is_some(), engine.precompile_component(&component).is_err(), "{text}");
+    refused
+}
+
+#[test]
+fn accepted_proposals_are_not_refused() {
+    assert_eq!(refused_text("(component)"), None);
+    assert_eq!(refused_text("(component (core module (func (result v128) v128.const i64x2 0 0)))"), None);
+}
+
+#[test]
+fn asynchronous_components_are_told_as_such() {
+    for text in [
+        "(component (type (stream u8)))",
+        r#"(component (import "f" (func async)))"#,
+        "(component (core module (tag)) (type (future u8)))",
+        "(component (core func (canon error-context.drop)))",
+    ] {
+        assert_eq!(refused_text(text), Some(LoadError::Asynchronous), "{text}");
+    }
+}
+
+#[test]
+fn each_proposal_that_is_needed_is_named() {
+    let body = |code: &str| format!("(component (core module {code}))");
+    for (text, names) in [
+        (body("(tag)"), "exceptions"),
+        (body("(memory i64 1)"), "64-bit memories"),
+        (body("(memory 1 1 shared)"), "threads"),
+        (body("(type (struct))"), "garbage collection"),
+        (body("(func (param externref))"), "garbage collection"),
+        (body("(func $f return_call $f)"), "tail calls"),
+        (body("(func (param v128 v128) (result v128) local.get 0 local.get 1 i8x16.relaxed_swizzle)"), "relaxed SIMD"),
+        (body("(memory 1 (pagesize 1))"), "custom page sizes"),
+        (body("(type (struct)) (tag) (memory 1 1 shared)"), "garbage collection, exceptions, threads"),
+        ("(component (type (list u8 4)))".into(), "fixed-length lists"),
+    ] {
+        let Some(LoadError::Proposals { names: found, hint }) = refused_text(&text) else {
+            panic!("not told: {text}");
+        };
+        assert_eq!(found, names, "{text}");
+        assert_eq!(named(&found), Some(LoadError::Proposals { names: found, hint }));
+    }
+}
+
+#[test]
+fn damaged_components_are_not_blamed_on_a_proposal() {
+    let engine = engine(Allocation::OnDemand).expect("an engine");
+    assert_eq!(refused(&engine, b"no component"), None);
+    let component = wat::parse_str("(component (core module (tag)))").expect("valid WAT");
+    assert_eq!(refused(&engine, &component[..component.len() - 1]), None);
+    let invalid = wat::parse_str("(component (core module (tag) (func (result i32))))").expect("valid WAT");
+    assert_eq!(refused(&engine, &invalid), None);
+    assert_eq!(named("something else"), None);
+}

@@ -1,0 +1,29 @@
+//! `wasi:cli/environment@0.2`: the granted variables; no arguments and no folder.
+
+use wasmtime::component::{HasSelf, Linker};
+use wasmtime_wasi::p2::bindings::cli::environment::{self, Host};
+
+use super::state::GuestState;
+
+/// Adds the interface to the linker, replacing the one it has.
+pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    linker.allow_shadowing(true);
+    environment::add_to_linker::<_, HasSelf<GuestState>>(linker, |state| state)?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+impl Host for GuestState {
+    fn get_environment(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
+        self.granted.deny_unavailable_environment(self.events.as_deref());
+        Ok(self.granted.grants.environment().collect())
+    }
+
+    fn get_arguments(&mut self) -> wasmtime::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn initial_cwd(&mut self) -> wasmtime::Result<Option<String>> {
+        Ok(None)
+    }
+}
