@@ -21,6 +21,7 @@ mod hostile;
 mod http;
 mod keyvalue;
 mod lifecycle;
+mod manual;
 mod notifications;
 mod os_sandbox;
 mod outbound;
