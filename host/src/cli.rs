@@ -33,7 +33,7 @@ use crate::config::Config;
 use crate::os::memory;
 use crate::os::signals::survive_file_size_limit;
 use crate::plugin;
-use crate::report::{self, Failure, Log};
+use crate::report::{self, Failure, Log, LogStyle, Screen};
 use folder::plugin_folder;
 use options::Options;
 
@@ -58,6 +58,9 @@ enum Command {
         dir: Option<PathBuf>,
         #[command(flatten)]
         http: http::HttpOptions,
+        /// Log what plugins print as plain lines, for `wharf dev`
+        #[arg(long, hide = true)]
+        guest_lines: bool,
     },
     #[command(flatten)]
     Dev(dev::Command),
@@ -163,14 +166,22 @@ fn run_server(
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let options = cli.options;
     // Interactive commands print their result; only servers log each loaded plugin.
-    if let Command::Serve { dir, http } = cli.command {
+    if let Command::Serve { dir, http, guest_lines } = cli.command {
         let log = Log::default();
-        report::start_log(options.log.as_deref().unwrap_or("info"), Some(&log))?;
+        let style = if guest_lines { LogStyle::ServerOfAuthor(&log) } else { LogStyle::Server(&log) };
+        report::start_log(options.log.as_deref().unwrap_or("info"), &style)?;
         let ended = run_server(options, dir, &http, &log);
         log.finish();
         return ended;
     }
-    report::start_log(options.log.as_deref().unwrap_or("warn"), None)?;
+    let filter = match &cli.command {
+        Command::Call { .. } => call::LOG_FILTER,
+        // A plugin that crashes in its listing says why.
+        Command::Dev(_) | Command::Check { .. } => "warn,guest=info",
+        _ => "warn",
+    };
+    let screen = Screen::default();
+    report::start_log(options.log.as_deref().unwrap_or(filter), &LogStyle::Command(&screen))?;
     on_runtime(async {
         match cli.command {
             Command::Dev(command) => dev::run(&options, command).await,

@@ -33,7 +33,7 @@ pub use dialects::peek::exports_completions;
 pub use dialects::plain;
 pub use error::LoadError;
 pub use events::{Event, Events, LogBody};
-pub use fault::{CallError, Fault};
+pub use fault::{CallError, Fault, TrapKind};
 pub use id::{Digest, InvalidPluginId, PluginId};
 pub use imports::filesystem::ProtectedFolders;
 pub use imports::outbound::{Caps, OutboundSettings, Resolve, SystemResolver};

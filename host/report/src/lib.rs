@@ -16,6 +16,8 @@ pub use self::shown::{ShowPath, ShownPath, line, shell_word};
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
+/// What is less important.
+pub const DIM: Style = Style::new().dimmed();
 /// Names of tools and plugins.
 pub const NAME: Style = Style::new().bold();
 

@@ -15,6 +15,10 @@ use crate::json;
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure};
 
+/// Log filter: warnings, and what the plugin prints and logs. The result says how the call failed, so the
+/// server need not.
+pub(super) const LOG_FILTER: &str = "warn,guest=info,wharf::plugin=info,wharf::server::fault=off";
+
 pub(super) async fn run(
     options: &Options,
     path: &Path,
