@@ -3,15 +3,19 @@
 //! stdout carries data or the protocol; all else goes to stderr through [`crate::report`].
 
 mod approve;
+mod arguments;
 mod ask;
 mod audit;
 mod call;
 mod changes;
 mod check;
+mod conversation;
 #[cfg_attr(not(feature = "dev"), path = "cli/server_only.rs")]
 mod dev;
+mod entry;
 mod folder;
 mod http;
+mod json_text;
 mod list;
 mod local;
 mod options;
@@ -73,26 +77,9 @@ enum Command {
         json: bool,
     },
     /// List the tools that clients see
-    List {
-        /// Folder of .wasm files [default: as for serve]
-        dir: Option<PathBuf>,
-        /// Print the list as MCP JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List(list::ListOptions),
     /// Call one tool
-    Call {
-        /// A folder of plugins, or one .wasm file
-        path: PathBuf,
-        /// The tool's name, as `wharf list` shows it
-        tool: String,
-        /// The arguments, a JSON object; `-` reads it from stdin
-        #[arg(value_name = "JSON", default_value = "{}")]
-        arguments: String,
-        /// Print the result as MCP JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Call(call::CallOptions),
     /// Show which versions run, which are pending approval, and what those would change
     Status {
         /// Folder of .wasm files [default: as for serve]
@@ -175,7 +162,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         return ended;
     }
     let filter = match &cli.command {
-        Command::Call { .. } => call::LOG_FILTER,
+        Command::Call(_) => call::LOG_FILTER,
         // A plugin that crashes in its listing says why.
         Command::Dev(_) | Command::Check { .. } => "warn,guest=info",
         _ => "warn",
@@ -186,8 +173,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         match cli.command {
             Command::Dev(command) => dev::run(&options, command).await,
             Command::Check { files, json } => check::run(&options, &files, json).await,
-            Command::List { dir, json } => list::run(&options, dir, json).await,
-            Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,
+            Command::List(how) => list::run(&options, how, &screen).await,
+            Command::Call(how) => call::run(&options, how, &screen).await,
             Command::Status { dir, json } => status::run(&options, dir, json).await,
             Command::Approve { name, dir, yes } => approve::run(&options, &name, dir, yes).await,
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),

@@ -48,7 +48,7 @@ pub use provider::{Call, Provider};
 pub use sandbox::{Sandbox, SandboxSettings};
 pub use schema::{Mirrored, Schema, Violation, Wrapping};
 pub use surface::template::UriTemplate;
-pub use surface::{FrozenTemplate, FrozenTool, Surface, signature};
+pub use surface::{FrozenTemplate, FrozenTool, Parameter, Surface, parameters, signature};
 
 #[cfg(test)]
 mod tests;

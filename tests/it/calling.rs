@@ -1,6 +1,8 @@
 //! `wharf call`, `wharf read` and `wharf prompt`: what they print of a plugin's answers, messages and crashes.
 
+mod arguments;
 mod crashes;
+mod listing;
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -207,5 +207,5 @@ fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
 
 fn example(dir: &Path, snapshot: &Snapshot) -> String {
     let tool = snapshot.tools.entries().first().map_or("TOOL", |tool| tool.name.as_str());
-    format!("wharf call {} {tool} '{{…}}'    (wharf list {0} --json shows the arguments)", shell_word(dir))
+    format!("wharf call {} {tool} …    (wharf list {0} {tool} shows the arguments)", shell_word(dir))
 }

@@ -22,7 +22,7 @@ use super::text;
 use super::text::quote;
 use crate::json;
 use nulls::NeverNull;
-pub use signature::signature;
+pub use signature::{Parameter, parameters, signature};
 use template::UriTemplate;
 
 use checks::Refused;
