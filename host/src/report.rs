@@ -18,10 +18,10 @@ use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use wharf_report::{ERROR, ShowPath as _, hint, line};
 pub(crate) use wharf_report::{Failure, NAME, failure, message, print};
 
-pub(crate) use self::log::Log;
-pub(crate) use self::screen::Screen;
 use self::guest_lines::GuestLines;
+pub(crate) use self::log::Log;
 use self::progress::Progress;
+pub(crate) use self::screen::Screen;
 use crate::catalog::{FolderEvent, Held, Refusal};
 use crate::config::{Config, ConfigError};
 use crate::pins::AdmittedAs;

@@ -40,7 +40,8 @@ pub fn near<'n>(name: &str, names: impl IntoIterator<Item = &'n str>, limit: usi
             let near = |part: &str| {
                 let distance = strsim::damerau_levenshtein(&name, part);
                 let letters = name.chars().count().max(part.chars().count());
-                let within = part.contains(&name) && name.len() >= CONTAINED || name.contains(part) && part.len() >= CONTAINED;
+                let within =
+                    part.contains(&name) && name.len() >= CONTAINED || name.contains(part) && part.len() >= CONTAINED;
                 (distance * 3 <= letters || within).then_some(distance)
             };
             let distance = [&*lower].into_iter().chain(parts.take(PARTS)).filter_map(near).min()?;

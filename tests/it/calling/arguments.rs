@@ -10,11 +10,11 @@ fn arguments_are_pairs_or_json() {
     let home = Home::with(&["echo"]);
     let folder = home.plugins();
     for (tool, arguments, answer) in [
-        ("echo_echo", &["message=5"][..], "5\n"),
-        ("echo_echo", &["message={\"a\":1}"], "{\"a\":1}\n"),
-        ("echo_echo", &["message=a=b c"], "a=b c\n"),
-        ("echo_echo", &["message:=\"text\""], "text\n"),
-        ("echo_echo", &["{\"message\":\"hello\"}"], "hello\n"),
+        ("echo", &["message=5"][..], "5\n"),
+        ("echo", &["message={\"a\":1}"], "{\"a\":1}\n"),
+        ("echo", &["message=a=b c"], "a=b c\n"),
+        ("echo", &["message:=\"text\""], "text\n"),
+        ("echo", &["{\"message\":\"hello\"}"], "hello\n"),
         ("echo_add", &["a=2", "b=-3"], "{\"sum\":-1}\n"),
         ("echo_add", &["a:=2", "b=3"], "{\"sum\":5}\n"),
     ] {
@@ -53,7 +53,9 @@ fn only_near_names_are_suggested() {
         let ran = wharf(&home, "call", &folder, &[name]);
         assert!(ran.code == 2 && ran.out.is_empty(), "{}", ran.err);
         match near {
-            Some(near) => assert!(ran.err.contains(&format!("did you mean {near}? wharf list ")), "{name}: {}", ran.err),
+            Some(near) => {
+                assert!(ran.err.contains(&format!("did you mean {near}? wharf list ")), "{name}: {}", ran.err)
+            }
             None => assert!(!ran.err.contains("did you mean") && ran.err.contains("wharf list "), "{}", ran.err),
         }
     }

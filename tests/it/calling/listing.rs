@@ -31,7 +31,7 @@ Hints: read-only, idempotent
     let tool: Value = serde_json::from_str(&json.out).expect("JSON");
     assert_eq!(tool["name"], "echo_add");
     let unknown = wharf(&home, "list", &home.plugins(), &["echo_ad"]);
-    assert!(unknown.code == 2 && unknown.err.contains("did you mean echo_add?"), "{}", unknown.err);
+    assert!(unknown.code == 2 && unknown.err.contains("did you mean echo_add"), "{}", unknown.err);
 }
 
 #[test]

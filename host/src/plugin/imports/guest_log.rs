@@ -25,7 +25,7 @@ const LINE: usize = 8 << 10;
 /// Cost of a line in addition to its bytes, so that empty ones are not free.
 const LINE_COST: u64 = 64;
 /// Maximum bytes of the last lines on stderr that are kept over the budget, for a crash.
-const TAIL: usize = LINE;
+const TAIL: u64 = LINE as u64 + LINE_COST;
 
 /// The log budget of one call, shared by its streams.
 pub(in crate::plugin) struct LogBudget {
@@ -35,6 +35,8 @@ pub(in crate::plugin) struct LogBudget {
     dropped: AtomicU64,
     /// The last lines on stderr that were over the budget, as printed.
     tail: Mutex<VecDeque<Vec<u8>>>,
+    /// Bytes of them; no more than the budget, which may be 0.
+    tail_limit: u64,
     crashed: AtomicBool,
 }
 
@@ -46,6 +48,7 @@ impl LogBudget {
             left: AtomicU64::new(bytes),
             dropped: AtomicU64::new(0),
             tail: Mutex::default(),
+            tail_limit: bytes.min(TAIL),
             crashed: AtomicBool::new(false),
         }
     }
@@ -71,7 +74,7 @@ impl LogBudget {
     fn keep(&self, line: &[u8]) {
         let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         tail.push_back(line.to_vec());
-        while tail.iter().map(|line| line.len() + LINE_COST as usize).sum::<usize>() > TAIL && tail.len() > 1 {
+        while tail.iter().map(|line| line.len() as u64 + LINE_COST).sum::<u64>() > self.tail_limit {
             tail.pop_front();
         }
     }
