@@ -21,6 +21,8 @@ mod local;
 mod options;
 mod os_sandbox;
 mod pins;
+mod prompt;
+mod read;
 mod serve;
 #[cfg(all(test, feature = "dev"))]
 mod server_only;
@@ -70,16 +72,21 @@ enum Command {
     Dev(dev::Command),
     /// Validate plugins: exports, imports, missing grants
     Check {
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
+        /// Files, or folders of .wasm files
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
         /// Print JSON, one line per file
         #[arg(long)]
         json: bool,
     },
-    /// List the tools that clients see
+    /// List the tools, resources and prompts that clients see, or show one in detail
     List(list::ListOptions),
     /// Call one tool
     Call(call::CallOptions),
+    /// Read one resource
+    Read(read::ReadOptions),
+    /// Get the messages of one prompt
+    Prompt(prompt::PromptOptions),
     /// Show which versions run, which are pending approval, and what those would change
     Status {
         /// Folder of .wasm files [default: as for serve]
@@ -162,7 +169,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         return ended;
     }
     let filter = match &cli.command {
-        Command::Call(_) => call::LOG_FILTER,
+        Command::Call(_) | Command::Read(_) | Command::Prompt(_) => call::LOG_FILTER,
         // A plugin that crashes in its listing says why.
         Command::Dev(_) | Command::Check { .. } => "warn,guest=info",
         _ => "warn",
@@ -172,9 +179,11 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     on_runtime(async {
         match cli.command {
             Command::Dev(command) => dev::run(&options, command).await,
-            Command::Check { files, json } => check::run(&options, &files, json).await,
+            Command::Check { paths, json } => check::run(&options, &paths, json).await,
             Command::List(how) => list::run(&options, how, &screen).await,
             Command::Call(how) => call::run(&options, how, &screen).await,
+            Command::Read(how) => read::run(&options, how, &screen).await,
+            Command::Prompt(how) => prompt::run(&options, how, &screen).await,
             Command::Status { dir, json } => status::run(&options, dir, json).await,
             Command::Approve { name, dir, yes } => approve::run(&options, &name, dir, yes).await,
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),

@@ -3,6 +3,9 @@
 mod arguments;
 mod crashes;
 mod listing;
+mod messages;
+mod primitives;
+mod questions;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -21,11 +24,8 @@ struct Ran {
 impl Ran {
     fn of(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-        let ran = Self {
-            code: output.status.code().expect("no signal"),
-            out: text(output.stdout),
-            err: text(output.stderr),
-        };
+        let ran =
+            Self { code: output.status.code().expect("no signal"), out: text(output.stdout), err: text(output.stderr) };
         assert!(!ran.err.contains("panicked at host"), "{}", ran.err);
         ran
     }

@@ -23,6 +23,7 @@ pub(super) struct Pair {
     value: Typed,
 }
 
+#[derive(Clone)]
 enum Typed {
     /// Its type is that of the schema.
     Text(String),
@@ -50,8 +51,13 @@ impl Arguments {
                 whole(&text).map(Self::Json)
             }
             [word] if word.trim_start().starts_with(['{', '[', '"']) => whole(word).map(Self::Json),
-            words => words.iter().map(|word| pair(word)).collect::<Result<_, _>>().map(Self::Pairs),
+            words => words.iter().map(|word| Pair::parse(word)).collect::<Result<_, _>>().map(Self::Pairs),
         }
+    }
+
+    /// The arguments of a prompt, which are all texts.
+    pub(super) fn texts(self) -> Result<Value, Failure> {
+        self.typed(&serde_json::json!({ "additionalProperties": { "type": "string" } }))
     }
 
     /// The value of all arguments, of the types in an object's schema. A value that is of none of them
@@ -83,33 +89,41 @@ impl Arguments {
 
 fn whole(text: &str) -> Result<Value, Failure> {
     json::tree(text, json::MAX_DEPTH).map_err(|error| {
-        Failure::usage(format!("read the arguments as JSON: {error}: {}", text.trim_end())).hint(
-            "write text=hello for each argument, or one JSON object in quotes: '{\"text\":\"hello\"}'".to_owned(),
-        )
+        Failure::usage(format!("read the arguments as JSON: {error}: {}", text.trim_end()))
+            .hint("write text=hello for each argument, or one JSON object in quotes: '{\"text\":\"hello\"}'".to_owned())
     })
 }
 
-fn pair(word: &str) -> Result<Pair, Failure> {
-    let split = word.split_once('=').map(|(key, value)| match key.strip_suffix(':') {
-        Some(key) => (key, value, true),
-        None => (key, value, false),
-    });
-    match split {
-        Some((key, value, is_json)) if !key.is_empty() => {
-            let value = if is_json {
-                let value = json::tree(value, json::MAX_DEPTH).map_err(|error| {
-                    Failure::usage(format!("read the argument {key} as JSON: {error}: {value}"))
-                        .hint(format!("for a text, write {key}=… without the colon"))
-                })?;
-                Typed::Json(value)
-            } else {
-                Typed::Text(value.to_owned())
-            };
-            Ok(Pair { key: key.to_owned(), value })
-        }
-        _ => Err(Failure::usage(format!("read the argument {word}: it has no name")).hint(
-            "write KEY=VALUE for each argument, or all as one JSON object in quotes: '{\"text\":\"hello\"}'".to_owned(),
-        )),
+impl Pair {
+    pub(super) fn parse(word: &str) -> Result<Self, Failure> {
+        let split = word.split_once('=').map(|(key, value)| match key.strip_suffix(':') {
+            Some(key) => (key, value, true),
+            None => (key, value, false),
+        });
+        let Some((key, value, is_json)) = split.filter(|(key, ..)| !key.is_empty()) else {
+            return Err(Failure::usage(format!("read the argument {word}: it has no name")).hint(
+                "write KEY=VALUE for each argument, or all as one JSON object in quotes: '{\"text\":\"hello\"}'"
+                    .to_owned(),
+            ));
+        };
+        let value = if is_json {
+            Typed::Json(json::tree(value, json::MAX_DEPTH).map_err(|error| {
+                Failure::usage(format!("read the argument {key} as JSON: {error}: {value}"))
+                    .hint(format!("for a text, write {key}=… without the colon"))
+            })?)
+        } else {
+            Typed::Text(value.to_owned())
+        };
+        Ok(Self { key: key.to_owned(), value })
+    }
+
+    pub(super) fn is_for(&self, name: &str) -> bool {
+        self.key == name
+    }
+
+    /// The value, of a type that the schema allows.
+    pub(super) fn value_for(&self, schema: &Value, root: &Value) -> Value {
+        self.value.clone().of(schema, root)
     }
 }
 
@@ -228,7 +242,7 @@ mod tests {
             (&["text="], json!({ "text": "" })),
             (&["maybe=null"], json!({ "maybe": "null" })),
             (&["maybe:=null"], json!({ "maybe": null })),
-            (&["ratio=-1.5e3"], json!({ "ratio": -1.5e3 })),
+            (&["ratio=-1.5"], json!({ "ratio": -1.5 })),
             (&["ratio=null", "on=true"], json!({ "ratio": null, "on": true })),
             (&["choice=2"], json!({ "choice": 2 })),
             (&["ids=1"], json!({ "ids": [1] })),

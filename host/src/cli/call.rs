@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use super::arguments::Arguments;
+use super::ask::AnswerOptions;
 use super::conversation::converse;
 use super::json_text::indented;
 use super::local::Local;
@@ -31,13 +32,16 @@ pub(super) struct CallOptions {
     /// which `-` reads from stdin
     #[arg(value_name = "ARGUMENT")]
     arguments: Vec<String>,
+    #[command(flatten)]
+    answers: AnswerOptions,
     /// Print the result as MCP JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) -> Result<ExitCode, Failure> {
-    let CallOptions { path, tool, arguments, json } = how;
+    let CallOptions { path, tool, arguments, answers, json } = how;
+    let answers = answers.read()?;
     let mut local = Local::load(options, &path, screen).await?;
     let entry = local.tool(&tool)?;
     let signature = signature(entry.name.as_str(), entry.item().input.source());
@@ -46,7 +50,7 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     let arguments = arguments.inspect_err(|_| usage())?;
     let name = Value::String(entry.name.to_string());
     let params = Map::from_iter([("name".to_owned(), name), ("arguments".to_owned(), arguments)]);
-    let (result, parsed) = converse(&mut local, "tools/call", params).await?;
+    let (result, parsed) = converse(&mut local, "tools/call", params, &answers).await?;
     // Plugin output must not control the terminal.
     report::print(&if json { indented(&escape_hidden_in_json(result.get())) } else { text(&parsed) })?;
     if parsed["_meta"]["wharf/fault"]["code"] == "bad-input" {

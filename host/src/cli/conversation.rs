@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::ask;
+use super::ask::Answers;
 use super::local::Local;
 use crate::json;
 use crate::report::Failure;
@@ -13,8 +13,9 @@ pub(super) async fn converse(
     local: &mut Local,
     method: &str,
     mut params: Map<String, Value>,
+    answers: &Answers,
 ) -> Result<(Box<RawValue>, Value), Failure> {
-    let capabilities = ask::capabilities();
+    let capabilities = answers.capabilities();
     loop {
         let result = local.request(method, params.clone(), capabilities.clone()).await?;
         let parsed = json::tree(result.get(), json::MAX_DEPTH);
@@ -23,7 +24,7 @@ pub(super) async fn converse(
             return Ok((result, parsed));
         }
         // No call is running now, so this thread may block on the terminal.
-        params.insert("inputResponses".to_owned(), ask::answers(&parsed["inputRequests"])?);
+        params.insert("inputResponses".to_owned(), answers.to(&parsed["inputRequests"])?);
         params.insert("requestState".to_owned(), parsed["requestState"].take());
     }
 }

@@ -13,11 +13,13 @@ use super::options::Options;
 use super::{pins, serve};
 use crate::audit::Audit;
 use crate::catalog::{
-    Catalog, Entry, Folder, FolderEvent, Member, NotServed, PluginSettings, Refusal, admit, load_hint, load_plugin, plugin_of,
+    Catalog, Entry, Folder, FolderEvent, Member, NotServed, PluginSettings, Refusal, Snapshot, admit, load_hint,
+    load_plugin, plugin_of,
 };
 use crate::config::Config;
 use crate::json;
 use crate::os::paths::folder_of;
+use crate::plugin::abi::Prompt;
 use crate::plugin::{FrozenTool, LoadError, Plugin, PluginId, Sandbox, read_component};
 use crate::protocol::nearest::near;
 use crate::report::{self, Failure, Screen};
@@ -29,12 +31,16 @@ pub(super) struct Local {
     connection: Arc<Connection>,
     answers: mpsc::Receiver<Outgoing>,
     path: PathBuf,
+    /// Where progress is shown.
+    screen: Screen,
     /// Files that are not served.
     pub(super) refusals: Vec<Refusal>,
     /// Other events of the folder.
     events: Vec<FolderEvent>,
 }
 
+/// Characters of a bar of progress.
+const BAR: usize = 20;
 /// Names in a hint.
 const SUGGESTIONS: usize = 5;
 
@@ -85,7 +91,7 @@ impl Local {
         }
         let (outbox, answers) = mpsc::channel(16);
         let connection = server.connect(outbox, "local");
-        Ok(Self { catalog, connection, answers, path: path.to_owned(), refusals, events: rest })
+        Ok(Self { catalog, connection, answers, path: path.to_owned(), screen: screen.clone(), refusals, events: rest })
     }
 
     /// Reports on stderr which files are not served, and other events.
@@ -103,9 +109,7 @@ impl Local {
     /// A tool by its public name; of a single file also by its name within the plugin.
     pub(super) fn tool(&self, name: &str) -> Result<Entry<FrozenTool>, Failure> {
         let snapshot = self.catalog.snapshot();
-        let own = |entry: &&Entry<FrozenTool>| is_file(&self.path) && entry.item().tool.name == name;
-        let entry = snapshot.tools.entries().iter().find(own).or_else(|| snapshot.tools.get(name));
-        match entry {
+        match self.find_tool(&snapshot, name) {
             Some(entry) => {
                 self.report_of(entry.provider.id());
                 Ok(entry.clone())
@@ -114,8 +118,56 @@ impl Local {
         }
     }
 
+    /// The public name of a tool or prompt, or the URI of a resource or template, by which the lists have it.
+    pub(super) fn public_name(&self, name: &str) -> Result<String, Failure> {
+        let snapshot = self.catalog.snapshot();
+        if snapshot.resources.get(name).is_some() || snapshot.templates.get(name).is_some() {
+            return Ok(name.to_owned());
+        }
+        let public = self.find_tool(&snapshot, name).map(|tool| tool.name.to_string());
+        if let Some(public) = public.or_else(|| Some(self.find_prompt(&snapshot, name)?.name.to_string())) {
+            return Ok(public);
+        }
+        let lists = snapshot.resources.names().chain(snapshot.templates.names());
+        Err(self.unknown("entry", name, snapshot.tools.names().chain(snapshot.prompts.names()).chain(lists)))
+    }
+
+    /// A prompt, as [`Self::tool`].
+    pub(super) fn prompt(&self, name: &str) -> Result<Entry<Prompt>, Failure> {
+        let snapshot = self.catalog.snapshot();
+        match self.find_prompt(&snapshot, name) {
+            Some(entry) => {
+                self.report_of(entry.provider.id());
+                Ok(entry.clone())
+            }
+            None => Err(self.unknown("prompt", name, snapshot.prompts.names())),
+        }
+    }
+
+    /// Fails unless a plugin serves the URI: it is listed, or fits a template.
+    pub(super) fn expect_resource(&self, uri: &str) -> Result<(), Failure> {
+        let snapshot = self.catalog.snapshot();
+        match snapshot.provider_of(uri) {
+            Some(provider) => {
+                self.report_of(provider.id());
+                Ok(())
+            }
+            None => Err(self.unknown("resource", uri, snapshot.resources.names().chain(snapshot.templates.names()))),
+        }
+    }
+
+    fn find_tool<'a>(&self, snapshot: &'a Snapshot, name: &str) -> Option<&'a Entry<FrozenTool>> {
+        let own = |entry: &&Entry<FrozenTool>| is_file(&self.path) && entry.item().tool.name == name;
+        snapshot.tools.entries().iter().find(own).or_else(|| snapshot.tools.get(name))
+    }
+
+    fn find_prompt<'a>(&self, snapshot: &'a Snapshot, name: &str) -> Option<&'a Entry<Prompt>> {
+        let own = |entry: &&Entry<Prompt>| is_file(&self.path) && entry.item().name == name;
+        snapshot.prompts.entries().iter().find(own).or_else(|| snapshot.prompts.get(name))
+    }
+
     /// The failure for a name that no plugin has. A plugin that is not served may be the one with it.
-    pub(super) fn unknown<'n>(&self, kind: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
+    fn unknown<'n>(&self, kind: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
         self.report();
         let list = format!("wharf list {} shows what there is", shell_word(&self.path));
         let hint = match near(name, names, SUGGESTIONS).as_slice() {
@@ -137,13 +189,23 @@ impl Local {
             json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities": capabilities,
+                "progressToken": 1,
             }),
         );
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         self.connection.receive(request.as_bytes()).await;
         let failed = |reason: String| Failure::new(format!("get a response to {method}: {reason}"));
-        let answer = self.answers.recv().await.ok_or_else(|| failed("the server sent none".into()))?;
-        let answer: Answer = json::read(&answer.text).map_err(|error| failed(error.to_string()))?;
+        let answer = loop {
+            let received = self.answers.recv().await.ok_or_else(|| failed("the server sent none".into()))?;
+            let message: Received = json::read(&received.text).map_err(|error| failed(error.to_string()))?;
+            match message.method.as_deref() {
+                None => break message,
+                Some("notifications/progress") => self.screen.show_progress(&progress(&message.params)),
+                // What the plugin logs is in the host's log.
+                Some(_) => {}
+            }
+        };
+        self.screen.end_progress();
         match (answer.result, answer.error) {
             (Some(result), _) => Ok(result),
             (None, Some(error)) => Err(error.into_failure(method)),
@@ -152,8 +214,12 @@ impl Local {
     }
 }
 
+/// A response or a notification.
 #[derive(serde::Deserialize)]
-struct Answer {
+struct Received {
+    method: Option<String>,
+    #[serde(default)]
+    params: Value,
     result: Option<Box<RawValue>>,
     error: Option<ErrorAnswer>,
 }
@@ -175,10 +241,25 @@ impl ErrorAnswer {
         };
         let missing = self.data["requiredCapabilities"].as_object();
         let client = missing.map(|capabilities| match capabilities.contains_key("elicitation") {
-            true => "run wharf call on a terminal to answer the plugin's questions".to_owned(),
-            false => "call it from an MCP client: wharf call answers forms only, not sampling or roots".to_owned(),
+            true => "answer the plugin's questions on a terminal, or with --answer".to_owned(),
+            false => "use an MCP client: this command answers forms only, not sampling or roots".to_owned(),
         });
-        Failure::usage(format!("{what}: {}", self.message)).hint(client)
+        let what = format!("{what}: {}", self.message);
+        let failure = if self.data["reason"] == "plugin_fault" { Failure::new(what) } else { Failure::usage(what) };
+        failure.hint(client)
+    }
+}
+
+/// A step of a call on one line: `[####      ] 2/5 copying`.
+fn progress(params: &Value) -> String {
+    let message = params["message"].as_str().unwrap_or_default();
+    let done = params["progress"].as_f64().unwrap_or_default();
+    match params["total"].as_f64().filter(|total| *total > 0.0) {
+        Some(total) => {
+            let filled = ((done / total).clamp(0.0, 1.0) * BAR as f64) as usize;
+            format!("[{:<BAR$}] {done}/{total} {message}", "#".repeat(filled))
+        }
+        None => format!("{done} {message}"),
     }
 }
 
