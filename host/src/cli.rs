@@ -28,6 +28,7 @@ mod serve;
 mod server_only;
 mod signals;
 mod status;
+mod typed_input;
 mod writable;
 
 use std::path::PathBuf;
