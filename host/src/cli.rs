@@ -3,25 +3,32 @@
 //! stdout carries data or the protocol; all else goes to stderr through [`crate::report`].
 
 mod approve;
+mod arguments;
 mod ask;
 mod audit;
 mod call;
 mod changes;
 mod check;
+mod conversation;
 #[cfg_attr(not(feature = "dev"), path = "cli/server_only.rs")]
 mod dev;
+mod entry;
 mod folder;
 mod http;
+mod json_text;
 mod list;
 mod local;
 mod options;
 mod os_sandbox;
 mod pins;
+mod prompt;
+mod read;
 mod serve;
 #[cfg(all(test, feature = "dev"))]
 mod server_only;
 mod signals;
 mod status;
+mod typed_input;
 mod writable;
 
 use std::path::PathBuf;
@@ -33,7 +40,7 @@ use crate::config::Config;
 use crate::os::memory;
 use crate::os::signals::survive_file_size_limit;
 use crate::plugin;
-use crate::report::{self, Failure, Log};
+use crate::report::{self, Failure, Log, LogStyle, Screen};
 use folder::plugin_folder;
 use options::Options;
 
@@ -58,38 +65,29 @@ enum Command {
         dir: Option<PathBuf>,
         #[command(flatten)]
         http: http::HttpOptions,
+        /// Log what plugins print as plain lines, for `wharf dev`
+        #[arg(long, hide = true)]
+        guest_lines: bool,
     },
     #[command(flatten)]
     Dev(dev::Command),
     /// Validate plugins: exports, imports, missing grants
     Check {
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
+        /// Files, or folders of .wasm files
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
         /// Print JSON, one line per file
         #[arg(long)]
         json: bool,
     },
-    /// List the tools that clients see
-    List {
-        /// Folder of .wasm files [default: as for serve]
-        dir: Option<PathBuf>,
-        /// Print the list as MCP JSON
-        #[arg(long)]
-        json: bool,
-    },
+    /// List the tools, resources and prompts that clients see, or show one in detail
+    List(list::ListOptions),
     /// Call one tool
-    Call {
-        /// A folder of plugins, or one .wasm file
-        path: PathBuf,
-        /// The tool's name, as `wharf list` shows it
-        tool: String,
-        /// The arguments, a JSON object; `-` reads it from stdin
-        #[arg(value_name = "JSON", default_value = "{}")]
-        arguments: String,
-        /// Print the result as MCP JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Call(call::CallOptions),
+    /// Read one resource
+    Read(read::ReadOptions),
+    /// Get the messages of one prompt
+    Prompt(prompt::PromptOptions),
     /// Show which versions run, which are pending approval, and what those would change
     Status {
         /// Folder of .wasm files [default: as for serve]
@@ -163,20 +161,30 @@ fn run_server(
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let options = cli.options;
     // Interactive commands print their result; only servers log each loaded plugin.
-    if let Command::Serve { dir, http } = cli.command {
+    if let Command::Serve { dir, http, guest_lines } = cli.command {
         let log = Log::default();
-        report::start_log(options.log.as_deref().unwrap_or("info"), Some(&log))?;
+        let style = if guest_lines { LogStyle::ServerOfAuthor(&log) } else { LogStyle::Server(&log) };
+        report::start_log(options.log.as_deref().unwrap_or("info"), &style)?;
         let ended = run_server(options, dir, &http, &log);
         log.finish();
         return ended;
     }
-    report::start_log(options.log.as_deref().unwrap_or("warn"), None)?;
+    let filter = match &cli.command {
+        Command::Call(_) | Command::Read(_) | Command::Prompt(_) => call::LOG_FILTER,
+        // A plugin that crashes in its listing says why.
+        Command::Dev(_) | Command::Check { .. } => "warn,guest=info",
+        _ => "warn",
+    };
+    let screen = Screen::default();
+    report::start_log(options.log.as_deref().unwrap_or(filter), &LogStyle::Command(&screen))?;
     on_runtime(async {
         match cli.command {
             Command::Dev(command) => dev::run(&options, command).await,
-            Command::Check { files, json } => check::run(&options, &files, json).await,
-            Command::List { dir, json } => list::run(&options, dir, json).await,
-            Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,
+            Command::Check { paths, json } => check::run(&options, &paths, json).await,
+            Command::List(how) => list::run(&options, how, &screen).await,
+            Command::Call(how) => call::run(&options, how, &screen).await,
+            Command::Read(how) => read::run(&options, how, &screen).await,
+            Command::Prompt(how) => prompt::run(&options, how, &screen).await,
             Command::Status { dir, json } => status::run(&options, dir, json).await,
             Command::Approve { name, dir, yes } => approve::run(&options, &name, dir, yes).await,
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),

@@ -33,7 +33,7 @@ pub use dialects::peek::exports_completions;
 pub use dialects::plain;
 pub use error::LoadError;
 pub use events::{Event, Events, LogBody};
-pub use fault::{CallError, Fault};
+pub use fault::{CallError, Fault, TrapKind};
 pub use id::{Digest, InvalidPluginId, PluginId};
 pub use imports::filesystem::{ProtectedFolders, folder_objection};
 pub use imports::outbound::{Caps, OutboundSettings, Resolve, SystemResolver};
@@ -49,7 +49,7 @@ pub use provider::{Call, Provider};
 pub use sandbox::{Sandbox, SandboxSettings};
 pub use schema::{Mirrored, Schema, Violation, Wrapping};
 pub use surface::template::UriTemplate;
-pub use surface::{FrozenTemplate, FrozenTool, SchemaStyle, Surface, signature};
+pub use surface::{FrozenTemplate, FrozenTool, Parameter, SchemaStyle, Surface, parameters, signature};
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,11 @@
 //! Output of a server for people, on the terminal and in the log. Output common to all commands is in
 //! `wharf_report`.
 
+mod guest_lines;
 mod log;
 #[cfg_attr(not(feature = "dev"), path = "report/no_progress.rs")]
 mod progress;
+mod screen;
 
 use std::{fmt, io};
 
@@ -13,12 +15,13 @@ use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{DefaultFields, Writer};
-use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use wharf_report::{ERROR, ShowPath as _, hint, line};
 pub(crate) use wharf_report::{Failure, NAME, failure, message, print};
 
+use self::guest_lines::GuestLines;
 pub(crate) use self::log::Log;
 use self::progress::Progress;
+pub(crate) use self::screen::Screen;
 use crate::catalog::{FolderEvent, Held, Refusal};
 use crate::config::{Config, ConfigError};
 use crate::pins::AdmittedAs;
@@ -29,11 +32,21 @@ pub(crate) fn refusal(refusal: &Refusal) {
     hint(refusal.hint.as_deref());
 }
 
-/// Starts the log on stderr; that of a server goes through its [`Log`].
+/// Where the log is written, and how.
+pub(crate) enum LogStyle<'a> {
+    /// One event to a line, with its time and fields.
+    Server(&'a Log),
+    /// The same, with what guests print as plain lines: for `wharf dev`.
+    ServerOfAuthor(&'a Log),
+    /// Plain lines, for a command that a person waits for.
+    Command(&'a Screen),
+}
+
+/// Starts the log on stderr.
 ///
 /// # Errors
 /// If the filter is invalid.
-pub(crate) fn start_log(filter: &str, log: Option<&Log>) -> Result<(), Failure> {
+pub(crate) fn start_log(filter: &str, style: &LogStyle<'_>) -> Result<(), Failure> {
     let invalid = |why: &str| {
         Failure::usage(format!("read the log level: {why}"))
             .hint("use off, error, warn, info, debug or trace, or for example info,wharf=debug".to_owned())
@@ -44,16 +57,24 @@ pub(crate) fn start_log(filter: &str, log: Option<&Log>) -> Result<(), Failure> 
     }
     let filter = EnvFilter::try_new(filter).map_err(|error| invalid(&format!("{error}: {filter}")))?;
     let colour = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
-    let writer = log.map_or_else(|| BoxMakeWriter::new(io::stderr), |log| BoxMakeWriter::new(log.clone()));
-    tracing_subscriber::fmt()
+    let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(writer)
         .with_ansi(colour)
-        .with_target(false)
         .fmt_fields(OneLine)
         // Otherwise a closed stderr would be a panic.
-        .log_internal_errors(false)
-        .init();
+        .log_internal_errors(false);
+    let format = tracing_subscriber::fmt::format().with_target(false);
+    match style {
+        LogStyle::Server(log) => builder.event_format(format).with_writer((*log).clone()).init(),
+        LogStyle::ServerOfAuthor(log) => {
+            builder.event_format(GuestLines { others: format, screen: None }).with_writer((*log).clone()).init();
+        }
+        LogStyle::Command(screen) => {
+            let screen = (*screen).clone();
+            let format = GuestLines { others: format.without_time(), screen: Some(screen.clone()) };
+            builder.event_format(format).with_writer(screen).init();
+        }
+    }
     Ok(())
 }
 

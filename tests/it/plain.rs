@@ -176,7 +176,10 @@ fn faults_are_reported_as_for_any_plugin() {
     assert_eq!(failed["content"][0]["text"], "there is nothing to sell");
     assert!(failed.get("structuredContent").is_none(), "{failed}");
     let crashed = client.call("shop_crash", json!({}));
-    assert_eq!(crashed["content"][0]["text"], "Plugin 'shop' crashed while it handled this call.");
+    assert_eq!(
+        crashed["content"][0]["text"],
+        "Plugin 'shop' crashed while it handled this call: unreachable instruction executed."
+    );
     for (arguments, path) in
         [(json!({}), "name"), (json!({ "name": 1 }), "/name"), (json!({ "name": "x", "other": 1 }), "other")]
     {

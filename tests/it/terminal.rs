@@ -68,6 +68,20 @@ pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce
     child.wait_with_output().expect("an end")
 }
 
+/// Where clients send messages.
+#[test]
+fn words_typed_into_serve_are_answered_for_a_person() {
+    let home = Home::with(&["echo"]);
+    let folder = home.plugins();
+    let output = at_terminal(&home, &["serve".as_ref(), folder.as_os_str()], |person| {
+        person.sees("Stop with Ctrl-C", "help\r");
+        // Ctrl-D on an empty line is the end of input.
+        person.sees("An MCP client sends JSON-RPC messages here", "\u{4}");
+    });
+    let answer = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(answer.contains("-32700"), "{answer}");
+}
+
 #[test]
 fn a_form_and_a_confirmation_are_prompted_in_sequence() {
     let said = call("everything_test_input_required_result_multi_round", |person| {

@@ -191,6 +191,22 @@ impl Guest {
         self.does(name, &body)
     }
 
+    /// Adds a tool that prints this to stderr that many times, then `last`, then runs `rest`.
+    pub fn prints_errors(mut self, name: &str, text: &str, times: usize, last: &str, rest: &str) -> Self {
+        let print = |Text { at, len }: Text| {
+            format!("(call $write (call $stderr) (i32.const {at}) (i32.const {len}) (i32.const {GIVEN}))")
+        };
+        let (text, last) = (print(self.text(text)), print(self.text(last)));
+        let body = format!(
+            "(loop $again
+               {text}
+               (local.set $n (i32.add (local.get $n) (i32.const 1)))
+               (br_if $again (i32.lt_u (local.get $n) (i32.const {times}))))
+             {last} {rest}"
+        );
+        self.does(name, &body)
+    }
+
     /// Adds a tool that logs this that many times as a warning, then runs `rest`.
     pub fn logs(mut self, name: &str, text: &str, times: usize, rest: &str) -> Self {
         let Text { at, len } = self.text(text);

@@ -72,7 +72,7 @@ fn summary(dir: &Path, id: &PluginName, language: Language, files: usize) -> Str
         "created {NAME}{folder}{NAME:#}: plugin {id} in {}, {files} files. Its README explains how to test it. Next:\n  \
          cd {folder}\n  \
          wharf build\n  \
-         wharf call dist/{id}.wasm greet '{{\"name\":\"Ada\"}}'",
+         wharf call dist/{id}.wasm greet name=Ada",
         language.name()
     )
 }

@@ -16,6 +16,12 @@ pub use self::shown::{ShowPath, ShownPath, line, shell_word};
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
+/// Names of members, texts and other values of JSON.
+pub const MEMBER: Style = AnsiColor::Blue.on_default();
+pub const TEXT: Style = AnsiColor::Green.on_default();
+pub const LITERAL: Style = AnsiColor::Cyan.on_default();
+/// What is less important.
+pub const DIM: Style = Style::new().dimmed();
 /// Names of tools and plugins.
 pub const NAME: Style = Style::new().bold();
 

@@ -1,4 +1,4 @@
-//! Handles a plugin's elicitation requests on the terminal, for `wharf call`.
+//! Answers a plugin's elicitation requests: from the command line, or on the terminal.
 //!
 //! Supports forms and URLs, but neither sampling nor roots.
 
@@ -6,53 +6,118 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal};
 use std::str::FromStr;
 
+use clap::Args;
 use dialoguer::{Confirm, Input, MultiSelect, Select};
 use serde_json::{Map, Number, Value, json};
 
+use super::arguments::Pair;
 use crate::report::{self, Failure, NAME};
 
-/// The client capabilities: none if this is not a terminal.
-pub(super) fn capabilities() -> Value {
-    if io::stdin().is_terminal() && io::stderr().is_terminal() {
-        json!({ "elicitation": { "form": {}, "url": {} } })
-    } else {
-        json!({})
+#[derive(Args)]
+pub(super) struct AnswerOptions {
+    /// Answer the plugin's questions without a terminal: `yes` or `no` to what is to be confirmed, NAME=VALUE or
+    /// NAME:=JSON for a field of a form; repeat it for each answer
+    #[arg(long = "answer", value_name = "ANSWER")]
+    answers: Vec<String>,
+}
+
+/// How questions are answered.
+pub(super) struct Answers {
+    /// Of confirmations, and of fields that are yes or no.
+    confirmed: Option<bool>,
+    /// Of fields.
+    fields: Vec<Pair>,
+}
+
+impl AnswerOptions {
+    pub(super) fn read(&self) -> Result<Answers, Failure> {
+        let mut answers = Answers { confirmed: None, fields: Vec::new() };
+        for answer in &self.answers {
+            match answer.as_str() {
+                "yes" | "no" => answers.confirmed = Some(answer == "yes"),
+                field => answers.fields.push(Pair::parse(field).map_err(|_| {
+                    Failure::usage(format!("read --answer {field}"))
+                        .hint("write --answer yes, --answer no, or --answer NAME=VALUE".to_owned())
+                })?),
+            }
+        }
+        Ok(answers)
     }
 }
 
-/// The answers to `inputRequests`, by their keys.
-pub(super) fn answers(requests: &Value) -> Result<Value, Failure> {
-    let requests = requests.as_object().into_iter().flatten();
-    requests.map(|(key, request)| Ok((key.clone(), elicit(&request["params"])?))).collect()
+fn is_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-fn elicit(params: &Value) -> Result<Value, Failure> {
-    let message = params["message"].as_str().unwrap_or_default();
-    if params["mode"] == "url" {
-        let url = params["url"].as_str().unwrap_or_default();
-        report::message(&format!("{NAME}{message}{NAME:#}\n  {url}"));
-        return Ok(json!({ "action": if confirm("Will you visit this page?")? { "accept" } else { "decline" } }));
-    }
-    let empty = Map::new();
-    let fields = params["requestedSchema"]["properties"].as_object().unwrap_or(&empty);
-    if fields.is_empty() {
-        return Ok(match confirm(message)? {
-            true => json!({ "action": "accept", "content": {} }),
-            false => json!({ "action": "decline" }),
-        });
-    }
-    report::message(&format!("{NAME}{message}{NAME:#}"));
-    let required = params["requestedSchema"]["required"].as_array();
-    let mut content = Map::new();
-    for (name, field) in fields {
-        let required = required.is_some_and(|names| names.iter().any(|required| required == name));
-        if let Some(value) = self::field(name, field, required)? {
-            content.insert(name.clone(), value);
+impl Answers {
+    /// The client capabilities: none if nobody could answer.
+    pub(super) fn capabilities(&self) -> Value {
+        if is_terminal() || self.confirmed.is_some() || !self.fields.is_empty() {
+            json!({ "elicitation": { "form": {}, "url": {} } })
+        } else {
+            json!({})
         }
     }
-    Ok(json!({ "action": "accept", "content": content }))
+
+    /// The answers to `inputRequests`, by their keys.
+    pub(super) fn to(&self, requests: &Value) -> Result<Value, Failure> {
+        let requests = requests.as_object().into_iter().flatten();
+        requests.map(|(key, request)| Ok((key.clone(), self.elicit(&request["params"])?))).collect()
+    }
+
+    fn elicit(&self, params: &Value) -> Result<Value, Failure> {
+        let message = params["message"].as_str().unwrap_or_default();
+        if params["mode"] == "url" {
+            let url = params["url"].as_str().unwrap_or_default();
+            report::message(&format!("{NAME}{message}{NAME:#}\n  {url}"));
+            let visits = self.confirm("Will you visit this page?")?;
+            return Ok(json!({ "action": if visits { "accept" } else { "decline" } }));
+        }
+        let empty = Map::new();
+        let fields = params["requestedSchema"]["properties"].as_object().unwrap_or(&empty);
+        if fields.is_empty() {
+            return Ok(match self.confirm(message)? {
+                true => json!({ "action": "accept", "content": {} }),
+                false => json!({ "action": "decline" }),
+            });
+        }
+        if is_terminal() {
+            report::message(&format!("{NAME}{message}{NAME:#}"));
+        }
+        let required = params["requestedSchema"]["required"].as_array();
+        let mut content = Map::new();
+        for (name, field) in fields {
+            let required = required.is_some_and(|names| names.iter().any(|required| required == name));
+            let value = match self.fields.iter().find(|pair| pair.is_for(name)) {
+                Some(pair) => Some(pair.value_for(field, &params["requestedSchema"])),
+                None if field["type"] == "boolean" && self.confirmed.is_some() => self.confirmed.map(Value::from),
+                None if is_terminal() => self::field(name, field, required)?,
+                None => match field.get("default") {
+                    Some(default) => Some(default.clone()),
+                    None if required => return Err(unanswered(message, &format!("{name}=…"))),
+                    None => None,
+                },
+            };
+            if let Some(value) = value {
+                content.insert(name.clone(), value);
+            }
+        }
+        Ok(json!({ "action": "accept", "content": content }))
+    }
+
+    fn confirm(&self, question: &str) -> Result<bool, Failure> {
+        match self.confirmed {
+            Some(confirmed) => Ok(confirmed),
+            None if is_terminal() => Confirm::new().with_prompt(question).interact().map_err(failed),
+            None => Err(unanswered(question, "yes")),
+        }
+    }
 }
 
+fn unanswered(question: &str, answer: &str) -> Failure {
+    Failure::usage(format!("answer the plugin's question: {question}"))
+        .hint(format!("add --answer {answer}, or run this on a terminal"))
+}
 /// One field's value; `None` if it is optional and was left empty.
 fn field(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Failure> {
     let label = ["title", "description"].iter().find_map(|key| field[*key].as_str()).unwrap_or(name);
@@ -117,10 +182,6 @@ fn options(field: &Value) -> (Vec<Value>, Vec<String>) {
         _ => values.iter().map(title).collect(),
     };
     (values, titles)
-}
-
-fn confirm(question: &str) -> Result<bool, Failure> {
-    Confirm::new().with_prompt(question).interact().map_err(failed)
 }
 
 fn failed(error: dialoguer::Error) -> Failure {

@@ -1,61 +1,62 @@
 //! `wharf call`: one tool call from the shell.
 
-use std::io::Read;
-use std::path::Path;
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use serde_json::{Map, Value};
-use wharf_report::ShowPath as _;
 
-use super::ask;
-use super::folder::is_component;
+use super::arguments::Arguments;
+use super::ask::AnswerOptions;
+use super::conversation::converse;
+use super::json_text::indented;
 use super::local::Local;
 use super::options::Options;
 use crate::json;
+use crate::plugin::signature;
 use crate::plugin::text::{escape_hidden_in_json, printable};
-use crate::report::{self, Failure};
+use crate::report::{self, Failure, NAME, Screen};
 
-pub(super) async fn run(
-    options: &Options,
-    path: &Path,
-    tool: &str,
-    arguments: String,
+/// Log filter: warnings, and what the plugin prints and logs. The result says how the call failed, so the
+/// server need not.
+pub(super) const LOG_FILTER: &str = "warn,guest=info,wharf::plugin=info,wharf::server::fault=off";
+
+#[derive(Args)]
+pub(super) struct CallOptions {
+    /// A folder of plugins, or one .wasm file
+    path: PathBuf,
+    /// The tool's name, as `wharf list` shows it
+    tool: String,
+    /// KEY=VALUE for each argument, by its type in the tool's schema; or KEY:=JSON; or all as one JSON object,
+    /// which `-` reads from stdin
+    #[arg(value_name = "ARGUMENT")]
+    arguments: Vec<String>,
+    #[command(flatten)]
+    answers: AnswerOptions,
+    /// Print the result as MCP JSON
+    #[arg(long)]
     json: bool,
-) -> Result<ExitCode, Failure> {
-    let arguments = if arguments == "-" { read_stdin()? } else { arguments };
-    let arguments = json::tree(&arguments, json::MAX_DEPTH).map_err(|error| {
-        Failure::usage(format!("read the arguments: {error}: {arguments}"))
-            .hint("the arguments are one JSON object, for example '{\"text\":\"hello\"}'".to_owned())
-    })?;
-    if !path.exists() {
-        return Err(Failure::usage(format!("read the plugins: no such file or folder: {}", path.shown())));
-    }
-    let mut local = Local::load(options, path).await?;
-    // For a single file, the name within the plugin is unambiguous.
-    let own = if is_component(path) { local.public_name(tool) } else { None };
-    let name = own.unwrap_or_else(|| tool.to_owned());
-    let mut params = Map::from_iter([("name".to_owned(), Value::String(name)), ("arguments".to_owned(), arguments)]);
-    let capabilities = ask::capabilities();
-    let (result, parsed) = loop {
-        let result = local.request("tools/call", params.clone(), capabilities.clone()).await?;
-        let parsed = json::tree(result.get(), json::MAX_DEPTH);
-        let mut parsed = parsed.map_err(|error| Failure::new(format!("read the result: {error}")))?;
-        if parsed["resultType"] != "input_required" {
-            break (result, parsed);
-        }
-        // No call is running now, so this thread may block on the terminal.
-        params.insert("inputResponses".to_owned(), ask::answers(&parsed["inputRequests"])?);
-        params.insert("requestState".to_owned(), parsed["requestState"].take());
-    };
-    // Plugin output must not control the terminal.
-    report::print(&if json { escape_hidden_in_json(result.get()) } else { printable(&text(&parsed)) })?;
-    Ok(if parsed["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn read_stdin() -> Result<String, Failure> {
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::usage(format!("read stdin: {error}")))?;
-    Ok(text)
+pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) -> Result<ExitCode, Failure> {
+    let CallOptions { path, tool, arguments, answers, json } = how;
+    let answers = answers.read()?;
+    let mut local = Local::load(options, &path, screen).await?;
+    let entry = local.tool(&tool)?;
+    let signature = signature(entry.name.as_str(), entry.item().input.source());
+    let usage = || report::message(&format!("{NAME}usage{NAME:#}: {}", printable(&signature)));
+    let arguments = Arguments::read(&arguments).and_then(|given| given.typed(entry.item().input.source()));
+    let arguments = arguments.inspect_err(|_| usage())?;
+    let name = Value::String(entry.name.to_string());
+    let params = Map::from_iter([("name".to_owned(), name), ("arguments".to_owned(), arguments)]);
+    let (result, parsed) = converse(&mut local, "tools/call", params, &answers).await?;
+    // Plugin output must not control the terminal.
+    report::print(&if json { indented(&escape_hidden_in_json(result.get())) } else { text(&parsed) })?;
+    if parsed["_meta"]["wharf/fault"]["code"] == "bad-input" {
+        usage();
+    }
+    Ok(if parsed["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The result as text for people.
@@ -65,18 +66,31 @@ fn text(result: &Value) -> String {
     lines.join("\n")
 }
 
-fn block(block: &Value) -> String {
+/// A block of content as text for people.
+pub(super) fn block(block: &Value) -> String {
     let field = |name: &str| block[name].as_str().unwrap_or_default();
     match field("type") {
-        "text" => field("text").to_owned(),
+        "text" => shown(field("text")),
         "image" | "audio" => {
-            format!("[{} {}, {} bytes in base64]", field("type"), field("mimeType"), field("data").len())
+            let (kind, mime) = (field("type"), printable(field("mimeType")));
+            format!("[{kind} {mime}, {} bytes in base64]", field("data").len())
         }
-        "resource_link" => field("uri").to_owned(),
-        "resource" => match block["resource"]["text"].as_str() {
-            Some(text) => text.to_owned(),
-            None => format!("[{}]", block["resource"]["uri"].as_str().unwrap_or_default()),
-        },
-        _ => block.to_string(),
+        "resource_link" => printable(field("uri")),
+        "resource" => contents(&block["resource"]),
+        _ => indented(&escape_hidden_in_json(&block.to_string())),
     }
+}
+
+/// The contents of a resource as text for people.
+pub(super) fn contents(contents: &Value) -> String {
+    match contents["text"].as_str() {
+        Some(text) => shown(text),
+        None => format!("[{}]", printable(contents["uri"].as_str().unwrap_or_default())),
+    }
+}
+
+/// On a terminal JSON is indented; scripts get it as it is.
+fn shown(text: &str) -> String {
+    let is_json = || text.trim_start().starts_with(['{', '[']) && json::check(text, json::MAX_DEPTH).is_ok();
+    if io::stdout().is_terminal() && is_json() { indented(&escape_hidden_in_json(text)) } else { printable(text) }
 }

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use wharf_report::ShowPath as _;
 
+use super::folder::is_component;
 use super::local::{id_of, load_file, refused};
 use super::options::Options;
 use super::serve::plugin_settings;
 use crate::audit::Audit;
-use crate::catalog::{PluginSettings, method_name};
+use crate::catalog::{PluginSettings, method_name, plugin_files};
 use crate::config::Config;
 use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{
@@ -21,16 +22,36 @@ use crate::plugin::{
 };
 use crate::report::{self, Failure, NAME};
 
-pub(super) async fn run(options: &Options, files: &[PathBuf], json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(options: &Options, paths: &[PathBuf], json: bool) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let sandbox = options.sandbox(&config, files, Audit::default()).await?;
+    let files = files_in(paths)?;
+    let sandbox = options.sandbox(&config, paths, Audit::default()).await?;
     let mut all_load = true;
     for file in files {
-        let findings = check(&config, &sandbox, file).await;
+        let findings = check(&config, &sandbox, &file).await;
         all_load &= findings.loads();
         report::print(&if json { escape_hidden_in_json(&findings.to_json().to_string()) } else { findings.to_text() })?;
     }
     Ok(if all_load { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The given files, and those in the given folders and their direct subfolders that a server would load.
+fn files_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for path in paths {
+        // A folder that is named like a plugin is refused, as a server does.
+        if !path.is_dir() || is_component(path) {
+            files.push(path.clone());
+            continue;
+        }
+        let found = plugin_files(path)
+            .map_err(|error| Failure::usage(format!("read the folder: {error}: {}", path.shown())))?;
+        if found.is_empty() {
+            return Err(Failure::usage(format!("find plugins in {}: it has no .wasm files", path.shown())));
+        }
+        files.extend(found.into_values());
+    }
+    Ok(files)
 }
 
 /// The result for one file.
@@ -40,6 +61,10 @@ struct Findings {
     summary: Option<FileSummary>,
     inspection: Inspection,
     tools: Vec<(String, String)>,
+    /// Of resources, templates and prompts, what they are listed by, and a description.
+    resources: Vec<(String, String)>,
+    templates: Vec<(String, String)>,
+    prompts: Vec<(String, String)>,
     /// Custom methods, by their public names.
     methods: Vec<String>,
     /// Of each declared capability, its section (`experimental` or `extensions`), name and settings.
@@ -56,6 +81,9 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         summary: None,
         inspection: Inspection::default(),
         tools: Vec::new(),
+        resources: Vec::new(),
+        templates: Vec::new(),
+        prompts: Vec::new(),
         methods: Vec::new(),
         capabilities: Vec::new(),
         warnings: Vec::new(),
@@ -87,11 +115,18 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
     match loaded {
         Ok(plugin) => {
             plugin.try_grants(findings.grants.clone()).await;
-            let tools = plugin.surface().tools.as_deref().unwrap_or_default();
-            findings.tools = tools
-                .iter()
-                .map(|frozen| (frozen.tool.name.clone(), frozen.tool.description.clone().unwrap_or_default()))
-                .collect();
+            let surface = plugin.surface();
+            let about = |key: &str, texts: [&Option<String>; 2]| {
+                (key.to_owned(), texts.into_iter().flatten().next().cloned().unwrap_or_default())
+            };
+            let tools = surface.tools.iter().flatten().map(|frozen| &frozen.tool);
+            findings.tools = tools.map(|tool| about(&tool.name, [&tool.description, &None])).collect();
+            let resources = surface.resources.iter().flatten();
+            findings.resources = resources.map(|it| about(&it.uri, [&it.description, &it.title])).collect();
+            let templates = surface.templates.iter().map(|frozen| &frozen.template);
+            findings.templates = templates.map(|it| about(&it.uri_template, [&it.description, &it.title])).collect();
+            let prompts = surface.prompts.iter().flatten();
+            findings.prompts = prompts.map(|it| about(&it.name, [&it.description, &it.title])).collect();
             if let Some(offer) = &plugin.surface().offer {
                 findings.methods = offer.methods.iter().map(|own| method_name(plugin.id(), own)).collect();
                 let placed = [("experimental", &offer.experimental), ("extensions", &offer.extensions)];
@@ -160,8 +195,16 @@ impl Findings {
             let mode = mode(folder);
             text += &format!("  folder   {}, granted to {mode}, from {}\n", folder.guest, folder.host.shown());
         }
-        for (name, description) in &self.tools {
-            text += &format!("  tool     {NAME}{name}{NAME:#}  {}\n", description.lines().next().unwrap_or_default());
+        for (kind, offered) in [
+            ("tool    ", &self.tools),
+            ("resource", &self.resources),
+            ("template", &self.templates),
+            ("prompt  ", &self.prompts),
+        ] {
+            for (name, description) in offered {
+                let first = description.lines().next().unwrap_or_default();
+                text += &format!("  {kind} {NAME}{name}{NAME:#}  {first}\n");
+            }
         }
         for method in &self.methods {
             text += &format!("  method   {NAME}{method}{NAME:#}\n");
@@ -185,8 +228,9 @@ impl Findings {
         let makers = self.summary.iter().flat_map(|summary| &summary.producers);
         let makers: Vec<Value> =
             makers.map(|maker| json!({"role": maker.role, "name": maker.name, "version": maker.version})).collect();
-        let tools: Vec<Value> =
-            self.tools.iter().map(|(name, description)| json!({"name": name, "description": description})).collect();
+        let offered = |key: &str, all: &[(String, String)]| -> Vec<Value> {
+            all.iter().map(|(name, description)| json!({key: name, "description": description})).collect()
+        };
         let grants: Vec<Value> = self
             .needed()
             .into_iter()
@@ -214,7 +258,10 @@ impl Findings {
             "imports": imports,
             "grants": grants,
             "folders": folders,
-            "tools": tools,
+            "tools": offered("name", &self.tools),
+            "resources": offered("uri", &self.resources),
+            "resourceTemplates": offered("uriTemplate", &self.templates),
+            "prompts": offered("name", &self.prompts),
             "methods": self.methods,
             "capabilities": capabilities,
             "warnings": self.warnings,

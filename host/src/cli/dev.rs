@@ -21,8 +21,8 @@ use crate::os::process::this_program;
 use crate::plugin::{Plugin, PluginId, Provider as _};
 use crate::report::{Failure, NAME};
 
-/// Log filter: loaded plugins, plugin logs, and each call.
-const LOG_FILTER: &str = "info,guest=debug,call=debug";
+/// Log filter: loaded plugins, plugin logs without WebAssembly's frames, and each call.
+const LOG_FILTER: &str = "info,guest=debug,guest::frames=off,call=debug";
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -66,7 +66,7 @@ impl Server for Options {
     fn serve_command(&self, folder: &Path, address: &str) -> Result<process::Command, Failure> {
         let program = this_program().map_err(|error| Failure::new(format!("start the server: {error}")))?;
         let mut command = process::Command::new(program);
-        command.arg("serve").arg(folder).args(["--http", address]);
+        command.arg("serve").arg(folder).args(["--http", address, "--guest-lines"]);
         command.args(["--log", self.log.as_deref().unwrap_or(LOG_FILTER)]);
         for (option, path) in [("--config", &self.config), ("--cache", &self.cache)] {
             if let Some(path) = path {

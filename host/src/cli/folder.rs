@@ -26,11 +26,16 @@ pub(super) fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
         Ok(found) if found.is_dir() => Ok(dir),
         Ok(_) => Err(Failure::usage(format!("read the plugin folder: not a folder: {}", dir.shown())).hint(
             is_component(&dir)
-                .then(|| format!("wharf serves folders; to try one file: wharf call {} TOOL", shell_word(&dir))),
+                .then(|| format!("wharf serves folders; to try one file: wharf list {}", shell_word(&dir))),
         )),
         Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown()))
             .hint(format!("create it first: mkdir -p {}", shell_word(&dir)))),
     }
+}
+
+/// Whether a command works on this one file, and not on a folder.
+pub(super) fn is_file(path: &Path) -> bool {
+    is_component(path) && !path.is_dir()
 }
 
 pub(super) fn is_component(path: &Path) -> bool {

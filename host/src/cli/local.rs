@@ -1,25 +1,28 @@
 //! An in-process client: commands send requests to a real server, and so see what clients see.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use wharf_report::ShowPath as _;
+use wharf_report::{ShowPath as _, shell_word};
 
-use super::folder::is_component;
+use super::folder::is_file;
 use super::options::Options;
 use super::{pins, serve};
 use crate::audit::Audit;
 use crate::catalog::{
-    Catalog, Folder, FolderEvent, Member, NotServed, PluginSettings, Refusal, admit, load_hint, load_plugin, plugin_of,
+    Catalog, Entry, Folder, FolderEvent, Member, NotServed, PluginSettings, Refusal, Snapshot, admit, load_hint,
+    load_plugin, plugin_of,
 };
 use crate::config::Config;
 use crate::json;
 use crate::os::paths::folder_of;
-use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
-use crate::report::{self, Failure};
+use crate::plugin::abi::Prompt;
+use crate::plugin::{FrozenTool, LoadError, Plugin, PluginId, Sandbox, read_component};
+use crate::protocol::nearest::near;
+use crate::report::{self, Failure, Screen};
 use crate::server::{Connection, Outgoing, Server};
 
 /// A server whose catalog is complete, and a connection to it.
@@ -27,19 +30,32 @@ pub(super) struct Local {
     catalog: Arc<Catalog>,
     connection: Arc<Connection>,
     answers: mpsc::Receiver<Outgoing>,
+    path: PathBuf,
+    /// Where progress is shown.
+    screen: Screen,
     /// Files that are not served.
     pub(super) refusals: Vec<Refusal>,
+    /// Other events of the folder.
+    events: Vec<FolderEvent>,
 }
 
+/// Characters of a bar of progress.
+const BAR: usize = 20;
+/// Names in a hint.
+const SUGGESTIONS: usize = 5;
+
 impl Local {
-    /// Loads a folder, or one file; refusals are reported on stderr.
-    pub(super) async fn load(options: &Options, path: &Path) -> Result<Self, Failure> {
+    /// Loads a folder, or one file. What the plugins of a folder print while they are listed is not shown.
+    pub(super) async fn load(options: &Options, path: &Path, screen: &Screen) -> Result<Self, Failure> {
+        if !path.exists() {
+            return Err(Failure::usage(format!("read the plugins: no such file or folder: {}", path.shown())));
+        }
         let config = Arc::new(options.config()?);
         let catalog = Arc::new(Catalog::default());
         let server = Server::new(catalog.clone(), serve::settings(&config));
         let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
-        let mut refusals = Vec::new();
-        if is_component(path) && !path.is_dir() {
+        let (mut refusals, mut rest) = (Vec::new(), Vec::new());
+        if is_file(path) {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
             let id = id_of(path).map_err(failed)?;
             let settings = serve::plugin_settings(&config, &id);
@@ -48,6 +64,7 @@ impl Local {
             catalog.put(Member { provider: Arc::new(plugin), naming, pinned_surface: None });
             catalog.set_ready();
         } else {
+            screen.mute_guests(true);
             let (sender, mut events) = mpsc::unbounded_channel();
             let settings = config.clone();
             let mut folder = Folder::new(
@@ -65,28 +82,99 @@ impl Local {
             drop(folder);
             while let Some(event) = events.recv().await {
                 match event {
-                    FolderEvent::Refused(refusal) => {
-                        report::refusal(&refusal);
-                        refusals.push(refusal);
-                    }
-                    FolderEvent::Held(held) => {
-                        let refusal = held.refusal();
-                        report::refusal(&refusal);
-                        refusals.push(refusal);
-                    }
-                    other => report::log(&other),
+                    FolderEvent::Refused(refusal) => refusals.push(refusal),
+                    FolderEvent::Held(held) => refusals.push(held.refusal()),
+                    other => rest.push(other),
                 }
             }
+            screen.mute_guests(false);
         }
         let (outbox, answers) = mpsc::channel(16);
-        Ok(Self { catalog, connection: server.connect(outbox, "local"), answers, refusals })
+        let connection = server.connect(outbox, "local");
+        Ok(Self { catalog, connection, answers, path: path.to_owned(), screen: screen.clone(), refusals, events: rest })
     }
 
-    /// The public name of a tool, given its name within the plugin.
-    pub(super) fn public_name(&self, own: &str) -> Option<String> {
+    /// Reports on stderr which files are not served, and other events.
+    pub(super) fn report(&self) {
+        self.refusals.iter().for_each(report::refusal);
+        self.events.iter().for_each(report::log);
+    }
+
+    /// Reports refused files of one plugin only.
+    fn report_of(&self, id: &PluginId) {
+        let of_it = |refusal: &&Refusal| plugin_of(&refusal.path).is_some_and(|named| named.as_ref() == Ok(id));
+        self.refusals.iter().filter(of_it).for_each(report::refusal);
+    }
+
+    /// A tool by its public name; of a single file also by its name within the plugin.
+    pub(super) fn tool(&self, name: &str) -> Result<Entry<FrozenTool>, Failure> {
         let snapshot = self.catalog.snapshot();
-        let entry = snapshot.tools.entries().iter().find(|entry| entry.item().tool.name == own)?;
-        Some(entry.name.to_string())
+        match self.find_tool(&snapshot, name) {
+            Some(entry) => {
+                self.report_of(entry.provider.id());
+                Ok(entry.clone())
+            }
+            None => Err(self.unknown("tool", name, snapshot.tools.names())),
+        }
+    }
+
+    /// The public name of a tool or prompt, or the URI of a resource or template, by which the lists have it.
+    pub(super) fn public_name(&self, name: &str) -> Result<String, Failure> {
+        let snapshot = self.catalog.snapshot();
+        if snapshot.resources.get(name).is_some() || snapshot.templates.get(name).is_some() {
+            return Ok(name.to_owned());
+        }
+        let public = self.find_tool(&snapshot, name).map(|tool| tool.name.to_string());
+        if let Some(public) = public.or_else(|| Some(self.find_prompt(&snapshot, name)?.name.to_string())) {
+            return Ok(public);
+        }
+        let lists = snapshot.resources.names().chain(snapshot.templates.names());
+        Err(self.unknown("entry", name, snapshot.tools.names().chain(snapshot.prompts.names()).chain(lists)))
+    }
+
+    /// A prompt, as [`Self::tool`].
+    pub(super) fn prompt(&self, name: &str) -> Result<Entry<Prompt>, Failure> {
+        let snapshot = self.catalog.snapshot();
+        match self.find_prompt(&snapshot, name) {
+            Some(entry) => {
+                self.report_of(entry.provider.id());
+                Ok(entry.clone())
+            }
+            None => Err(self.unknown("prompt", name, snapshot.prompts.names())),
+        }
+    }
+
+    /// Fails unless a plugin serves the URI: it is listed, or fits a template.
+    pub(super) fn expect_resource(&self, uri: &str) -> Result<(), Failure> {
+        let snapshot = self.catalog.snapshot();
+        match snapshot.provider_of(uri) {
+            Some(provider) => {
+                self.report_of(provider.id());
+                Ok(())
+            }
+            None => Err(self.unknown("resource", uri, snapshot.resources.names().chain(snapshot.templates.names()))),
+        }
+    }
+
+    fn find_tool<'a>(&self, snapshot: &'a Snapshot, name: &str) -> Option<&'a Entry<FrozenTool>> {
+        let own = |entry: &&Entry<FrozenTool>| is_file(&self.path) && entry.item().tool.name == name;
+        snapshot.tools.entries().iter().find(own).or_else(|| snapshot.tools.get(name))
+    }
+
+    fn find_prompt<'a>(&self, snapshot: &'a Snapshot, name: &str) -> Option<&'a Entry<Prompt>> {
+        let own = |entry: &&Entry<Prompt>| is_file(&self.path) && entry.item().name == name;
+        snapshot.prompts.entries().iter().find(own).or_else(|| snapshot.prompts.get(name))
+    }
+
+    /// The failure for a name that no plugin has. A plugin that is not served may be the one with it.
+    fn unknown<'n>(&self, kind: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
+        self.report();
+        let list = format!("wharf list {} shows what there is", shell_word(&self.path));
+        let hint = match near(name, names, SUGGESTIONS).as_slice() {
+            [] => list,
+            near => format!("did you mean {}? {list}", near.join(", ")),
+        };
+        Failure::usage(format!("find the {kind} {name}")).hint(hint)
     }
 
     /// The result of one request in the newest revision, sent with these client capabilities.
@@ -101,23 +189,37 @@ impl Local {
             json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities": capabilities,
+                "progressToken": 1,
             }),
         );
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         self.connection.receive(request.as_bytes()).await;
         let failed = |reason: String| Failure::new(format!("get a response to {method}: {reason}"));
-        let answer = self.answers.recv().await.ok_or_else(|| failed("the server sent none".into()))?;
-        let answer: Answer = json::read(&answer.text).map_err(|error| failed(error.to_string()))?;
+        let answer = loop {
+            let received = self.answers.recv().await.ok_or_else(|| failed("the server sent none".into()))?;
+            let message: Received = json::read(&received.text).map_err(|error| failed(error.to_string()))?;
+            match message.method.as_deref() {
+                None => break message,
+                Some("notifications/progress") => self.screen.show_progress(&progress(&message.params)),
+                // What the plugin logs is in the host's log.
+                Some(_) => {}
+            }
+        };
+        self.screen.end_progress();
         match (answer.result, answer.error) {
             (Some(result), _) => Ok(result),
-            (None, Some(error)) => Err(error.into_failure()),
+            (None, Some(error)) => Err(error.into_failure(method)),
             (None, None) => Err(failed("it has neither result nor error".into())),
         }
     }
 }
 
+/// A response or a notification.
 #[derive(serde::Deserialize)]
-struct Answer {
+struct Received {
+    method: Option<String>,
+    #[serde(default)]
+    params: Value,
     result: Option<Box<RawValue>>,
     error: Option<ErrorAnswer>,
 }
@@ -130,21 +232,34 @@ struct ErrorAnswer {
 }
 
 impl ErrorAnswer {
-    fn into_failure(self) -> Failure {
-        let names = self.data["availableTools"].as_array().map(|names| {
-            let names: Vec<&str> = names.iter().filter_map(Value::as_str).take(5).collect();
-            if names.is_empty() {
-                "there are no tools".to_owned()
-            } else {
-                format!("similar tools: {}", names.join(", "))
-            }
-        });
+    fn into_failure(self, method: &str) -> Failure {
+        let what = match method {
+            "tools/call" => "call the tool",
+            "resources/read" => "read the resource",
+            "prompts/get" => "get the prompt",
+            method => method,
+        };
         let missing = self.data["requiredCapabilities"].as_object();
         let client = missing.map(|capabilities| match capabilities.contains_key("elicitation") {
-            true => "run wharf call on a terminal to answer the plugin's questions".to_owned(),
-            false => "call it from an MCP client: wharf call answers forms only, not sampling or roots".to_owned(),
+            true => "answer the plugin's questions on a terminal, or with --answer".to_owned(),
+            false => "use an MCP client: this command answers forms only, not sampling or roots".to_owned(),
         });
-        Failure::usage(format!("call the tool: {}", self.message)).hint(names.or(client))
+        let what = format!("{what}: {}", self.message);
+        let failure = if self.data["reason"] == "plugin_fault" { Failure::new(what) } else { Failure::usage(what) };
+        failure.hint(client)
+    }
+}
+
+/// A step of a call on one line: `[####      ] 2/5 copying`.
+fn progress(params: &Value) -> String {
+    let message = params["message"].as_str().unwrap_or_default();
+    let done = params["progress"].as_f64().unwrap_or_default();
+    match params["total"].as_f64().filter(|total| *total > 0.0) {
+        Some(total) => {
+            let filled = ((done / total).clamp(0.0, 1.0) * BAR as f64) as usize;
+            format!("[{:<BAR$}] {done}/{total} {message}", "#".repeat(filled))
+        }
+        None => format!("{done} {message}"),
     }
 }
 

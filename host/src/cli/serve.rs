@@ -11,6 +11,7 @@ use wharf_report::{ShowPath as _, shell_word};
 use super::http::{HttpOptions, Reloadable};
 use super::options::Options;
 use super::signals::Signals;
+use super::typed_input::TypedInput;
 use super::{audit, pins};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
@@ -60,6 +61,7 @@ pub(super) async fn run(
     let config = Live::new(config);
     let reloadable = http.as_ref().map(|(_, settings)| Reloadable::of(settings));
     let shutdown = signals.shutdown_or_reload(config.clone(), reloadable);
+    let words = not_a_message(&dir);
     // The first response must not wait for the sandbox or for compilation.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     let hook = idle.clone();
@@ -83,7 +85,12 @@ pub(super) async fn run(
     let serve = async {
         let Some((listener, settings)) = http else {
             let settings = stdio::Settings { idle, ..stdio::Settings::default() };
-            stdio::serve(server, io::stdin(), io::stdout(), settings, shutdown).await;
+            if io::stdin().is_terminal() {
+                let input = TypedInput::new(io::stdin(), move || report::message(&words));
+                stdio::serve(server, input, io::stdout(), settings, shutdown).await;
+            } else {
+                stdio::serve(server, io::stdin(), io::stdout(), settings, shutdown).await;
+            }
             return Ok(());
         };
         service::ready();
@@ -205,7 +212,16 @@ fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
     report::message(&text);
 }
 
+/// For a person who types words where clients send messages.
+fn not_a_message(dir: &Path) -> String {
+    let dir = shell_word(dir);
+    format!(
+        "An MCP client sends JSON-RPC messages here, one to a line; stop with Ctrl-C. To try the plugins yourself:\n  \
+         wharf list {dir}\n  wharf call {dir} TOOL …"
+    )
+}
+
 fn example(dir: &Path, snapshot: &Snapshot) -> String {
     let tool = snapshot.tools.entries().first().map_or("TOOL", |tool| tool.name.as_str());
-    format!("wharf call {} {tool} '{{…}}'    (wharf list {0} --json shows the arguments)", shell_word(dir))
+    format!("wharf call {} {tool} …    (wharf list {0} {tool} shows the arguments)", shell_word(dir))
 }

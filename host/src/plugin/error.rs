@@ -5,7 +5,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::fault::Fault;
+use super::fault::{Fault, TrapKind};
 use super::text::quote;
 use crate::os::files;
 
@@ -80,8 +80,8 @@ pub enum LoadError {
     ListingRefused(String),
     #[error("list what the plugin offers within its time limit")]
     ListingTimeout,
-    #[error("list what the plugin offers; it crashed")]
-    ListingTrap,
+    #[error("list what the plugin offers; it crashed: {0}")]
+    ListingTrap(TrapKind),
     #[error("list what the plugin offers: {}", .0.code())]
     ListingFault(Fault),
     #[error("list what the plugin offers; that is more than {limit} {what}")]
@@ -122,7 +122,7 @@ impl LoadError {
             Ok(Ok(list)) => Ok(list),
             Ok(Err(why)) => Err(Self::listing_refused(&why)),
             Err(Fault::Timeout { .. } | Fault::Cpu { .. }) => Err(Self::ListingTimeout),
-            Err(Fault::Trap) => Err(Self::ListingTrap),
+            Err(Fault::Trap(kind)) => Err(Self::ListingTrap(kind)),
             Err(fault) => Err(Self::ListingFault(fault)),
         }
     }
@@ -138,7 +138,7 @@ impl LoadError {
 
     /// Whether the component was instantiated but its listing failed.
     pub fn is_of_listing(&self) -> bool {
-        matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap | Self::ListingFault(_))
+        matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap(_) | Self::ListingFault(_))
     }
 
     /// Whether only the kind of the file says what to do.

@@ -3,6 +3,8 @@
 //! Never contains wasmtime's own text, which quotes names that the guest chose and would reach a
 //! model. That text is only in the host's log.
 
+mod trap;
+
 use std::time::Duration;
 
 use super::abi::GuestError;
@@ -11,6 +13,8 @@ use super::policy::access::Access;
 use super::policy::denial::Denial;
 use super::policy::redact::{Redactable, Redactor};
 use super::schema::Violation;
+
+pub use trap::TrapKind;
 
 /// Why a call has no outcome.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +53,7 @@ pub enum Fault {
     /// It exceeded its memory limit, in bytes.
     Memory { limit: u64 },
     /// It crashed.
-    Trap,
+    Trap(TrapKind),
     /// Its result exceeds this many bytes.
     OutputTooLarge { limit: u64 },
     /// Its result is invalid; the reason is written by the host.
@@ -71,7 +75,7 @@ impl Fault {
             Self::Timeout { .. } => "timeout",
             Self::Cpu { .. } => "cpu",
             Self::Memory { .. } => "memory",
-            Self::Trap => "trap",
+            Self::Trap(_) => "trap",
             Self::OutputTooLarge { .. } => "output-too-large",
             Self::BadOutput(_) => "bad-output",
             Self::Denied { .. } => "denied",
@@ -86,7 +90,7 @@ impl Fault {
         match self {
             Self::Timeout { limit } | Self::Cpu { limit } => Some(limit.as_millis() as u64),
             Self::Memory { limit } | Self::OutputTooLarge { limit } => Some(*limit),
-            Self::Trap
+            Self::Trap(_)
             | Self::BadOutput(_)
             | Self::Denied { .. }
             | Self::Busy
@@ -113,9 +117,10 @@ impl Fault {
                 format!("Plugin '{plugin}' was stopped: it exceeded its CPU time limit of {}.", time(*limit))
             }
             Self::Memory { limit } => {
-                format!("Plugin '{plugin}' was stopped: it exceeded its memory limit of {}.", size(*limit))
+                let limit = size(*limit);
+                format!("Plugin '{plugin}' was stopped: it exceeded its memory limit of {limit} (`limits.memory`).")
             }
-            Self::Trap => format!("Plugin '{plugin}' crashed while it handled this call."),
+            Self::Trap(kind) => format!("Plugin '{plugin}' crashed while it handled this call: {kind}."),
             Self::OutputTooLarge { limit } => {
                 format!("Plugin '{plugin}' returned a result over its limit of {}.", size(*limit))
             }
@@ -150,7 +155,8 @@ fn time(limit: Duration) -> String {
     if ms >= 1000 && ms.is_multiple_of(1000) { format!("{} s", ms / 1000) } else { format!("{ms} ms") }
 }
 
-fn size(bytes: u64) -> String {
+/// A number of bytes, for people.
+pub(in crate::plugin) fn size(bytes: u64) -> String {
     if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) {
         format!("{} MiB", bytes >> 20)
     } else if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) {

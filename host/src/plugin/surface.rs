@@ -23,7 +23,7 @@ use super::text::quote;
 use crate::json;
 use nulls::NeverNull;
 pub use shown::SchemaStyle;
-pub use signature::signature;
+pub use signature::{Parameter, parameters, signature};
 use template::UriTemplate;
 
 use checks::Refused;

@@ -1,7 +1,7 @@
 //! Host functions for the guest's instructions. Only called functions are imported.
 
 /// The name in the instructions, the interface, the function, and its lowered type.
-const IMPORTS: [(&str, &str, &str, &str); 15] = [
+const IMPORTS: [(&str, &str, &str, &str); 16] = [
     // Severity, then the message.
     ("$log", "wharf:plugin/host@0.1.0", "log", "(param i32 i32 i32)"),
     // Severity, then the logger, then the data.
@@ -17,6 +17,7 @@ const IMPORTS: [(&str, &str, &str, &str); 15] = [
     ("$folders", "wasi:filesystem/preopens@0.2.0", "get-directories", "(param i32)"),
     ("$stdin", "wasi:cli/stdin@0.2.0", "get-stdin", "(result i32)"),
     ("$stdout", "wasi:cli/stdout@0.2.0", "get-stdout", "(result i32)"),
+    ("$stderr", "wasi:cli/stderr@0.2.0", "get-stderr", "(result i32)"),
     ("$random", "wasi:random/random@0.2.0", "get-random-u64", "(result i64)"),
     ("$read", "wasi:io/streams@0.2.0", "[method]input-stream.blocking-read", "(param i32 i64 i32)"),
     ("$write", "wasi:io/streams@0.2.0", "[method]output-stream.blocking-write-and-flush", "(param i32 i32 i32 i32)"),

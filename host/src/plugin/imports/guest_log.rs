@@ -4,9 +4,10 @@
 //! over the budget are dropped and counted.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -23,6 +24,8 @@ use crate::plugin::text;
 const LINE: usize = 8 << 10;
 /// Cost of a line in addition to its bytes, so that empty ones are not free.
 const LINE_COST: u64 = 64;
+/// Maximum bytes of the last lines on stderr that are kept over the budget, for a crash.
+const TAIL: u64 = LINE as u64 + LINE_COST;
 
 /// The log budget of one call, shared by its streams.
 pub(in crate::plugin) struct LogBudget {
@@ -30,11 +33,24 @@ pub(in crate::plugin) struct LogBudget {
     redactor: Option<Arc<Redactor>>,
     left: AtomicU64,
     dropped: AtomicU64,
+    /// The last lines on stderr that were over the budget, as printed.
+    tail: Mutex<VecDeque<Vec<u8>>>,
+    /// Bytes of them; no more than the budget, which may be 0.
+    tail_limit: u64,
+    crashed: AtomicBool,
 }
 
 impl LogBudget {
     pub(in crate::plugin) fn new(plugin: PluginId, redactor: Option<Arc<Redactor>>, bytes: u64) -> Self {
-        Self { plugin, redactor, left: AtomicU64::new(bytes), dropped: AtomicU64::new(0) }
+        Self {
+            plugin,
+            redactor,
+            left: AtomicU64::new(bytes),
+            dropped: AtomicU64::new(0),
+            tail: Mutex::default(),
+            tail_limit: bytes.min(TAIL),
+            crashed: AtomicBool::new(false),
+        }
     }
 
     /// Takes a line's cost from the budget; false if the line must be dropped.
@@ -48,6 +64,21 @@ impl LogBudget {
         admitted
     }
 
+    /// The guest crashed: its last lines on stderr say why, and are logged over the budget.
+    pub(in crate::plugin) fn set_crashed(&self) {
+        self.crashed.store(true, Ordering::Relaxed);
+    }
+
+    /// Keeps a dropped line until later ones take its place. Not cut: a part of a secret would not be
+    /// redacted.
+    fn keep(&self, line: &[u8]) {
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.push_back(line.to_vec());
+        while tail.iter().map(|line| line.len() as u64 + LINE_COST).sum::<u64>() > self.tail_limit {
+            tail.pop_front();
+        }
+    }
+
     /// GuestOutput bytes with the secrets redacted.
     fn redacted<'a>(&self, printed: &'a [u8]) -> Cow<'a, [u8]> {
         self.redactor.as_ref().map_or(Cow::Borrowed(printed), |redactor| redactor.bytes(printed))
@@ -56,6 +87,13 @@ impl LogBudget {
     /// Where a long line may be split: not within a secret.
     fn cut(&self, line: &[u8]) -> usize {
         self.redactor.as_ref().map_or(line.len(), |redactor| redactor.cut(line))
+    }
+
+    /// Writes one line of a stream.
+    fn write_line(&self, stream: &str, printed: &[u8]) {
+        let line = self.redacted(printed);
+        let line = String::from_utf8_lossy(&line);
+        self.write(LogLevel::Info, stream, line.trim_end_matches('\r'));
     }
 
     /// Writes one admitted message.
@@ -84,8 +122,17 @@ impl Drop for LogBudget {
             let plugin = &self.plugin;
             tracing::warn!(target: "guest", %plugin, "dropped {dropped} messages over the call's log limit");
         }
+        if self.crashed.load(Ordering::Relaxed) {
+            let tail = std::mem::take(&mut *self.tail.lock().unwrap_or_else(PoisonError::into_inner));
+            for line in tail {
+                self.write_line(STDERR, &line);
+            }
+        }
     }
 }
+
+/// The name of a guest's stderr.
+pub(in crate::plugin) const STDERR: &str = "stderr";
 
 /// A guest's stdout or stderr.
 #[derive(Clone)]
@@ -141,10 +188,11 @@ impl Lines {
     }
 
     fn emit(&mut self) {
-        if self.output.budget.admit(self.buffer.len()) {
-            let line = self.output.budget.redacted(&self.buffer);
-            let line = String::from_utf8_lossy(&line);
-            self.output.budget.write(LogLevel::Info, self.output.name, line.trim_end_matches('\r'));
+        let GuestOutput { name, budget } = &self.output;
+        if budget.admit(self.buffer.len()) {
+            budget.write_line(name, &self.buffer);
+        } else if *name == STDERR {
+            budget.keep(&self.buffer);
         }
         self.buffer.clear();
     }

@@ -12,7 +12,7 @@ use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
 use super::filesystem::OpenHandles;
 use super::granted::Granted;
-use super::guest_log::{GuestOutput, LogBudget};
+use super::guest_log::{GuestOutput, LogBudget, STDERR};
 use super::outbound::WasiHttp;
 use crate::plugin::events::Events;
 use crate::plugin::id::PluginId;
@@ -107,6 +107,13 @@ impl GuestState {
         self.log.is_some()
     }
 
+    /// The guest crashed: its last lines on stderr are logged over the budget.
+    pub(in crate::plugin) fn set_crashed(&self) {
+        if let Some(log) = &self.log {
+            log.set_crashed();
+        }
+    }
+
     /// The resources behind the guest's handles.
     pub(in crate::plugin) fn table(&mut self) -> &mut ResourceTable {
         &mut self.table
@@ -149,7 +156,7 @@ impl WasiHttpView for GuestState {
 fn context(budget: Arc<LogBudget>) -> WasiCtx {
     WasiCtx::builder()
         .stdout(GuestOutput { name: "stdout", budget: budget.clone() })
-        .stderr(GuestOutput { name: "stderr", budget })
+        .stderr(GuestOutput { name: STDERR, budget })
         .allow_tcp(false)
         .allow_udp(false)
         .allow_ip_name_lookup(false)

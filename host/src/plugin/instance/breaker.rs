@@ -149,7 +149,7 @@ impl Admitted<'_> {
             Some(CallError::Input(_)) => return,
         };
         match fault {
-            Fault::Timeout { .. } | Fault::Cpu { .. } | Fault::Memory { .. } | Fault::Trap | Fault::BadOutput(_) => {
+            Fault::Timeout { .. } | Fault::Cpu { .. } | Fault::Memory { .. } | Fault::Trap(_) | Fault::BadOutput(_) => {
                 self.failed(now);
             }
             // Not the plugin's fault, or as much output as it was asked for.

@@ -33,7 +33,7 @@ use crate::inline::poll_inline;
 use crate::plugin::abi::CallContext;
 use crate::plugin::component::engine;
 use crate::plugin::events::Events;
-use crate::plugin::fault::Fault;
+use crate::plugin::fault::{Fault, TrapKind, size};
 use crate::plugin::id::{Digest, PluginId};
 use crate::plugin::imports::granted::Granted;
 use crate::plugin::imports::state::GuestState;
@@ -50,6 +50,8 @@ use crate::plugin::text;
 const COMPONENT_HANDLES: usize = 4096;
 /// Epoch ticks until a guest first yields: the first tick may come at once, so it is the second.
 const TICKS: u64 = 2;
+/// Maximum logged lines of a backtrace.
+const FRAMES: usize = 40;
 /// Cost of lifting a result in addition to its bytes.
 const LIFT_SLACK: u64 = 64 << 10;
 
@@ -295,6 +297,13 @@ impl PreparedComponent {
                 if let Some(redactor) = &self.granted.redactor {
                     outcome.redact(redactor);
                 }
+                if store.data().quota.over_limit() {
+                    let (plugin, limit) = (&self.id, size(self.limits.memory));
+                    tracing::info!(
+                        target: "wharf::plugin", %plugin,
+                        "an allocation failed: it exceeds the call's memory limit of {limit} (`limits.memory`)"
+                    );
+                }
                 if self.inline.is_eligible() && store.data().quota.taken() <= MAX_RECYCLED {
                     store.data_mut().close();
                     self.runtime.ready.recycle(self, store);
@@ -348,8 +357,16 @@ impl PreparedComponent {
     /// The fault that callers see for an error; its text goes to the log only.
     fn fault(&self, cause: Cause, error: &wasmtime::Error, state: &GuestState) -> Fault {
         let plugin = &self.id;
-        let text = text::quote(&format!("{error:#}"), 2048);
-        tracing::info!(target: "wharf::plugin", %plugin, "call stopped: {text}");
+        let text = text::quote(&cause::reason(error), 2048);
+        match cause {
+            Cause::Guest(TrapKind::HostFunction | TrapKind::Other) | Cause::Abi => {
+                tracing::info!(target: "wharf::plugin", %plugin, "call stopped: {text}");
+            }
+            // The fault says it.
+            _ => tracing::debug!(target: "wharf::plugin", %plugin, "call stopped: {text}"),
+        }
+        self.log_frames(error);
+        state.set_crashed();
         if state.cpu.exceeded() {
             return Fault::Cpu { limit: self.limits.cpu };
         }
@@ -357,12 +374,25 @@ impl PreparedComponent {
             Cause::OutputTooLarge => Fault::OutputTooLarge { limit: self.limits.output },
             Cause::PoolFull => Fault::Busy,
             _ if state.quota.refused() => Fault::Memory { limit: self.limits.memory },
-            Cause::Guest => Fault::Trap,
+            Cause::Guest(kind) => Fault::Trap(kind),
             Cause::Abi => Fault::BadOutput("a value that violates the component ABI".into()),
             Cause::Host => {
                 tracing::error!(target: "wharf::plugin", %plugin, "failed to create an instance: {text}");
                 Fault::Host
             }
+        }
+    }
+
+    /// Logs where the guest was stopped, in the terms of WebAssembly: functions have names only if the
+    /// component was not stripped.
+    fn log_frames(&self, error: &wasmtime::Error) {
+        if !tracing::enabled!(target: "guest::frames", tracing::Level::DEBUG) {
+            return;
+        }
+        let (plugin, frames) = (&self.id, cause::frames(error).unwrap_or_default());
+        for frame in frames.lines().take(FRAMES) {
+            let frame = text::quote(frame, 256);
+            tracing::debug!(target: "guest::frames", %plugin, "guest: {frame}");
         }
     }
 }

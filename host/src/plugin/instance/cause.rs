@@ -13,11 +13,13 @@ use wasmtime::component::ResourceTableError;
 use wasmtime::{Error, OutOfMemory, PoolConcurrencyLimitError, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
+use crate::plugin::fault::TrapKind;
+
 /// Why a call has no outcome.
 #[derive(Debug, PartialEq)]
 pub(in crate::plugin) enum Cause {
     /// A trap or exit in the guest's code, or an error in a host function that it called.
-    Guest,
+    Guest(TrapKind),
     /// Its result exceeds the lifting limit.
     OutputTooLarge,
     /// Its result violates the component ABI.
@@ -32,8 +34,8 @@ pub(in crate::plugin) enum Cause {
 pub(in crate::plugin) fn of_instantiation(error: &Error) -> Cause {
     if error.is::<PoolConcurrencyLimitError>() {
         Cause::PoolFull
-    } else if is_guest_error(error) {
-        Cause::Guest
+    } else if let Some(kind) = trap_kind(error) {
+        Cause::Guest(kind)
     } else {
         Cause::Host
     }
@@ -43,8 +45,8 @@ pub(in crate::plugin) fn of_instantiation(error: &Error) -> Cause {
 pub(in crate::plugin) fn of_call(error: &Error) -> Cause {
     if error.is::<PoolConcurrencyLimitError>() {
         Cause::PoolFull
-    } else if is_guest_error(error) {
-        Cause::Guest
+    } else if let Some(kind) = trap_kind(error) {
+        Cause::Guest(kind)
     } else if error.is::<std::io::Error>() || error.is::<crate::os::Errno>() || error.is::<OutOfMemory>() {
         Cause::Host
     } else if breaks_abi(error) {
@@ -54,8 +56,41 @@ pub(in crate::plugin) fn of_call(error: &Error) -> Cause {
     }
 }
 
-fn is_guest_error(error: &Error) -> bool {
-    error.is::<Trap>() || error.is::<WasmBacktrace>() || error.is::<I32Exit>()
+/// `None` if the guest's code was not running.
+fn trap_kind(error: &Error) -> Option<TrapKind> {
+    if let Some(I32Exit(status)) = error.downcast_ref() {
+        return Some(TrapKind::Exit(*status));
+    }
+    let Some(trap) = error.downcast_ref::<Trap>() else {
+        return error.is::<WasmBacktrace>().then_some(TrapKind::HostFunction);
+    };
+    Some(match trap {
+        Trap::UnreachableCodeReached => TrapKind::Unreachable,
+        Trap::StackOverflow => TrapKind::StackExhausted,
+        Trap::MemoryOutOfBounds | Trap::StringOutOfBounds | Trap::ListOutOfBounds => TrapKind::MemoryOutOfBounds,
+        Trap::HeapMisaligned => TrapKind::Misaligned,
+        Trap::TableOutOfBounds => TrapKind::TableOutOfBounds,
+        Trap::IndirectCallToNull => TrapKind::NullFunction,
+        Trap::BadSignature => TrapKind::WrongFunction,
+        Trap::IntegerOverflow => TrapKind::IntegerOverflow,
+        Trap::IntegerDivisionByZero => TrapKind::DivisionByZero,
+        Trap::BadConversionToInteger => TrapKind::BadConversion,
+        Trap::AsyncDeadlock => TrapKind::Deadlock,
+        _ => TrapKind::Other,
+    })
+}
+
+/// The reasons in an error, without the guest's frames, which [`frames`] has.
+pub(in crate::plugin) fn reason(error: &Error) -> String {
+    let frames = frames(error);
+    let reasons: Vec<String> =
+        error.chain().map(ToString::to_string).filter(|text| Some(text) != frames.as_ref()).collect();
+    reasons.join(": ")
+}
+
+/// The guest's frames when it was stopped, one to a line.
+pub(in crate::plugin) fn frames(error: &Error) -> Option<String> {
+    error.downcast_ref::<WasmBacktrace>().map(ToString::to_string)
 }
 
 fn breaks_abi(error: &Error) -> bool {

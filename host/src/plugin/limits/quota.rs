@@ -49,6 +49,7 @@ pub(in crate::plugin) struct Quota {
     taken: u64,
     /// Whether a request was refused: a later trap then counts as out of memory.
     refused: bool,
+    over_limit: bool,
 }
 
 /// Bytes of one table element in wasmtime.
@@ -56,11 +57,16 @@ const ELEMENT: u64 = 16;
 
 impl Quota {
     pub(in crate::plugin) fn new(budget: Arc<Budget>, limit: u64) -> Self {
-        Self { budget, limit, taken: 0, refused: false }
+        Self { budget, limit, taken: 0, refused: false, over_limit: false }
     }
 
     pub(in crate::plugin) fn refused(&self) -> bool {
         self.refused
+    }
+
+    /// Whether a request was refused because of the store's own limit.
+    pub(in crate::plugin) fn over_limit(&self) -> bool {
+        self.over_limit
     }
 
     /// Bytes.
@@ -76,6 +82,7 @@ impl Quota {
             true
         } else {
             self.refused = true;
+            self.over_limit |= !fits;
             false
         }
     }

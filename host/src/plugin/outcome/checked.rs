@@ -139,7 +139,7 @@ impl Denials {
             (CallError::Guest(GuestError::Failed(message)), Some(denial)) => {
                 Fault::Denied { denial, message: Some(message) }.into()
             }
-            (CallError::Fault(Fault::Trap), Some(denial)) => Fault::Denied { denial, message: None }.into(),
+            (CallError::Fault(Fault::Trap(_)), Some(denial)) => Fault::Denied { denial, message: None }.into(),
             (error, _) => error,
         })
     }

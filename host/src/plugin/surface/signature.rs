@@ -1,5 +1,7 @@
 //! A tool's parameters on one line, for people: `next(cron: string, zone?: string, count: integer = 5)`.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::plugin::text;
@@ -12,23 +14,50 @@ const WHOLE: usize = 600;
 const VISITS: usize = 64;
 const SEVERAL: usize = 16;
 
+/// One parameter of a tool, or one member of its structured result. As text: `count: integer = 5`, or
+/// `zone?: string` if it may be left out.
+pub struct Parameter<'a> {
+    pub name: &'a str,
+    pub description: Option<&'a str>,
+    kind: String,
+    default: Option<String>,
+    required: bool,
+}
+
+impl fmt::Display for Parameter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, kind, default, required, .. } = self;
+        match default {
+            Some(default) => write!(f, "{name}: {kind} = {default}"),
+            None if *required => write!(f, "{name}: {kind}"),
+            None => write!(f, "{name}?: {kind}"),
+        }
+    }
+}
+
+/// The members of an object with this schema, those that have to be there first. Types and defaults that
+/// are too long for a line are cut, with an ellipsis.
+pub fn parameters(schema: &Value) -> Vec<Parameter<'_>> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let mut all: Vec<Parameter<'_>> = properties
+        .map(|(name, property)| Parameter {
+            name,
+            description: property.get("description").and_then(Value::as_str),
+            kind: text::quote(&kind(property, schema, &mut { VISITS }), TYPE),
+            default: property.get("default").map(|default| text::quote(&default.to_string(), DEFAULT)),
+            required: required.is_some_and(|names| names.iter().any(|it| it == name)),
+        })
+        .collect();
+    // A stable sort.
+    all.sort_by_key(|parameter| !parameter.required);
+    all
+}
+
 /// The signature of a tool with this schema of arguments, on one line. What is too long for a line is
 /// cut, with an ellipsis.
 pub fn signature(name: &str, schema: &Value) -> String {
-    let required = schema.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|it| it == name));
-    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    // Those that a caller has to give come first.
-    let (must, may): (Vec<_>, Vec<_>) = properties.partition(|(name, _)| is_required(name));
-    let parameter = |(name, property): (&String, &Value)| {
-        let kind = text::quote(&kind(property, schema, &mut { VISITS }), TYPE);
-        match property.get("default") {
-            Some(default) => format!("{name}: {kind} = {}", text::quote(&default.to_string(), DEFAULT)),
-            None if is_required(name) => format!("{name}: {kind}"),
-            None => format!("{name}?: {kind}"),
-        }
-    };
-    let parameters: Vec<String> = must.into_iter().chain(may).map(parameter).collect();
+    let parameters: Vec<String> = parameters(schema).iter().map(Parameter::to_string).collect();
     text::quote(&format!("{name}({})", parameters.join(", ")), WHOLE)
 }
 

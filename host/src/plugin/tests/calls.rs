@@ -64,13 +64,16 @@ async fn wall_time_and_cpu_time_are_limited() {
 
 #[tokio::test]
 async fn crashes_and_memory_limits_are_distinguished() {
-    for body in [
-        "unreachable",
-        "(i32.load (i32.const -4))",
-        "(i32.div_u (i32.const 1) (i32.const 0))",
-        "(call 1 (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4)
-         (local.get 5) (local.get 6) (local.get 7) (local.get 8) (local.get 9) (local.get 10)
-         (local.get 11) (local.get 12) (local.get 13) (local.get 14) (local.get 15))",
+    for (body, kind) in [
+        ("unreachable", TrapKind::Unreachable),
+        ("(i32.load (i32.const -4))", TrapKind::MemoryOutOfBounds),
+        ("(i32.div_u (i32.const 1) (i32.const 0))", TrapKind::DivisionByZero),
+        (
+            "(call 1 (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4)
+             (local.get 5) (local.get 6) (local.get 7) (local.get 8) (local.get 9) (local.get 10)
+             (local.get 11) (local.get 12) (local.get 13) (local.get 14) (local.get 15))",
+            TrapKind::StackExhausted,
+        ),
     ] {
         let body = body.replace("(call 1 ", "(call $again ");
         let mut guest = Guest::new(&body);
@@ -78,7 +81,7 @@ async fn crashes_and_memory_limits_are_distinguished() {
             guest.call = "(call $again) unreachable".into();
             guest.fields = "(func $again (call $again))".into();
         }
-        assert_eq!(fault(&guest, Limits::default()).await, Fault::Trap, "{body}");
+        assert_eq!(fault(&guest, Limits::default()).await, Fault::Trap(kind), "{body}");
     }
     let bomb = "(loop $l (br_if $l (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
     let memory = fault(&Guest::new(bomb), Limits::default()).await;

@@ -87,7 +87,7 @@ async fn listings_that_hang_or_crash_refuse_the_plugin() {
 
     let mut trap = Guest::new("unreachable");
     trap.list = Some("unreachable".into());
-    assert_eq!(refusal(load(trap.build()).await), LoadError::ListingTrap);
+    assert_eq!(refusal(load(trap.build()).await), LoadError::ListingTrap(TrapKind::Unreachable));
 }
 
 #[tokio::test]

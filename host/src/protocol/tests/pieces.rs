@@ -8,7 +8,7 @@ use crate::json::Raw;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::protocol::cursor::{Cursor, ListKind};
 use crate::protocol::meta::{is_reserved, parse_legacy, unreserved};
-use crate::protocol::nearest::{did_you_mean, nearest};
+use crate::protocol::nearest::{did_you_mean, near, nearest};
 use crate::protocol::result::{self, CacheScope, Caching, Empty, Envelope, ResultType};
 use crate::protocol::revision::StructuredContent;
 use crate::protocol::{Ask, ClientCapabilities, Implementation, Level, Revision, ServerCapabilities};
@@ -138,6 +138,25 @@ fn errors_have_suggestions_and_are_bounded() {
     assert!(error::method_not_found(Revision::V2025_11_25, &long).to_json().len() < 2048);
     let missing = error::resource_not_found(Revision::V2026_07_28, &long);
     assert_eq!(missing.data.unwrap()["uri"], json!(format!("{}…", "é".repeat(256))));
+}
+
+#[test]
+fn only_near_names_are_suggested() {
+    let names = ["notes_add", "notes_list", "survey_ask", "text_hash", "text_regex_find", "time_now"];
+    for (name, expected) in [
+        ("hash", &["text_hash"][..]),
+        ("hsh", &["text_hash"]),
+        ("text_hsah", &["text_hash"]),
+        ("notes", &["notes_add", "notes_list"]),
+        ("Time_Now", &["time_now"]),
+        ("regex_find", &["text_regex_find"]),
+        ("a", &[]),
+        ("notes://1", &[]),
+        ("something_else", &[]),
+        ("", &[]),
+    ] {
+        assert_eq!(near(name, names, 5), expected, "{name}");
+    }
 }
 
 #[test]

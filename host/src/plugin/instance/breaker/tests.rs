@@ -1,5 +1,6 @@
 use super::*;
 use crate::plugin::abi::GuestError;
+use crate::plugin::fault::TrapKind;
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::denial::Denial;
 
@@ -37,7 +38,7 @@ impl TestBreaker {
 
     fn crashes(&self, times: usize) {
         for _ in 0..times {
-            self.ends(Some(Fault::Trap.into()));
+            self.ends(Some(Fault::Trap(TrapKind::Unreachable).into()));
         }
     }
 
@@ -130,7 +131,7 @@ fn calls_from_before_the_pause_neither_end_nor_lengthen_it() {
     let (one, other) = (test.admit(), test.admit());
     test.crashes(5);
     one.ended(None, test.now);
-    other.ended(Some(&Fault::Trap.into()), test.now);
+    other.ended(Some(&Fault::Trap(TrapKind::Unreachable).into()), test.now);
     assert_eq!(test.left(), Some(1000));
     assert_eq!(test.caller_pauses(), [1]);
 }
@@ -194,7 +195,7 @@ fn the_number_of_stored_callers_is_limited() {
 #[test]
 fn only_faults_of_the_plugin_count() {
     let counted = [
-        Fault::Trap,
+        Fault::Trap(TrapKind::Unreachable),
         Fault::Timeout { limit: SECOND },
         Fault::Cpu { limit: SECOND },
         Fault::Memory { limit: 1 },

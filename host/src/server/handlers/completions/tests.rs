@@ -5,14 +5,14 @@ use tokio::sync::mpsc;
 
 use crate::catalog::Catalog;
 use crate::plugin::abi::{Completion, GuestError};
-use crate::plugin::{CallError, Fault};
+use crate::plugin::{CallError, Fault, TrapKind};
 use crate::server::tests::double::Double;
 use crate::server::{Server, Settings};
 
 /// A plugin that completes a prompt's argument with a description of the request.
 fn completing() -> Double {
     Double::new("with").prompt().completes(|requested, value, call| match &*value {
-        "crash" => Err(CallError::Fault(Fault::Trap)),
+        "crash" => Err(CallError::Fault(Fault::Trap(TrapKind::Unreachable))),
         "fail" => Err(CallError::Guest(GuestError::Failed("no luck".into()))),
         _ => {
             let requested = format!("{requested} {}", call.meta.unwrap_or_default());

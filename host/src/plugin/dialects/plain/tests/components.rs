@@ -2,7 +2,7 @@
 
 use crate::plugin::abi::{Content, GuestError, ToolOutcome};
 use crate::plugin::error::LoadError;
-use crate::plugin::fault::{CallError, Fault};
+use crate::plugin::fault::{CallError, Fault, TrapKind};
 use crate::plugin::limits::Limits;
 use crate::plugin::load::Plugin;
 use crate::plugin::provider::{Call, Provider};
@@ -118,7 +118,7 @@ async fn plain_components_have_the_limits_of_any_plugin() {
         other => panic!("{tool}: {other:?}"),
     };
     assert_eq!(fault("spin").await, Fault::Cpu { limit: limits.cpu });
-    assert_eq!(fault("trap").await, Fault::Trap);
+    assert_eq!(fault("trap").await, Fault::Trap(TrapKind::Unreachable));
     assert_eq!(fault("text").await, Fault::OutputTooLarge { limit: limits.output });
     assert_eq!(fault("bytes").await, Fault::OutputTooLarge { limit: limits.output });
 }

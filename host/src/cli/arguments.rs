@@ -1,0 +1,272 @@
+//! Arguments as they are typed into a shell: `KEY=VALUE` by the types of a schema, `KEY:=JSON`, or one JSON
+//! object.
+
+use std::io::Read as _;
+
+use serde_json::{Map, Value};
+
+use crate::json::{self, Kind};
+use crate::report::Failure;
+
+/// Subschemas that are looked at for the type of one argument.
+const VISITS: usize = 64;
+
+/// The words after the name of what is called.
+pub(super) enum Arguments {
+    Json(Value),
+    Pairs(Vec<Pair>),
+}
+
+/// One `KEY=VALUE` or `KEY:=JSON`.
+pub(super) struct Pair {
+    key: String,
+    value: Typed,
+}
+
+#[derive(Clone)]
+enum Typed {
+    /// Its type is that of the schema.
+    Text(String),
+    Json(Value),
+}
+
+impl Typed {
+    /// The value, of a type that the schema allows.
+    fn of(self, schema: &Value, root: &Value) -> Value {
+        match self {
+            Self::Text(text) => typed(&text, schema, root),
+            Self::Json(value) => value,
+        }
+    }
+}
+
+impl Arguments {
+    /// Reads stdin if the only word is `-`.
+    pub(super) fn read(words: &[String]) -> Result<Self, Failure> {
+        match words {
+            [word] if word == "-" => {
+                let mut text = String::new();
+                let read = std::io::stdin().read_to_string(&mut text);
+                read.map_err(|error| Failure::usage(format!("read stdin: {error}")))?;
+                whole(&text).map(Self::Json)
+            }
+            [word] if word.trim_start().starts_with(['{', '[', '"']) => whole(word).map(Self::Json),
+            words => words.iter().map(|word| Pair::parse(word)).collect::<Result<_, _>>().map(Self::Pairs),
+        }
+    }
+
+    /// The arguments of a prompt, which are all texts.
+    pub(super) fn texts(self) -> Result<Value, Failure> {
+        self.typed(&serde_json::json!({ "additionalProperties": { "type": "string" } }))
+    }
+
+    /// The value of all arguments, of the types in an object's schema. A value that is of none of them
+    /// stays a text: the check against the schema says what is wrong.
+    pub(super) fn typed(self, schema: &Value) -> Result<Value, Failure> {
+        let pairs = match self {
+            Self::Json(value) => return Ok(value),
+            Self::Pairs(pairs) => pairs,
+        };
+        let mut arguments = Map::new();
+        for Pair { key, value } in pairs {
+            let property = property(schema, &key);
+            match arguments.get_mut(&key) {
+                None => {
+                    arguments.insert(key, value.of(property, schema));
+                }
+                Some(Value::Array(items)) if kinds(property, schema, &mut { VISITS }).contains(&Kind::Array) => {
+                    items.push(value.of(&resolved(property, schema)["items"], schema));
+                }
+                Some(_) => {
+                    let why = "it is given twice, and takes no array";
+                    return Err(Failure::usage(format!("read the argument {key}: {why}")));
+                }
+            }
+        }
+        Ok(Value::Object(arguments))
+    }
+}
+
+fn whole(text: &str) -> Result<Value, Failure> {
+    json::tree(text, json::MAX_DEPTH).map_err(|error| {
+        Failure::usage(format!("read the arguments as JSON: {error}: {}", text.trim_end()))
+            .hint("write text=hello for each argument, or one JSON object in quotes: '{\"text\":\"hello\"}'".to_owned())
+    })
+}
+
+impl Pair {
+    pub(super) fn parse(word: &str) -> Result<Self, Failure> {
+        let split = word.split_once('=').map(|(key, value)| match key.strip_suffix(':') {
+            Some(key) => (key, value, true),
+            None => (key, value, false),
+        });
+        let Some((key, value, is_json)) = split.filter(|(key, ..)| !key.is_empty()) else {
+            return Err(Failure::usage(format!("read the argument {word}: it has no name")).hint(
+                "write KEY=VALUE for each argument, or all as one JSON object in quotes: '{\"text\":\"hello\"}'"
+                    .to_owned(),
+            ));
+        };
+        let value = if is_json {
+            Typed::Json(json::tree(value, json::MAX_DEPTH).map_err(|error| {
+                Failure::usage(format!("read the argument {key} as JSON: {error}: {value}"))
+                    .hint(format!("for a text, write {key}=… without the colon"))
+            })?)
+        } else {
+            Typed::Text(value.to_owned())
+        };
+        Ok(Self { key: key.to_owned(), value })
+    }
+
+    pub(super) fn is_for(&self, name: &str) -> bool {
+        self.key == name
+    }
+
+    /// The value, of a type that the schema allows.
+    pub(super) fn value_for(&self, schema: &Value, root: &Value) -> Value {
+        self.value.clone().of(schema, root)
+    }
+}
+
+/// The schema of a member of an object; null if it has none.
+fn property<'a>(schema: &'a Value, key: &str) -> &'a Value {
+    match schema["properties"].get(key) {
+        Some(property) => property,
+        None => &schema["additionalProperties"],
+    }
+}
+
+fn typed(text: &str, schema: &Value, root: &Value) -> Value {
+    let kinds = kinds(schema, root, &mut { VISITS });
+    let parsed = json::tree(text, json::MAX_DEPTH).ok();
+    match parsed {
+        _ if kinds.contains(&Kind::String) => Value::String(text.to_owned()),
+        Some(value) if kinds.is_empty() || kinds.contains(&kind_of(&value)) => value,
+        _ if kinds.contains(&Kind::Array) => {
+            let items = &resolved(schema, root)["items"];
+            Value::Array(vec![typed(text, items, root)])
+        }
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+/// The kinds of values that a schema allows; none if it does not say.
+fn kinds(schema: &Value, root: &Value, visits: &mut usize) -> Vec<Kind> {
+    let Some(left) = visits.checked_sub(1) else { return Vec::new() };
+    *visits = left;
+    let schema = resolved(schema, root);
+    if let Some(values) = schema["enum"].as_array() {
+        return values.iter().map(kind_of).collect();
+    }
+    if let Some(value) = schema.get("const") {
+        return vec![kind_of(value)];
+    }
+    match &schema["type"] {
+        Value::String(name) => return named(name).into_iter().collect(),
+        Value::Array(names) => return names.iter().filter_map(|name| named(name.as_str()?)).collect(),
+        _ => {}
+    }
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        if let Some(branches) = schema[keyword].as_array() {
+            let of_branches: Vec<_> = branches.iter().map(|branch| kinds(branch, root, visits)).collect();
+            let any = keyword != "allOf" && of_branches.iter().any(Vec::is_empty);
+            return if any { Vec::new() } else { of_branches.concat() };
+        }
+    }
+    Vec::new()
+}
+
+/// The target of a reference within the schema, or the schema itself.
+fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+    let target = |schema: &'a Value| root.pointer(schema["$ref"].as_str()?.strip_prefix('#')?);
+    // A reference to a reference is rare, and may be a cycle.
+    match target(schema) {
+        Some(first) => target(first).unwrap_or(first),
+        None => schema,
+    }
+}
+
+fn named(name: &str) -> Option<Kind> {
+    Some(match name {
+        "object" => Kind::Object,
+        "array" => Kind::Array,
+        "string" => Kind::String,
+        "integer" | "number" => Kind::Number,
+        "boolean" => Kind::Bool,
+        "null" => Kind::Null,
+        _ => return None,
+    })
+}
+
+fn kind_of(value: &Value) -> Kind {
+    match value {
+        Value::Object(_) => Kind::Object,
+        Value::Array(_) => Kind::Array,
+        Value::String(_) => Kind::String,
+        Value::Number(_) => Kind::Number,
+        Value::Bool(_) => Kind::Bool,
+        Value::Null => Kind::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Arguments;
+
+    fn given(words: &[&str], schema: &Value) -> Value {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        Arguments::read(&words).and_then(|read| read.typed(schema)).expect("arguments")
+    }
+
+    #[test]
+    fn values_have_the_types_of_the_schema() {
+        let schema = json!({
+            "properties": {
+                "text": { "type": "string" },
+                "maybe": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+                "count": { "type": "integer" },
+                "ratio": { "type": ["number", "null"] },
+                "on": { "type": "boolean" },
+                "choice": { "$ref": "#/$defs/choice" },
+                "ids": { "type": "array", "items": { "type": "integer" } },
+                "names": { "type": "array", "items": { "type": "string" } },
+                "point": { "type": "object" },
+                "any": {},
+            },
+            "$defs": { "choice": { "enum": [1, 2] } },
+        });
+        for (words, expected) in [
+            (&["text=5"][..], json!({ "text": "5" })),
+            (&["text=a=b", "count=5"], json!({ "text": "a=b", "count": 5 })),
+            (&["text="], json!({ "text": "" })),
+            (&["maybe=null"], json!({ "maybe": "null" })),
+            (&["maybe:=null"], json!({ "maybe": null })),
+            (&["ratio=-1.5"], json!({ "ratio": -1.5 })),
+            (&["ratio=null", "on=true"], json!({ "ratio": null, "on": true })),
+            (&["choice=2"], json!({ "choice": 2 })),
+            (&["ids=1"], json!({ "ids": [1] })),
+            (&["ids=1", "ids=2", "ids:=3"], json!({ "ids": [1, 2, 3] })),
+            (&["ids=[1,2]"], json!({ "ids": [1, 2] })),
+            (&["names=1", "names=[2]"], json!({ "names": ["1", "[2]"] })),
+            (&[r#"point={"x":1}"#], json!({ "point": { "x": 1 } })),
+            (&["any=5"], json!({ "any": 5 })),
+            (&["any=five"], json!({ "any": "five" })),
+            (&["unknown=x"], json!({ "unknown": "x" })),
+            // The check of the arguments says what is wrong.
+            (&["count=many"], json!({ "count": "many" })),
+            (&[r#"{"count":1}"#], json!({ "count": 1 })),
+            (&[], json!({})),
+        ] {
+            assert_eq!(given(words, &schema), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn schemas_that_refer_to_themselves_end() {
+        let schema = json!({ "properties": { "a": { "$ref": "#/properties/b" }, "b": { "$ref": "#/properties/a" } } });
+        assert_eq!(given(&["a=1"], &schema), json!({ "a": 1 }));
+        let schema = json!({ "properties": { "a": { "anyOf": [{ "$ref": "#/properties/a" }, {}] } } });
+        assert_eq!(given(&["a=x"], &schema), json!({ "a": "x" }));
+    }
+}

@@ -1,0 +1,63 @@
+//! `wharf prompt`: the messages of one prompt, from the shell.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Map, Value};
+
+use super::arguments::Arguments;
+use super::ask::AnswerOptions;
+use super::call::block;
+use super::conversation::converse;
+use super::entry;
+use super::json_text::indented;
+use super::local::Local;
+use super::options::Options;
+use crate::plugin::text::{escape_hidden_in_json, printable};
+use crate::report::{self, Failure, NAME, Screen};
+
+#[derive(Args)]
+pub(super) struct PromptOptions {
+    /// A folder of plugins, or one .wasm file
+    path: PathBuf,
+    /// The prompt's name, as `wharf list` shows it
+    name: String,
+    /// KEY=VALUE for each argument, or all as one JSON object, which `-` reads from stdin
+    #[arg(value_name = "ARGUMENT")]
+    arguments: Vec<String>,
+    #[command(flatten)]
+    answers: AnswerOptions,
+    /// Print the result as MCP JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(options: &Options, how: PromptOptions, screen: &Screen) -> Result<ExitCode, Failure> {
+    let answers = how.answers.read()?;
+    let mut local = Local::load(options, &how.path, screen).await?;
+    let prompt = local.prompt(&how.name)?;
+    let arguments = prompt.item().arguments.iter().map(|argument| (argument.name.as_str(), argument.required));
+    let signature = entry::prompt_signature(prompt.name.as_str(), arguments);
+    let usage = || report::message(&format!("{NAME}usage{NAME:#}: {}", printable(&signature)));
+    // The protocol has only texts.
+    let arguments = Arguments::read(&how.arguments).and_then(Arguments::texts).inspect_err(|_| usage())?;
+    if prompt.item().arguments.iter().any(|argument| argument.required && arguments.get(&argument.name).is_none()) {
+        usage();
+    }
+    let name = Value::String(prompt.name.to_string());
+    let params = Map::from_iter([("name".to_owned(), name), ("arguments".to_owned(), arguments)]);
+    let (result, parsed) = converse(&mut local, "prompts/get", params, &answers).await?;
+    let text = if how.json {
+        indented(&escape_hidden_in_json(result.get()))
+    } else {
+        let messages = parsed["messages"].as_array().map_or(&[][..], Vec::as_slice);
+        messages.iter().map(message).collect::<Vec<_>>().join("\n\n")
+    };
+    report::print(&text).map(|()| ExitCode::SUCCESS)
+}
+
+fn message(message: &Value) -> String {
+    let role = printable(message["role"].as_str().unwrap_or_default());
+    format!("{NAME}{role}{NAME:#}: {}", block(&message["content"]))
+}

@@ -1,0 +1,44 @@
+//! `wharf read`: one resource from the shell.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Map, Value};
+
+use super::ask::AnswerOptions;
+use super::call::contents;
+use super::conversation::converse;
+use super::json_text::indented;
+use super::local::Local;
+use super::options::Options;
+use crate::plugin::text::escape_hidden_in_json;
+use crate::report::{self, Failure, Screen};
+
+#[derive(Args)]
+pub(super) struct ReadOptions {
+    /// A folder of plugins, or one .wasm file
+    path: PathBuf,
+    /// The resource's URI: one that `wharf list` shows, or that fits a template
+    uri: String,
+    #[command(flatten)]
+    answers: AnswerOptions,
+    /// Print the result as MCP JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(options: &Options, how: ReadOptions, screen: &Screen) -> Result<ExitCode, Failure> {
+    let answers = how.answers.read()?;
+    let mut local = Local::load(options, &how.path, screen).await?;
+    local.expect_resource(&how.uri)?;
+    let params = Map::from_iter([("uri".to_owned(), Value::String(how.uri))]);
+    let (result, parsed) = converse(&mut local, "resources/read", params, &answers).await?;
+    let text = if how.json {
+        indented(&escape_hidden_in_json(result.get()))
+    } else {
+        let all = parsed["contents"].as_array().map_or(&[][..], Vec::as_slice);
+        all.iter().map(contents).collect::<Vec<_>>().join("\n")
+    };
+    report::print(&text).map(|()| ExitCode::SUCCESS)
+}

@@ -1,0 +1,101 @@
+//! The stderr of a command that a person waits for: log lines, and below them, on a terminal, the progress
+//! of a call.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tracing_subscriber::fmt::MakeWriter;
+use wharf_report::line;
+
+/// To the line's start, and erase it.
+const ERASE: &str = "\r\u{1b}[2K";
+/// A line that is too long is cut at the terminal's margin, since only one line can be erased.
+const CUT: (&str, &str) = ("\u{1b}[?7l", "\u{1b}[?7h");
+/// Maximum characters of it.
+const MAX_PROGRESS: usize = 300;
+
+/// Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Screen(Arc<Mutex<Shown>>);
+
+#[derive(Default)]
+struct Shown {
+    /// The line of progress that is on the terminal.
+    progress: Option<String>,
+    guests_muted: bool,
+}
+
+impl Screen {
+    /// Shows or hides what guests print and log from now on.
+    pub(crate) fn mute_guests(&self, muted: bool) {
+        self.lock().guests_muted = muted;
+    }
+
+    pub(super) fn are_guests_muted(&self) -> bool {
+        self.lock().guests_muted
+    }
+
+    /// Replaces the line of progress. Off a terminal it does nothing.
+    pub(crate) fn show_progress(&self, text: &str) {
+        if io::stderr().is_terminal() {
+            let text = line(text).chars().take(MAX_PROGRESS).collect();
+            let mut shown = self.lock();
+            shown.progress = Some(text);
+            shown.write(&[]);
+        }
+    }
+
+    /// Erases the line of progress.
+    pub(crate) fn end_progress(&self) {
+        let mut shown = self.lock();
+        if shown.progress.take().is_some() {
+            write(ERASE.as_bytes());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shown> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shown {
+    /// Writes whole lines above the progress.
+    fn write(&self, lines: &[u8]) {
+        match &self.progress {
+            None => write(lines),
+            Some(progress) => {
+                let (on, off) = CUT;
+                write(&[ERASE.as_bytes(), lines, on.as_bytes(), progress.as_bytes(), off.as_bytes()].concat());
+            }
+        }
+    }
+}
+
+/// In one call, since other processes may write there too. There is nowhere to report an error.
+fn write(bytes: &[u8]) {
+    let _ = io::stderr().lock().write_all(bytes);
+}
+
+/// Writes one event, which arrives in one call.
+pub(crate) struct Line<'a>(&'a Screen);
+
+impl Write for Line<'_> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if !line.is_empty() {
+            self.0.lock().write(line);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Screen {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Line(self)
+    }
+}

@@ -1,0 +1,48 @@
+//! What else is said during a call: the plugin's messages and progress, and nothing of other plugins.
+
+use super::wharf;
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::terminal::at_terminal;
+
+#[test]
+fn logs_and_prints_of_the_call_are_shown() {
+    let home = Home::with(&["echo"]);
+    let guest = Guest::returning("answer")
+        .logs("warns", "look out", 2, "")
+        .prints("prints", "one\ntwo")
+        .reports_progress("progress", "half");
+    home.put_bytes(&guest.build(), "talker");
+    let call = |arguments: &[&str]| {
+        let ran = wharf(&home, "call", &home.plugins(), arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (0, "answer\n"), "{}", ran.err);
+        ran.err
+    };
+    assert_eq!(call(&["talker_warns"]), "talker | warning: look out\n".repeat(2));
+    assert_eq!(call(&["talker_prints"]), "talker | one\ntalker | two\n");
+    // A line that is rewritten is for terminals.
+    assert_eq!(call(&["talker_progress"]), "");
+    assert_eq!(call(&["talker_prints", "--log", "off"]), "");
+}
+
+#[test]
+fn progress_is_one_line_on_a_terminal() {
+    let home = Home::with(&["everything"]);
+    let folder = home.plugins();
+    let arguments = ["call".as_ref(), folder.as_os_str(), "everything_test_tool_with_progress".as_ref()];
+    let output = at_terminal(&home, &arguments, |person| {
+        person.sees("[####################] 100/100 done\u{1b}[?7h\r\u{1b}[2K", "");
+    });
+    assert_eq!(output.stdout, b"Went from 0 to 100.\n");
+}
+
+#[test]
+fn refused_plugins_are_reported_only_if_the_tool_may_be_theirs() {
+    let home = Home::with(&["echo"]);
+    home.put_bytes(b"no plugin", "broken");
+    let call = |tool: &str| wharf(&home, "call", &home.plugins(), &[tool, "message=x"]).err;
+    assert_eq!(call("echo"), "");
+    assert!(call("broken_tool").contains("refused"), "{}", call("broken_tool"));
+    let listed = wharf(&home, "list", &home.plugins(), &[]);
+    assert!(listed.err.contains("broken.wasm"), "{}", listed.err);
+}
