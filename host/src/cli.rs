@@ -2,6 +2,7 @@
 //!
 //! stdout carries data or the protocol; all else goes to stderr through [`crate::report`].
 
+mod absent;
 mod approve;
 mod ask;
 mod audit;
@@ -152,7 +153,7 @@ fn run_server(
     log: &Log,
 ) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let dir = plugin_folder(dir)?;
+    let dir = plugin_folder(&options, dir)?;
     // Both must run while there is one thread.
     memory::retain_buffers();
     os_sandbox::enter(&options, &config, &dir, http);

@@ -12,6 +12,7 @@ mod limits;
 mod live;
 mod outbound;
 mod private;
+mod program;
 mod sandbox;
 mod secret;
 mod trust;

@@ -24,7 +24,7 @@ use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes: bool) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let dir = plugin_folder(dir)?;
+    let dir = plugin_folder(options, dir)?;
     let id = plugin(name)?;
     let files = plugin_files(&dir)
         .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))?;
@@ -90,7 +90,10 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
     match revoked.map_err(lock_failure)? {
         Some(content) => {
             audit::decided(log, &config, Event::Revoke, &id, content)?;
-            report::message(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; {}", undo_hint(&id, dir)));
+            report::message(&format!(
+                "{NAME}revoked{NAME:#} {id} blake3:{content}; {}",
+                undo_hint(&config.program(), &id, dir)
+            ));
             Ok(ExitCode::SUCCESS)
         }
         None => Err(Failure::usage(format!("revoke a plugin that has never run: {id}"))
@@ -99,12 +102,12 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
 }
 
 /// The command that undoes a revocation. A pin does not record the folder of its file.
-fn undo_hint(id: &PluginId, dir: Option<&Path>) -> String {
+fn undo_hint(program: &str, id: &PluginId, dir: Option<&Path>) -> String {
     let own = || config::base().and_then(|base| plugin_files(&base.plugins).ok());
     if dir.is_some() || own().is_some_and(|files| files.contains_key(id)) {
-        return format!("to undo: {}", approve_command(id, dir));
+        return format!("to undo: {}", approve_command(program, id, dir));
     }
-    format!("to undo: {}, where DIR is the folder of its file", approve_command(id, Some(Path::new("DIR"))))
+    format!("to undo: {}, where DIR is the folder of its file", approve_command(program, id, Some(Path::new("DIR"))))
 }
 
 fn plugin(name: &str) -> Result<PluginId, Failure> {
@@ -133,7 +136,13 @@ fn show(id: &PluginId, old: Option<&str>, new: &ListedVersion) {
         None => "  signer   none\n".to_owned(),
     };
     text += &format!("  needs    {}\n", names(&mut new.version.needs.iter().map(|access| access.name())));
-    text += &format!("  granted  {}\n", names(&mut new.version.grants.iter().map(|access| access.name())));
+    let granted = &new.version.granted;
+    if granted.is_empty() {
+        text += "  granted  nothing\n";
+    }
+    for (at, grant) in granted.iter().enumerate() {
+        text += &format!("  {:<8} {grant}\n", if at == 0 { "granted" } else { "" });
+    }
     let changes = changes(old, &new.surface_text);
     text += match (changes.is_empty(), old) {
         (true, _) => "  no changes",

@@ -60,7 +60,7 @@ impl Server for Options {
     }
 
     fn folder(&self, given: Option<PathBuf>) -> Result<PathBuf, Failure> {
-        plugin_folder(given)
+        plugin_folder(self, given)
     }
 
     fn serve_command(&self, folder: &Path, address: &str) -> Result<process::Command, Failure> {

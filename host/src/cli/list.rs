@@ -13,7 +13,7 @@ use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> Result<ExitCode, Failure> {
-    let dir = plugin_folder(dir)?;
+    let dir = plugin_folder(options, dir)?;
     let mut local = Local::load(options, &dir).await?;
     let mut tools = Vec::new();
     let mut params = Map::new();

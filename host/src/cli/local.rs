@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use wharf_report::ShowPath as _;
+use wharf_report::{ShowPath as _, warning};
 
 use super::folder::is_component;
 use super::options::Options;
-use super::{pins, serve};
+use super::{absent, pins, serve};
 use crate::audit::Audit;
 use crate::catalog::{
     Catalog, Folder, FolderEvent, Member, NotServed, PluginSettings, Refusal, admit, load_hint, load_plugin, plugin_of,
@@ -57,12 +57,14 @@ impl Local {
                 move |id| serve::plugin_settings(&settings, id),
                 sender,
             )
-            .with_guard(pins::read_only_guard(&config));
+            .with_guard(pins::read_only_guard(&config))
+            .with_program(config.program());
             folder
                 .load_once()
                 .await
                 .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", path.shown())))?;
             drop(folder);
+            absent::warnings(&config, path).iter().for_each(|text| warning(text));
             while let Some(event) = events.recv().await {
                 match event {
                     FolderEvent::Refused(refusal) => {
@@ -175,7 +177,7 @@ async fn load_admitted(
     let folder = folder_of(path).unwrap_or(Path::new("."));
     let denied = |denial| match denial {
         NotServed::Refused(error) => refused(error, path),
-        NotServed::Held(held) => (held.1.refusal(), Some(held.1.hint(folder))),
+        NotServed::Held(held) => (held.1.refusal(), Some(held.1.hint(&config.program(), folder))),
     };
     let guard = Arc::new(pins::read_only_guard(config));
     let asked = load_plugin(sandbox, &guard, path, id, settings, None).await.map_err(denied)?;

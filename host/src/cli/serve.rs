@@ -11,7 +11,7 @@ use wharf_report::{ShowPath as _, shell_word};
 use super::http::{HttpOptions, Reloadable};
 use super::options::Options;
 use super::signals::Signals;
-use super::{audit, pins};
+use super::{absent, audit, pins};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
 use crate::config::{Config, Live, NamesConfig};
@@ -146,7 +146,9 @@ async fn follow_folder(
     client: &'static str,
 ) -> Result<std::convert::Infallible, Failure> {
     let (events_sender, mut events) = mpsc::unbounded_channel();
-    let (shown_dir, shown_catalog) = (dir.clone(), catalog.clone());
+    let program = config.get().program();
+    let shown_config = config.clone();
+    let (shown_program, shown_dir, shown_catalog) = (program.clone(), dir.clone(), catalog.clone());
     let recording = audit.clone();
     tokio::spawn(async move {
         let report_event = |event: &FolderEvent| {
@@ -156,8 +158,11 @@ async fn follow_folder(
             }
         };
         report::first_scan(&mut events, &report_event).await;
+        let (absent_dir, absent_config) = (shown_dir.clone(), shown_config.get());
+        let absent = tokio::task::spawn_blocking(move || absent::warnings(&absent_config, &absent_dir)).await;
+        absent.unwrap_or_default().iter().for_each(|text| tracing::warn!("{text}"));
         if io::stdin().is_terminal() {
-            greet(&shown_dir, &shown_catalog.snapshot(), client);
+            greet(&shown_program, &shown_dir, &shown_catalog.snapshot(), client);
         }
         while let Some(event) = events.recv().await {
             report_event(&event);
@@ -175,7 +180,7 @@ async fn follow_folder(
         trust,
     );
     let settings = move |id: &PluginId| plugin_settings(&config.get(), id);
-    let folder = Folder::new(dir, catalog, sandbox, settings, events_sender).with_guard(guard);
+    let folder = Folder::new(dir, catalog, sandbox, settings, events_sender).with_guard(guard).with_program(program);
     match folder.with_gate(move || Box::pin(recording.recording())).follow(changed).await {
         Ok(never) => Ok(never),
         Err(error) => Err(failed(error)),
@@ -183,7 +188,7 @@ async fn follow_folder(
 }
 
 /// Shows a person at the terminal what is served, and how to try it.
-fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
+fn greet(program: &str, dir: &Path, snapshot: &Snapshot, client: &str) {
     let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.shown());
     for member in snapshot.members() {
         let id = member.provider.id();
@@ -200,12 +205,13 @@ fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
         text += "  no plugins yet; copy a .wasm file into that folder to serve it\n";
     }
     text += &format!("{client} To call a tool from a shell:\n");
-    text += &format!("  {}\n", example(dir, snapshot));
+    text += &format!("  {}\n", example(program, dir, snapshot));
     text += "Stop with Ctrl-C.";
     report::message(&text);
 }
 
-fn example(dir: &Path, snapshot: &Snapshot) -> String {
+fn example(program: &str, dir: &Path, snapshot: &Snapshot) -> String {
     let tool = snapshot.tools.entries().first().map_or("TOOL", |tool| tool.name.as_str());
-    format!("wharf call {} {tool} '{{…}}'    (wharf list {0} --json shows the arguments)", shell_word(dir))
+    let dir = shell_word(dir);
+    format!("{program} call {dir} {tool} '{{…}}'    ({program} list {dir} --json shows the arguments)")
 }

@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use wharf_report::ShowPath as _;
+use wharf_report::{ShowPath as _, warning};
 
+use super::absent;
 use super::changes::{Change, changes};
 use super::folder::plugin_folder;
 use super::local::{Refused, refused};
@@ -25,13 +26,15 @@ use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> Result<ExitCode, Failure> {
     let config = Arc::new(options.config()?);
-    let dir = plugin_folder(dir)?;
+    let dir = plugin_folder(options, dir)?;
     let files = plugin_files(&dir)
         .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))?;
     let lock = lock()?;
     let pins = lock.read().map_err(lock_failure)?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
+    let program = config.program();
     let examiner = Examiner { guard: read_only_guard(&config), config, sandbox, lock, pins, dir };
+    absent::warnings(&examiner.config, &examiner.dir).iter().for_each(|text| warning(text));
     let mut all_run = true;
     let mut found = Vec::new();
     for (id, path) in files {
@@ -40,12 +43,12 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
         found.push(status);
     }
     if json {
-        let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&examiner.dir)).collect();
+        let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&program, &examiner.dir)).collect();
         report::print(&escape_hidden_in_json(&json!({ "plugins": plugins }).to_string()))?;
     } else if found.is_empty() {
         report::message(&format!("no plugins in {}", examiner.dir.shown()));
     } else {
-        report::print(&found.iter().map(|status| status.to_text(&examiner.dir)).collect::<String>())?;
+        report::print(&found.iter().map(|status| status.to_text(&program, &examiner.dir)).collect::<String>())?;
     }
     Ok(if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -123,13 +126,13 @@ impl Status {
         seen.needs.iter().map(|access| access.name()).filter(|name| !pin.needs.contains(*name)).collect()
     }
 
-    fn hint(&self, dir: &Path) -> Option<String> {
+    fn hint(&self, program: &str, dir: &Path) -> Option<String> {
         match &self.state {
             Ok(()) => None,
             Err(NotRunning::Refused((_, hint))) => hint.clone(),
             Err(NotRunning::Held(reason)) => {
                 let seen = self.seen.as_ref()?;
-                Some(Decision::new(self.id.clone(), seen, Err(reason.clone())).command(dir))
+                Some(Decision::new(self.id.clone(), seen, Err(reason.clone())).command(program, dir))
             }
         }
     }
@@ -148,7 +151,7 @@ impl Status {
         listed("granted", now.into_iter())
     }
 
-    fn to_text(&self, dir: &Path) -> String {
+    fn to_text(&self, program: &str, dir: &Path) -> String {
         let mut text = format!("{NAME}{}{NAME:#}\n", self.id);
         match &self.pin {
             None => text += "  pinned   nothing\n",
@@ -183,13 +186,13 @@ impl Status {
             text += &self.changes.iter().map(Change::to_text).collect::<String>();
         }
         text += &listed("additionally needs", self.additional_needs().into_iter());
-        if let Some(hint) = self.hint(dir) {
+        if let Some(hint) = self.hint(program, dir) {
             text += &format!("  hint     {hint}\n");
         }
         text
     }
 
-    fn to_json(&self, dir: &Path) -> Value {
+    fn to_json(&self, program: &str, dir: &Path) -> Value {
         let pin = self.pin.as_ref().map(|pin| {
             json!({
                 "content": format!("blake3:{}", pin.content),
@@ -223,7 +226,7 @@ impl Status {
             "pinned": pin,
             "file": file,
             "changes": self.changes.iter().map(Change::to_json).collect::<Vec<_>>(),
-            "hint": self.hint(dir),
+            "hint": self.hint(program, dir),
         })
     }
 }

@@ -159,6 +159,18 @@ impl Guard {
         decide(&rules, pins.get(id), pins.is_revoked(version.content), version).is_ok()
     }
 
+    /// Whether a version would be held because it was approved for other grants.
+    pub fn approved_for_other_grants(
+        &self,
+        known: &KnownPins,
+        id: &PluginId,
+        version: &PluginVersion,
+    ) -> Option<Reason> {
+        let pins = known.as_ref()?;
+        let decided = decide(&(self.rules)(id), pins.get(id), pins.is_revoked(version.content), version);
+        decided.err().filter(|reason| matches!(reason, Reason::ApprovedForOtherGrants(_)))
+    }
+
     /// Whether a version in service may keep serving.
     ///
     /// # Errors
@@ -350,7 +362,8 @@ impl Rules {
         // An approved version stays approved, even if its surface changed.
         let approved =
             self.configured_pin.is_some() || (self.surface_may_change && old.is_some_and(|old| old.approved));
-        let new = Pin::new(version, approved);
+        let approved_grants = old.and_then(|old| old.approved_grants.clone());
+        let new = Pin { approved_grants, ..Pin::new(version, approved) };
         match old {
             Some(old) if old.surface == new.surface && old.signer == new.signer => Pin { gone: None, ..old.clone() },
             _ => new,
@@ -368,6 +381,7 @@ impl Pin {
             grants: names(&version.grants),
             signer: version.signer.as_ref().map(Signer::to_string),
             approved,
+            approved_grants: None,
             time: now(),
             gone: None,
         }

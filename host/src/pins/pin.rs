@@ -43,6 +43,12 @@ pub struct Pin {
     pub signer: Option<String>,
     /// Approved by a person; otherwise auto-approved, on first use or as an update that needs no approval.
     pub approved: bool,
+    /// The grants that the person was shown: [`Grants::texts`]. `None`: not approved by a person, or by an
+    /// earlier Wharf, which recorded none.
+    ///
+    /// [`Grants::texts`]: crate::plugin::Grants::texts
+    #[serde(default, rename = "approved-grants", skip_serializing_if = "Option::is_none")]
+    pub approved_grants: Option<BTreeSet<String>>,
     #[serde(with = "moment")]
     pub time: SystemTime,
     /// When the plugin file was found removed.

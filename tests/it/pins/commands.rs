@@ -6,7 +6,7 @@ use super::*;
 use crate::support::process::command;
 use crate::terminal::at_terminal;
 
-fn err(output: &Output) -> String {
+pub(super) fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -127,11 +127,11 @@ fn status_shows_current_grants() {
 }
 
 /// Runs the `wharf` command that a text suggests after `before`, as a shell would.
-fn told_command(home: &Home, text: &str, before: &str) -> Output {
+pub(super) fn told_command(home: &Home, text: &str, before: &str) -> Output {
     let told = text.split(before).nth(1).unwrap_or_else(|| panic!("no {before:?} in {text}"));
     let line = told.lines().next().expect("a line");
     let told = line.trim_start().strip_prefix("wharf ").unwrap_or_else(|| panic!("no command: {line}"));
-    let words: Vec<&OsStr> = told.split(' ').map(|word| OsStr::new(word.trim_matches('\''))).collect();
+    let words: Vec<&OsStr> = told.split(' ').map(|word| OsStr::new(word.trim_matches(['\'', '"']))).collect();
     run(home, words.into_iter().chain(["--yes".as_ref()]))
 }
 

@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use wharf_report::ShowPath as _;
+
 use super::access::Access;
 use super::denial::GrantProblem;
 use super::outbound::grant::HttpGrant;
@@ -130,6 +132,27 @@ impl Grants {
     /// The granted kinds.
     pub fn kinds(&self) -> BTreeSet<Access> {
         self.each().into_iter().filter(|(_, granted)| *granted).map(|(access, _)| access).collect()
+    }
+
+    /// Each grant as a person reads it: without quotas, and without the values of secrets, variables and settings.
+    pub fn texts(&self) -> BTreeSet<String> {
+        let named = |kind: &'static str, names: &[(String, String)]| -> Vec<String> {
+            names.iter().map(|(name, _)| format!("{kind} {name}")).collect()
+        };
+        let folder = |grant: &FolderGrant| {
+            let mode = if grant.mode == FolderMode::Read { "read" } else { "write" };
+            format!("fs {}, {mode}, from {}", grant.guest, grant.host.shown())
+        };
+        let whole = [Access::Keyvalue, Access::Elicit, Access::Sample, Access::Roots];
+        let mut texts: BTreeSet<String> =
+            whole.into_iter().filter(|access| self.allow(*access)).map(|access| access.name().to_owned()).collect();
+        texts.extend(self.http.iter().map(|entry| format!("http {entry}")));
+        texts.extend(self.folders.iter().map(folder));
+        texts.extend(named("env", &self.env));
+        texts.extend(named("config", &self.config));
+        let readable = self.secrets.iter().filter(|secret| secret.readable);
+        texts.extend(readable.map(|secret| format!("secrets {}", secret.name)));
+        texts
     }
 
     /// Each kind, and whether anything of it is granted.
