@@ -9,9 +9,12 @@ mod audit;
 mod call;
 mod changes;
 mod check;
+mod confirm;
 #[cfg_attr(not(feature = "dev"), path = "cli/server_only.rs")]
 mod dev;
+mod diff;
 mod folder;
+mod grant;
 mod http;
 mod list;
 mod local;
@@ -117,6 +120,10 @@ enum Command {
         /// revoked for all folders
         dir: Option<PathBuf>,
     },
+    /// Add grants of a plugin to the configuration file
+    Grant(grant::Arguments),
+    /// Remove grants of a plugin from the configuration file
+    Ungrant(grant::Arguments),
     /// Inspect the audit log
     #[command(subcommand)]
     Audit(audit::AuditCommand),
@@ -181,6 +188,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Status { dir, json } => status::run(&options, dir, json).await,
             Command::Approve { name, dir, yes } => approve::run(&options, &name, dir, yes).await,
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),
+            Command::Grant(arguments) => grant::run(&options, &arguments, grant::Edit::Add),
+            Command::Ungrant(arguments) => grant::run(&options, &arguments, grant::Edit::Remove),
             Command::Audit(command) => audit::run(&options, command),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
             Command::Serve { .. } | Command::CompileWorker { .. } => unreachable!("dispatched above"),

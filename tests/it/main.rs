@@ -16,6 +16,7 @@ mod engine;
 mod folders;
 mod foreign;
 mod framing;
+mod granting;
 mod grants;
 mod hostile;
 mod http;

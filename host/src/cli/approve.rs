@@ -2,14 +2,13 @@
 //!
 //! Neither changes grants, which only the configuration sets.
 
-use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use dialoguer::Confirm;
 use wharf_report::ShowPath as _;
 
 use super::changes::{Change, changes};
+use super::confirm::confirm;
 use super::folder::plugin_folder;
 use super::local::Refused;
 use super::options::Options;
@@ -110,7 +109,8 @@ fn undo_hint(program: &str, id: &PluginId, dir: Option<&Path>) -> String {
     format!("to undo: {}, where DIR is the folder of its file", approve_command(program, id, Some(Path::new("DIR"))))
 }
 
-fn plugin(name: &str) -> Result<PluginId, Failure> {
+/// The plugin that a person names, with or without `.wasm`.
+pub(super) fn plugin(name: &str) -> Result<PluginId, Failure> {
     PluginId::of_file(name.strip_suffix(".wasm").unwrap_or(name)).map_err(|error| Failure::usage(error.to_string()))
 }
 
@@ -151,20 +151,4 @@ fn show(id: &PluginId, old: Option<&str>, new: &ListedVersion) {
     };
     text += changes.iter().map(Change::to_text).collect::<String>().trim_end();
     report::message(&text);
-}
-
-fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
-    if yes {
-        return Ok(());
-    }
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        return Err(
-            Failure::usage("ask for approval: not a terminal").hint("review the text above, then add --yes".to_owned())
-        );
-    }
-    match Confirm::new().with_prompt(question).default(false).interact() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::new("approve it: declined")),
-        Err(error) => Err(Failure::new(format!("ask on the terminal: {error}"))),
-    }
 }

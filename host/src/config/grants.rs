@@ -90,6 +90,7 @@ impl GrantsConfig {
             env: self.env.clone().into_iter().collect(),
             config: self.config.clone().into_iter().collect(),
             place,
+            command: String::new(),
         }
     }
 

@@ -97,6 +97,14 @@ impl Pins {
         self.insert(id, Pin { approved: true, ..pin });
     }
 
+    /// Extends the approval of that version by grants.
+    pub fn extend_approval(&mut self, id: &PluginId, content: Digest, grants: &BTreeSet<String>) {
+        let pin = self.plugins.get_mut(id.as_ref()).filter(|pin| pin.content == content);
+        if let Some(approved) = pin.and_then(|pin| pin.approved_grants.as_mut()) {
+            approved.extend(grants.iter().cloned());
+        }
+    }
+
     pub fn revoke(&mut self, id: &PluginId, content: Digest) {
         if !self.is_revoked(content) {
             self.revoked.push(Revoked { plugin: id.to_string(), content, time: now() });

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use wharf_report::ShowPath as _;
+use wharf_report::{ShowPath as _, shell_word};
 
 use super::access::Access;
 use super::denial::GrantProblem;
@@ -39,6 +39,8 @@ pub struct Grants {
     pub config: Vec<(String, String)>,
     /// Where to grant more; part of the hint that is logged with a denial.
     pub place: String,
+    /// The command that grants more, without the grant; empty if there is none.
+    pub command: String,
 }
 
 /// How much a plugin may store.
@@ -158,7 +160,20 @@ impl Grants {
     /// Each kind, and whether anything of it is granted.
     fn each(&self) -> [(Access, bool); 9] {
         // Destructured in full, so that no kind can be forgotten here.
-        let Self { keyvalue, http, secrets, elicit, sample, roots, folders, private: _, env, config, place: _ } = self;
+        let Self {
+            keyvalue,
+            http,
+            secrets,
+            elicit,
+            sample,
+            roots,
+            folders,
+            private: _,
+            env,
+            config,
+            place: _,
+            command: _,
+        } = self;
         [
             (Access::Keyvalue, keyvalue.is_some()),
             (Access::Http, !http.is_empty()),
@@ -174,7 +189,16 @@ impl Grants {
 
     /// No grants, with the same hint where to add some.
     pub fn none(&self) -> Self {
-        Self { place: self.place.clone(), ..Self::default() }
+        Self { place: self.place.clone(), command: self.command.clone(), ..Self::default() }
+    }
+
+    /// How to add a missing grant: a line for the configuration, and the word for the command.
+    pub fn remedy(&self, line: &str, word: &str) -> String {
+        let mut remedy = format!("put `{line}` {}", self.place);
+        if !self.command.is_empty() {
+            remedy += &format!(", or run: {} {}", self.command, shell_word(word.as_ref()));
+        }
+        remedy
     }
 
     /// The client features that the plugin may see and use.
