@@ -4,6 +4,7 @@
 
 mod absent;
 mod approve;
+mod approve_all;
 mod ask;
 mod audit;
 mod call;
@@ -26,12 +27,14 @@ mod serve;
 mod server_only;
 mod signals;
 mod status;
+mod summary;
 mod writable;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use wharf_report::ShowPath as _;
 
 use crate::config::Config;
 use crate::os::memory;
@@ -102,12 +105,17 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Approve the plugin version currently in the folder
+    /// Approve the plugin version currently in the folder, or with --all all versions in it
+    #[command(override_usage = "wharf approve [OPTIONS] <NAME> [DIR]\n       wharf approve [OPTIONS] --all [DIR]")]
     Approve {
         /// The plugin's name: its file name without .wasm
-        name: String,
+        #[arg(required_unless_present = "all")]
+        name: Option<PathBuf>,
         /// Folder of .wasm files [default: as for serve]
         dir: Option<PathBuf>,
+        /// All versions in the folder that are not approved: a summary of each, and one question
+        #[arg(long)]
+        all: bool,
         /// Skip the confirmation. Approves the version only; grants are set in the configuration
         #[arg(long)]
         yes: bool,
@@ -186,7 +194,18 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::List { dir, json } => list::run(&options, dir, json).await,
             Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,
             Command::Status { dir, json } => status::run(&options, dir, json).await,
-            Command::Approve { name, dir, yes } => approve::run(&options, &name, dir, yes).await,
+            Command::Approve { name: None, dir, yes, .. } => approve_all::run(&options, dir, yes).await,
+            Command::Approve { name: Some(first), dir, all: true, yes } => {
+                // Without a name, the first word is the folder.
+                if let Some(more) = dir {
+                    let more = more.shown();
+                    return Err(Failure::usage(format!("approve --all: it takes one folder, and no name: {more}")));
+                }
+                approve_all::run(&options, Some(first), yes).await
+            }
+            Command::Approve { name: Some(name), dir, yes, .. } => {
+                approve::run(&options, &name.to_string_lossy(), dir, yes).await
+            }
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),
             Command::Grant(arguments) => grant::run(&options, &arguments, grant::Edit::Add),
             Command::Ungrant(arguments) => grant::run(&options, &arguments, grant::Edit::Remove),

@@ -13,12 +13,13 @@ use super::folder::plugin_folder;
 use super::local::Refused;
 use super::options::Options;
 use super::pins::{Candidate, lock, lock_failure};
+use super::summary::summary;
 use super::{audit, local};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
 use crate::config::{self, Config};
 use crate::pins::{ListedVersion, approve_command};
-use crate::plugin::PluginId;
+use crate::plugin::{Plugin, PluginId};
 use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes: bool) -> Result<ExitCode, Failure> {
@@ -56,7 +57,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
             "the tool descriptions of the pinned version are not stored any more; all of this version's are shown",
         );
     }
-    show(&id, pinned.as_deref(), &version);
+    show(&id, pinned.as_deref(), &plugin, &version);
     confirm(&format!("Approve this version of {id}?"), yes)?;
     // The surface without grants was reviewed. From here on it may use its grants; if its surface
     // differs with them, that is reviewed too.
@@ -67,7 +68,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
         approved = candidate.record_surface(&granted);
         if approved.surface_text != version.surface_text {
             report::message("with its grants, its tool descriptions are different:");
-            show(&id, Some(&version.surface_text), &approved);
+            show(&id, Some(&version.surface_text), &granted, &approved);
             confirm("Approve it with these tool descriptions?", yes)?;
         }
     }
@@ -75,6 +76,19 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     audit::decided(log, &config, Event::Approve, &id, approved.version.content)?;
     report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.version.content));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows what the decision depends on: the summary, then all changes.
+fn show(id: &PluginId, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) {
+    let mut text = summary(id, old, plugin, new);
+    let changes = changes(old, &new.surface_text);
+    text += match (changes.is_empty(), old) {
+        (true, _) => "  no changes",
+        (false, Some(_)) => "  changes\n",
+        (false, None) => "  offers\n",
+    };
+    text += changes.iter().map(Change::to_text).collect::<String>().trim_end();
+    report::message(&text);
 }
 
 pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Result<ExitCode, Failure> {
@@ -122,33 +136,4 @@ fn check_configured_pin(config: &Config, id: &PluginId, candidate: &Candidate) -
     }
     let hint = format!("change or remove `pin` under [plugins.{id}]; the file is blake3:{}", candidate.seen.content);
     Err(Failure::new(format!("approve a version other than the one pinned in the configuration: {id}")).hint(hint))
-}
-
-/// Shows what the decision depends on: digest, signer, needs, grants and changes.
-fn show(id: &PluginId, old: Option<&str>, new: &ListedVersion) {
-    let names = |kinds: &mut dyn Iterator<Item = &'static str>| {
-        let names: Vec<&str> = kinds.collect();
-        if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
-    };
-    let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", new.version.content);
-    text += &match &new.version.signer {
-        Some(signer) => format!("  signer   {signer}\n"),
-        None => "  signer   none\n".to_owned(),
-    };
-    text += &format!("  needs    {}\n", names(&mut new.version.needs.iter().map(|access| access.name())));
-    let granted = &new.version.granted;
-    if granted.is_empty() {
-        text += "  granted  nothing\n";
-    }
-    for (at, grant) in granted.iter().enumerate() {
-        text += &format!("  {:<8} {grant}\n", if at == 0 { "granted" } else { "" });
-    }
-    let changes = changes(old, &new.surface_text);
-    text += match (changes.is_empty(), old) {
-        (true, _) => "  no changes",
-        (false, Some(_)) => "  changes\n",
-        (false, None) => "  offers\n",
-    };
-    text += changes.iter().map(Change::to_text).collect::<String>().trim_end();
-    report::message(&text);
 }

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::mpsc;
 use wharf_report::{ShowPath as _, shell_word};
@@ -17,7 +18,7 @@ use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snaps
 use crate::config::{Config, Live, NamesConfig};
 use crate::idle::IdleHook;
 use crate::os::{limits, memory, service};
-use crate::pins::Trust;
+use crate::pins::{Reason, Trust};
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
@@ -151,13 +152,16 @@ async fn follow_folder(
     let (shown_program, shown_dir, shown_catalog) = (program.clone(), dir.clone(), catalog.clone());
     let recording = audit.clone();
     tokio::spawn(async move {
+        let waiting = AtomicUsize::new(0);
         let report_event = |event: &FolderEvent| {
             report::log(event);
+            waiting.fetch_add(usize::from(waits(event)), Ordering::Relaxed);
             if let Some(record) = audit::folder_record(event) {
                 audit.record(&record);
             }
         };
         report::first_scan(&mut events, &report_event).await;
+        warn_of_waiting(waiting.load(Ordering::Relaxed), &shown_program, &shown_dir, &shown_catalog.snapshot());
         let (absent_dir, absent_config) = (shown_dir.clone(), shown_config.get());
         let absent = tokio::task::spawn_blocking(move || absent::warnings(&absent_config, &absent_dir)).await;
         absent.unwrap_or_default().iter().for_each(|text| tracing::warn!("{text}"));
@@ -185,6 +189,24 @@ async fn follow_folder(
         Ok(never) => Ok(never),
         Err(error) => Err(failed(error)),
     }
+}
+
+/// Whether an event is a version that waits for approval.
+fn waits(event: &FolderEvent) -> bool {
+    matches!(event, FolderEvent::Held(held) if held.decision.outcome.as_ref().is_err_and(Reason::needs_approval))
+}
+
+/// Says at the start that versions wait for approval: a list without tools would not.
+fn warn_of_waiting(count: usize, program: &str, dir: &Path, snapshot: &Snapshot) {
+    let served = snapshot.members().iter().filter(|member| !member.provider.is_host()).count();
+    let who = match count {
+        0 => return,
+        1 => "1 plugin waits".to_owned(),
+        count => format!("{count} plugins wait"),
+    };
+    let rest = if served == 0 { "nothing is served" } else { "the others are served" };
+    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    tracing::warn!("{who} for approval; {rest}: run {program} approve --all {}", shell_word(&dir));
 }
 
 /// Shows a person at the terminal what is served, and how to try it.

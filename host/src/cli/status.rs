@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use wharf_report::{ShowPath as _, warning};
+use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, warning};
 
 use super::absent;
 use super::changes::{Change, changes};
@@ -48,7 +48,8 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     } else if found.is_empty() {
         report::message(&format!("no plugins in {}", examiner.dir.shown()));
     } else {
-        report::print(&found.iter().map(|status| status.to_text(&program, &examiner.dir)).collect::<String>())?;
+        let text = found.iter().map(|status| status.to_text(&program, &examiner.dir)).collect::<String>();
+        report::print(&format!("{text}{}", counts(&found)))?;
     }
     Ok(if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -137,6 +138,17 @@ impl Status {
         }
     }
 
+    /// What the pinned version needs, and whether that is granted now.
+    fn needs_line(&self, pin: &Pin) -> String {
+        let is_granted = |need: &str| self.granted.iter().any(|access| access.name() == need);
+        let needs = pin.needs.iter().map(|need| {
+            let granted = if is_granted(need) { "granted" } else { "not granted" };
+            format!("{need} ({granted})")
+        });
+        let needs: Vec<String> = needs.collect();
+        listed("needs", needs.iter().map(String::as_str))
+    }
+
     /// What is granted now, and what was granted when the version was pinned, if that differs.
     fn granted_line(&self) -> String {
         let now: BTreeSet<&str> = self.granted.iter().map(|access| access.name()).collect();
@@ -159,7 +171,7 @@ impl Status {
                 let by = if pin.approved { "approved" } else { "auto-approved" };
                 let time = humantime::format_rfc3339_seconds(pin.time);
                 text += &format!("  pinned   blake3:{}, {by}, {time}\n", pin.content);
-                text += &listed("needs", pin.needs.iter().map(String::as_str));
+                text += &self.needs_line(pin);
                 if let Some(signer) = &pin.signer {
                     text += &format!("  signer   {signer}\n");
                 }
@@ -175,10 +187,12 @@ impl Status {
             }
         }
         match &self.state {
-            Ok(()) if self.pin.is_none() => text += "  state    will run when first served\n",
-            Ok(()) => text += "  state    runs\n",
-            Err(NotRunning::Held(reason)) => text += &format!("  state    held: {reason}\n"),
-            Err(NotRunning::Refused((reason, _))) => text += &format!("  state    refused: failed to {reason}\n"),
+            Ok(()) if self.pin.is_none() => text += &format!("  state    {GOOD}will run when first served{GOOD:#}\n"),
+            Ok(()) => text += &format!("  state    {GOOD}runs{GOOD:#}\n"),
+            Err(NotRunning::Held(reason)) => text += &format!("  state    {WARNING}held{WARNING:#}: {reason}\n"),
+            Err(NotRunning::Refused((reason, _))) => {
+                text += &format!("  state    {ERROR}refused{ERROR:#}: failed to {reason}\n");
+            }
         }
         // A new plugin that runs without approval is not repeated here: `wharf list` shows it.
         if !self.changes.is_empty() && (self.pin.is_some() || self.state.is_err()) {
@@ -229,6 +243,22 @@ impl Status {
             "hint": self.hint(program, dir),
         })
     }
+}
+
+/// The last line: how many are in each state.
+fn counts(found: &[Status]) -> String {
+    let count = |is: fn(&Status) -> bool| found.iter().filter(|status| is(status)).count();
+    let pending = |status: &Status| matches!(&status.state, Err(NotRunning::Held(reason)) if reason.needs_approval());
+    let held = |status: &Status| matches!(&status.state, Err(NotRunning::Held(reason)) if !reason.needs_approval());
+    let states = [
+        (count(|status| status.state.is_ok()), "run", "runs"),
+        (count(pending), "are pending approval", "is pending approval"),
+        (count(held), "are held", "is held"),
+        (count(|status| matches!(status.state, Err(NotRunning::Refused(_)))), "are refused", "is refused"),
+    ];
+    let counted = states.iter().filter(|(count, ..)| *count > 0);
+    let counted = counted.map(|(count, all, one)| format!("{count} {}", if *count == 1 { one } else { all }));
+    format!("{}\n", counted.collect::<Vec<_>>().join(", "))
 }
 
 fn listed<'a>(label: &str, names: impl Iterator<Item = &'a str>) -> String {

@@ -159,9 +159,16 @@ impl Folder {
             Some(Err(NotServed::Held(held))) => {
                 let (info, decision) = *held;
                 let info = info.with_grants(&settings.grants);
-                file.held = decision.outcome.clone().err().map(|reason| (info, reason));
+                let held = decision.outcome.clone().err().map(|reason| (info, reason));
+                // A replaced file is often loaded twice: by its writer's last event, and once it is stable.
+                let same =
+                    |(a, b): (&(PluginVersion, _), &(PluginVersion, _))| a.0.content == b.0.content && a.1 == b.1;
+                let is_known = file.held.as_ref().zip(held.as_ref()).is_some_and(same);
+                file.held = held;
                 let still_serving = file.serving;
-                self.emit_held(load.path, decision, still_serving);
+                if !is_known {
+                    self.emit_held(load.path, decision, still_serving);
+                }
             }
             // The file was removed while it was being read.
             Some(Err(NotServed::Refused(_))) if !exists => self.mark_gone(&load.path),
