@@ -65,6 +65,9 @@ enum Command {
         dir: Option<PathBuf>,
         #[command(flatten)]
         http: http::HttpOptions,
+        /// Run every version of this plugin without approval, and pin none; for wharf dev
+        #[arg(long, value_name = "NAME", hide = true)]
+        trust: Option<String>,
     },
     #[command(flatten)]
     Dev(dev::Command),
@@ -165,24 +168,26 @@ fn run_server(
     options: Options,
     dir: Option<PathBuf>,
     http: &http::HttpOptions,
+    trusted: Option<&str>,
     log: &Log,
 ) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let dir = plugin_folder(&options, dir)?;
+    let trusted = trusted.map(approve::plugin).transpose()?;
     // Both must run while there is one thread.
     memory::retain_buffers();
     os_sandbox::enter(&options, &config, &dir, http);
     log.start().map_err(|error| Failure::new(format!("start a thread for the log: {error}")))?;
-    on_runtime(serve::run(options, config, dir, http))
+    on_runtime(serve::run(options, config, dir, http, trusted))
 }
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let options = cli.options;
     // Interactive commands print their result; only servers log each loaded plugin.
-    if let Command::Serve { dir, http } = cli.command {
+    if let Command::Serve { dir, http, trust } = cli.command {
         let log = Log::default();
         report::start_log(options.log.as_deref().unwrap_or("info"), Some(&log))?;
-        let ended = run_server(options, dir, &http, &log);
+        let ended = run_server(options, dir, &http, trust.as_deref(), &log);
         log.finish();
         return ended;
     }

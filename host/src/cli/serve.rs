@@ -18,7 +18,7 @@ use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snaps
 use crate::config::{Config, Live, NamesConfig};
 use crate::idle::IdleHook;
 use crate::os::{limits, memory, service};
-use crate::pins::{Reason, Trust};
+use crate::pins::{Guard, Reason, Trust};
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
@@ -36,6 +36,7 @@ pub(super) async fn run(
     config: Config,
     dir: PathBuf,
     http: &HttpOptions,
+    trusted: Option<PluginId>,
 ) -> Result<ExitCode, Failure> {
     // The default soft limit may be less than connections and plugins' files may use.
     let files = limits::raise_open_files();
@@ -71,7 +72,9 @@ pub(super) async fn run(
                 let ready = sandbox.clone();
                 hook.set(move || ready.on_idle());
                 let client = if on_http { ON_HTTP } else { ON_STDIN };
-                match follow_folder(config, trust, dir, catalog, sandbox, audit, client).await {
+                match follow_folder(config, Trusted { trust, plugin: trusted }, dir, catalog, sandbox, audit, client)
+                    .await
+                {
                     Ok(never) => match never {},
                     Err(failure) => failure,
                 }
@@ -137,9 +140,16 @@ pub(super) fn settings(config: &Config) -> Settings {
     }
 }
 
+/// What runs without approval.
+struct Trusted {
+    trust: Trust,
+    /// Every version of this plugin.
+    plugin: Option<PluginId>,
+}
+
 async fn follow_folder(
     config: Live,
-    trust: Trust,
+    trusted: Trusted,
     dir: PathBuf,
     catalog: Arc<Catalog>,
     sandbox: Arc<Sandbox>,
@@ -148,7 +158,7 @@ async fn follow_folder(
 ) -> Result<std::convert::Infallible, Failure> {
     let (events_sender, mut events) = mpsc::unbounded_channel();
     let program = config.get().program();
-    let shown_config = config.clone();
+    let (shown_config, is_dev) = (config.clone(), trusted.plugin.is_some());
     let (shown_program, shown_dir, shown_catalog) = (program.clone(), dir.clone(), catalog.clone());
     let recording = audit.clone();
     tokio::spawn(async move {
@@ -163,8 +173,11 @@ async fn follow_folder(
         report::first_scan(&mut events, &report_event).await;
         warn_of_waiting(waiting.load(Ordering::Relaxed), &shown_program, &shown_dir, &shown_catalog.snapshot());
         let (absent_dir, absent_config) = (shown_dir.clone(), shown_config.get());
-        let absent = tokio::task::spawn_blocking(move || absent::warnings(&absent_config, &absent_dir)).await;
-        absent.unwrap_or_default().iter().for_each(|text| tracing::warn!("{text}"));
+        // The folder of `wharf dev` has one plugin, or none yet.
+        let absent = tokio::task::spawn_blocking(move || {
+            if is_dev { Vec::new() } else { absent::warnings(&absent_config, &absent_dir) }
+        });
+        absent.await.unwrap_or_default().iter().for_each(|text| tracing::warn!("{text}"));
         if io::stdin().is_terminal() {
             greet(&shown_program, &shown_dir, &shown_catalog.snapshot(), client);
         }
@@ -181,8 +194,9 @@ async fn follow_folder(
             let config = config.clone();
             move || config.get()
         },
-        trust,
+        trusted.trust,
     );
+    let guard = trusted.plugin.into_iter().fold(guard, Guard::trusting);
     let settings = move |id: &PluginId| plugin_settings(&config.get(), id);
     let folder = Folder::new(dir, catalog, sandbox, settings, events_sender).with_guard(guard).with_program(program);
     match folder.with_gate(move || Box::pin(recording.recording())).follow(changed).await {
