@@ -17,6 +17,7 @@ mod diff;
 mod folder;
 mod grant;
 mod http;
+mod install;
 mod list;
 mod local;
 mod options;
@@ -135,6 +136,8 @@ enum Command {
     Grant(grant::Arguments),
     /// Remove grants of a plugin from the configuration file
     Ungrant(grant::Arguments),
+    /// Add the server to the configuration of an MCP client
+    Install(install::Arguments),
     /// Inspect the audit log
     #[command(subcommand)]
     Audit(audit::AuditCommand),
@@ -214,6 +217,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),
             Command::Grant(arguments) => grant::run(&options, &arguments, grant::Edit::Add),
             Command::Ungrant(arguments) => grant::run(&options, &arguments, grant::Edit::Remove),
+            Command::Install(arguments) => install::run(&options, arguments),
             Command::Audit(command) => audit::run(&options, command),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
             Command::Serve { .. } | Command::CompileWorker { .. } => unreachable!("dispatched above"),

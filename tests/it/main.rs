@@ -20,6 +20,7 @@ mod granting;
 mod grants;
 mod hostile;
 mod http;
+mod installing;
 mod keyvalue;
 mod lifecycle;
 mod notifications;
