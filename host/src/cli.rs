@@ -2,19 +2,25 @@
 //!
 //! stdout carries data or the protocol; all else goes to stderr through [`crate::report`].
 
+mod absent;
 mod approve;
+mod approve_all;
 mod arguments;
 mod ask;
 mod audit;
 mod call;
 mod changes;
 mod check;
+mod confirm;
 mod conversation;
 #[cfg_attr(not(feature = "dev"), path = "cli/server_only.rs")]
 mod dev;
+mod diff;
 mod entry;
 mod folder;
+mod grant;
 mod http;
+mod install;
 mod json_text;
 mod list;
 mod local;
@@ -28,6 +34,7 @@ mod serve;
 mod server_only;
 mod signals;
 mod status;
+mod summary;
 mod typed_input;
 mod writable;
 
@@ -35,6 +42,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use wharf_report::ShowPath as _;
 
 use crate::config::Config;
 use crate::os::memory;
@@ -68,6 +76,9 @@ enum Command {
         /// Log what plugins print as plain lines, for `wharf dev`
         #[arg(long, hide = true)]
         guest_lines: bool,
+        /// Run every version of this plugin without approval, and pin none; for wharf dev
+        #[arg(long, value_name = "NAME", hide = true)]
+        trust: Option<String>,
     },
     #[command(flatten)]
     Dev(dev::Command),
@@ -96,12 +107,17 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Approve the plugin version currently in the folder
+    /// Approve the plugin version currently in the folder, or with --all all versions in it
+    #[command(override_usage = "wharf approve [OPTIONS] <NAME> [DIR]\n       wharf approve [OPTIONS] --all [DIR]")]
     Approve {
         /// The plugin's name: its file name without .wasm
-        name: String,
+        #[arg(required_unless_present = "all")]
+        name: Option<PathBuf>,
         /// Folder of .wasm files [default: as for serve]
         dir: Option<PathBuf>,
+        /// All versions in the folder that are not approved: a summary of each, and one question
+        #[arg(long)]
+        all: bool,
         /// Skip the confirmation. Approves the version only; grants are set in the configuration
         #[arg(long)]
         yes: bool,
@@ -114,6 +130,12 @@ enum Command {
         /// revoked for all folders
         dir: Option<PathBuf>,
     },
+    /// Add grants of a plugin to the configuration file
+    Grant(grant::Arguments),
+    /// Remove grants of a plugin from the configuration file
+    Ungrant(grant::Arguments),
+    /// Add the server to the configuration of an MCP client
+    Install(install::Arguments),
     /// Inspect the audit log
     #[command(subcommand)]
     Audit(audit::AuditCommand),
@@ -147,25 +169,27 @@ fn run_server(
     options: Options,
     dir: Option<PathBuf>,
     http: &http::HttpOptions,
+    trusted: Option<&str>,
     log: &Log,
 ) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let dir = plugin_folder(dir)?;
+    let dir = plugin_folder(&options, dir)?;
+    let trusted = trusted.map(approve::plugin).transpose()?;
     // Both must run while there is one thread.
     memory::retain_buffers();
     os_sandbox::enter(&options, &config, &dir, http);
     log.start().map_err(|error| Failure::new(format!("start a thread for the log: {error}")))?;
-    on_runtime(serve::run(options, config, dir, http))
+    on_runtime(serve::run(options, config, dir, http, trusted))
 }
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let options = cli.options;
     // Interactive commands print their result; only servers log each loaded plugin.
-    if let Command::Serve { dir, http, guest_lines } = cli.command {
+    if let Command::Serve { dir, http, guest_lines, trust } = cli.command {
         let log = Log::default();
         let style = if guest_lines { LogStyle::ServerOfAuthor(&log) } else { LogStyle::Server(&log) };
         report::start_log(options.log.as_deref().unwrap_or("info"), &style)?;
-        let ended = run_server(options, dir, &http, &log);
+        let ended = run_server(options, dir, &http, trust.as_deref(), &log);
         log.finish();
         return ended;
     }
@@ -186,8 +210,22 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Read(how) => read::run(&options, how, &screen).await,
             Command::Prompt(how) => prompt::run(&options, how, &screen).await,
             Command::Status { dir, json } => status::run(&options, dir, json).await,
-            Command::Approve { name, dir, yes } => approve::run(&options, &name, dir, yes).await,
+            Command::Approve { name: None, dir, yes, .. } => approve_all::run(&options, dir, yes).await,
+            Command::Approve { name: Some(first), dir, all: true, yes } => {
+                // Without a name, the first word is the folder.
+                if let Some(more) = dir {
+                    let more = more.shown();
+                    return Err(Failure::usage(format!("approve --all: it takes one folder, and no name: {more}")));
+                }
+                approve_all::run(&options, Some(first), yes).await
+            }
+            Command::Approve { name: Some(name), dir, yes, .. } => {
+                approve::run(&options, &name.to_string_lossy(), dir, yes).await
+            }
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),
+            Command::Grant(arguments) => grant::run(&options, &arguments, grant::Edit::Add),
+            Command::Ungrant(arguments) => grant::run(&options, &arguments, grant::Edit::Remove),
+            Command::Install(arguments) => install::run(&options, arguments),
             Command::Audit(command) => audit::run(&options, command),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
             Command::Serve { .. } | Command::CompileWorker { .. } => unreachable!("dispatched above"),

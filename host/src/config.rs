@@ -5,6 +5,7 @@
 
 mod audit;
 mod base;
+mod edit;
 mod folders;
 mod grants;
 mod http;
@@ -12,6 +13,7 @@ mod limits;
 mod live;
 mod outbound;
 mod private;
+mod program;
 mod sandbox;
 mod schemas;
 mod secret;
@@ -26,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 pub use audit::AuditConfig;
 pub use base::{Base, base};
+pub use edit::{GrantWord, add_grants, remove_grants};
 pub use folders::{FolderConfig, FolderModeConfig};
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
@@ -152,6 +155,11 @@ impl ConfigError {
         Self { reason, hint, temporary: false }
     }
 
+    /// Without the beginning that all have.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
     pub fn is_temporary(&self) -> bool {
         self.temporary
     }
@@ -181,16 +189,39 @@ impl Config {
         }
     }
 
+    /// The text of a file; a missing one is empty.
+    ///
+    /// # Errors
+    /// As [`Config::read`], if it cannot be read.
+    pub fn text(path: &Path) -> Result<String, ConfigError> {
+        match trusted::read_text(path, MAX_SIZE) {
+            Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            text => Self::readable(path, text),
+        }
+    }
+
+    /// The configuration that a file would be with that text.
+    ///
+    /// # Errors
+    /// As [`Config::read`], if it is not valid.
+    pub fn with_text(path: &Path, text: String) -> Result<Self, ConfigError> {
+        Self::of_file(path, Ok(text))
+    }
+
     fn of_file(path: &Path, text: Result<String, FileError>) -> Result<Self, ConfigError> {
-        let denied = |error: &FileError| matches!(error, FileError::System(error) if error.kind() == io::ErrorKind::PermissionDenied);
-        let text = text.map_err(|error| {
-            let hint = trusted::repair(&error, path).or_else(|| denied(&error).then(|| DENIED.into()));
-            let reason = format!("{}: {error}", path.shown());
-            ConfigError { temporary: error.is_temporary(), ..ConfigError::new(reason, hint) }
-        })?;
+        let text = Self::readable(path, text)?;
         let config = Self::parse(&text)
             .map_err(|error| ConfigError { reason: format!("{}: {}", path.shown(), error.reason), ..error })?;
         Ok(Self { file: Some(path.to_owned()), ..config })
+    }
+
+    fn readable(path: &Path, text: Result<String, FileError>) -> Result<String, ConfigError> {
+        let denied = |error: &FileError| matches!(error, FileError::System(error) if error.kind() == io::ErrorKind::PermissionDenied);
+        text.map_err(|error| {
+            let hint = trusted::repair(&error, path).or_else(|| denied(&error).then(|| DENIED.into()));
+            let reason = format!("{}: {error}", path.shown());
+            ConfigError { temporary: error.is_temporary(), ..ConfigError::new(reason, hint) }
+        })
     }
 
     /// # Errors
@@ -254,7 +285,8 @@ impl Config {
         let own = self.plugins.get(id.as_ref());
         let file = self.file.as_ref().map_or_else(|| "wharf.toml".into(), |file| file.shown().to_string());
         let place = format!("under `[plugins.{id}.grants]` in {file}");
-        own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(self, place)
+        let command = format!("{} grant {id}", self.program());
+        Grants { command, ..own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(self, place) }
     }
 
     /// Whether the names of a plugin's tools are prefixed with its own.

@@ -34,5 +34,6 @@ use macos as system;
 use windows as system;
 
 pub(crate) use system::{
-    Errno, REPORTS_CLOSE, is_removed, key_folders, limits, memory, output, process, reserve, sealed, service,
+    Errno, REPORTS_CLOSE, application_settings, is_removed, key_folders, limits, memory, output, process, reserve,
+    sealed, service,
 };

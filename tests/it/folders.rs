@@ -233,7 +233,7 @@ fn a_missing_secret_is_logged_when_it_is_read() {
     assert_eq!(client.text("folders_settings", json!({})), "[] None Ok(None)");
     let log = client
         .process()
-        .log_with("access denied: grant cannot be used: its secret 'key' could not be read: it is not set");
+        .log_with("access denied: grant cannot be used: it needs the secret 'key', which is not set: variable WHARF_");
     assert!(log.contains("set its variable, then restart the server"), "{log}");
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::process::Process;
+use crate::support::process::{Process, run};
 use crate::support::{MODERN, TIMEOUT};
 
 const KEYVALUE: &str = "[plugins.notes.grants]\nkeyvalue = true\n";
@@ -105,4 +105,32 @@ fn changed_limits_are_reloaded() {
     assert_eq!(limit(&client.call(&tool, json!({}))), Some(50));
     home.configure("[limits]\ncpu = \"40ms\"\n");
     call_until(&mut client, &tool, |result| limit(result) == Some(40));
+}
+
+/// A misspelt name in the configuration would grant nothing, without a word.
+#[test]
+fn settings_of_a_plugin_that_is_not_there_are_reported_with_the_nearest_name() {
+    let home = Home::with(&["notes"]);
+    home.configure("[plugins.note.grants]\nkeyvalue = true\n");
+    let said = "no plugin in ";
+    let near = "is called note; did you mean notes?";
+    for words in [&["list"][..], &["status"]] {
+        let output = run(&home, words.iter().map(AsRef::as_ref).chain([home.plugins().as_os_str()]));
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains(said) && text.contains(near), "{text}");
+        assert!(
+            text.contains("settings of plugins that are not in") && text.contains("asker, everything, survey"),
+            "{text}"
+        );
+    }
+    let folder = home.plugins();
+    let call = ["call".as_ref(), folder.as_os_str(), "notes_list".as_ref()];
+    let text = String::from_utf8_lossy(&run(&home, call).stderr).into_owned();
+    assert!(text.contains(near), "{text}");
+    let log = Client::start(&home).process().log_with(near);
+    assert_eq!(log.matches(near).count(), 1, "{log}");
+    home.configure(KEYVALUE);
+    let output = run(&home, ["list".as_ref(), home.plugins().as_os_str()]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!text.contains(said), "{text}");
 }

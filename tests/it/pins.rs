@@ -14,6 +14,7 @@ use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
 use crate::support::process::{Process, run};
 
+mod approved_grants;
 mod commands;
 mod listing;
 mod signatures;

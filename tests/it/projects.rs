@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, test_kill_process};
 use serde_json::json;
 
 use crate::support::client::Client;
+use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
 use crate::support::http::listening_address;
 use crate::support::process::{Process, command, run};
@@ -292,4 +293,42 @@ fn dev_exits_if_it_cannot_serve() {
     let said = err(&dev);
     assert_eq!(dev.status.code(), Some(1), "{said}");
     assert!(said.contains(&address) && said.contains("--http"), "{said}");
+}
+
+/// In a folder of its own, at a free port, and without approval: the author has just built it.
+#[test]
+fn dev_serves_its_own_builds_from_a_folder_of_their_own() {
+    let build = |home: &Home, answer: &str| {
+        let file = home.path(&format!("{answer}.wasm"));
+        fs::write(&file, Guest::returning(answer).described("act", answer).build()).expect("a file");
+        succeed(&file)
+    };
+    let project = Project::new("");
+    let home = &project.home;
+    home.configure("[plugins.made.grants]\nelicit = true\n[server]\ntrust = \"strict\"\n");
+    project.put("plugin.py", &build(home, "one"));
+    // In use by this or by another program.
+    let taken = std::net::TcpListener::bind("127.0.0.1:8080");
+    let mut dev = Process::start(command(home, ["dev".as_ref(), project.dir.as_os_str()]));
+    let log = dev.log_with("listening on ");
+    let address = listening_address(&dev);
+    assert_ne!(address.port(), 8080);
+    assert!(log.contains("needs no approval there"), "{log}");
+    assert!(log.contains(&format!("port 8080 is in use: serving on port {}", address.port())), "{log}");
+    assert!(log.contains(&format!("claude mcp add --transport http made http://{address}/mcp\n")), "{log}");
+    drop(taken);
+    let mut client = Client::with_capabilities(Streamable::connect(address), "2025-11-25", json!({}));
+    client.tools_until(|tools| tools.len() == 2);
+    assert_eq!(client.text("made_version", json!({})), "one");
+    project.put("plugin.py", &build(home, "two"));
+    dev.log_with("DEBUG");
+    let deadline = std::time::Instant::now() + crate::support::TIMEOUT;
+    while client.text("made_version", json!({})) != "two" {
+        assert!(std::time::Instant::now() < deadline, "the new version is not served: {}", dev.log());
+    }
+    dev.signal(Signal::TERM);
+    assert!(dev.wait().success(), "{}", dev.log());
+    assert!(!dev.log().contains("held: ") && !home.path("data/wharf/plugins").exists(), "{}", dev.log());
+    assert!(!home.path("state/wharf/lock.toml").exists());
+    assert!(project.dir.join("dist/.dev/made.wasm").is_file());
 }

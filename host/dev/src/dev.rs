@@ -3,8 +3,11 @@
 //! The server is `wharf serve` in a separate process with its own OS sandbox. This process starts
 //! compilers, which a server must not.
 
+mod address;
 mod sources;
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -24,12 +27,13 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub struct DevOptions {
-    /// Folder to install the component into and to serve [default: as for serve]
+    /// Folder to install the component into and to serve, with the plugins that are in it [default:
+    /// dist/.dev in the project, with this plugin only]
     #[arg(long, value_name = "FOLDER")]
     serve: Option<PathBuf>,
-    /// Address to listen on, as for serve
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
-    http: String,
+    /// Address to listen on, as for serve [default: the first free port of 127.0.0.1 from 8080]
+    #[arg(long, value_name = "ADDR")]
+    http: Option<String>,
     /// Install missing build tools
     #[arg(long)]
     install: bool,
@@ -38,13 +42,24 @@ pub struct DevOptions {
 pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Result<ExitCode, Failure> {
     let interrupted = interrupted()?;
     let project = Project::read(dir)?;
-    let folder = server.folder(how.serve)?;
+    let folder = match how.serve {
+        Some(folder) => server.folder(folder)?,
+        None => own_folder(&project.dir)?,
+    };
+    let address = address::choose(how.http.as_deref())?;
+    let name = &project.name;
+    let shown = folder.shown();
+    message(&format!(
+        "{NAME}{name}{NAME:#} is rebuilt into {shown} on each change, and needs no approval there, since you build it; \
+         stop with Ctrl-C"
+    ));
+    if let Some(socket) = address.socket {
+        message(&format!("add it to Claude Code: {}", server.client_command(name, socket)?));
+    }
     let mut sources = Sources::watch(&project.dir)
         .map_err(|error| Failure::new(format!("watch {}: {error}", project.dir.shown())))?;
-    let mut server = Group::spawn(server.serve_command(&folder, &how.http)?)
+    let mut server = Group::spawn(server.serve_command(&folder, &address.written, name)?)
         .map_err(|error| Failure::new(format!("start the server: {error}")))?;
-    let (shown, name) = (folder.shown(), &project.name);
-    message(&format!("{NAME}{name}{NAME:#} is rebuilt into {shown} on each change; stop with Ctrl-C"));
     tokio::select! {
         never = follow(&mut sources, &project.dir, &folder, how.install) => match never {},
         ended = server.wait() => Err(match ended {
@@ -60,6 +75,18 @@ pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Re
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// A folder that only this plugin is served from, without what an earlier run left there.
+fn own_folder(project: &Path) -> Result<PathBuf, Failure> {
+    let folder = project.join("dist/.dev");
+    let failed = |error| Failure::new(format!("create {}: {error}", folder.shown()));
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    fs::create_dir_all(&folder).map_err(failed)?;
+    Ok(folder)
 }
 
 /// Builds once, and again whenever the sources differ from those that were built.

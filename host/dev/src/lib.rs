@@ -13,6 +13,7 @@ mod new;
 mod os;
 mod project;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -62,17 +63,24 @@ pub trait Server {
     /// offers.
     fn describe(&self, name: &PluginName, component: &Path) -> impl Future<Output = Result<String, Failure>>;
 
-    /// The folder to serve: the given one, or the user's default.
+    /// Checks the folder to serve.
     ///
     /// # Errors
     /// If it does not exist, or is not a folder.
-    fn folder(&self, given: Option<PathBuf>) -> Result<PathBuf, Failure>;
+    fn folder(&self, given: PathBuf) -> Result<PathBuf, Failure>;
 
-    /// The command that serves a folder over HTTP at an address, and logs each call.
+    /// The command that serves a folder over HTTP at an address, and logs each call. Every version of the plugin
+    /// `trusted` runs without approval.
     ///
     /// # Errors
     /// If the server's program cannot be found.
-    fn serve_command(&self, folder: &Path, address: &str) -> Result<process::Command, Failure>;
+    fn serve_command(&self, folder: &Path, address: &str, trusted: &PluginName) -> Result<process::Command, Failure>;
+
+    /// The command that adds the server at that address to Claude Code, with the plugin's name.
+    ///
+    /// # Errors
+    /// If the configuration cannot be read.
+    fn client_command(&self, name: &PluginName, address: SocketAddr) -> Result<String, Failure>;
 }
 
 /// Runs the command.

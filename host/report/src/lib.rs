@@ -14,7 +14,9 @@ pub use self::input::from_toml;
 pub use self::shown::{ShowPath, ShownPath, line, shell_word};
 
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();
-const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+/// States that need nothing.
+pub const GOOD: Style = AnsiColor::Green.on_default();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 /// Names of members, texts and other values of JSON.
 pub const MEMBER: Style = AnsiColor::Blue.on_default();

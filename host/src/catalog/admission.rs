@@ -61,8 +61,7 @@ pub async fn load_plugin(
         Ok(signer) => signer,
         Err(error) => return Err(not_served(component, &settings.limits, error.into()).await),
     };
-    let mut version =
-        PluginVersion { content, signer, grants: settings.grants.kinds(), surface: None, needs: Default::default() };
+    let mut version = PluginVersion::unlisted(content, signer, &settings.grants);
     let held = |version: &PluginVersion, reason: Reason| held(id, version, reason);
     let with_grants = match guard.may_list(id, &version).await {
         Ok(with_grants) => with_grants,

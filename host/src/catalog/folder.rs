@@ -52,6 +52,8 @@ pub struct Folder {
     catalog: Arc<Catalog>,
     sandbox: Arc<Sandbox>,
     guard: Arc<Guard>,
+    /// How commands in hints begin.
+    program: String,
     gate: Gate,
     settings: Box<dyn Fn(&PluginId) -> PluginSettings + Send + Sync>,
     events: mpsc::UnboundedSender<FolderEvent>,
@@ -153,6 +155,7 @@ impl Folder {
             catalog,
             sandbox,
             guard: Arc::new(Guard::permissive()),
+            program: "wharf".to_owned(),
             gate: Arc::new(|| Box::pin(std::future::ready(()))),
             settings: Box::new(settings),
             events,
@@ -170,6 +173,11 @@ impl Folder {
             decision_epoch: 0,
             last_number: 0,
         }
+    }
+
+    /// Begins commands in hints with this, in place of `wharf`.
+    pub fn with_program(self, program: String) -> Self {
+        Self { program, ..self }
     }
 
     /// Checks versions against the pins. Without a guard, every version runs.
@@ -253,9 +261,8 @@ impl Folder {
                 Some(load) = self.loads.join_next_with_id() => self.finish_loads(load),
                 Some(pinned) = self.pinning.join_next() => self.finish_pinning(pinned),
                 Ok(()) = settings_changed.changed() => {
-                    self.reconfigure();
                     self.decision_epoch += 1;
-                    self.apply_decisions();
+                    self.reconfigure();
                 }
                 () = pins.changed() => {
                     self.decision_epoch += 1;

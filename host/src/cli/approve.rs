@@ -2,29 +2,29 @@
 //!
 //! Neither changes grants, which only the configuration sets.
 
-use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use dialoguer::Confirm;
 use wharf_report::ShowPath as _;
 
 use super::changes::{Change, changes};
+use super::confirm::confirm;
 use super::folder::plugin_folder;
 use super::local::Refused;
 use super::options::Options;
 use super::pins::{Candidate, lock, lock_failure};
+use super::summary::summary;
 use super::{audit, local};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
 use crate::config::{self, Config};
 use crate::pins::{ListedVersion, approve_command};
-use crate::plugin::PluginId;
+use crate::plugin::{Plugin, PluginId};
 use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes: bool) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let dir = plugin_folder(dir)?;
+    let dir = plugin_folder(options, dir)?;
     let id = plugin(name)?;
     let files = plugin_files(&dir)
         .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))?;
@@ -57,7 +57,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
             "the tool descriptions of the pinned version are not stored any more; all of this version's are shown",
         );
     }
-    show(&id, pinned.as_deref(), &version);
+    show(&id, pinned.as_deref(), &plugin, &version);
     confirm(&format!("Approve this version of {id}?"), yes)?;
     // The surface without grants was reviewed. From here on it may use its grants; if its surface
     // differs with them, that is reviewed too.
@@ -68,7 +68,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
         approved = candidate.record_surface(&granted);
         if approved.surface_text != version.surface_text {
             report::message("with its grants, its tool descriptions are different:");
-            show(&id, Some(&version.surface_text), &approved);
+            show(&id, Some(&version.surface_text), &granted, &approved);
             confirm("Approve it with these tool descriptions?", yes)?;
         }
     }
@@ -76,6 +76,19 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     audit::decided(log, &config, Event::Approve, &id, approved.version.content)?;
     report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.version.content));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows what the decision depends on: the summary, then all changes.
+fn show(id: &PluginId, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) {
+    let mut text = summary(id, old, plugin, new);
+    let changes = changes(old, &new.surface_text);
+    text += match (changes.is_empty(), old) {
+        (true, _) => "  no changes",
+        (false, Some(_)) => "  changes\n",
+        (false, None) => "  offers\n",
+    };
+    text += changes.iter().map(Change::to_text).collect::<String>().trim_end();
+    report::message(&text);
 }
 
 pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Result<ExitCode, Failure> {
@@ -90,7 +103,10 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
     match revoked.map_err(lock_failure)? {
         Some(content) => {
             audit::decided(log, &config, Event::Revoke, &id, content)?;
-            report::message(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; {}", undo_hint(&id, dir)));
+            report::message(&format!(
+                "{NAME}revoked{NAME:#} {id} blake3:{content}; {}",
+                undo_hint(&config.program(), &id, dir)
+            ));
             Ok(ExitCode::SUCCESS)
         }
         None => Err(Failure::usage(format!("revoke a plugin that has never run: {id}"))
@@ -99,15 +115,16 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
 }
 
 /// The command that undoes a revocation. A pin does not record the folder of its file.
-fn undo_hint(id: &PluginId, dir: Option<&Path>) -> String {
+fn undo_hint(program: &str, id: &PluginId, dir: Option<&Path>) -> String {
     let own = || config::base().and_then(|base| plugin_files(&base.plugins).ok());
     if dir.is_some() || own().is_some_and(|files| files.contains_key(id)) {
-        return format!("to undo: {}", approve_command(id, dir));
+        return format!("to undo: {}", approve_command(program, id, dir));
     }
-    format!("to undo: {}, where DIR is the folder of its file", approve_command(id, Some(Path::new("DIR"))))
+    format!("to undo: {}, where DIR is the folder of its file", approve_command(program, id, Some(Path::new("DIR"))))
 }
 
-fn plugin(name: &str) -> Result<PluginId, Failure> {
+/// The plugin that a person names, with or without `.wasm`.
+pub(super) fn plugin(name: &str) -> Result<PluginId, Failure> {
     PluginId::of_file(name.strip_suffix(".wasm").unwrap_or(name)).map_err(|error| Failure::usage(error.to_string()))
 }
 
@@ -119,43 +136,4 @@ fn check_configured_pin(config: &Config, id: &PluginId, candidate: &Candidate) -
     }
     let hint = format!("change or remove `pin` under [plugins.{id}]; the file is blake3:{}", candidate.seen.content);
     Err(Failure::new(format!("approve a version other than the one pinned in the configuration: {id}")).hint(hint))
-}
-
-/// Shows what the decision depends on: digest, signer, needs, grants and changes.
-fn show(id: &PluginId, old: Option<&str>, new: &ListedVersion) {
-    let names = |kinds: &mut dyn Iterator<Item = &'static str>| {
-        let names: Vec<&str> = kinds.collect();
-        if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
-    };
-    let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", new.version.content);
-    text += &match &new.version.signer {
-        Some(signer) => format!("  signer   {signer}\n"),
-        None => "  signer   none\n".to_owned(),
-    };
-    text += &format!("  needs    {}\n", names(&mut new.version.needs.iter().map(|access| access.name())));
-    text += &format!("  granted  {}\n", names(&mut new.version.grants.iter().map(|access| access.name())));
-    let changes = changes(old, &new.surface_text);
-    text += match (changes.is_empty(), old) {
-        (true, _) => "  no changes",
-        (false, Some(_)) => "  changes\n",
-        (false, None) => "  offers\n",
-    };
-    text += changes.iter().map(Change::to_text).collect::<String>().trim_end();
-    report::message(&text);
-}
-
-fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
-    if yes {
-        return Ok(());
-    }
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        return Err(
-            Failure::usage("ask for approval: not a terminal").hint("review the text above, then add --yes".to_owned())
-        );
-    }
-    match Confirm::new().with_prompt(question).default(false).interact() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::new("approve it: declined")),
-        Err(error) => Err(Failure::new(format!("ask on the terminal: {error}"))),
-    }
 }

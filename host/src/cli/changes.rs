@@ -2,7 +2,7 @@
 //!
 //! It compares texts of `Surface::canonical`, whose members are lists of entries with a name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -16,6 +16,30 @@ pub(super) struct Change {
     /// `None` if it was added.
     old: Option<Value>,
     new: Option<Value>,
+}
+
+/// How many tools, prompts and so on are new, gone or changed, in one line; empty if there are no changes.
+pub(super) fn summary(old: Option<&str>, new: &str) -> String {
+    let read = |text: &str| match json::tree(text, json::MAX_DEPTH) {
+        Ok(Value::Object(lists)) => lists,
+        _ => Map::new(),
+    };
+    let (old, new) = (old.map(read).unwrap_or_default(), read(new));
+    let mut counts = Vec::new();
+    for list in keys(&old, &new) {
+        let (Some(before), Some(after)) = (entries(&old, list), entries(&new, list)) else { continue };
+        let (before, after): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            (before.into_iter().collect(), after.into_iter().collect());
+        let added = after.keys().filter(|name| !before.contains_key(*name)).count();
+        let gone = before.keys().filter(|name| !after.contains_key(*name)).count();
+        let changed = after.iter().filter(|(name, entry)| before.get(*name).is_some_and(|old| old != *entry)).count();
+        let counted = [("new", added), ("removed", gone), ("changed", changed)];
+        counts.extend(counted.into_iter().filter(|(_, count)| *count > 0).map(|(what, count)| {
+            let kind = if count == 1 { list.strip_suffix('s').unwrap_or(list) } else { list };
+            format!("{count} {kind} {what}")
+        }));
+    }
+    counts.join(", ")
 }
 
 /// All changes from one surface to another, sorted by list and name.

@@ -188,7 +188,7 @@ impl Findings {
             text += &if self.grants.allow(access) {
                 format!("  grant    {name}, granted\n")
             } else {
-                format!("  grant    {name}, not granted: put `{}` {}\n", access.line(), self.grants.place)
+                format!("  grant    {name}, not granted: {}\n", self.grants.remedy(&access.line(), &access.word()))
             };
         }
         for folder in &self.grants.folders {

@@ -3,6 +3,7 @@
 
 mod import_policy;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 
@@ -59,14 +60,22 @@ impl Server for Options {
         Ok(describe(&plugin))
     }
 
-    fn folder(&self, given: Option<PathBuf>) -> Result<PathBuf, Failure> {
-        plugin_folder(given)
+    fn folder(&self, given: PathBuf) -> Result<PathBuf, Failure> {
+        plugin_folder(self, Some(given))
     }
 
-    fn serve_command(&self, folder: &Path, address: &str) -> Result<process::Command, Failure> {
+    fn client_command(&self, name: &PluginName, address: SocketAddr) -> Result<String, Failure> {
+        let http = self.config()?.server.http;
+        let scheme = if http.tls.is_some() { "https" } else { "http" };
+        let token = if http.tokens.is_empty() { "" } else { " --header 'Authorization: Bearer TOKEN'" };
+        Ok(format!("claude mcp add --transport http {} {scheme}://{address}/mcp{token}", name.as_ref()))
+    }
+
+    fn serve_command(&self, folder: &Path, address: &str, trusted: &PluginName) -> Result<process::Command, Failure> {
         let program = this_program().map_err(|error| Failure::new(format!("start the server: {error}")))?;
         let mut command = process::Command::new(program);
-        command.arg("serve").arg(folder).args(["--http", address, "--guest-lines"]);
+        let trusted = trusted.as_ref();
+        command.arg("serve").arg(folder).args(["--http", address, "--guest-lines", "--trust", trusted]);
         command.args(["--log", self.log.as_deref().unwrap_or(LOG_FILTER)]);
         for (option, path) in [("--config", &self.config), ("--cache", &self.cache)] {
             if let Some(path) = path {

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use wharf_report::{ShowPath as _, shell_word};
 
+use super::options::Options;
 use crate::config;
 use crate::report::Failure;
 
 /// The folder to serve: the given one, or the user's default folder, which is created if missing.
-pub(super) fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
+pub(super) fn plugin_folder(options: &Options, dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
     let (dir, is_default) = match dir {
         Some(dir) => (dir, false),
         None => {
@@ -25,8 +26,10 @@ pub(super) fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
     match std::fs::metadata(&dir) {
         Ok(found) if found.is_dir() => Ok(dir),
         Ok(_) => Err(Failure::usage(format!("read the plugin folder: not a folder: {}", dir.shown())).hint(
-            is_component(&dir)
-                .then(|| format!("wharf serves folders; to try one file: wharf list {}", shell_word(&dir))),
+            is_component(&dir).then(|| {
+                let program = options.program();
+                format!("wharf serves folders; to try one file: {program} list {}", shell_word(&dir))
+            }),
         )),
         Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown()))
             .hint(format!("create it first: mkdir -p {}", shell_word(&dir)))),

@@ -30,7 +30,7 @@ pub(super) async fn run(options: &Options, how: ListOptions, screen: &Screen) ->
     let ListOptions { path, name, json } = how;
     let path = match path {
         Some(file) if is_file(&file) => file,
-        path => plugin_folder(path)?,
+        path => plugin_folder(options, path)?,
     };
     let mut local = Local::load(options, &path, screen).await?;
     if let Some(name) = name {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use wharf_report::{ShowPath as _, shell_word};
+use wharf_report::{ShowPath as _, shell_word, warning};
 
 use super::folder::is_file;
 use super::options::Options;
-use super::{pins, serve};
+use super::{absent, pins, serve};
 use crate::audit::Audit;
 use crate::catalog::{
     Catalog, Entry, Folder, FolderEvent, Member, NotServed, PluginSettings, Refusal, Snapshot, admit, load_hint,
@@ -31,6 +31,8 @@ pub(super) struct Local {
     connection: Arc<Connection>,
     answers: mpsc::Receiver<Outgoing>,
     path: PathBuf,
+    /// The command for hints, with its configuration.
+    program: String,
     /// Where progress is shown.
     screen: Screen,
     /// Files that are not served.
@@ -74,12 +76,14 @@ impl Local {
                 move |id| serve::plugin_settings(&settings, id),
                 sender,
             )
-            .with_guard(pins::read_only_guard(&config));
+            .with_guard(pins::read_only_guard(&config))
+            .with_program(config.program());
             folder
                 .load_once()
                 .await
                 .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", path.shown())))?;
             drop(folder);
+            absent::warnings(&config, path).iter().for_each(|text| warning(text));
             while let Some(event) = events.recv().await {
                 match event {
                     FolderEvent::Refused(refusal) => refusals.push(refusal),
@@ -91,7 +95,8 @@ impl Local {
         }
         let (outbox, answers) = mpsc::channel(16);
         let connection = server.connect(outbox, "local");
-        Ok(Self { catalog, connection, answers, path: path.to_owned(), screen: screen.clone(), refusals, events: rest })
+        let (path, program, screen) = (path.to_owned(), config.program(), screen.clone());
+        Ok(Self { catalog, connection, answers, path, program, screen, refusals, events: rest })
     }
 
     /// Reports on stderr which files are not served, and other events.
@@ -169,7 +174,7 @@ impl Local {
     /// The failure for a name that no plugin has. A plugin that is not served may be the one with it.
     fn unknown<'n>(&self, kind: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
         self.report();
-        let list = format!("wharf list {} shows what there is", shell_word(&self.path));
+        let list = format!("{} list {} shows what there is", self.program, shell_word(&self.path));
         let hint = match near(name, names, SUGGESTIONS).as_slice() {
             [] => list,
             near => format!("did you mean {}? {list}", near.join(", ")),
@@ -290,7 +295,7 @@ async fn load_admitted(
     let folder = folder_of(path).unwrap_or(Path::new("."));
     let denied = |denial| match denial {
         NotServed::Refused(error) => refused(error, path),
-        NotServed::Held(held) => (held.1.refusal(), Some(held.1.hint(folder))),
+        NotServed::Held(held) => (held.1.refusal(), Some(held.1.hint(&config.program(), folder))),
     };
     let guard = Arc::new(pins::read_only_guard(config));
     let asked = load_plugin(sandbox, &guard, path, id, settings, None).await.map_err(denied)?;

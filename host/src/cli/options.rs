@@ -32,12 +32,17 @@ impl Options {
     pub(super) fn config(&self) -> Result<Config, Failure> {
         let path = match &self.config {
             Some(path) => path.clone(),
-            None => match config::base().map(|base| base.config.join("wharf.toml")) {
+            None => match config::base().map(|base| base.default_file()) {
                 Some(path) if path.exists() => path,
                 file => return Ok(Config { file, ..Config::default() }),
             },
         };
         Config::read(&path).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))
+    }
+
+    /// As [`Config::program`], for messages about what comes before the configuration is read.
+    pub(super) fn program(&self) -> String {
+        Config { file: self.config.clone(), ..Config::default() }.program()
     }
 
     /// Creates the sandbox, off the threads that serve clients: it takes milliseconds. `plugins` are

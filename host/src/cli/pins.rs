@@ -50,9 +50,7 @@ impl Candidate {
         let component = read_component(path).await.map_err(refused)?;
         could_be_plugin(&component, &config.limits(id)).map_err(refused)?;
         let signer = config.signatures().check(path, &component).map_err(refused)?;
-        let grants = config.grants(id).kinds();
-        let seen =
-            PluginVersion { content: Digest::of(&component), signer, grants, surface: None, needs: Default::default() };
+        let seen = PluginVersion::unlisted(Digest::of(&component), signer, &config.grants(id));
         Ok(Self { path: path.to_owned(), seen })
     }
 

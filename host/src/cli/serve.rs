@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::mpsc;
 use wharf_report::{ShowPath as _, shell_word};
@@ -12,13 +13,13 @@ use super::http::{HttpOptions, Reloadable};
 use super::options::Options;
 use super::signals::Signals;
 use super::typed_input::TypedInput;
-use super::{audit, pins};
+use super::{absent, audit, pins};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
 use crate::config::{Config, Live, NamesConfig};
 use crate::idle::IdleHook;
 use crate::os::{limits, memory, service};
-use crate::pins::Trust;
+use crate::pins::{Guard, Reason, Trust};
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
@@ -36,6 +37,7 @@ pub(super) async fn run(
     config: Config,
     dir: PathBuf,
     http: &HttpOptions,
+    trusted: Option<PluginId>,
 ) -> Result<ExitCode, Failure> {
     // The default soft limit may be less than connections and plugins' files may use.
     let files = limits::raise_open_files();
@@ -61,7 +63,7 @@ pub(super) async fn run(
     let config = Live::new(config);
     let reloadable = http.as_ref().map(|(_, settings)| Reloadable::of(settings));
     let shutdown = signals.shutdown_or_reload(config.clone(), reloadable);
-    let words = not_a_message(&dir);
+    let words = not_a_message(&config.get().program(), &dir);
     // The first response must not wait for the sandbox or for compilation.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     let hook = idle.clone();
@@ -72,7 +74,9 @@ pub(super) async fn run(
                 let ready = sandbox.clone();
                 hook.set(move || ready.on_idle());
                 let client = if on_http { ON_HTTP } else { ON_STDIN };
-                match follow_folder(config, trust, dir, catalog, sandbox, audit, client).await {
+                match follow_folder(config, Trusted { trust, plugin: trusted }, dir, catalog, sandbox, audit, client)
+                    .await
+                {
                     Ok(never) => match never {},
                     Err(failure) => failure,
                 }
@@ -143,9 +147,16 @@ pub(super) fn settings(config: &Config) -> Settings {
     }
 }
 
+/// What runs without approval.
+struct Trusted {
+    trust: Trust,
+    /// Every version of this plugin.
+    plugin: Option<PluginId>,
+}
+
 async fn follow_folder(
     config: Live,
-    trust: Trust,
+    trusted: Trusted,
     dir: PathBuf,
     catalog: Arc<Catalog>,
     sandbox: Arc<Sandbox>,
@@ -153,18 +164,29 @@ async fn follow_folder(
     client: &'static str,
 ) -> Result<std::convert::Infallible, Failure> {
     let (events_sender, mut events) = mpsc::unbounded_channel();
-    let (shown_dir, shown_catalog) = (dir.clone(), catalog.clone());
+    let program = config.get().program();
+    let (shown_config, is_dev) = (config.clone(), trusted.plugin.is_some());
+    let (shown_program, shown_dir, shown_catalog) = (program.clone(), dir.clone(), catalog.clone());
     let recording = audit.clone();
     tokio::spawn(async move {
+        let waiting = AtomicUsize::new(0);
         let report_event = |event: &FolderEvent| {
             report::log(event);
+            waiting.fetch_add(usize::from(waits(event)), Ordering::Relaxed);
             if let Some(record) = audit::folder_record(event) {
                 audit.record(&record);
             }
         };
         report::first_scan(&mut events, &report_event).await;
+        warn_of_waiting(waiting.load(Ordering::Relaxed), &shown_program, &shown_dir, &shown_catalog.snapshot());
+        let (absent_dir, absent_config) = (shown_dir.clone(), shown_config.get());
+        // The folder of `wharf dev` has one plugin, or none yet.
+        let absent = tokio::task::spawn_blocking(move || {
+            if is_dev { Vec::new() } else { absent::warnings(&absent_config, &absent_dir) }
+        });
+        absent.await.unwrap_or_default().iter().for_each(|text| tracing::warn!("{text}"));
         if io::stdin().is_terminal() {
-            greet(&shown_dir, &shown_catalog.snapshot(), client);
+            greet(&shown_program, &shown_dir, &shown_catalog.snapshot(), client);
         }
         while let Some(event) = events.recv().await {
             report_event(&event);
@@ -179,18 +201,37 @@ async fn follow_folder(
             let config = config.clone();
             move || config.get()
         },
-        trust,
+        trusted.trust,
     );
+    let guard = trusted.plugin.into_iter().fold(guard, Guard::trusting);
     let settings = move |id: &PluginId| plugin_settings(&config.get(), id);
-    let folder = Folder::new(dir, catalog, sandbox, settings, events_sender).with_guard(guard);
+    let folder = Folder::new(dir, catalog, sandbox, settings, events_sender).with_guard(guard).with_program(program);
     match folder.with_gate(move || Box::pin(recording.recording())).follow(changed).await {
         Ok(never) => Ok(never),
         Err(error) => Err(failed(error)),
     }
 }
 
+/// Whether an event is a version that waits for approval.
+fn waits(event: &FolderEvent) -> bool {
+    matches!(event, FolderEvent::Held(held) if held.decision.outcome.as_ref().is_err_and(Reason::needs_approval))
+}
+
+/// Says at the start that versions wait for approval: a list without tools would not.
+fn warn_of_waiting(count: usize, program: &str, dir: &Path, snapshot: &Snapshot) {
+    let served = snapshot.members().iter().filter(|member| !member.provider.is_host()).count();
+    let who = match count {
+        0 => return,
+        1 => "1 plugin waits".to_owned(),
+        count => format!("{count} plugins wait"),
+    };
+    let rest = if served == 0 { "nothing is served" } else { "the others are served" };
+    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    tracing::warn!("{who} for approval; {rest}: run {program} approve --all {}", shell_word(&dir));
+}
+
 /// Shows a person at the terminal what is served, and how to try it.
-fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
+fn greet(program: &str, dir: &Path, snapshot: &Snapshot, client: &str) {
     let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.shown());
     for member in snapshot.members() {
         let id = member.provider.id();
@@ -207,21 +248,22 @@ fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
         text += "  no plugins yet; copy a .wasm file into that folder to serve it\n";
     }
     text += &format!("{client} To call a tool from a shell:\n");
-    text += &format!("  {}\n", example(dir, snapshot));
+    text += &format!("  {}\n", example(program, dir, snapshot));
     text += "Stop with Ctrl-C.";
     report::message(&text);
 }
 
 /// For a person who types words where clients send messages.
-fn not_a_message(dir: &Path) -> String {
+fn not_a_message(program: &str, dir: &Path) -> String {
     let dir = shell_word(dir);
     format!(
         "An MCP client sends JSON-RPC messages here, one to a line; stop with Ctrl-C. To try the plugins yourself:\n  \
-         wharf list {dir}\n  wharf call {dir} TOOL …"
+         {program} list {dir}\n  {program} call {dir} TOOL …"
     )
 }
 
-fn example(dir: &Path, snapshot: &Snapshot) -> String {
+fn example(program: &str, dir: &Path, snapshot: &Snapshot) -> String {
     let tool = snapshot.tools.entries().first().map_or("TOOL", |tool| tool.name.as_str());
-    format!("wharf call {} {tool} …    (wharf list {0} {tool} shows the arguments)", shell_word(dir))
+    let dir = shell_word(dir);
+    format!("{program} call {dir} {tool} …    ({program} list {dir} {tool} shows the arguments)")
 }

@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use wharf_report::ShowPath as _;
+use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, warning};
 
+use super::absent;
 use super::changes::{Change, changes};
 use super::folder::plugin_folder;
 use super::local::{Refused, refused};
@@ -25,13 +26,15 @@ use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> Result<ExitCode, Failure> {
     let config = Arc::new(options.config()?);
-    let dir = plugin_folder(dir)?;
+    let dir = plugin_folder(options, dir)?;
     let files = plugin_files(&dir)
         .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))?;
     let lock = lock()?;
     let pins = lock.read().map_err(lock_failure)?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
+    let program = config.program();
     let examiner = Examiner { guard: read_only_guard(&config), config, sandbox, lock, pins, dir };
+    absent::warnings(&examiner.config, &examiner.dir).iter().for_each(|text| warning(text));
     let mut all_run = true;
     let mut found = Vec::new();
     for (id, path) in files {
@@ -40,12 +43,13 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
         found.push(status);
     }
     if json {
-        let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&examiner.dir)).collect();
+        let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&program, &examiner.dir)).collect();
         report::print(&escape_hidden_in_json(&json!({ "plugins": plugins }).to_string()))?;
     } else if found.is_empty() {
         report::message(&format!("no plugins in {}", examiner.dir.shown()));
     } else {
-        report::print(&found.iter().map(|status| status.to_text(&examiner.dir)).collect::<String>())?;
+        let text = found.iter().map(|status| status.to_text(&program, &examiner.dir)).collect::<String>();
+        report::print(&format!("{text}{}", counts(&found)))?;
     }
     Ok(if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -123,15 +127,26 @@ impl Status {
         seen.needs.iter().map(|access| access.name()).filter(|name| !pin.needs.contains(*name)).collect()
     }
 
-    fn hint(&self, dir: &Path) -> Option<String> {
+    fn hint(&self, program: &str, dir: &Path) -> Option<String> {
         match &self.state {
             Ok(()) => None,
             Err(NotRunning::Refused((_, hint))) => hint.clone(),
             Err(NotRunning::Held(reason)) => {
                 let seen = self.seen.as_ref()?;
-                Some(Decision::new(self.id.clone(), seen, Err(reason.clone())).command(dir))
+                Some(Decision::new(self.id.clone(), seen, Err(reason.clone())).command(program, dir))
             }
         }
+    }
+
+    /// What the pinned version needs, and whether that is granted now.
+    fn needs_line(&self, pin: &Pin) -> String {
+        let is_granted = |need: &str| self.granted.iter().any(|access| access.name() == need);
+        let needs = pin.needs.iter().map(|need| {
+            let granted = if is_granted(need) { "granted" } else { "not granted" };
+            format!("{need} ({granted})")
+        });
+        let needs: Vec<String> = needs.collect();
+        listed("needs", needs.iter().map(String::as_str))
     }
 
     /// What is granted now, and what was granted when the version was pinned, if that differs.
@@ -148,7 +163,7 @@ impl Status {
         listed("granted", now.into_iter())
     }
 
-    fn to_text(&self, dir: &Path) -> String {
+    fn to_text(&self, program: &str, dir: &Path) -> String {
         let mut text = format!("{NAME}{}{NAME:#}\n", self.id);
         match &self.pin {
             None => text += "  pinned   nothing\n",
@@ -156,7 +171,7 @@ impl Status {
                 let by = if pin.approved { "approved" } else { "auto-approved" };
                 let time = humantime::format_rfc3339_seconds(pin.time);
                 text += &format!("  pinned   blake3:{}, {by}, {time}\n", pin.content);
-                text += &listed("needs", pin.needs.iter().map(String::as_str));
+                text += &self.needs_line(pin);
                 if let Some(signer) = &pin.signer {
                     text += &format!("  signer   {signer}\n");
                 }
@@ -172,10 +187,12 @@ impl Status {
             }
         }
         match &self.state {
-            Ok(()) if self.pin.is_none() => text += "  state    will run when first served\n",
-            Ok(()) => text += "  state    runs\n",
-            Err(NotRunning::Held(reason)) => text += &format!("  state    held: {reason}\n"),
-            Err(NotRunning::Refused((reason, _))) => text += &format!("  state    refused: failed to {reason}\n"),
+            Ok(()) if self.pin.is_none() => text += &format!("  state    {GOOD}will run when first served{GOOD:#}\n"),
+            Ok(()) => text += &format!("  state    {GOOD}runs{GOOD:#}\n"),
+            Err(NotRunning::Held(reason)) => text += &format!("  state    {WARNING}held{WARNING:#}: {reason}\n"),
+            Err(NotRunning::Refused((reason, _))) => {
+                text += &format!("  state    {ERROR}refused{ERROR:#}: failed to {reason}\n");
+            }
         }
         // A new plugin that runs without approval is not repeated here: `wharf list` shows it.
         if !self.changes.is_empty() && (self.pin.is_some() || self.state.is_err()) {
@@ -183,13 +200,13 @@ impl Status {
             text += &self.changes.iter().map(Change::to_text).collect::<String>();
         }
         text += &listed("additionally needs", self.additional_needs().into_iter());
-        if let Some(hint) = self.hint(dir) {
+        if let Some(hint) = self.hint(program, dir) {
             text += &format!("  hint     {hint}\n");
         }
         text
     }
 
-    fn to_json(&self, dir: &Path) -> Value {
+    fn to_json(&self, program: &str, dir: &Path) -> Value {
         let pin = self.pin.as_ref().map(|pin| {
             json!({
                 "content": format!("blake3:{}", pin.content),
@@ -223,9 +240,25 @@ impl Status {
             "pinned": pin,
             "file": file,
             "changes": self.changes.iter().map(Change::to_json).collect::<Vec<_>>(),
-            "hint": self.hint(dir),
+            "hint": self.hint(program, dir),
         })
     }
+}
+
+/// The last line: how many are in each state.
+fn counts(found: &[Status]) -> String {
+    let count = |is: fn(&Status) -> bool| found.iter().filter(|status| is(status)).count();
+    let pending = |status: &Status| matches!(&status.state, Err(NotRunning::Held(reason)) if reason.needs_approval());
+    let held = |status: &Status| matches!(&status.state, Err(NotRunning::Held(reason)) if !reason.needs_approval());
+    let states = [
+        (count(|status| status.state.is_ok()), "run", "runs"),
+        (count(pending), "are pending approval", "is pending approval"),
+        (count(held), "are held", "is held"),
+        (count(|status| matches!(status.state, Err(NotRunning::Refused(_)))), "are refused", "is refused"),
+    ];
+    let counted = states.iter().filter(|(count, ..)| *count > 0);
+    let counted = counted.map(|(count, all, one)| format!("{count} {}", if *count == 1 { one } else { all }));
+    format!("{}\n", counted.collect::<Vec<_>>().join(", "))
 }
 
 fn listed<'a>(label: &str, names: impl Iterator<Item = &'a str>) -> String {

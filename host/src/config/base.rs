@@ -18,6 +18,13 @@ pub struct Base {
     pub state: PathBuf,
 }
 
+impl Base {
+    /// The configuration file that is read unless another one is given.
+    pub fn default_file(&self) -> PathBuf {
+        self.config.join("wharf.toml")
+    }
+}
+
 /// `None` without a home folder.
 pub fn base() -> Option<Base> {
     use etcetera::BaseStrategy as _;

@@ -96,6 +96,7 @@ impl GrantsConfig {
             env: self.environment().map(|(name, value)| (name.to_owned(), value)).collect(),
             config: self.config.clone().into_iter().collect(),
             place,
+            command: String::new(),
         }
     }
 

@@ -33,6 +33,12 @@ pub(super) const MAX_OPEN_FILES: Option<u64> = None;
 /// Whether the watcher reports that a writer has closed a file.
 pub(crate) const REPORTS_CLOSE: bool = true;
 
+/// Where programs keep a user's settings.
+pub(crate) fn application_settings() -> Option<PathBuf> {
+    use etcetera::BaseStrategy as _;
+    Some(etcetera::choose_base_strategy().ok()?.config_dir())
+}
+
 /// Folders of keys, besides those that have the same name on every system.
 pub(crate) fn key_folders() -> Vec<PathBuf> {
     Vec::new()

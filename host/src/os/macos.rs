@@ -16,6 +16,11 @@ pub(super) const MAX_OPEN_FILES: Option<u64> = Some(10_240);
 /// FSEvents does not report that a writer closes a file.
 pub(crate) const REPORTS_CLOSE: bool = false;
 
+/// Where programs keep a user's settings.
+pub(crate) fn application_settings() -> Option<PathBuf> {
+    Some(etcetera::home_dir().ok()?.join("Library/Application Support"))
+}
+
 /// The folders of keychains.
 pub(crate) fn key_folders() -> Vec<PathBuf> {
     let own = etcetera::home_dir().ok().map(|home| home.join("Library/Keychains"));

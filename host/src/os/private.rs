@@ -160,6 +160,32 @@ pub(crate) enum Durability {
     Deferred,
 }
 
+/// Replaces a file atomically, or creates it and its folder privately. A link is followed, and an existing file
+/// keeps its permissions: another user may have been allowed to read it.
+pub(crate) fn replace_text(path: &Path, text: &str) -> io::Result<()> {
+    let (path, permissions) = match fs::canonicalize(path) {
+        Ok(path) => (path.clone(), Some(fs::metadata(&path)?.permissions())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
+        Err(error) => return Err(error),
+    };
+    let folder = folder_of(&path).unwrap_or(Path::new("."));
+    create_folder(folder)?;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.next", std::process::id()));
+    let next = folder.join(name);
+    write(&next, &[text.as_bytes()], Durability::Synced)?;
+    let replace = || {
+        if let Some(permissions) = permissions {
+            fs::set_permissions(&next, permissions)?;
+        }
+        fs::rename(&next, &path)
+    };
+    replace().inspect_err(|_| {
+        let _ = fs::remove_file(&next);
+    })?;
+    sync_folder(folder)
+}
+
 /// Writes a private temporary file of these parts, in place of one that a killed process left behind.
 /// The caller then renames it, so that readers see either the old file or the new one.
 pub(crate) fn write(path: &Path, parts: &[&[u8]], durability: Durability) -> io::Result<()> {

@@ -32,6 +32,11 @@ const FOLDERS_TOO: u32 = 0x0200_0000;
 /// Whether the watcher reports that a writer has closed a file.
 pub(crate) const REPORTS_CLOSE: bool = false;
 
+/// Where programs keep a user's settings.
+pub(crate) fn application_settings() -> Option<PathBuf> {
+    std::env::var_os("APPDATA").map(PathBuf::from)
+}
+
 /// The folders of a user's keys and passwords.
 pub(crate) fn key_folders() -> Vec<PathBuf> {
     let below = ["Credentials", "Crypto", "Protect", "SystemCertificates", "Vault"];

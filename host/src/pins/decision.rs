@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::pin::{Pin, names};
-use crate::plugin::{Access, Digest, Signer};
+use crate::plugin::{Access, Digest, Grants, Signer};
 
 /// Which versions run without approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,10 +37,25 @@ pub struct PluginVersion {
     pub signer: Option<Signer>,
     /// Kinds of access that are granted to the plugin.
     pub grants: BTreeSet<Access>,
+    /// The same in full: [`Grants::texts`].
+    pub granted: BTreeSet<String>,
     /// `None`: not listed yet; treated as unchanged.
     pub surface: Option<Digest>,
     /// Kinds of access that its imports need; set together with the surface.
     pub needs: BTreeSet<Access>,
+}
+
+impl PluginVersion {
+    /// A version that was not listed yet.
+    pub fn unlisted(content: Digest, signer: Option<Signer>, grants: &Grants) -> Self {
+        let (grants, granted) = (grants.kinds(), grants.texts());
+        Self { content, signer, grants, granted, surface: None, needs: BTreeSet::new() }
+    }
+
+    /// The same version with these grants.
+    pub fn with_grants(&self, grants: &Grants) -> Self {
+        Self { grants: grants.kinds(), granted: grants.texts(), ..self.clone() }
+    }
 }
 
 /// Why a version is held. Reads after "held: ".
@@ -62,6 +77,8 @@ pub enum Reason {
     SurfaceUnapproved,
     /// It needs kinds of access that the pinned version did not, and the plugin has grants.
     NeedsMoreAccess(BTreeSet<String>),
+    /// It was approved for other grants: the configuration also has these.
+    ApprovedForOtherGrants(BTreeSet<String>),
     /// It cannot be listed without its grants.
     ListingNeedsGrants,
     /// The pins cannot be read.
@@ -81,6 +98,7 @@ impl Reason {
             Self::SignerChanged { .. } => "signer_changed",
             Self::SurfaceChanged | Self::SurfaceUnapproved => "other_words",
             Self::NeedsMoreAccess(_) => "needs_more",
+            Self::ApprovedForOtherGrants(_) => "other_grants",
             Self::ListingNeedsGrants => "silent",
             Self::PinsUnreadable => "no_lock",
             Self::PinsUnwritable => "not_kept",
@@ -94,7 +112,7 @@ impl Reason {
 
     /// Whether it also stops versions that are already in service.
     pub fn stops_service(&self) -> bool {
-        matches!(self, Self::Revoked | Self::PinMismatch)
+        matches!(self, Self::Revoked | Self::PinMismatch | Self::ApprovedForOtherGrants(_))
     }
 }
 
@@ -113,6 +131,11 @@ impl fmt::Display for Reason {
             Self::NeedsMoreAccess(kinds) => {
                 let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
                 return write!(f, "the plugin holds grants, and imports more than before: {}", kinds.join(", "));
+            }
+            Self::ApprovedForOtherGrants(more) => {
+                let more: Vec<&str> = more.iter().map(String::as_str).collect();
+                let more = more.join("; ");
+                return write!(f, "it was approved without these grants, which the configuration has: {more}");
             }
             Self::ListingNeedsGrants => "the plugin holds grants, and cannot list what it offers without them",
             Self::PinsUnreadable => "the pin file cannot be read",
@@ -148,6 +171,12 @@ pub fn decide(rules: &Rules, pin: Option<&Pin>, revoked: bool, version: &PluginV
     }
     if version.grants.is_empty() && !strict {
         return Ok(());
+    }
+    if let Some(approved) = pin.approved_grants.as_ref().filter(|_| pin.content == version.content) {
+        let more: BTreeSet<String> = version.granted.difference(approved).cloned().collect();
+        if !more.is_empty() {
+            return Err(Reason::ApprovedForOtherGrants(more));
+        }
     }
     let may_change = rules.surface_may_change && pin.content == version.content;
     if !may_change && version.surface.is_some_and(|surface| surface != pin.surface) {

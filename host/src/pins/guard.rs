@@ -68,6 +68,17 @@ impl Guard {
         Self { file, writes: true, rules, signatures, last_error, unread, last_write }
     }
 
+    /// Also admits every version of one plugin, and pins none of it. What is revoked, or is not the configured pin,
+    /// is held all the same.
+    pub fn trusting(self, plugin: PluginId) -> Self {
+        let rules = self.rules;
+        let rules = Box::new(move |id: &PluginId| {
+            let own = rules(id);
+            if *id == plugin { Rules { trust: Trust::Dev, ..own } } else { own }
+        });
+        Self { rules, ..self }
+    }
+
     /// Turns it into a guard that never writes the pin file.
     pub fn read_only(self) -> Self {
         Self { writes: false, ..self }
@@ -157,6 +168,18 @@ impl Guard {
         let unlisted = PluginVersion { surface: None, needs: Default::default(), ..version.clone() };
         let version = if with_grants { &unlisted } else { version };
         decide(&rules, pins.get(id), pins.is_revoked(version.content), version).is_ok()
+    }
+
+    /// Whether a version would be held because it was approved for other grants.
+    pub fn approved_for_other_grants(
+        &self,
+        known: &KnownPins,
+        id: &PluginId,
+        version: &PluginVersion,
+    ) -> Option<Reason> {
+        let pins = known.as_ref()?;
+        let decided = decide(&(self.rules)(id), pins.get(id), pins.is_revoked(version.content), version);
+        decided.err().filter(|reason| matches!(reason, Reason::ApprovedForOtherGrants(_)))
     }
 
     /// Whether a version in service may keep serving.
@@ -350,7 +373,8 @@ impl Rules {
         // An approved version stays approved, even if its surface changed.
         let approved =
             self.configured_pin.is_some() || (self.surface_may_change && old.is_some_and(|old| old.approved));
-        let new = Pin::new(version, approved);
+        let approved_grants = old.and_then(|old| old.approved_grants.clone());
+        let new = Pin { approved_grants, ..Pin::new(version, approved) };
         match old {
             Some(old) if old.surface == new.surface && old.signer == new.signer => Pin { gone: None, ..old.clone() },
             _ => new,
@@ -368,6 +392,7 @@ impl Pin {
             grants: names(&version.grants),
             signer: version.signer.as_ref().map(Signer::to_string),
             approved,
+            approved_grants: None,
             time: now(),
             gone: None,
         }

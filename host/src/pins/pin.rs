@@ -43,6 +43,12 @@ pub struct Pin {
     pub signer: Option<String>,
     /// Approved by a person; otherwise auto-approved, on first use or as an update that needs no approval.
     pub approved: bool,
+    /// The grants that the person was shown: [`Grants::texts`]. `None`: not approved by a person, or by an
+    /// earlier Wharf, which recorded none.
+    ///
+    /// [`Grants::texts`]: crate::plugin::Grants::texts
+    #[serde(default, rename = "approved-grants", skip_serializing_if = "Option::is_none")]
+    pub approved_grants: Option<BTreeSet<String>>,
     #[serde(with = "moment")]
     pub time: SystemTime,
     /// When the plugin file was found removed.
@@ -89,6 +95,14 @@ impl Pins {
     pub fn approve(&mut self, id: &PluginId, pin: Pin) {
         self.revoked.retain(|revoked| revoked.content != pin.content);
         self.insert(id, Pin { approved: true, ..pin });
+    }
+
+    /// Extends the approval of that version by grants.
+    pub fn extend_approval(&mut self, id: &PluginId, content: Digest, grants: &BTreeSet<String>) {
+        let pin = self.plugins.get_mut(id.as_ref()).filter(|pin| pin.content == content);
+        if let Some(approved) = pin.and_then(|pin| pin.approved_grants.as_mut()) {
+            approved.extend(grants.iter().cloned());
+        }
     }
 
     pub fn revoke(&mut self, id: &PluginId, content: Digest) {

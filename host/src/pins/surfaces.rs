@@ -24,13 +24,14 @@ impl PinFile {
         (Digest::of(text.as_bytes()) == digest).then_some(text)
     }
 
-    /// Pins an approved version. Blocks the calling thread.
+    /// Pins a version that a person approved with its grants. Blocks the calling thread.
     ///
     /// # Errors
     /// As [`PinFile::update`].
     pub fn approve(&self, id: &PluginId, version: &ListedVersion) -> Result<(), PinFileError> {
         let pins = self.update(|pins| {
-            pins.approve(id, Pin::new(&version.version, true));
+            let approved_grants = Some(version.version.granted.clone());
+            pins.approve(id, Pin { approved_grants, ..Pin::new(&version.version, true) });
             pins.clone()
         })?;
         self.store_surfaces([&*version.surface_text], &pins);

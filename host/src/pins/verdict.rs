@@ -53,17 +53,17 @@ impl Decision {
         format!("run this version, which is {held}: {reason}")
     }
 
-    /// A hint for the operator. `folder` is where the plugin's file is.
-    pub fn hint(&self, folder: &Path) -> String {
-        let command = self.command(folder);
+    /// A hint for the operator. `program` is how commands begin, and `folder` where the plugin's file is.
+    pub fn hint(&self, program: &str, folder: &Path) -> String {
+        let command = self.command(program, folder);
         match &self.outcome {
             Err(Reason::PinMismatch | Reason::PinsUnreadable | Reason::PinsUnwritable) => command,
-            _ => format!("to see the changes: wharf status {}; {command}", shell_word(folder)),
+            _ => format!("to see the changes: {program} status {}; {command}", shell_word(folder)),
         }
     }
 
     /// The hint where the changes are already shown.
-    pub fn command(&self, folder: &Path) -> String {
+    pub fn command(&self, program: &str, folder: &Path) -> String {
         let id = &self.plugin;
         match &self.outcome {
             Err(Reason::PinMismatch) => format!("change or remove `pin` under [plugins.{id}] in the configuration"),
@@ -73,12 +73,13 @@ impl Decision {
                  runs within seconds; or add pin = \"blake3:{}\" under [plugins.{id}] in the configuration",
                 self.content
             ),
-            _ => format!("to approve it: {}", approve_command(id, Some(folder))),
+            _ => format!("to approve it: {}", approve_command(program, id, Some(folder))),
         }
     }
 }
 
 /// The command that approves the version in a folder; `None` stands for the user's default folder.
-pub fn approve_command(id: &PluginId, folder: Option<&Path>) -> String {
-    folder.map_or_else(|| format!("wharf approve {id}"), |folder| format!("wharf approve {id} {}", shell_word(folder)))
+pub fn approve_command(program: &str, id: &PluginId, folder: Option<&Path>) -> String {
+    let folder = folder.map_or_else(String::new, |folder| format!(" {}", shell_word(folder)));
+    format!("{program} approve {id}{folder}")
 }

@@ -134,7 +134,7 @@ impl Provider for Plugin {
         let granted = &self.prepared.granted;
         let may = granted.grants.allow(access);
         if !may {
-            granted.report_missing_grant(access, &access.line());
+            granted.report_missing_grant(access, &access.line(), &access.word());
         }
         may
     }

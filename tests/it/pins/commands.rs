@@ -6,7 +6,7 @@ use super::*;
 use crate::support::process::command;
 use crate::terminal::at_terminal;
 
-fn err(output: &Output) -> String {
+pub(super) fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -127,11 +127,11 @@ fn status_shows_current_grants() {
 }
 
 /// Runs the `wharf` command that a text suggests after `before`, as a shell would.
-fn told_command(home: &Home, text: &str, before: &str) -> Output {
+pub(super) fn told_command(home: &Home, text: &str, before: &str) -> Output {
     let told = text.split(before).nth(1).unwrap_or_else(|| panic!("no {before:?} in {text}"));
     let line = told.lines().next().expect("a line");
     let told = line.trim_start().strip_prefix("wharf ").unwrap_or_else(|| panic!("no command: {line}"));
-    let words: Vec<&OsStr> = told.split(' ').map(|word| OsStr::new(word.trim_matches('\''))).collect();
+    let words: Vec<&OsStr> = told.split(' ').map(|word| OsStr::new(word.trim_matches(['\'', '"']))).collect();
     run(home, words.into_iter().chain(["--yes".as_ref()]))
 }
 
@@ -158,4 +158,97 @@ fn suggested_commands_work_unchanged() {
     let output = run(&home, ["revoke", "p"]);
     let approved = told_command(&home, &err(&output), "to undo:");
     assert!(approved.status.success(), "{}", err(&approved));
+}
+
+#[test]
+fn all_versions_that_wait_are_approved_with_one_question() {
+    let home = home(&format!("{STRICT}{GRANTED}"));
+    home.put_bytes(&version("1", "Does another thing."), "q");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), [""; 0]);
+    let folder = home.plugins();
+    let said = format!("2 plugins wait for approval; nothing is served: run wharf approve --all {}", folder.display());
+    let log = client.process().log_with(&said);
+    let text = String::from_utf8(folder_command(&home, &["status"]).stdout).expect("UTF-8");
+    assert!(text.ends_with("\n2 are pending approval\n"), "{text}");
+
+    let output = folder_command(&home, &["approve", "--all"]);
+    let shown = err(&output);
+    assert_eq!(output.status.code(), Some(2), "{shown}");
+    assert!(shown.contains("  tools    version, act\n") && shown.contains("  granted  elicit\n"), "{shown}");
+    let approve = ["approve".as_ref(), "--all".as_ref(), folder.as_os_str()];
+    let output = at_terminal(&home, &approve, |person| person.sees("Approve these 2 versions?", "n"));
+    assert_eq!(output.status.code(), Some(1));
+    let approved = told_command(&home, &log, "nothing is served: run ");
+    assert!(approved.status.success(), "{}", err(&approved));
+    client.tools_until(|tools| tools.len() == 4);
+    let text = String::from_utf8(folder_command(&home, &["status"]).stdout).expect("UTF-8");
+    assert!(text.ends_with("\n2 run\n"), "{text}");
+    let again = folder_command(&home, &["approve", "--all", "--yes"]);
+    assert!(again.status.success() && err(&again).contains("no version in"), "{}", err(&again));
+}
+
+/// Its tool descriptions with its grants are others than those that the summary is about.
+#[test]
+fn a_version_that_needs_a_decision_of_its_own_is_left_out() {
+    let home = home(&format!("{STRICT}[plugins.q.grants]\nenv = {{ PLACE = \"here\" }}\n"));
+    home.put_bytes(&Guest::returning("1").lists_variable_count("act").build(), "q");
+    let output = folder_command(&home, &["approve", "--all", "--yes"]);
+    let said = err(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("q is left out: its tool descriptions are different with its grants"), "{said}");
+    let pinned = lock(&home);
+    assert!(pinned["plugins"].get("p").is_some() && pinned["plugins"].get("q").is_none(), "{pinned}");
+}
+
+#[test]
+fn the_summary_of_a_version_comes_before_its_descriptions() {
+    let home = home("");
+    Client::start(&home).tools_until(|tools| tools.len() == 2);
+    home.put_bytes(&version("2", "Does another thing."), "p");
+    let output = folder_command(&home, &["approve", "--yes", "p"]);
+    let said = err(&output);
+    let place = |text: &str| said.find(text).unwrap_or_else(|| panic!("no {text:?} in {said}"));
+    assert!(place("  tools    version, act\n") < place("  compared 1 tool changed\n"), "{said}");
+    assert!(place("  compared 1 tool changed\n") < place("+ Does another thing."), "{said}");
+}
+
+#[test]
+fn status_shows_beside_each_need_whether_it_is_granted() {
+    let home = Home::with(&["notes"]);
+    let text = |home: &Home| String::from_utf8(folder_command(home, &["status"]).stdout).expect("UTF-8");
+    Client::start(&home).tools_until(|tools| !tools.is_empty());
+    assert!(text(&home).contains("  needs    keyvalue (not granted)\n"), "{}", text(&home));
+    home.configure("[plugins.notes.grants]\nkeyvalue = true\n");
+    assert!(text(&home).contains("  needs    keyvalue (granted)\n"), "{}", text(&home));
+    assert!(text(&home).ends_with("\n1 runs\n") && !text(&home).contains('\u{1b}'), "{}", text(&home));
+}
+
+/// A replaced file is often loaded more than once.
+#[test]
+fn a_held_version_is_logged_once() {
+    let home = home(GRANTED);
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("p_version", json!({})), "1");
+    let versions: Vec<Vec<u8>> = (0..4).map(|n| version("2", &format!("Does the thing {n}."))).collect();
+    let line = |version: &[u8]| format!("version=\"{}\"", &blake3::hash(version).to_hex()[..12]);
+    for version in &versions {
+        home.put_bytes(version, "p");
+        client.process().log_with(&line(version));
+    }
+    let log = client.process().log();
+    for version in &versions {
+        assert_eq!(log.matches(&line(version)).count(), 1, "{log}");
+    }
+}
+
+#[test]
+fn what_was_revoked_is_not_approved_with_all() {
+    let home = home(STRICT);
+    approve(&home, "p");
+    assert!(folder_command(&home, &["revoke", "p"]).status.success());
+    let output = folder_command(&home, &["approve", "--all", "--yes"]);
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(err(&output).contains("p is left out: it was revoked"), "{}", err(&output));
+    assert_eq!(status(&home)["code"], "revoked");
 }

@@ -49,7 +49,7 @@ fn a_fifo_instead_of_settings_does_not_block_later_reloads() {
     until_hidden(&mut client, "the-first-secret");
     fifo(&home, "q");
     client.process().signal(Signal::HUP);
-    client.process().log_with("its secret 'q' could not be read: it cannot be read: it is a FIFO, not a regular file");
+    client.process().log_with("it needs the secret 'q', which cannot be read: it is a FIFO, not a regular file");
     text(&home, "q", "the-second-secret");
     client.process().signal(Signal::HUP);
     until_hidden(&mut client, "the-second-secret");

@@ -104,7 +104,7 @@ fn a_secret_on_a_failing_disk_is_read_later() {
     ));
     let mut client = Client::start(&home);
     client.tools();
-    client.process().log_with("its secret 'q' could not be read: it cannot be read now: Input/output error");
+    client.process().log_with("it needs the secret 'q', which cannot be read now: Input/output error");
     write(&home, "q", "the-secret-itself");
     let deadline = Instant::now() + TIMEOUT;
     while client.text("echo", json!({"message": "the-secret-itself"})) != "[redacted q]" {

@@ -12,15 +12,17 @@ use crate::plugin::{Digest, PluginId};
 impl Folder {
     /// Applies changed settings to all plugins in service, in one step.
     pub(super) fn reconfigure(&mut self) {
-        let (mut changes, mut changed, mut to_list) = (Vec::new(), Vec::new(), Vec::new());
         for file in self.files.values_mut() {
-            let settings = (self.settings)(&file.id);
+            let grants = (self.settings)(&file.id).grants;
             for info in file.serving_info.iter_mut().chain(file.held.iter_mut().map(|(info, _)| info)) {
-                info.grants = settings.grants.kinds();
+                *info = info.with_grants(&grants);
             }
-            if !file.serving {
-                continue;
-            }
+        }
+        // First, so that a version that was not approved with its new grants never has them.
+        self.apply_decisions();
+        let (mut changes, mut changed, mut to_list) = (Vec::new(), Vec::new(), Vec::new());
+        for file in self.files.values_mut().filter(|file| file.serving) {
+            let settings = (self.settings)(&file.id);
             let surface = pinned_surface(&self.guard, file);
             let has_changed = file.settings.as_ref() != Some(&settings);
             if !has_changed && surface == file.pinned_surface {
@@ -73,13 +75,21 @@ impl Folder {
     pub(super) fn apply_decisions(&mut self) {
         // Reads the pin file: once for all plugins.
         let known = self.guard.read_pins();
-        let mut stopped = Vec::new();
+        let (mut stopped, mut held) = (Vec::new(), Vec::new());
         let signatures = self.guard.signatures();
         for (path, file) in &mut self.files {
             let signers_changed = file.refused_signers.as_ref().is_some_and(|signers| *signers != signatures);
             let may_retry = |(info, reason): &_| self.guard.may_retry(&known, &file.id, info, reason);
             if file.state == LoadState::Idle && (signers_changed || file.held.as_ref().is_some_and(may_retry)) {
                 file.state = LoadState::Queued;
+            }
+            if let Some((info, reason)) = &mut file.held
+                && let Some(now) = self.guard.approved_for_other_grants(&known, &file.id, info)
+                && *reason != now
+            {
+                // Whoever approved it has to know why it is still held.
+                *reason = now.clone();
+                held.push((path.clone(), Decision::new(file.id.clone(), info, Err(now)), file.serving));
             }
             let Some(info) = file.serving_info.clone().filter(|_| file.serving) else { continue };
             let Err(reason) = self.guard.may_stay(&known, &file.id, &info) else {
@@ -99,6 +109,9 @@ impl Folder {
             let ids: Vec<PluginId> = stopped.iter().map(|(_, decision)| decision.plugin.clone()).collect();
             self.warn(self.catalog.remove(&ids));
         }
+        for (path, decision, still_serving) in held {
+            self.emit_held(path, decision, still_serving);
+        }
         for (path, decision) in stopped {
             self.emit_held(path, decision, false);
         }
@@ -106,7 +119,7 @@ impl Folder {
     }
 
     pub(super) fn emit_held(&self, path: PathBuf, decision: Decision, still_serving: bool) {
-        let hint = decision.hint(&self.root);
+        let hint = decision.hint(&self.program, &self.root);
         self.emit(FolderEvent::Held(Held { path, decision, hint, still_serving }));
     }
 }

@@ -12,7 +12,7 @@ use super::decide::pinned_surface;
 use super::{File, Folder, Load, LoadResult, LoadState};
 use crate::catalog::lookalike::look_alike;
 use crate::catalog::{Admission, FolderEvent, ListedPlugin, Member, NotServed, Refusal, admit, load_hint};
-use crate::pins::{Decision, KnownPins};
+use crate::pins::{Decision, KnownPins, PluginVersion};
 use crate::plugin::{LoadError, PluginId, Provider};
 
 /// The result of a load, pinning included. `None`: the file's digest is the one in service.
@@ -110,19 +110,25 @@ impl Folder {
         file.shorten_reprieve();
         let id = file.id.clone();
         let settings = (self.settings)(&id);
-        let stopped = |version: &_| known.and_then(|known| self.guard.may_stay(known, &id, version).err());
+        // Its grants may have changed since it was listed.
+        let read = (settings.grants != load.settings.grants && known.is_none()).then(|| self.guard.read_pins());
+        let known = known.or(read.as_ref());
+        let stopped = |version: &PluginVersion| {
+            let version = version.with_grants(&settings.grants);
+            known.and_then(|known| self.guard.may_stay(known, &id, &version).err())
+        };
         match outcome {
             None => file.held = None,
-            Some(Ok(Admission { plugin, mut version, .. })) if let Some(reason) = stopped(&version) => {
+            Some(Ok(Admission { plugin, version, .. })) if let Some(reason) = stopped(&version) => {
                 drop(plugin);
-                version.grants = settings.grants.kinds();
+                let version = version.with_grants(&settings.grants);
                 let decision = Decision::new(id, &version, Err(reason.clone()));
                 file.held = Some((version, reason));
                 let still_serving = file.serving;
                 self.emit_held(load.path, decision, still_serving);
             }
-            Some(Ok(Admission { plugin, mut version, decision })) => {
-                version.grants = settings.grants.kinds();
+            Some(Ok(Admission { plugin, version, decision })) => {
+                let version = version.with_grants(&settings.grants);
                 let digest = *plugin.digest();
                 let swapped = std::mem::replace(&mut file.serving, true);
                 file.loaded = Some(digest);
@@ -151,11 +157,18 @@ impl Folder {
                 batch.events.push(FolderEvent::Loaded { id, digest, swapped, tools, took: load.started.elapsed() });
             }
             Some(Err(NotServed::Held(held))) => {
-                let (mut info, decision) = *held;
-                info.grants = settings.grants.kinds();
-                file.held = decision.outcome.clone().err().map(|reason| (info, reason));
+                let (info, decision) = *held;
+                let info = info.with_grants(&settings.grants);
+                let held = decision.outcome.clone().err().map(|reason| (info, reason));
+                // A replaced file is often loaded twice: by its writer's last event, and once it is stable.
+                let same =
+                    |(a, b): (&(PluginVersion, _), &(PluginVersion, _))| a.0.content == b.0.content && a.1 == b.1;
+                let is_known = file.held.as_ref().zip(held.as_ref()).is_some_and(same);
+                file.held = held;
                 let still_serving = file.serving;
-                self.emit_held(load.path, decision, still_serving);
+                if !is_known {
+                    self.emit_held(load.path, decision, still_serving);
+                }
             }
             // The file was removed while it was being read.
             Some(Err(NotServed::Refused(_))) if !exists => self.mark_gone(&load.path),

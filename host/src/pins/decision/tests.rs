@@ -12,6 +12,7 @@ fn version() -> PluginVersion {
         content: Digest::of(b"content"),
         signer: Some(Signer::recorded("RWa")),
         grants: BTreeSet::new(),
+        granted: BTreeSet::new(),
         surface: Some(Digest::of(b"surface")),
         needs: BTreeSet::new(),
     }

@@ -24,6 +24,7 @@ fn pin(content: &[u8]) -> Pin {
         content: Digest::of(content),
         signer: Some(Signer::recorded("RWa")),
         grants: [Access::Elicit].into(),
+        granted: [].into(),
         surface: Some(Digest::of(b"surface")),
         needs: [Access::Keyvalue].into(),
     };

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ fn version(content: &[u8], surface_text: &str) -> ListedVersion {
         content: Digest::of(content),
         signer: None,
         grants: [Access::Elicit].into(),
+        granted: BTreeSet::new(),
         surface: Some(Digest::of(surface_text.as_bytes())),
         needs: [].into(),
     };

@@ -80,12 +80,18 @@ impl Granted {
         granted
     }
 
-    /// Records a denied access. `line` of the plugin's grants would allow it.
-    pub(in crate::plugin) fn deny(&self, events: Option<&Events>, access: Access, line: impl FnOnce() -> String) {
+    /// Records a denied access. The line of the plugin's grants, and the word for `wharf grant`, would allow it.
+    pub(in crate::plugin) fn deny(
+        &self,
+        events: Option<&Events>,
+        access: Access,
+        remedy: impl FnOnce() -> (String, String),
+    ) {
         // A listing may do without the access; only calls fail because of it.
         if let Some(events) = events {
             events.deny(Denial::without_grant(access));
-            self.report_missing_grant(access, &line());
+            let (line, word) = remedy();
+            self.report_missing_grant(access, &line, &word);
         }
     }
 
@@ -142,12 +148,13 @@ impl Granted {
         self.folders.get().map(|opened| opened.given.as_slice()).unwrap_or_default()
     }
 
-    /// Logs a missing grant, once per load. `line` of the plugin's grants would allow the access.
-    pub(in crate::plugin) fn report_missing_grant(&self, access: Access, line: &str) {
-        // The line may contain a host name, which is text of the guest.
-        let line = self.redactor.as_ref().map_or_else(|| line.to_owned(), |redactor| redactor.text(line));
+    /// Logs a missing grant, once per load; the arguments are as in [`Granted::deny`].
+    pub(in crate::plugin) fn report_missing_grant(&self, access: Access, line: &str, word: &str) {
+        // They may contain a host name, which is text of the guest.
+        let redacted = |text: &str| self.redactor.as_ref().map_or_else(|| text.to_owned(), |own| own.text(text));
+        let (line, word) = (redacted(line), redacted(word));
         if self.is_new(&line) {
-            let hint = format!("put `{line}` {}", self.grants.place);
+            let hint = self.grants.remedy(&line, &word);
             tracing::warn!(plugin = %self.plugin, access = access.name(), %hint, "access denied: missing grant `{}`", access.name());
         }
     }

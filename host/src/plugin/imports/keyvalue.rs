@@ -63,7 +63,7 @@ impl GuestState {
 impl StoreCalls for GuestState {
     async fn open(&mut self, identifier: String) -> Result<Resource<Bucket>, Error> {
         if self.granted.grants.keyvalue.is_none() {
-            self.deny(Access::Keyvalue, || "keyvalue = true".into());
+            self.deny(Access::Keyvalue, || (Access::Keyvalue.line(), Access::Keyvalue.word()));
             return Err(Error::AccessDenied);
         }
         if identifier.len() > MAX_BUCKET_NAME {

@@ -250,7 +250,12 @@ impl Sender {
     }
 
     fn deny(&self, entry: &HttpGrant) {
-        self.granted.deny(self.events.as_deref(), Access::Http, || self.granted.http.line_with(entry));
+        let remedy = || {
+            // A plain entry is quoted in the configuration only.
+            let written = entry.to_string();
+            (self.granted.http.line_with(entry), format!("http={}", written.trim_matches('"')))
+        };
+        self.granted.deny(self.events.as_deref(), Access::Http, remedy);
     }
 }
 

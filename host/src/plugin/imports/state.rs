@@ -120,8 +120,8 @@ impl GuestState {
     }
 
     /// As [`Granted::deny`].
-    pub(in crate::plugin) fn deny(&self, access: Access, line: impl FnOnce() -> String) {
-        self.granted.deny(self.events.as_deref(), access, line);
+    pub(in crate::plugin) fn deny(&self, access: Access, remedy: impl FnOnce() -> (String, String)) {
+        self.granted.deny(self.events.as_deref(), access, remedy);
     }
 
     /// The call's log budget, made when first needed.

@@ -23,6 +23,14 @@ impl Access {
         }
     }
 
+    /// As an argument of `wharf grant`.
+    pub fn word(self) -> String {
+        match self {
+            Self::Http => "http=https://HOST".into(),
+            _ => self.name().into(),
+        }
+    }
+
     /// Its key in `[plugins.NAME.grants]`.
     pub const fn name(self) -> &'static str {
         match self {

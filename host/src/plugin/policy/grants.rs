@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use wharf_report::{ShowPath as _, shell_word};
+
 use super::access::Access;
 use super::denial::GrantProblem;
 use super::outbound::grant::HttpGrant;
@@ -38,6 +40,8 @@ pub struct Grants {
     pub config: Vec<(String, String)>,
     /// Where to grant more; part of the hint that is logged with a denial.
     pub place: String,
+    /// The command that grants more, without the grant; empty if there is none.
+    pub command: String,
 }
 
 /// How much a plugin may store.
@@ -146,10 +150,45 @@ impl Grants {
         self.each().into_iter().filter(|(_, granted)| *granted).map(|(access, _)| access).collect()
     }
 
+    /// Each grant as a person reads it: without quotas, and without the values of secrets, variables and settings.
+    pub fn texts(&self) -> BTreeSet<String> {
+        let variable = |(name, value): &(String, SecretTemplate)| {
+            let secrets: Vec<&str> = value.secrets().collect();
+            if secrets.is_empty() { format!("env {name}") } else { format!("env {name}, from {}", secrets.join(", ")) }
+        };
+        let folder = |grant: &FolderGrant| {
+            let mode = if grant.mode == FolderMode::Read { "read" } else { "write" };
+            format!("fs {}, {mode}, from {}", grant.guest, grant.host.shown())
+        };
+        let whole = [Access::Keyvalue, Access::Elicit, Access::Sample, Access::Roots];
+        let mut texts: BTreeSet<String> =
+            whole.into_iter().filter(|access| self.allow(*access)).map(|access| access.name().to_owned()).collect();
+        texts.extend(self.http.iter().map(|entry| format!("http {entry}")));
+        texts.extend(self.folders.iter().map(folder));
+        texts.extend(self.env.iter().map(variable));
+        texts.extend(self.config.iter().map(|(name, _)| format!("config {name}")));
+        let readable = self.secrets.iter().filter(|secret| secret.readable);
+        texts.extend(readable.map(|secret| format!("secrets {}", secret.name)));
+        texts
+    }
+
     /// Each kind, and whether anything of it is granted.
     fn each(&self) -> [(Access, bool); 9] {
         // Destructured in full, so that no kind can be forgotten here.
-        let Self { keyvalue, http, secrets, elicit, sample, roots, folders, private: _, env, config, place: _ } = self;
+        let Self {
+            keyvalue,
+            http,
+            secrets,
+            elicit,
+            sample,
+            roots,
+            folders,
+            private: _,
+            env,
+            config,
+            place: _,
+            command: _,
+        } = self;
         [
             (Access::Keyvalue, keyvalue.is_some()),
             (Access::Http, !http.is_empty()),
@@ -165,7 +204,16 @@ impl Grants {
 
     /// No grants, with the same hint where to add some.
     pub fn none(&self) -> Self {
-        Self { place: self.place.clone(), ..Self::default() }
+        Self { place: self.place.clone(), command: self.command.clone(), ..Self::default() }
+    }
+
+    /// How to add a missing grant: a line for the configuration, and the word for the command.
+    pub fn remedy(&self, line: &str, word: &str) -> String {
+        let mut remedy = format!("put `{line}` {}", self.place);
+        if !self.command.is_empty() {
+            remedy += &format!(", or run: {} {}", self.command, shell_word(word.as_ref()));
+        }
+        remedy
     }
 
     /// The client features that the plugin may see and use.

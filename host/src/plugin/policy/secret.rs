@@ -16,7 +16,7 @@ pub struct Secret {
 /// Why a secret is not available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// Reads after "it", with the path.
+    /// Reads after "which": what is wrong, and after a colon the details, such as a path.
     pub why: String,
     /// What to do, without the path.
     pub hint: &'static str,
@@ -44,8 +44,9 @@ impl Secret {
     pub(in crate::plugin) fn problem(&self) -> Option<GrantProblem> {
         let Missing { why, hint, .. } = self.value.as_ref().err()?;
         let name = &self.name;
-        let message = format!("its secret '{name}' could not be read");
-        Some(GrantProblem { logged: format!("{message}: it {why}"), message, hint })
+        let needs = format!("it needs the secret '{name}', which");
+        let wrong = why.split(": ").next().unwrap_or_default();
+        Some(GrantProblem { logged: format!("{needs} {why}"), message: format!("{needs} {wrong}"), hint })
     }
 }
 

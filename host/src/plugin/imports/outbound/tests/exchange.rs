@@ -252,7 +252,7 @@ async fn the_host_adds_a_secret_that_the_plugin_does_not_have() {
     // Without its secret the entry still decides: a later one does not allow the request.
     let both = [entry(), inside(&server.url(""))].concat();
     let call = call_of(sandbox(), both, secret(Err("is not there: /secrets/key")));
-    let problem = "its secret 'key' could not be read: put it there";
+    let problem = "it needs the secret 'key', which is not there: put it there";
     let outcome = fetch(call.clone(), get(server.url("/"))).await;
     assert_eq!(outcome, Err(Failure::Unusable(problem.into())));
     let denied = call.events.as_ref().and_then(|events| events.denied());

@@ -1,0 +1,106 @@
+//! `wharf approve --all`: one question for all versions in a folder that wait for approval.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use wharf_report::{ShowPath as _, shell_word, warning};
+
+use super::confirm::confirm;
+use super::folder::plugin_folder;
+use super::local::refused;
+use super::options::Options;
+use super::pins::{Candidate, guard, lock, lock_failure};
+use super::summary::summary;
+use super::{absent, audit};
+use crate::audit::{Audit, Event};
+use crate::catalog::plugin_files;
+use crate::config::Config;
+use crate::pins::{ListedVersion, PinFile, Pins, Reason, Trust, approve_command};
+use crate::plugin::{PluginId, Sandbox};
+use crate::report::{self, Failure, NAME};
+
+/// A version that waits, and how it is listed with its grants.
+struct Waiting {
+    id: PluginId,
+    version: ListedVersion,
+}
+
+pub(super) async fn run(options: &Options, dir: Option<PathBuf>, yes: bool) -> Result<ExitCode, Failure> {
+    let config = Arc::new(options.config()?);
+    let dir = plugin_folder(options, dir)?;
+    let files = plugin_files(&dir)
+        .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))?;
+    let lock = lock()?;
+    let pins = lock.read().map_err(lock_failure)?;
+    let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
+    absent::warnings(&config, &dir).iter().for_each(|text| warning(text));
+    let (mut waiting, mut left) = (Vec::new(), 0);
+    for (id, path) in files {
+        match examine(&config, &sandbox, &lock, &pins, &id, &path).await {
+            Ok(Some((text, version))) => {
+                report::message(text.trim_end());
+                waiting.push(Waiting { id, version });
+            }
+            Ok(None) => {}
+            Err(why) => {
+                left += 1;
+                let command = approve_command(&config.program(), &id, Some(&dir));
+                warning(&format!("{id} is left out: {why}; to look at it alone: {command}"));
+            }
+        }
+    }
+    let code = if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if waiting.is_empty() {
+        report::message(&format!("no version in {} can be approved, or all are", dir.shown()));
+        return Ok(code);
+    }
+    let command = format!("{} status {}", config.program(), shell_word(&dir));
+    report::message(&format!("their descriptions and schemas are shown by: {command}"));
+    let what = if waiting.len() == 1 { "this version".to_owned() } else { format!("these {} versions", waiting.len()) };
+    confirm(&format!("Approve {what}?"), yes)?;
+    for Waiting { id, version } in waiting {
+        let log = audit::open(&config)?;
+        lock.approve(&id, &version).map_err(lock_failure)?;
+        audit::decided(log, &config, Event::Approve, &id, version.version.content)?;
+        report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", version.version.content));
+    }
+    Ok(code)
+}
+
+/// The summary of a version that is not approved yet. One whose listing depends on its grants needs a decision of its
+/// own.
+async fn examine(
+    config: &Arc<Config>,
+    sandbox: &Arc<Sandbox>,
+    lock: &PinFile,
+    pins: &Pins,
+    id: &PluginId,
+    path: &Path,
+) -> Result<Option<(String, ListedVersion)>, String> {
+    let why = |error| format!("failed to {}", refused(error, path).0);
+    let mut candidate = Candidate::read(config, path, id).await.map_err(|(reason, _)| format!("failed to {reason}"))?;
+    // As a server decides that other machines reach: this command does not know how the server was started.
+    let shared = config.clone();
+    let strict = guard(move || shared.clone(), Trust::Strict).read_only();
+    let (plugin, _) = match strict.may_run(id, &candidate.seen) {
+        Ok(_) => return Ok(None),
+        // What a person revoked is not taken back in passing.
+        Err(reason) if !reason.needs_approval() || reason == Reason::Revoked => return Err(reason.to_string()),
+        Err(_) => candidate.load(config, sandbox, id, config.grants(id).none()).await.map_err(why)?,
+    };
+    let version = candidate.record_surface(&plugin);
+    let pin = pins.get(id);
+    let signer = version.version.signer.as_ref().map(ToString::to_string);
+    if let Some(before) = pin.and_then(|pin| pin.signer.as_ref()).filter(|before| signer.as_ref() != Some(*before)) {
+        return Err(format!("the previous version was signed by {before}, and this one is not"));
+    }
+    if !version.version.grants.is_empty() {
+        let granted = plugin.granted(config.limits(id), config.grants(id)).await.map_err(why)?;
+        if candidate.record_surface(&granted).surface_text != version.surface_text {
+            return Err("its tool descriptions are different with its grants".to_owned());
+        }
+    }
+    let pinned = pin.and_then(|pin| lock.surface(pin.surface));
+    Ok(Some((summary(id, pinned.as_deref(), &plugin, &version), version)))
+}

@@ -1,0 +1,139 @@
+//! `wharf grant` and `wharf ungrant`: edit a plugin's grants in the configuration file.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use wharf_report::{ShowPath as _, warning};
+
+use super::approve::plugin;
+use super::audit;
+use super::confirm::confirm;
+use super::diff::diff;
+use super::options::Options;
+use super::pins::{lock, lock_failure};
+use crate::audit::Event;
+use crate::catalog::plugin_files;
+use crate::config::{Config, ConfigError, GrantWord, add_grants, base, remove_grants};
+use crate::os::private;
+use crate::plugin::PluginId;
+use crate::protocol::nearest::did_you_mean;
+use crate::report::{self, Failure, NAME};
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    /// The plugin's name: its file name without .wasm
+    name: String,
+    /// The folder of the plugin, to check its name, and the grants: keyvalue, keyvalue=4MiB,
+    /// http=https://api.example.com, read=PATH, write=PATH or read=PATH:/as/seen/by/the/plugin,
+    /// env=KEY=VALUE, config=KEY=VALUE, secrets=NAME, elicit, sample, roots, change-lists; for http and fs
+    /// also a TOML table, as in the configuration
+    #[arg(required = true, value_name = "[FOLDER] GRANT")]
+    words: Vec<String>,
+    /// Skip the confirmation
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Whether grants are added or removed.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Edit {
+    Add,
+    Remove,
+}
+
+pub(super) fn run(options: &Options, arguments: &Arguments, edit: Edit) -> Result<ExitCode, Failure> {
+    let id = plugin(&arguments.name)?;
+    let (folder, words) = split(&arguments.words)?;
+    let path = match &options.config {
+        Some(path) => path.clone(),
+        None => base().map(|base| base.default_file()).ok_or_else(|| {
+            Failure::usage("find the configuration file: no home folder").hint("add --config FILE".to_owned())
+        })?,
+    };
+    let failed = |error: ConfigError| Failure::usage(error.to_string()).hint(error.hint);
+    let old = Config::text(&path).map_err(failed)?;
+    let before = Config::with_text(&path, old.clone()).map_err(failed)?;
+    let edited = match edit {
+        Edit::Add => add_grants(&old, &id, &words),
+        Edit::Remove => remove_grants(&old, &id, &words),
+    };
+    let refused =
+        |error: ConfigError| Failure::usage(format!("change the grants: {}", error.reason())).hint(error.hint);
+    let new = edited.map_err(refused)?;
+    if new == old {
+        report::message(&format!("{NAME}{id}{NAME:#} has these grants already, in {}", path.shown()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let after = Config::with_text(&path, new.clone()).map_err(failed)?;
+    warn_of_name(&id, folder);
+    report::message(&format!("in {}:\n{}", path.shown(), diff(&old, &new)));
+    confirm(&format!("Write this change of the grants of {id}?"), arguments.yes)?;
+    if Config::text(&path).map_err(failed)? != old {
+        return Err(Failure::new(format!("change the configuration, which changed meanwhile: {}", path.shown()))
+            .hint("run the command again".to_owned()));
+    }
+    if edit == Edit::Add {
+        extend_approval(&before, &after, &id)?;
+    }
+    private::replace_text(&path, &new)
+        .map_err(|error| Failure::new(format!("write the configuration: {error}: {}", path.shown())))?;
+    report::message(&format!(
+        "changed the grants of {NAME}{id}{NAME:#}; a running server with this configuration applies them within a second"
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The folder, if the first word is one, and the grants.
+fn split(words: &[String]) -> Result<(Option<&Path>, Vec<GrantWord>), Failure> {
+    let (folder, grants) = match words {
+        [first, rest @ ..] if !GrantWord::is_meant(first) && (!rest.is_empty() || Path::new(first).is_dir()) => {
+            (Some(Path::new(first)), rest)
+        }
+        all => (None, all),
+    };
+    let invalid = |why: String| {
+        Failure::usage(format!("read the grant: {why}")).hint(
+            "grants are keyvalue, http=URL, read=PATH, write=PATH, env=KEY=VALUE, config=KEY=VALUE, secrets=NAME, \
+             elicit, sample, roots and change-lists"
+                .to_owned(),
+        )
+    };
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(invalid(format!("there is no grant or folder {:?}", folder.to_string_lossy())));
+    }
+    if grants.is_empty() {
+        return Err(invalid("none is given".to_owned()));
+    }
+    let grants = grants.iter().map(|word| GrantWord::parse(word)).collect::<Result<_, _>>().map_err(invalid)?;
+    Ok((folder, grants))
+}
+
+/// Warns if the folder has no plugin of that name. Without a folder, only a similar name in the user's own one
+/// is worth a word: the plugin may be in any.
+fn warn_of_name(id: &PluginId, folder: Option<&Path>) {
+    let own = || base().map(|base| base.plugins);
+    let Some(searched) = folder.map(PathBuf::from).or_else(own) else { return };
+    let Ok(files) = plugin_files(&searched) else { return };
+    if files.contains_key(id) {
+        return;
+    }
+    let near = did_you_mean(id.as_ref(), files.keys().map(PluginId::as_ref));
+    if folder.is_some() || near.is_some() {
+        let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        warning(&format!("no plugin in {} is called {id}{near}", searched.shown()));
+    }
+}
+
+/// Extends an approval that holds by what is granted now: the person has just been shown both.
+fn extend_approval(before: &Config, after: &Config, id: &PluginId) -> Result<(), Failure> {
+    let (before, grants) = (before.grants(id).texts(), after.grants(id).texts());
+    let Ok(lock) = lock() else { return Ok(()) };
+    let holds = |approved: &BTreeSet<String>| before.is_subset(approved) && !grants.is_subset(approved);
+    let pins = lock.read().map_err(lock_failure)?;
+    let Some(pin) = pins.get(id).filter(|pin| pin.approved_grants.as_ref().is_some_and(holds)) else { return Ok(()) };
+    let log = audit::open(after)?;
+    lock.update(|pins| pins.extend_approval(id, pin.content, &grants)).map_err(lock_failure)?;
+    audit::decided(log, after, Event::Approve, id, pin.content)
+}

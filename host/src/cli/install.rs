@@ -1,0 +1,230 @@
+//! `wharf install`: adds the server to the configuration of an MCP client.
+//!
+//! Places and forms, as their makers document them: Claude Desktop (modelcontextprotocol.io, "Connect to local MCP
+//! servers"), Claude Code (`claude mcp add --help`), Cursor (cursor.com/docs, "MCP"), VS Code
+//! (code.visualstudio.com, "MCP configuration reference"), Gemini CLI (docs/tools/mcp-server.md in its repository),
+//! Codex (developers.openai.com/codex/mcp).
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value, json};
+use toml_edit::DocumentMut;
+use wharf_report::{ShowPath as _, shell_word};
+
+use super::confirm::confirm;
+use super::diff::diff;
+use super::folder::plugin_folder;
+use super::options::Options;
+use crate::config;
+use crate::json;
+use crate::os::files::{self, FileError};
+use crate::os::{application_settings, private};
+use crate::report::{self, Failure, NAME};
+
+/// Bytes of a client's configuration. Some keep other settings in the same file.
+const MAX_SIZE: u64 = 4 << 20;
+
+/// The clients whose configuration is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Client {
+    ClaudeDesktop,
+    ClaudeCode,
+    Cursor,
+    Vscode,
+    Gemini,
+    Codex,
+}
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    /// The client
+    client: Client,
+    /// Folder of .wasm files to serve [default: as for serve]
+    dir: Option<PathBuf>,
+    /// What the client calls the server
+    #[arg(long, default_value = "wharf")]
+    name: String,
+    /// Skip the confirmation
+    #[arg(long)]
+    yes: bool,
+}
+
+/// How a client starts the server.
+struct Start {
+    name: String,
+    program: String,
+    arguments: Vec<String>,
+}
+
+pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, Failure> {
+    let Arguments { client, dir, name, yes } = arguments;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || !name.chars().all(is_plain) {
+        return Err(
+            Failure::usage(format!("use the server's name: {name:?}")).hint("use letters, digits, - and _".to_owned())
+        );
+    }
+    // Fails if the configuration is not valid: the server would not start.
+    options.config()?;
+    let start = Start::of(options, &plugin_folder(options, dir)?, name)?;
+    let Some((path, form)) = place(client)? else {
+        report::message(
+            "Claude Code writes its own configuration; this command adds the server for you, in all projects:",
+        );
+        report::print(&start.claude_code())?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let shown = path.shown();
+    let failed = |error: FileError| Failure::new(format!("read the client's configuration: {error}: {shown}"));
+    let read = || match files::read_text(&path, MAX_SIZE) {
+        Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        text => text.map_err(failed),
+    };
+    let old = read()?;
+    let new = start.add(&old, form).map_err(|why| {
+        Failure::new(format!("change the client's configuration: {why}: {shown}"))
+            .hint(format!("add this to it: {}", start.by_hand(form)))
+    })?;
+    if new == old {
+        report::message(&format!("{NAME}{}{NAME:#} is there already, in {shown}", start.name));
+        return Ok(ExitCode::SUCCESS);
+    }
+    report::message(&format!("in {shown}:\n{}", diff(&old, &new)));
+    confirm("Write this change?", yes)?;
+    if read()? != old {
+        return Err(Failure::new(format!("change the client's configuration, which changed meanwhile: {shown}"))
+            .hint("run the command again".to_owned()));
+    }
+    private::replace_text(&path, &new)
+        .map_err(|error| Failure::new(format!("write the client's configuration: {error}: {shown}")))?;
+    report::message(&format!("added {NAME}{}{NAME:#}; restart the client, or reload its MCP servers", start.name));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The key of the servers, in a JSON or TOML file.
+#[derive(Clone, Copy)]
+enum Form {
+    /// `"mcpServers"`
+    Json,
+    /// `"servers"`, each with its type
+    VsCode,
+    /// `[mcp_servers.NAME]`
+    Toml,
+}
+
+/// The file of a client; `None` for one that is configured by its own command.
+fn place(client: Client) -> Result<Option<(PathBuf, Form)>, Failure> {
+    let unknown = || Failure::usage("find the client's configuration: no home folder");
+    let home = || config::base().map(|base| base.home).ok_or_else(unknown);
+    let settings = || application_settings().ok_or_else(unknown);
+    Ok(Some(match client {
+        Client::ClaudeCode => return Ok(None),
+        Client::ClaudeDesktop => (settings()?.join("Claude/claude_desktop_config.json"), Form::Json),
+        Client::Cursor => (home()?.join(".cursor/mcp.json"), Form::Json),
+        Client::Vscode => (settings()?.join("Code/User/mcp.json"), Form::VsCode),
+        Client::Gemini => (home()?.join(".gemini/settings.json"), Form::Json),
+        Client::Codex => {
+            let own = std::env::var_os("CODEX_HOME").filter(|own| !own.is_empty()).map(PathBuf::from);
+            (own.map_or_else(|| Ok(home()?.join(".codex")), Ok)?.join("config.toml"), Form::Toml)
+        }
+    }))
+}
+
+impl Start {
+    /// With absolute paths: clients start it in any folder, and often without the user's PATH.
+    fn of(options: &Options, dir: &Path, name: String) -> Result<Self, Failure> {
+        let text = |path: &Path| {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            path.to_str().map(str::to_owned).ok_or_else(|| {
+                Failure::usage(format!("write a path that is not UTF-8 into a configuration: {}", path.shown()))
+            })
+        };
+        let program = std::env::current_exe().map_err(|error| Failure::new(format!("find this program: {error}")))?;
+        let mut arguments = vec!["serve".to_owned(), text(dir)?];
+        if let Some(config) = &options.config {
+            arguments.extend(["--config".to_owned(), text(config)?]);
+        }
+        Ok(Self { name, program: text(&program)?, arguments })
+    }
+
+    fn claude_code(&self) -> String {
+        let words = [&self.program].into_iter().chain(&self.arguments);
+        let words: Vec<String> = words.map(|word| shell_word(word.as_ref())).collect();
+        format!("claude mcp add --scope user {} -- {}", self.name, words.join(" "))
+    }
+
+    fn json(&self, form: Form) -> Value {
+        match form {
+            Form::VsCode => json!({"type": "stdio", "command": self.program, "args": self.arguments}),
+            Form::Json | Form::Toml => json!({"command": self.program, "args": self.arguments}),
+        }
+    }
+
+    /// What a person adds to a file that this command cannot change.
+    fn by_hand(&self, form: Form) -> String {
+        let key = if matches!(form, Form::VsCode) { "servers" } else { "mcpServers" };
+        match form {
+            Form::Toml => format!("[mcp_servers.{}] with command and args {}", self.name, self.json(form)),
+            _ => json!({key: {&self.name: self.json(form)}}).to_string(),
+        }
+    }
+
+    fn add(&self, old: &str, form: Form) -> Result<String, String> {
+        match form {
+            Form::Toml => self.add_to_toml(old),
+            Form::Json => self.add_to_json(old, "mcpServers", form),
+            Form::VsCode => self.add_to_json(old, "servers", form),
+        }
+    }
+
+    fn add_to_json(&self, old: &str, key: &str, form: Form) -> Result<String, String> {
+        let mut whole = match old.trim() {
+            "" => Map::new(),
+            text => match json::tree(text, json::MAX_DEPTH) {
+                Ok(Value::Object(whole)) => whole,
+                Ok(_) => return Err("it is not a JSON object".to_owned()),
+                // Comments, which some clients allow, would be lost.
+                Err(error) => return Err(format!("it is not plain JSON: {error}")),
+            },
+        };
+        let servers = whole.entry(key).or_insert_with(|| Value::Object(Map::new()));
+        let servers = servers.as_object_mut().ok_or_else(|| format!("{key:?} is not an object"))?;
+        let wanted = self.json(form);
+        if servers.get(&self.name) == Some(&wanted) {
+            return Ok(old.to_owned());
+        }
+        servers.insert(self.name.clone(), wanted);
+        let text = serde_json::to_string_pretty(&whole).map_err(|error| error.to_string())?;
+        Ok(text + "\n")
+    }
+
+    fn add_to_toml(&self, old: &str) -> Result<String, String> {
+        let mut document: DocumentMut = old.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
+        let implicit = || {
+            let mut table = toml_edit::Table::new();
+            table.set_implicit(true);
+            toml_edit::Item::Table(table)
+        };
+        let servers = document.entry("mcp_servers").or_insert_with(implicit);
+        let servers = servers.as_table_like_mut().ok_or("`mcp_servers` is not a table")?;
+        let own = servers.entry(&self.name).or_insert_with(|| toml_edit::Item::Table(toml_edit::Table::new()));
+        let own = own.as_table_like_mut().ok_or_else(|| format!("`mcp_servers.{}` is not a table", self.name))?;
+        let arguments: toml_edit::Array = self.arguments.iter().collect();
+        let is = |own: &dyn toml_edit::TableLike| {
+            let found = own
+                .get("args")
+                .and_then(|args| args.as_array())
+                .map(|args| args.iter().filter_map(|arg| arg.as_str()).map(str::to_owned).collect::<Vec<_>>());
+            own.get("command").and_then(|command| command.as_str()) == Some(&self.program)
+                && found.as_ref() == Some(&self.arguments)
+        };
+        if !is(own) {
+            own.insert("command", toml_edit::value(&self.program));
+            own.insert("args", toml_edit::value(arguments));
+        }
+        Ok(document.to_string())
+    }
+}

@@ -1,0 +1,68 @@
+//! What a decision on a version depends on, in a few lines.
+
+use super::changes;
+use crate::pins::ListedVersion;
+use crate::plugin::text::printable;
+use crate::plugin::{Plugin, PluginId, Provider as _};
+use crate::report::NAME;
+
+/// Names in one line.
+const MAX_NAMED: usize = 24;
+
+/// Digest, signer, what it offers, what its imports need, what the configuration grants, and how many things are new
+/// or changed. `old` is the surface of the pinned version.
+pub(super) fn summary(id: &PluginId, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) -> String {
+    let version = &new.version;
+    let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", version.content);
+    let signer = version.signer.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
+    text += &line("signer", &signer);
+    for (label, names) in offers(plugin) {
+        text += &line(label, &names);
+    }
+    let needs = version.needs.iter().map(|need| {
+        let granted = if version.grants.contains(need) { "granted" } else { "not granted" };
+        format!("{} ({granted})", need.name())
+    });
+    text += &line("needs", &or_nothing(needs.collect()));
+    if version.granted.is_empty() {
+        text += &line("granted", "nothing");
+    }
+    for (at, grant) in version.granted.iter().enumerate() {
+        text += &line(if at == 0 { "granted" } else { "" }, grant);
+    }
+    let counts = changes::summary(old, &new.surface_text);
+    if old.is_some() && !counts.is_empty() {
+        text += &line("compared", &counts);
+    }
+    text
+}
+
+/// The names of what a plugin offers, by kind.
+pub(super) fn offers(plugin: &Plugin) -> Vec<(&'static str, String)> {
+    let surface = plugin.surface();
+    let tools = surface.tools.iter().flatten().map(|frozen| &*frozen.tool.name);
+    let resources = surface.resources.iter().flatten().map(|resource| &*resource.uri);
+    let templates = surface.templates.iter().map(|frozen| &*frozen.template.uri_template);
+    let prompts = surface.prompts.iter().flatten().map(|prompt| &*prompt.name);
+    let offered: [(_, Vec<&str>); 3] = [
+        ("tools", tools.collect()),
+        ("resources", resources.chain(templates).collect()),
+        ("prompts", prompts.collect()),
+    ];
+    offered.into_iter().filter(|(_, names)| !names.is_empty()).map(|(label, names)| (label, listed(&names))).collect()
+}
+
+fn listed(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(MAX_NAMED).map(|name| printable(name)).collect();
+    let more = names.len() - shown.len();
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn or_nothing(names: Vec<String>) -> String {
+    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+}
+
+fn line(label: &str, text: &str) -> String {
+    format!("  {label:<8} {text}\n")
+}

@@ -1,0 +1,338 @@
+//! Edits the grants of a plugin in the text of a configuration file. Comments, order and everything else stay.
+
+use toml_edit::{Array, DocumentMut, Entry, InlineTable, Item, Table, TableLike, Value};
+
+use super::{Config, ConfigError};
+use crate::plugin::PluginId;
+
+/// The grants that are `true` and take no value.
+const FLAGS: [&str; 4] = ["elicit", "sample", "roots", "change-lists"];
+/// Those with a value, as people write them.
+const VALUED: [&str; 8] = ["keyvalue", "http", "read", "write", "fs", "env", "config", "secrets"];
+
+/// One grant as it is written on a command line: `keyvalue`, `http=https://api.example.com`, `env=KEY=VALUE`.
+#[derive(Debug, Clone)]
+pub struct GrantWord {
+    /// As it was written.
+    word: String,
+    key: &'static str,
+    value: Option<String>,
+}
+
+impl GrantWord {
+    /// Whether a word is meant as a grant, valid or not.
+    pub fn is_meant(word: &str) -> bool {
+        let key = word.split('=').next().unwrap_or_default();
+        FLAGS.contains(&key) || VALUED.contains(&key)
+    }
+
+    /// # Errors
+    /// If there is no such grant, or it takes no value.
+    pub fn parse(word: &str) -> Result<Self, String> {
+        let (key, value) = word.split_once('=').map_or((word, None), |(key, value)| (key, Some(value)));
+        let known = FLAGS.iter().chain(&VALUED).find(|known| **known == key);
+        let key = *known.ok_or_else(|| format!("there is no grant {word:?}"))?;
+        match value {
+            Some(_) if FLAGS.contains(&key) => Err(format!("the grant {key} takes no value: {word:?}")),
+            Some("") => Err(format!("a value is missing after '=': {word:?}")),
+            value => Ok(Self { word: word.to_owned(), key, value: value.map(str::to_owned) }),
+        }
+    }
+
+    /// The key in `[plugins.NAME.grants]`.
+    fn section(&self) -> &'static str {
+        if matches!(self.key, "read" | "write") { "fs" } else { self.key }
+    }
+
+    /// What to write there.
+    fn addition(&self) -> Result<Addition, String> {
+        if FLAGS.contains(&self.key) {
+            return Ok(Addition::Whole(true.into()));
+        }
+        let Some(value) = &self.value else {
+            return match self.key {
+                "keyvalue" => Ok(Addition::Whole(true.into())),
+                key => Err(format!("the grant {key} needs a value, such as {}", example(key))),
+            };
+        };
+        let table = || inline(value).map_err(|why| format!("{}: {why}", self.word));
+        Ok(match self.key {
+            "keyvalue" => Addition::Whole(Value::InlineTable([("quota", value.as_str())].into_iter().collect())),
+            "http" if !value.starts_with('{') => Addition::Element(value.as_str().into()),
+            "secrets" => Addition::Element(value.as_str().into()),
+            "http" | "fs" => Addition::Element(table()?.into()),
+            "env" | "config" => {
+                let (name, value) = value.split_once('=').ok_or_else(|| {
+                    format!("the grant {} needs a name and a value, such as {}", self.key, example(self.key))
+                })?;
+                Addition::Member(name.to_owned(), value.into())
+            }
+            mode => {
+                let (host, guest) = folder(value)
+                    .ok_or_else(|| format!("the folder needs a path for the plugin: {0}={value}:/data", self.key))?;
+                let mut entry: InlineTable = [("host", host), ("guest", guest)].into_iter().collect();
+                if mode == "write" {
+                    entry.insert("mode", "write".into());
+                }
+                Addition::Element(entry.into())
+            }
+        })
+    }
+}
+
+/// What is added to the grants.
+enum Addition {
+    Whole(Value),
+    /// Of a list.
+    Element(Value),
+    /// Of a table, by name.
+    Member(String, Value),
+}
+
+fn example(key: &str) -> &'static str {
+    match key {
+        "http" => "http=https://api.example.com",
+        "read" => "read=./data",
+        "write" => "write=./data",
+        "env" => "env=LANG=C",
+        "config" => "config=unit=metric",
+        "secrets" => "secrets=NAME",
+        _ => "fs='{ host = \"./data\", guest = \"/data\" }'",
+    }
+}
+
+fn inline(text: &str) -> Result<InlineTable, String> {
+    match text.parse::<toml_edit::Value>() {
+        Ok(Value::InlineTable(table)) => Ok(table),
+        Ok(_) => Err("not a table, such as { url = \"https://api.example.com\" }".to_owned()),
+        Err(error) => Err(error.message().to_owned()),
+    }
+}
+
+/// `HOST` or `HOST:GUEST`: the path on this machine, absolute unless it begins with `~/`, and the plugin's path.
+fn folder(text: &str) -> Option<(String, String)> {
+    // One letter before the colon is a drive.
+    let (host, guest) = match text.rsplit_once(":/").filter(|(host, _)| host.len() > 1) {
+        Some((host, guest)) => (host, Some(format!("/{guest}"))),
+        None => (text, None),
+    };
+    let absolute = if host.starts_with("~/") { host.into() } else { std::path::absolute(host).ok()? };
+    let guest = guest.or_else(|| absolute.file_name()?.to_str().map(|name| format!("/{name}")))?;
+    Some((absolute.to_str()?.to_owned(), guest))
+}
+
+/// Adds grants of a plugin to the text of a configuration.
+///
+/// # Errors
+/// If a grant is invalid, or the result is no valid configuration.
+pub fn add_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<String, ConfigError> {
+    edit(text, id, |grants| words.iter().try_for_each(|word| add(grants, word.section(), word.addition()?)))
+}
+
+/// Removes grants of a plugin from the text of a configuration.
+///
+/// # Errors
+/// If it has no such grant, or the result is no valid configuration.
+pub fn remove_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<String, ConfigError> {
+    edit(text, id, |grants| {
+        words.iter().try_for_each(|word| {
+            if remove(grants, word) { Ok(()) } else { Err(format!("plugin '{id}' has no grant {:?}", word.word)) }
+        })
+    })
+}
+
+fn edit(
+    text: &str,
+    id: &PluginId,
+    change: impl FnOnce(&mut dyn TableLike) -> Result<(), String>,
+) -> Result<String, ConfigError> {
+    let invalid = |why: String| ConfigError::new(why, None);
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| invalid(error.to_string()))?;
+    let grants =
+        grants_of(&mut document, id).ok_or_else(|| invalid(format!("[plugins.{id}.grants] is not a table")))?;
+    change(grants).map_err(invalid)?;
+    let edited = document.to_string();
+    Config::parse(&edited)?;
+    Ok(edited)
+}
+
+/// The table of a plugin's grants, created where it is missing.
+fn grants_of<'d>(document: &'d mut DocumentMut, id: &PluginId) -> Option<&'d mut dyn TableLike> {
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    let mut is_inline = false;
+    for key in ["plugins", id.as_ref(), "grants"] {
+        unpad(table, key);
+        let item = table.entry(key).or_insert_with(|| {
+            if is_inline {
+                return Item::Value(InlineTable::new().into());
+            }
+            let mut table = Table::new();
+            // Only the last one gets a header.
+            table.set_implicit(key != "grants");
+            Item::Table(table)
+        });
+        is_inline = item.is_inline_table();
+        table = item.as_table_like_mut()?;
+    }
+    Some(table)
+}
+
+fn add(grants: &mut dyn TableLike, section: &str, addition: Addition) -> Result<(), String> {
+    match addition {
+        Addition::Whole(value) => {
+            // One that is granted with options stays so.
+            let keeps = |old: &Item| value.as_bool() == Some(true) && old.as_bool() != Some(false);
+            if !grants.get(section).is_some_and(keeps) {
+                set(grants, section, value);
+            }
+            Ok(())
+        }
+        Addition::Member(name, value) => {
+            let members = grants.entry(section).or_insert_with(|| Item::Value(InlineTable::new().into()));
+            set(members.as_table_like_mut().ok_or("it is not a table")?, &name, value);
+            Ok(())
+        }
+        Addition::Element(value) => {
+            let list = grants.entry(section).or_insert_with(|| Item::Value(Array::new().into()));
+            add_element(list, section, value)
+        }
+    }
+}
+
+/// Removes the blank behind the last value of an inline table, before another is added: it would be before the comma.
+fn unpad(table: &mut dyn TableLike, key: &str) {
+    if table.contains_key(key) {
+        return;
+    }
+    let last = table.iter_mut().last().and_then(|(_, item)| item.as_value_mut());
+    if let Some(last) = last.filter(|last| last.decor().suffix().and_then(|text| text.as_str()) == Some(" ")) {
+        last.decor_mut().set_suffix("");
+    }
+}
+
+/// Sets a value; the comment behind an old one stays.
+fn set(table: &mut dyn TableLike, key: &str, mut value: Value) {
+    unpad(table, key);
+    match table.entry(key) {
+        Entry::Occupied(mut old) => {
+            if let Some(before) = old.get().as_value() {
+                *value.decor_mut() = before.decor().clone();
+            }
+            old.insert(Item::Value(value));
+        }
+        Entry::Vacant(new) => {
+            new.insert(Item::Value(value));
+        }
+    }
+}
+
+fn add_element(list: &mut Item, section: &str, value: Value) -> Result<(), String> {
+    let wanted = identity(section, &value);
+    match list {
+        Item::Value(Value::Array(array)) => {
+            let same = array.iter().position(|old| wanted.is_some() && identity(section, old) == wanted);
+            match same {
+                // A bare URL adds nothing to an entry with options.
+                Some(_) if value.is_str() => {}
+                Some(at) => {
+                    array.replace(at, value);
+                }
+                None => push(array, value),
+            }
+            Ok(())
+        }
+        Item::ArrayOfTables(tables) => {
+            let table = match value {
+                Value::InlineTable(table) => table,
+                other => [("url", other)].into_iter().collect(),
+            };
+            let same = |old: &Table| wanted.is_some() && table_identity(section, old) == wanted;
+            let at = tables.iter().position(same);
+            match at.and_then(|at| tables.get_mut(at)) {
+                Some(old) => table.iter().for_each(|(key, value)| set(old, key, value.clone())),
+                None => tables.push(table.into_table()),
+            }
+            Ok(())
+        }
+        _ => Err(format!("`{section}` is not a list")),
+    }
+}
+
+/// Appends an element: to a list of several lines as a line of its own.
+fn push(array: &mut Array, mut value: Value) {
+    let trailing = array.trailing().as_str().unwrap_or_default().to_owned();
+    let Some((comment, _)) = trailing.rsplit_once('\n').filter(|_| !array.is_empty()) else {
+        return array.push(value);
+    };
+    let first = array.get(0).and_then(|first| first.decor().prefix()?.as_str());
+    let indent = first.and_then(|prefix| prefix.rsplit('\n').next()).unwrap_or("  ").to_owned();
+    // A comment behind the last element stays there.
+    value.decor_mut().set_prefix(format!("{comment}\n{indent}"));
+    array.push_formatted(value);
+    array.set_trailing("\n");
+    array.set_trailing_comma(true);
+}
+
+/// Whether something was removed.
+fn remove(grants: &mut dyn TableLike, word: &GrantWord) -> bool {
+    let section = word.section();
+    let Some(value) = word.value.as_deref().filter(|_| word.key != "keyvalue") else {
+        return grants.remove(section).is_some();
+    };
+    let Some(item) = grants.get_mut(section) else { return false };
+    let (mut removed, mut is_empty) = (false, false);
+    let mut keep = |matches: bool| {
+        removed |= matches;
+        !matches
+    };
+    if matches!(section, "env" | "config") {
+        let Some(members) = item.as_table_like_mut() else { return false };
+        let name = value.split('=').next().unwrap_or_default();
+        keep(members.remove(name).is_some());
+        is_empty = members.is_empty();
+    } else {
+        let host = matches!(word.key, "read" | "write").then(|| folder(value)).flatten().map(|(host, _)| host);
+        let wanted = match inline(value) {
+            Ok(table) => identity(section, &table.into()),
+            Err(_) => Some(value.trim_end_matches('/').to_owned()),
+        };
+        let is_host = |found: Option<&str>| found.is_some_and(|found| found == value || Some(found) == host.as_deref());
+        if let Some(array) = item.as_array_mut() {
+            array.retain(|old| {
+                let named = old.as_inline_table().and_then(|table| table.get("host")?.as_str());
+                keep(if section == "fs" && is_host(named) { true } else { identity(section, old) == wanted })
+            });
+            is_empty = array.is_empty();
+        } else if let Some(tables) = item.as_array_of_tables_mut() {
+            tables.retain(|old| {
+                let named = old.get("host").and_then(Item::as_str);
+                keep(if section == "fs" && is_host(named) { true } else { table_identity(section, old) == wanted })
+            });
+            is_empty = tables.is_empty();
+        }
+    }
+    if is_empty {
+        grants.remove(section);
+    }
+    removed
+}
+
+/// What an element of a list is about: its URL, its path in the plugin, or its name.
+fn identity(section: &str, value: &Value) -> Option<String> {
+    let text = match value {
+        Value::InlineTable(table) => table.get(identity_key(section))?.as_str()?,
+        value => value.as_str()?,
+    };
+    Some(text.trim_end_matches('/').to_owned())
+}
+
+fn table_identity(section: &str, table: &Table) -> Option<String> {
+    Some(table.get(identity_key(section))?.as_str()?.trim_end_matches('/').to_owned())
+}
+
+fn identity_key(section: &str) -> &'static str {
+    if section == "fs" { "guest" } else { "url" }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+use super::{GrantWord, add_grants, remove_grants};
+use crate::plugin::PluginId;
+
+fn words(words: &[&str]) -> Vec<GrantWord> {
+    words.iter().map(|word| GrantWord::parse(word).expect("a grant")).collect()
+}
+
+fn id() -> PluginId {
+    PluginId::parse("notes").expect("an id")
+}
+
+fn added(text: &str, grants: &[&str]) -> String {
+    add_grants(text, &id(), &words(grants)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn removed(text: &str, grants: &[&str]) -> String {
+    remove_grants(text, &id(), &words(grants)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn grants_are_added_to_an_empty_file_and_removed_again() {
+    let text = added("", &["keyvalue", "http=https://a.example", "env=LANG=C", "elicit", "read=/srv/data:/data"]);
+    let expected = "[plugins.notes.grants]\nkeyvalue = true\nhttp = [\"https://a.example\"]\nenv = { LANG = \"C\" }\n\
+                    elicit = true\nfs = [{ host = \"/srv/data\", guest = \"/data\" }]\n";
+    assert_eq!(text, expected);
+    assert_eq!(
+        removed(&text, &["http", "env=LANG", "elicit", "fs=/data"]),
+        "[plugins.notes.grants]\nkeyvalue = true\n"
+    );
+    let error = remove_grants(&text, &id(), &words(&["http=https://b.example"])).expect_err("there is none");
+    assert!(error.to_string().contains("has no grant \"http=https://b.example\""), "{error}");
+}
+
+#[test]
+fn comments_and_order_stay() {
+    let text = "# mine\n[server]\nname = 'x' # here\n\n[plugins.notes.grants]\n# may ask\nelicit = false # not yet\n\
+                http = [\n    # the API\n    \"https://a.example\", # v1\n]\n\n[limits]\ncpu = \"5s\"\n# end\n";
+    let expected = "# mine\n[server]\nname = 'x' # here\n\n[plugins.notes.grants]\n# may ask\nelicit = true # not yet\n\
+                    http = [\n    # the API\n    \"https://a.example\", # v1\n    \"https://b.example\",\n]\n\n\
+                    [limits]\ncpu = \"5s\"\n# end\n";
+    let edited = added(text, &["elicit", "http=https://b.example"]);
+    assert_eq!(edited, expected);
+    // What is granted already changes nothing.
+    assert_eq!(added(&edited, &["elicit", "http=https://b.example/"]), expected);
+}
+
+#[test]
+fn an_entry_of_the_same_url_or_folder_is_replaced() {
+    let text = added("", &["http=https://a.example", "read=/srv/data"]);
+    let edited = added(&text, &["http={ url = \"https://a.example\", methods = [\"POST\"] }", "write=/srv/data"]);
+    let expected = "[plugins.notes.grants]\nhttp = [{ url = \"https://a.example\", methods = [\"POST\"] }]\n\
+                    fs = [{ host = \"/srv/data\", guest = \"/data\", mode = \"write\" }]\n";
+    assert_eq!(edited, expected);
+    assert_eq!(added(&edited, &["http=https://a.example"]), expected);
+    assert_eq!(removed(&edited, &["http=https://a.example", "write=/srv/data"]), "[plugins.notes.grants]\n");
+}
+
+#[test]
+fn inline_tables_and_arrays_of_tables_are_edited_in_their_form() {
+    let text = "[plugins]\nnotes = { prefix = false }\n";
+    assert_eq!(
+        added(text, &["keyvalue=4MiB"]),
+        "[plugins]\nnotes = { prefix = false, grants = { keyvalue = { quota = \"4MiB\" } } }\n"
+    );
+    let text = "[[plugins.notes.grants.fs]]\nhost = \"/a\"\nguest = \"/a\"\n";
+    let edited = added(text, &["read=/b"]);
+    assert_eq!(edited, format!("{text}\n[[plugins.notes.grants.fs]]\nhost = \"/b\"\nguest = \"/b\"\n"));
+}
+
+#[test]
+fn what_is_not_valid_is_refused() {
+    for word in ["keyvalu", "elicit=yes", "http=", "=x", ""] {
+        assert!(GrantWord::parse(word).is_err(), "{word}");
+    }
+    for (word, why) in [
+        ("http=ftp://a.example", "not a URL for a grant"),
+        ("http={ url = 1", "http="),
+        ("http", "such as http=https://api.example.com"),
+        ("env=LANG", "such as env=LANG=C"),
+        ("secrets=api", "there is no such secret"),
+        ("fs={ host = \"x\" }", "guest"),
+        ("keyvalue=much", "keyvalue"),
+    ] {
+        let error = add_grants("", &id(), &words(&[word])).expect_err(word);
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}

@@ -1,0 +1,145 @@
+//! `wharf grant` and `wharf ungrant`: the configuration is edited with its comments, and hints name the command.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::json;
+
+use crate::support::client::Client;
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::process::run;
+use crate::terminal::at_terminal;
+
+fn file(home: &Home) -> PathBuf {
+    home.path("config/wharf/wharf.toml")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).expect("the configuration")
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn call(home: &Home, words: &[&str]) -> Output {
+    let folder = home.plugins();
+    let add = ["call".as_ref(), folder.as_os_str(), "notes_add".as_ref(), r#"{"text":"milk"}"#.as_ref()];
+    run(home, words.iter().map(AsRef::as_ref).chain(add))
+}
+
+/// Runs the command that a hint tells, without its quotes.
+fn told(home: &Home, text: &str) -> Output {
+    let command = text.split("or run: wharf ").nth(1).unwrap_or_else(|| panic!("no command in {text}"));
+    let line = command.lines().next().expect("a line").split('"').next().expect("the hint's end");
+    run(home, line.split(' ').map(|word| word.trim_matches('\'')).chain(["--yes"]))
+}
+
+#[test]
+fn the_command_in_the_hint_of_a_denial_grants_it_in_a_new_file() {
+    let home = Home::with(&["notes"]);
+    fs::remove_dir_all(home.path("config/wharf")).expect("the configuration's folder");
+    let denied = err(&call(&home, &[]));
+    assert!(denied.contains("or run: wharf grant notes keyvalue"), "{denied}");
+    let granted = told(&home, &denied);
+    assert!(granted.status.success(), "{}", err(&granted));
+    assert!(err(&granted).contains("  + keyvalue = true"), "{}", err(&granted));
+    assert_eq!(read(&file(&home)), "[plugins.notes.grants]\nkeyvalue = true\n");
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!((mode(&file(&home)), mode(&home.path("config/wharf"))), (0o600, 0o700));
+    assert!(call(&home, &[]).status.success());
+
+    // Under another configuration the hint names that one.
+    let other = home.path("config/other.toml");
+    fs::write(&other, "# mine\n").expect("a file");
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o640)).expect("its mode");
+    let words = ["--config", other.to_str().expect("UTF-8")];
+    let granted = told(&home, &err(&call(&home, &words)));
+    assert!(granted.status.success(), "{}", err(&granted));
+    assert_eq!((read(&other).contains("keyvalue = true"), mode(&other)), (true, 0o640));
+    assert!(call(&home, &words).status.success());
+}
+
+#[test]
+fn a_request_s_hint_grants_its_url() {
+    let home = Home::with(&["online"]);
+    let folder = home.plugins();
+    let fetch = r#"{"url":"http://127.0.0.1:9/x"}"#;
+    let words = ["call".as_ref(), folder.as_os_str(), "online_fetch".as_ref(), fetch.as_ref()];
+    let denied = err(&run(&home, words));
+    let entry = r#"http={ url = "http://127.0.0.1:9", private = true }"#;
+    assert!(denied.contains(&format!("or run: wharf grant online '{entry}'")), "{denied}");
+    assert!(run(&home, ["grant", "online", entry, "--yes"]).status.success());
+    assert!(
+        read(&file(&home))
+            .ends_with(&format!("[plugins.online.grants]\n{}\n", entry.replacen("http=", "http = [", 1) + "]"))
+    );
+}
+
+#[test]
+fn nothing_is_written_without_an_answer_or_when_it_is_invalid() {
+    let home = Home::with(&["notes"]);
+    home.configure("# end\n");
+    let before = read(&file(&home));
+    let folder = home.plugins();
+    let words = ["grant".as_ref(), "notes".as_ref(), folder.as_os_str(), "keyvalue".as_ref()];
+    let output = run(&home, words);
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+    assert!(err(&output).contains("+ keyvalue = true") && err(&output).contains("--yes"), "{}", err(&output));
+    let asked = "Write this change of the grants of notes?";
+    let declined = at_terminal(&home, &words, |person| person.sees(asked, "n"));
+    assert_eq!(declined.status.code(), Some(1));
+    for (words, why) in [
+        (&["grant", "notes", "http=ftp://x", "--yes"][..], "not a URL for a grant"),
+        (&["grant", "notes", "keyvalu", "--yes"], "there is no grant"),
+        (&["grant", "notes", "secrets=api", "--yes"], "there is no such secret"),
+        (&["ungrant", "notes", "keyvalue", "--yes"], "has no grant"),
+        (&["grant", "no_tes!", "keyvalue", "--yes"], "plugin name"),
+    ] {
+        let output = run(&home, words);
+        assert!(output.status.code() == Some(2) && err(&output).contains(why), "{words:?}: {}", err(&output));
+    }
+    assert_eq!(read(&file(&home)), before);
+    let accepted = at_terminal(&home, &words, |person| person.sees(asked, "y"));
+    assert!(accepted.status.success() && read(&file(&home)).contains("keyvalue = true"));
+}
+
+#[test]
+fn a_running_server_applies_grants_and_a_linked_file_stays_a_link() {
+    let home = Home::with(&["notes"]);
+    let real = home.path("config/real.toml");
+    fs::rename(file(&home), &real).expect("it moves");
+    symlink(&real, file(&home)).expect("a link");
+    let mut client = Client::start_modern(&home);
+    let denied = client.call("notes_list", json!({}));
+    assert_eq!(denied["_meta"]["wharf/fault"]["code"], "denied", "{denied}");
+    assert!(run(&home, ["grant", "notes", "keyvalue", "elicit", "--yes"]).status.success());
+    client.process().log_with("settings reloaded");
+    assert!(client.call("notes_list", json!({})).get("isError").is_none());
+    assert!(fs::symlink_metadata(file(&home)).expect("the link").is_symlink() && read(&real).contains("keyvalue"));
+    let output = run(&home, ["ungrant", "notes", "keyvalue", "--yes"]);
+    assert!(output.status.success() && err(&output).contains("  - keyvalue = true"), "{}", err(&output));
+    let text = read(&real);
+    assert!(text.contains("[plugins.notes.grants]\nelicit = true\n") && !text.contains("keyvalue"), "{text}");
+}
+
+/// Whoever grants something to an approved version need not approve it again.
+#[test]
+fn a_grant_extends_an_approval_that_holds() {
+    let home = Home::new();
+    home.put_bytes(&Guest::returning("1").described("act", "Does a thing.").build(), "p");
+    home.configure("[server]\ntrust = \"strict\"\n");
+    let folder = home.plugins();
+    let approved = run(&home, ["approve".as_ref(), "p".as_ref(), folder.as_os_str(), "--yes".as_ref()]);
+    assert!(approved.status.success(), "{}", err(&approved));
+    let mut client = Client::start(&home);
+    client.tools_until(|tools| tools.len() == 2);
+    assert!(run(&home, ["grant", "p", "elicit", "--yes"]).status.success());
+    client.process().log_with("settings reloaded");
+    assert_eq!(client.text("p_version", json!({})), "1");
+    client.finish();
+    assert_eq!(Client::start(&home).text("p_version", json!({})), "1");
+}

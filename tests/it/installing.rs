@@ -1,0 +1,92 @@
+//! `wharf install`: the entry that a client reads, and nothing else of its file.
+
+use std::fs;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::support::home::Home;
+use crate::support::process::{binary, run};
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The entry that starts the server of this home.
+fn entry(home: &Home) -> Value {
+    json!({"command": binary().canonicalize().expect("the binary"), "args": ["serve", home.plugins()]})
+}
+
+fn install(home: &Home, client: &str, more: &[&str]) -> Output {
+    let folder = home.plugins();
+    let words = ["install".as_ref(), client.as_ref(), folder.as_os_str()];
+    run(home, words.into_iter().chain(more.iter().map(AsRef::as_ref)))
+}
+
+fn read(home: &Home, file: &str) -> Value {
+    serde_json::from_str(&fs::read_to_string(home.path(file)).expect("the file")).expect("JSON")
+}
+
+#[test]
+fn each_client_gets_an_entry_of_its_form() {
+    let home = Home::new();
+    for (client, file, key) in [
+        ("claude-desktop", "config/Claude/claude_desktop_config.json", "mcpServers"),
+        ("cursor", "home/.cursor/mcp.json", "mcpServers"),
+        ("vscode", "config/Code/User/mcp.json", "servers"),
+        ("gemini", "home/.gemini/settings.json", "mcpServers"),
+    ] {
+        let output = install(&home, client, &["--yes"]);
+        assert!(output.status.success(), "{client}: {}", err(&output));
+        let mut expected = entry(&home);
+        if client == "vscode" {
+            expected["type"] = json!("stdio");
+        }
+        assert_eq!(read(&home, file), json!({key: {"wharf": expected}}), "{client}");
+        let again = install(&home, client, &["--yes"]);
+        assert!(again.status.success() && err(&again).contains("is there already"), "{}", err(&again));
+    }
+    assert!(install(&home, "codex", &["--yes", "--name", "tools"]).status.success());
+    let text = fs::read_to_string(home.path("home/.codex/config.toml")).expect("the file");
+    let table: toml::Table = text.parse().expect("TOML");
+    assert_eq!(serde_json::to_value(&table["mcp_servers"]["tools"]).expect("JSON"), entry(&home));
+    assert!(err(&install(&home, "codex", &["--yes", "--name", "tools"])).contains("is there already"));
+
+    let output = install(&home, "claude-code", &[]);
+    let program = binary().canonicalize().expect("the binary");
+    let line =
+        format!("claude mcp add --scope user wharf -- {} serve {}\n", program.display(), home.plugins().display());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), line);
+}
+
+#[test]
+fn what_else_is_in_the_file_stays() {
+    let home = Home::new();
+    let file = home.path("home/.gemini/settings.json");
+    fs::create_dir_all(home.path("home/.gemini")).expect("a folder");
+    fs::write(&file, r#"{"theme": "x", "mcpServers": {"other": {"command": "a"}}, "n": 1.50}"#).expect("a file");
+    let output = install(&home, "gemini", &[]);
+    assert_eq!(output.status.code(), Some(2), "nobody can be asked: {}", err(&output));
+    assert!(install(&home, "gemini", &["--yes"]).status.success());
+    let text = fs::read_to_string(&file).expect("the file");
+    let found: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((&found["theme"], &found["mcpServers"]["other"]), (&json!("x"), &json!({"command": "a"})));
+    assert_eq!(found["mcpServers"]["wharf"], entry(&home));
+    assert!(text.contains("1.50") && text.find("theme") < text.find("mcpServers"), "{text}");
+
+    // A file with comments is not rewritten without them.
+    let commented = "{\n  // mine\n  \"theme\": \"x\"\n}\n";
+    fs::write(&file, commented).expect("a file");
+    let output = install(&home, "gemini", &["--yes"]);
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(err(&output).contains("add this to it: {\"mcpServers\":"), "{}", err(&output));
+    assert_eq!(fs::read_to_string(&file).expect("the file"), commented);
+
+    let codex = home.path("home/.codex/config.toml");
+    fs::create_dir_all(home.path("home/.codex")).expect("a folder");
+    fs::write(&codex, "# mine\nmodel = \"m\"\n\n[mcp_servers.other]\ncommand = \"a\" # b\n").expect("a file");
+    assert!(install(&home, "codex", &["--yes"]).status.success());
+    let text = fs::read_to_string(&codex).expect("the file");
+    assert!(text.starts_with("# mine\nmodel = \"m\"\n\n[mcp_servers.other]\ncommand = \"a\" # b\n"), "{text}");
+    assert!(text.contains("[mcp_servers.wharf]\ncommand = "), "{text}");
+}
