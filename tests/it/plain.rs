@@ -314,7 +314,10 @@ fn a_secret_can_be_an_environment_variable() {
     let mut client = Client::start_modern(&home);
     let failed = client.call("shop_variable", json!({ "name": "API_KEY" }));
     assert_eq!(failed["_meta"]["wharf/fault"]["access"], "env", "{failed}");
-    assert!(failed.to_string().contains("grant `env` cannot be used: its secret 'key' could not be read"), "{failed}");
+    assert!(
+        failed.to_string().contains("grant `env` cannot be used: it needs the secret 'key', which cannot be read"),
+        "{failed}"
+    );
     let result = client.call("shop_variable", json!({ "name": "LANG" }));
     assert_eq!(result["structuredContent"], json!(["C", 1]), "{result}");
 }

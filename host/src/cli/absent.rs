@@ -12,24 +12,33 @@ use crate::protocol::nearest::did_you_mean;
 /// Names in one message.
 const MAX_NAMED: usize = 16;
 
+/// A warning about settings without effect.
+pub(super) struct Absent {
+    /// The plugin that they may be meant for.
+    pub(super) meant: Option<String>,
+    pub(super) text: String,
+}
+
 /// Warnings about `[plugins.NAME]` of which the folder has no file. A folder that cannot be read gives none: that is
 /// reported where it is loaded.
-pub(super) fn warnings(config: &Config, dir: &Path) -> Vec<String> {
+pub(super) fn warnings(config: &Config, dir: &Path) -> Vec<Absent> {
     plugin_files(dir).map_or_else(|_| Vec::new(), |files| of_names(config, dir, files.keys().map(PluginId::as_ref)))
 }
 
-fn of_names<'n>(config: &Config, dir: &Path, present: impl Iterator<Item = &'n str>) -> Vec<String> {
+fn of_names<'n>(config: &Config, dir: &Path, present: impl Iterator<Item = &'n str>) -> Vec<Absent> {
     let present: Vec<&str> = present.collect();
     let (mut warnings, mut others) = (Vec::new(), Vec::new());
     for name in config.plugins.keys().filter(|name| !present.contains(&name.as_str())) {
         // Another plugin's own settings are not the ones that were meant for it.
         let unset = present.iter().copied().filter(|present| !config.plugins.contains_key(*present));
         match did_you_mean(name, unset) {
-            Some(near) if warnings.len() < MAX_NAMED => warnings.push(format!(
-                "[plugins.{name}] has no effect here: no plugin in {} is called {name}; did you \
-                 mean {near}?",
-                dir.shown()
-            )),
+            Some(near) if warnings.len() < MAX_NAMED => {
+                let dir = dir.shown();
+                let text = format!(
+                    "[plugins.{name}] has no effect here: no plugin in {dir} is called {name}; did you mean {near}?"
+                );
+                warnings.push(Absent { meant: Some(near.to_owned()), text });
+            }
             _ => others.push(name.as_str()),
         }
     }
@@ -38,8 +47,8 @@ fn of_names<'n>(config: &Config, dir: &Path, present: impl Iterator<Item = &'n s
         others.truncate(MAX_NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let names = others.join(", ");
-        warnings
-            .push(format!("settings of plugins that are not in {} have no effect here: {names}{more}", dir.shown()));
+        let text = format!("settings of plugins that are not in {} have no effect here: {names}{more}", dir.shown());
+        warnings.push(Absent { meant: None, text });
     }
     warnings
 }

@@ -34,7 +34,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, yes: bool) -> R
     let lock = lock()?;
     let pins = lock.read().map_err(lock_failure)?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
-    absent::warnings(&config, &dir).iter().for_each(|text| warning(text));
+    absent::warnings(&config, &dir).iter().for_each(|absent| warning(&absent.text));
     let (mut waiting, mut left) = (Vec::new(), 0);
     for (id, path) in files {
         match examine(&config, &sandbox, &lock, &pins, &id, &path).await {

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use wharf_report::{ShowPath as _, shell_word, warning};
 
+use super::absent::{self, Absent};
 use super::folder::is_file;
 use super::options::Options;
-use super::{absent, pins, serve};
+use super::{pins, serve};
 use crate::audit::Audit;
 use crate::catalog::{
     Catalog, Entry, Folder, FolderEvent, Member, NotServed, PluginSettings, Refusal, Snapshot, admit, load_hint,
@@ -35,6 +36,8 @@ pub(super) struct Local {
     program: String,
     /// Where progress is shown.
     screen: Screen,
+    /// Settings of plugins that are not there.
+    absent: Vec<Absent>,
     /// Files that are not served.
     pub(super) refusals: Vec<Refusal>,
     /// Other events of the folder.
@@ -56,7 +59,7 @@ impl Local {
         let catalog = Arc::new(Catalog::default());
         let server = Server::new(catalog.clone(), serve::settings(&config));
         let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
-        let (mut refusals, mut rest) = (Vec::new(), Vec::new());
+        let (mut refusals, mut absent, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         if is_file(path) {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
             let id = id_of(path).map_err(failed)?;
@@ -83,7 +86,7 @@ impl Local {
                 .await
                 .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", path.shown())))?;
             drop(folder);
-            absent::warnings(&config, path).iter().for_each(|text| warning(text));
+            absent = absent::warnings(&config, path);
             while let Some(event) = events.recv().await {
                 match event {
                     FolderEvent::Refused(refusal) => refusals.push(refusal),
@@ -96,17 +99,20 @@ impl Local {
         let (outbox, answers) = mpsc::channel(16);
         let connection = server.connect(outbox, "local");
         let (path, program, screen) = (path.to_owned(), config.program(), screen.clone());
-        Ok(Self { catalog, connection, answers, path, program, screen, refusals, events: rest })
+        Ok(Self { catalog, connection, answers, path, program, screen, absent, refusals, events: rest })
     }
 
-    /// Reports on stderr which files are not served, and other events.
+    /// Reports on stderr which files are not served, settings without effect, and other events.
     pub(super) fn report(&self) {
+        self.absent.iter().for_each(|absent| warning(&absent.text));
         self.refusals.iter().for_each(report::refusal);
         self.events.iter().for_each(report::log);
     }
 
-    /// Reports refused files of one plugin only.
+    /// Reports refused files of one plugin, and settings that may be meant for it.
     fn report_of(&self, id: &PluginId) {
+        let meant = |absent: &&Absent| absent.meant.as_deref() == Some(id.as_ref());
+        self.absent.iter().filter(meant).for_each(|absent| warning(&absent.text));
         let of_it = |refusal: &&Refusal| plugin_of(&refusal.path).is_some_and(|named| named.as_ref() == Ok(id));
         self.refusals.iter().filter(of_it).for_each(report::refusal);
     }

@@ -184,7 +184,7 @@ async fn follow_folder(
         let absent = tokio::task::spawn_blocking(move || {
             if is_dev { Vec::new() } else { absent::warnings(&absent_config, &absent_dir) }
         });
-        absent.await.unwrap_or_default().iter().for_each(|text| tracing::warn!("{text}"));
+        absent.await.unwrap_or_default().iter().for_each(|absent| tracing::warn!("{}", absent.text));
         if io::stdin().is_terminal() {
             greet(&shown_program, &shown_dir, &shown_catalog.snapshot(), client);
         }

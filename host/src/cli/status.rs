@@ -34,7 +34,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
     let program = config.program();
     let examiner = Examiner { guard: read_only_guard(&config), config, sandbox, lock, pins, dir };
-    absent::warnings(&examiner.config, &examiner.dir).iter().for_each(|text| warning(text));
+    absent::warnings(&examiner.config, &examiner.dir).iter().for_each(|absent| warning(&absent.text));
     let mut all_run = true;
     let mut found = Vec::new();
     for (id, path) in files {

@@ -12,17 +12,17 @@ fn logs_and_prints_of_the_call_are_shown() {
         .logs("warns", "look out", 2, "")
         .prints("prints", "one\ntwo")
         .reports_progress("progress", "half");
-    home.put_bytes(&guest.build(), "talker");
+    home.put_bytes(&guest.build(), "herald");
     let call = |arguments: &[&str]| {
         let ran = wharf(&home, "call", &home.plugins(), arguments);
         assert_eq!((ran.code, ran.out.as_str()), (0, "answer\n"), "{}", ran.err);
         ran.err
     };
-    assert_eq!(call(&["talker_warns"]), "talker | warning: look out\n".repeat(2));
-    assert_eq!(call(&["talker_prints"]), "talker | one\ntalker | two\n");
+    assert_eq!(call(&["herald_warns"]), "herald | warning: look out\n".repeat(2));
+    assert_eq!(call(&["herald_prints"]), "herald | one\nherald | two\n");
     // A line that is rewritten is for terminals.
-    assert_eq!(call(&["talker_progress"]), "");
-    assert_eq!(call(&["talker_prints", "--log", "off"]), "");
+    assert_eq!(call(&["herald_progress"]), "");
+    assert_eq!(call(&["herald_prints", "--log", "off"]), "");
 }
 
 #[test]
