@@ -8,7 +8,7 @@ use super::{JsonError, NESTING, NUMBER};
 /// The deepest nesting that [`check`] can be asked to allow.
 pub const DEPTH_CAP: usize = 256;
 
-/// Maximum characters of a number. Parsers take quadratic time for it; Python's gives up at 4300
+/// Maximum characters of a number, with a sign of its exponent. Parsers take quadratic time for it; Python's gives up at 4300
 /// digits.
 pub const MAX_NUMBER: usize = 1000;
 /// Maximum absolute exponent. Parsers with exact arithmetic expand it; a double ends at 308.
@@ -243,15 +243,16 @@ impl Scan<'_> {
         if self.take(b'.') {
             self.digits()?;
         }
-        let (digits, mut exponent) = (start..self.at, 0);
+        let (digits, mut exponent, mut unsigned) = (start..self.at, 0, false);
         if self.take(b'e') || self.take(b'E') {
-            let _sign = self.take(b'+') || self.take(b'-');
+            unsigned = !(self.take(b'+') || self.take(b'-'));
             let digits = self.digits()?.iter().map(|digit| u32::from(digit - b'0'));
             exponent = digits.fold(0u32, |number, digit| number.saturating_mul(10).saturating_add(digit));
         }
         // Zero is small with any exponent.
         let large = exponent > MAX_EXPONENT && self.bytes[digits].iter().any(|byte| matches!(byte, b'1'..=b'9'));
-        if large || self.at - start > MAX_NUMBER {
+        // The canonical text has the sign of each exponent, and must be readable too.
+        if large || self.at - start + usize::from(unsigned) > MAX_NUMBER {
             return Err(JsonError { offset: start, reason: NUMBER });
         }
         Ok(())

@@ -104,10 +104,13 @@ fn is_ambiguous(raw: &RawValue, depth: usize) -> bool {
             items.is_none_or(|items| items.first.iter().any(|item| is_ambiguous(item, depth + 1)))
         }
         Kind::Number => {
-            let (digits, exponent) = raw.get().split_once(['e', 'E']).unwrap_or((raw.get(), "0"));
+            let (digits, exponent) = raw.get().split_once(['e', 'E']).unwrap_or((raw.get(), "+0"));
+            // The canonical text has a sign.
+            let unsigned = !exponent.starts_with(['+', '-']);
             let exponent = exponent.trim_start_matches(['+', '-']).trim_start_matches('0');
             let large = exponent.len() > 9 || exponent.parse::<u32>().unwrap_or(0) > MAX_EXPONENT;
-            raw.get().len() > MAX_NUMBER || (large && digits.contains(|digit| matches!(digit, '1'..='9')))
+            raw.get().len() + usize::from(unsigned) > MAX_NUMBER
+                || (large && digits.contains(|digit| matches!(digit, '1'..='9')))
         }
         _ => false,
     }
