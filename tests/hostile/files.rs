@@ -201,7 +201,8 @@ fn h11_ten_thousand_files(setup: Setup) -> Arena {
     let mut arena = setup.open("");
     arena.listen();
     let plugins = arena.home.plugins();
-    let names = ["a b", "-x", ".swp", "x.wasm.swp", "UP", "caf\u{e9}", "line\nbreak", "..", "p\u{430}ypal", "echo_add"];
+    let names =
+        ["a\tb", "-x", ".swp", "x.wasm.swp~", "_UP", "caf\u{e9}", "line\nbreak", "..", "p\u{430}ypal", "echo+add"];
     let long = "l".repeat(250);
     for name in names.into_iter().chain([long.as_str()]) {
         fs::write(plugins.join(format!("{name}.wasm")), &good).expect("a file");

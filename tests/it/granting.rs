@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::process::run;
+use crate::support::process::{run, run_hint};
 use crate::terminal::at_terminal;
 
 fn file(home: &Home) -> PathBuf {
@@ -31,20 +31,13 @@ fn call(home: &Home, words: &[&str]) -> Output {
     run(home, words.iter().map(AsRef::as_ref).chain(add))
 }
 
-/// Runs the command that a hint tells, without its quotes.
-fn told(home: &Home, text: &str) -> Output {
-    let command = text.split("or run: wharf ").nth(1).unwrap_or_else(|| panic!("no command in {text}"));
-    let line = command.lines().next().expect("a line").split('"').next().expect("the hint's end");
-    run(home, line.split(' ').map(|word| word.trim_matches('\'')).chain(["--yes"]))
-}
-
 #[test]
 fn the_command_in_the_hint_of_a_denial_grants_it_in_a_new_file() {
     let home = Home::with(&["notes"]);
     fs::remove_dir_all(home.path("config/wharf")).expect("the configuration's folder");
     let denied = err(&call(&home, &[]));
     assert!(denied.contains("or run: wharf grant notes keyvalue"), "{denied}");
-    let granted = told(&home, &denied);
+    let granted = run_hint(&home, &denied, "or run:");
     assert!(granted.status.success(), "{}", err(&granted));
     assert!(err(&granted).contains("  + keyvalue = true"), "{}", err(&granted));
     assert_eq!(read(&file(&home)), "[plugins.notes.grants]\nkeyvalue = true\n");
@@ -57,7 +50,7 @@ fn the_command_in_the_hint_of_a_denial_grants_it_in_a_new_file() {
     fs::write(&other, "# mine\n").expect("a file");
     fs::set_permissions(&other, fs::Permissions::from_mode(0o640)).expect("its mode");
     let words = ["--config", other.to_str().expect("UTF-8")];
-    let granted = told(&home, &err(&call(&home, &words)));
+    let granted = run_hint(&home, &err(&call(&home, &words)), "or run:");
     assert!(granted.status.success(), "{}", err(&granted));
     assert_eq!((read(&other).contains("keyvalue = true"), mode(&other)), (true, 0o640));
     assert!(call(&home, &words).status.success());
@@ -126,7 +119,7 @@ fn a_running_server_applies_grants_and_a_linked_file_stays_a_link() {
     assert!(text.contains("[plugins.notes.grants]\nelicit = true\n") && !text.contains("keyvalue"), "{text}");
 }
 
-/// Whoever grants something to an approved version need not approve it again.
+/// A grant to an approved version needs no second approval.
 #[test]
 fn a_grant_extends_an_approval_that_holds() {
     let home = Home::new();

@@ -107,7 +107,7 @@ fn changed_limits_are_reloaded() {
     call_until(&mut client, &tool, |result| limit(result) == Some(40));
 }
 
-/// A misspelt name in the configuration would grant nothing, without a word.
+/// A misspelt name in the configuration would silently grant nothing.
 #[test]
 fn settings_of_a_plugin_that_is_not_there_are_reported_with_the_nearest_name() {
     let home = Home::with(&["notes"]);

@@ -31,6 +31,14 @@ pub fn run<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> Ou
     command(home, arguments).stdin(Stdio::null()).output().expect("the binary runs")
 }
 
+/// Runs the `wharf` command that a text suggests after `before`, as a shell would, with `--yes`.
+pub fn run_hint(home: &Home, text: &str, before: &str) -> Output {
+    let hint = text.split(before).nth(1).unwrap_or_else(|| panic!("no {before:?} in {text}"));
+    let line = hint.lines().next().expect("a line").split('"').next().expect("the hint's end");
+    let command = line.trim_start().strip_prefix("wharf ").unwrap_or_else(|| panic!("no command: {line}"));
+    run(home, command.split(' ').map(|word| word.trim_matches('\'')).chain(["--yes"]))
+}
+
 /// Resident memory of a process in bytes.
 pub fn resident(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("a running process");

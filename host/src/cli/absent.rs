@@ -1,4 +1,4 @@
-//! Settings of plugins that are not in the folder: a misspelt name would grant nothing, without a word.
+//! Settings of plugins that are not in the folder: a misspelt name would silently grant nothing.
 
 use std::path::Path;
 

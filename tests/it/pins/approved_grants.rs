@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::commands::{err, told_command};
+use super::commands::err;
 use super::*;
-use crate::support::process::command;
+use crate::support::process::{command, run_hint};
 
 /// A configuration file besides the user's own.
 fn other(home: &Home, text: &str) -> PathBuf {
@@ -30,7 +30,7 @@ fn an_approval_under_another_configuration_does_not_hold() {
     let told = format!("wharf --config {} status {}", config.display(), home.plugins().display());
     assert!(log.contains(&told), "{log}");
 
-    // The hint without its option: whoever approves it sees that nothing is granted.
+    // The hint without its option: the approval shows that nothing is granted.
     let output = folder_command(&home, &["approve", "--yes", "p"]);
     assert!(output.status.success() && err(&output).contains("granted  nothing"), "{}", err(&output));
     let log = client.process().log_with("it was approved without these grants, which the configuration has: elicit");
@@ -43,7 +43,7 @@ fn an_approval_under_another_configuration_does_not_hold() {
     assert_eq!(second.tools(), [""; 0]);
 
     let hint = log.rsplit("held: it was approved").next().expect("the line");
-    let approved = told_command(&home, hint, "to approve it:");
+    let approved = run_hint(&home, hint, "to approve it:");
     assert!(approved.status.success() && err(&approved).contains("granted  elicit"), "{}", err(&approved));
     until(&mut client, "2");
     second.tools_until(|tools| tools.len() == 2);

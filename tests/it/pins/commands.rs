@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use super::*;
-use crate::support::process::command;
+use crate::support::process::{command, run_hint};
 use crate::terminal::at_terminal;
 
 pub(super) fn err(output: &Output) -> String {
@@ -126,27 +126,18 @@ fn status_shows_current_grants() {
     );
 }
 
-/// Runs the `wharf` command that a text suggests after `before`, as a shell would.
-pub(super) fn told_command(home: &Home, text: &str, before: &str) -> Output {
-    let told = text.split(before).nth(1).unwrap_or_else(|| panic!("no {before:?} in {text}"));
-    let line = told.lines().next().expect("a line");
-    let told = line.trim_start().strip_prefix("wharf ").unwrap_or_else(|| panic!("no command: {line}"));
-    let words: Vec<&OsStr> = told.split(' ').map(|word| OsStr::new(word.trim_matches(['\'', '"']))).collect();
-    run(home, words.into_iter().chain(["--yes".as_ref()]))
-}
-
 #[test]
 fn suggested_commands_work_unchanged() {
     let home = home("");
     Client::start(&home).tools_until(|tools| tools.len() == 2);
     let output = folder_command(&home, &["revoke", "p"]);
-    let approved = told_command(&home, &err(&output), "to undo:");
+    let approved = run_hint(&home, &err(&output), "to undo:");
     assert!(approved.status.success(), "{}", err(&approved));
     assert_eq!(status(&home)["state"], "runs");
 
     assert!(folder_command(&home, &["revoke", "p"]).status.success());
     let text = String::from_utf8(folder_command(&home, &["status"]).stdout).expect("UTF-8");
-    let approved = told_command(&home, &text, "to approve it:");
+    let approved = run_hint(&home, &text, "to approve it:");
     assert!(approved.status.success(), "{}", err(&approved));
 
     // If the folder of the file is not known, the hint has a placeholder instead of the user's folder.
@@ -156,7 +147,7 @@ fn suggested_commands_work_unchanged() {
     fs::create_dir_all(&own).expect("a folder");
     fs::copy(home.plugin("p"), own.join("p.wasm")).expect("a file");
     let output = run(&home, ["revoke", "p"]);
-    let approved = told_command(&home, &err(&output), "to undo:");
+    let approved = run_hint(&home, &err(&output), "to undo:");
     assert!(approved.status.success(), "{}", err(&approved));
 }
 
@@ -179,7 +170,7 @@ fn all_versions_that_wait_are_approved_with_one_question() {
     let approve = ["approve".as_ref(), "--all".as_ref(), folder.as_os_str()];
     let output = at_terminal(&home, &approve, |person| person.sees("Approve these 2 versions?", "n"));
     assert_eq!(output.status.code(), Some(1));
-    let approved = told_command(&home, &log, "nothing is served: run ");
+    let approved = run_hint(&home, &log, "nothing is served: run ");
     assert!(approved.status.success(), "{}", err(&approved));
     client.tools_until(|tools| tools.len() == 4);
     let text = String::from_utf8(folder_command(&home, &["status"]).stdout).expect("UTF-8");

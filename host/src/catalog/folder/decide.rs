@@ -87,7 +87,7 @@ impl Folder {
                 && let Some(now) = self.guard.approved_for_other_grants(&known, &file.id, info)
                 && *reason != now
             {
-                // Whoever approved it has to know why it is still held.
+                // The person who approved it needs the reason.
                 *reason = now.clone();
                 held.push((path.clone(), Decision::new(file.id.clone(), info, Err(now)), file.serving));
             }

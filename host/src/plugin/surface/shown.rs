@@ -60,7 +60,7 @@ impl SchemaStyle {
 /// What a schema is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// Models write values by it: narrower is well, the sandbox accepts more.
+    /// Models write values by it: it may be narrower than what is accepted.
     Input,
     /// Clients validate values by it: it must accept all that the checked one does.
     Output,

@@ -55,7 +55,7 @@ async fn components_that_are_not_plugins() {
     assert!(matches!(greedy, LoadError::DeclaredMemory { .. }), "{greedy}");
 }
 
-/// Told by its hint; a body that the compiler refuses shows that it was not compiled.
+/// Seen by its hint; a body that the compiler refuses shows that it was not compiled.
 #[tokio::test]
 async fn components_for_other_hosts_are_refused_before_they_are_compiled() {
     for (export, hint) in [

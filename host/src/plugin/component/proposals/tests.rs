@@ -43,7 +43,7 @@ fn each_proposal_that_is_needed_is_named() {
         ("(component (type (list u8 4)))".into(), "fixed-length lists"),
     ] {
         let Some(LoadError::Proposals { names: found, hint }) = refused_text(&text) else {
-            panic!("not told: {text}");
+            panic!("unexpected event: {text}");
         };
         assert_eq!(found, names, "{text}");
         assert_eq!(named(&found), Some(LoadError::Proposals { names: found, hint }));
