@@ -27,8 +27,9 @@ const MAX_TEXT: usize = 512;
 /// Maximum bytes of a recorded body; longer ones are truncated.
 const MAX_BODY: usize = 16 << 10;
 
-/// How long another process may hold the lock, which takes milliseconds to append some lines.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long another process may hold the lock when a required log is opened. Appending some lines takes it
+/// milliseconds.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The settings of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl Audit {
     pub fn open(settings: AuditSettings) -> Result<(Self, AuditWriter), OpenError> {
         let mut file = file::LogFile::open(&settings)?;
         if settings.required {
-            file.append(LOCK_TIMEOUT, |link, bytes, found| {
+            file.append(OPEN_TIMEOUT, |link, bytes, found| {
                 line::append_found(found, u64::from(found.incomplete), 0, link, bytes);
             })?;
             file.reserve()?;

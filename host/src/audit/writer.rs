@@ -9,7 +9,6 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 
-use super::LOCK_TIMEOUT;
 use super::file::LogFile;
 use super::line;
 use super::queue::{Queue, RETRY_INTERVAL};
@@ -17,8 +16,12 @@ use crate::os::process::lower_thread_priority;
 
 /// Bytes written at once; a file may exceed its maximum size by as much.
 const BATCH_SIZE: usize = 64 << 10;
-/// As [`LOCK_TIMEOUT`], where calls wait for their records: they are refused after it.
+/// How long another process may hold the lock, where calls wait for their records: they are refused after
+/// it.
 const WAITED_FOR_TIMEOUT: Duration = Duration::from_secs(1);
+/// The same where nothing waits: records are lost after it. Meanwhile the queue keeps the next ones. On a
+/// busy machine, a process with a lower priority or a slow disk may hold the lock for seconds.
+const UNWAITED_FOR_TIMEOUT: Duration = Duration::from_secs(30);
 /// Interval between batches, so that callers do not wake the thread for each record.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -143,7 +146,7 @@ impl Thread {
         // would fill the little that is left.
         let is_probe = batch.is_empty() && self.failing && self.queue.is_required();
         let (lost, refused) = (&mut self.lost, self.refused);
-        let timeout = if self.queue.is_required() { WAITED_FOR_TIMEOUT } else { LOCK_TIMEOUT };
+        let timeout = if self.queue.is_required() { WAITED_FOR_TIMEOUT } else { UNWAITED_FOR_TIMEOUT };
         let written = self.file.append(timeout, |link, bytes, found| {
             // At least one: that of the incomplete line.
             *lost += u64::from(found.incomplete);
