@@ -35,6 +35,7 @@ mod server_only;
 mod signals;
 mod status;
 mod summary;
+mod survey;
 mod typed_input;
 mod writable;
 

@@ -14,6 +14,7 @@ use super::local::Refused;
 use super::options::Options;
 use super::pins::{Candidate, lock, lock_failure};
 use super::summary::summary;
+use super::survey::files_of;
 use super::{audit, local};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
@@ -26,8 +27,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     let config = options.config()?;
     let dir = plugin_folder(options, dir)?;
     let id = plugin(name)?;
-    let files = plugin_files(&dir)
-        .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))?;
+    let files = files_of(&dir)?;
     let path = files.get(&id).ok_or_else(|| Failure::usage(format!("find the plugin {id} in {}", dir.shown())))?;
     let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
     let mut candidate = Candidate::read(&config, path, &id).await.map_err(refused)?;

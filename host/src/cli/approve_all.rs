@@ -2,22 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use wharf_report::{ShowPath as _, shell_word, warning};
 
+use super::audit;
 use super::confirm::confirm;
-use super::folder::plugin_folder;
 use super::local::refused;
 use super::options::Options;
-use super::pins::{Candidate, guard, lock, lock_failure};
+use super::pins::{Candidate, guard, lock_failure};
 use super::summary::summary;
-use super::{absent, audit};
-use crate::audit::{Audit, Event};
-use crate::catalog::plugin_files;
-use crate::config::Config;
-use crate::pins::{ListedVersion, PinFile, Pins, Reason, Trust, approve_command};
-use crate::plugin::{PluginId, Sandbox};
+use super::survey::Survey;
+use crate::audit::Event;
+use crate::pins::{ListedVersion, Reason, Trust, approve_command};
+use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};
 
 /// A version that waits, and how it is listed with its grants.
@@ -27,25 +24,19 @@ struct Waiting {
 }
 
 pub(super) async fn run(options: &Options, dir: Option<PathBuf>, yes: bool) -> Result<ExitCode, Failure> {
-    let config = Arc::new(options.config()?);
-    let dir = plugin_folder(options, dir)?;
-    let files = plugin_files(&dir)
-        .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))?;
-    let lock = lock()?;
-    let pins = lock.read().map_err(lock_failure)?;
-    let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
-    absent::warnings(&config, &dir).iter().for_each(|absent| warning(&absent.text));
+    let survey = Survey::open(options, dir).await?;
+    let Survey { config, dir, .. } = &survey;
     let (mut waiting, mut left) = (Vec::new(), 0);
-    for (id, path) in files {
-        match examine(&config, &sandbox, &lock, &pins, &id, &path).await {
+    for (id, path) in &survey.files {
+        match examine(&survey, id, path).await {
             Ok(Some((text, version))) => {
                 report::message(text.trim_end());
-                waiting.push(Waiting { id, version });
+                waiting.push(Waiting { id: id.clone(), version });
             }
             Ok(None) => {}
             Err(why) => {
                 left += 1;
-                let command = approve_command(&config.program(), &id, Some(&dir));
+                let command = approve_command(&config.program(), id, Some(dir));
                 warning(&format!("{id} is left out: {why}; to look at it alone: {command}"));
             }
         }
@@ -55,14 +46,14 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, yes: bool) -> R
         report::message(&format!("no version in {} can be approved, or all are", dir.shown()));
         return Ok(code);
     }
-    let command = format!("{} status {}", config.program(), shell_word(&dir));
+    let command = format!("{} status {}", config.program(), shell_word(dir));
     report::message(&format!("their descriptions and schemas are shown by: {command}"));
     let what = if waiting.len() == 1 { "this version".to_owned() } else { format!("these {} versions", waiting.len()) };
     confirm(&format!("Approve {what}?"), yes)?;
     for Waiting { id, version } in waiting {
-        let log = audit::open(&config)?;
-        lock.approve(&id, &version).map_err(lock_failure)?;
-        audit::decided(log, &config, Event::Approve, &id, version.version.content)?;
+        let log = audit::open(config)?;
+        survey.lock.approve(&id, &version).map_err(lock_failure)?;
+        audit::decided(log, config, Event::Approve, &id, version.version.content)?;
         report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", version.version.content));
     }
     Ok(code)
@@ -70,14 +61,8 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, yes: bool) -> R
 
 /// The summary of a version that is not approved yet. One whose listing depends on its grants needs a decision of its
 /// own.
-async fn examine(
-    config: &Arc<Config>,
-    sandbox: &Arc<Sandbox>,
-    lock: &PinFile,
-    pins: &Pins,
-    id: &PluginId,
-    path: &Path,
-) -> Result<Option<(String, ListedVersion)>, String> {
+async fn examine(survey: &Survey, id: &PluginId, path: &Path) -> Result<Option<(String, ListedVersion)>, String> {
+    let Survey { config, sandbox, lock, pins, .. } = survey;
     let why = |error| format!("failed to {}", refused(error, path).0);
     let mut candidate = Candidate::read(config, path, id).await.map_err(|(reason, _)| format!("failed to {reason}"))?;
     // As a server decides that other machines reach: this command does not know how the server was started.

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::arguments::Arguments;
 use super::ask::AnswerOptions;
-use super::conversation::converse;
+use super::conversation::{converse, with_arguments};
 use super::json_text::indented;
 use super::local::Local;
 use super::options::Options;
@@ -48,15 +48,13 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     let usage = || report::message(&format!("{NAME}usage{NAME:#}: {}", printable(&signature)));
     let arguments = Arguments::read(&arguments).and_then(|given| given.typed(entry.item().input.source()));
     let arguments = arguments.inspect_err(|_| usage())?;
-    let name = Value::String(entry.name.to_string());
-    let params = Map::from_iter([("name".to_owned(), name), ("arguments".to_owned(), arguments)]);
-    let (result, parsed) = converse(&mut local, "tools/call", params, &answers).await?;
-    // Plugin output must not control the terminal.
-    report::print(&if json { indented(&escape_hidden_in_json(result.get())) } else { text(&parsed) })?;
-    if parsed["_meta"]["wharf/fault"]["code"] == "bad-input" {
+    let params = with_arguments(entry.name.as_str(), arguments);
+    let answer = converse(&mut local, "tools/call", params, &answers).await?;
+    answer.print(json, text)?;
+    if answer.parsed["_meta"]["wharf/fault"]["code"] == "bad-input" {
         usage();
     }
-    Ok(if parsed["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if answer.parsed["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The result as text for people.

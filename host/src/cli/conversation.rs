@@ -4,24 +4,46 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::ask::Answers;
+use super::json_text::indented;
 use super::local::Local;
 use crate::json;
-use crate::report::Failure;
+use crate::plugin::text::escape_hidden_in_json;
+use crate::report::{self, Failure};
 
-/// The result of a call, as text and parsed.
+/// The result of a request.
+pub(super) struct Answer {
+    raw: Box<RawValue>,
+    pub(super) parsed: Value,
+}
+
+impl Answer {
+    /// Prints the result: as MCP JSON, or the text that `shown` makes of it.
+    pub(super) fn print(&self, as_json: bool, shown: impl FnOnce(&Value) -> String) -> Result<(), Failure> {
+        // Plugin output must not control the terminal.
+        let text = if as_json { indented(&escape_hidden_in_json(self.raw.get())) } else { shown(&self.parsed) };
+        report::print(&text)
+    }
+}
+
+/// The parameters of a tool call, or of a request for a prompt.
+pub(super) fn with_arguments(name: &str, arguments: Value) -> Map<String, Value> {
+    Map::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments)])
+}
+
+/// Sends a request, with answers to what the plugin asks, until there is a result.
 pub(super) async fn converse(
     local: &mut Local,
     method: &str,
     mut params: Map<String, Value>,
     answers: &Answers,
-) -> Result<(Box<RawValue>, Value), Failure> {
+) -> Result<Answer, Failure> {
     let capabilities = answers.capabilities();
     loop {
-        let result = local.request(method, params.clone(), capabilities.clone()).await?;
-        let parsed = json::tree(result.get(), json::MAX_DEPTH);
+        let raw = local.request(method, params.clone(), capabilities.clone()).await?;
+        let parsed = json::tree(raw.get(), json::MAX_DEPTH);
         let mut parsed = parsed.map_err(|error| Failure::new(format!("read the result: {error}")))?;
         if parsed["resultType"] != "input_required" {
-            return Ok((result, parsed));
+            return Ok(Answer { raw, parsed });
         }
         // No call is running now, so this thread may block on the terminal.
         params.insert("inputResponses".to_owned(), answers.to(&parsed["inputRequests"])?);

@@ -120,13 +120,8 @@ impl Local {
     /// A tool by its public name; of a single file also by its name within the plugin.
     pub(super) fn tool(&self, name: &str) -> Result<Entry<FrozenTool>, Failure> {
         let snapshot = self.catalog.snapshot();
-        match self.find_tool(&snapshot, name) {
-            Some(entry) => {
-                self.report_of(entry.provider.id());
-                Ok(entry.clone())
-            }
-            None => Err(self.unknown("tool", name, snapshot.tools.names())),
-        }
+        let found = self.find_tool(&snapshot, name);
+        self.found(found, "tool", name, snapshot.tools.names())
     }
 
     /// The public name of a tool or prompt, or the URI of a resource or template, by which the lists have it.
@@ -146,13 +141,20 @@ impl Local {
     /// A prompt, as [`Self::tool`].
     pub(super) fn prompt(&self, name: &str) -> Result<Entry<Prompt>, Failure> {
         let snapshot = self.catalog.snapshot();
-        match self.find_prompt(&snapshot, name) {
-            Some(entry) => {
-                self.report_of(entry.provider.id());
-                Ok(entry.clone())
-            }
-            None => Err(self.unknown("prompt", name, snapshot.prompts.names())),
-        }
+        let found = self.find_prompt(&snapshot, name);
+        self.found(found, "prompt", name, snapshot.prompts.names())
+    }
+
+    fn found<'n, T>(
+        &self,
+        entry: Option<&Entry<T>>,
+        kind: &str,
+        name: &str,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Result<Entry<T>, Failure> {
+        let entry = entry.ok_or_else(|| self.unknown(kind, name, names))?;
+        self.report_of(entry.provider.id());
+        Ok(entry.clone())
     }
 
     /// Fails unless a plugin serves the URI: it is listed, or fits a template.

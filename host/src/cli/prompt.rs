@@ -4,17 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::arguments::Arguments;
 use super::ask::AnswerOptions;
 use super::call::block;
-use super::conversation::converse;
+use super::conversation::{converse, with_arguments};
 use super::entry;
-use super::json_text::indented;
 use super::local::Local;
 use super::options::Options;
-use crate::plugin::text::{escape_hidden_in_json, printable};
+use crate::plugin::text::printable;
 use crate::report::{self, Failure, NAME, Screen};
 
 #[derive(Args)]
@@ -45,16 +44,15 @@ pub(super) async fn run(options: &Options, how: PromptOptions, screen: &Screen) 
     if prompt.item().arguments.iter().any(|argument| argument.required && arguments.get(&argument.name).is_none()) {
         usage();
     }
-    let name = Value::String(prompt.name.to_string());
-    let params = Map::from_iter([("name".to_owned(), name), ("arguments".to_owned(), arguments)]);
-    let (result, parsed) = converse(&mut local, "prompts/get", params, &answers).await?;
-    let text = if how.json {
-        indented(&escape_hidden_in_json(result.get()))
-    } else {
-        let messages = parsed["messages"].as_array().map_or(&[][..], Vec::as_slice);
-        messages.iter().map(message).collect::<Vec<_>>().join("\n\n")
-    };
-    report::print(&text).map(|()| ExitCode::SUCCESS)
+    let params = with_arguments(prompt.name.as_str(), arguments);
+    let answer = converse(&mut local, "prompts/get", params, &answers).await?;
+    answer.print(how.json, text).map(|()| ExitCode::SUCCESS)
+}
+
+/// The messages as text for people.
+fn text(result: &Value) -> String {
+    let messages = result["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    messages.iter().map(message).collect::<Vec<_>>().join("\n\n")
 }
 
 fn message(message: &Value) -> String {

@@ -9,11 +9,9 @@ use serde_json::{Map, Value};
 use super::ask::AnswerOptions;
 use super::call::contents;
 use super::conversation::converse;
-use super::json_text::indented;
 use super::local::Local;
 use super::options::Options;
-use crate::plugin::text::escape_hidden_in_json;
-use crate::report::{self, Failure, Screen};
+use crate::report::{Failure, Screen};
 
 #[derive(Args)]
 pub(super) struct ReadOptions {
@@ -33,12 +31,12 @@ pub(super) async fn run(options: &Options, how: ReadOptions, screen: &Screen) ->
     let mut local = Local::load(options, &how.path, screen).await?;
     local.expect_resource(&how.uri)?;
     let params = Map::from_iter([("uri".to_owned(), Value::String(how.uri))]);
-    let (result, parsed) = converse(&mut local, "resources/read", params, &answers).await?;
-    let text = if how.json {
-        indented(&escape_hidden_in_json(result.get()))
-    } else {
-        let all = parsed["contents"].as_array().map_or(&[][..], Vec::as_slice);
-        all.iter().map(contents).collect::<Vec<_>>().join("\n")
-    };
-    report::print(&text).map(|()| ExitCode::SUCCESS)
+    let answer = converse(&mut local, "resources/read", params, &answers).await?;
+    answer.print(how.json, text).map(|()| ExitCode::SUCCESS)
+}
+
+/// All contents as text for people.
+fn text(result: &Value) -> String {
+    let all = result["contents"].as_array().map_or(&[][..], Vec::as_slice);
+    all.iter().map(contents).collect::<Vec<_>>().join("\n")
 }

@@ -5,63 +5,48 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
-use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, warning};
+use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING};
 
-use super::absent;
 use super::changes::{Change, changes};
-use super::folder::plugin_folder;
 use super::local::{Refused, refused};
 use super::options::Options;
-use super::pins::{Candidate, lock, lock_failure, read_only_guard};
-use crate::audit::Audit;
-use crate::catalog::plugin_files;
-use crate::config::Config;
-use crate::pins::{Decision, Guard, Pin, PinFile, Pins, PluginVersion, Reason};
+use super::pins::{Candidate, read_only_guard};
+use super::survey::Survey;
+use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
 use crate::plugin::text::escape_hidden_in_json;
-use crate::plugin::{Access, PluginId, Sandbox};
+use crate::plugin::{Access, PluginId};
 use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> Result<ExitCode, Failure> {
-    let config = Arc::new(options.config()?);
-    let dir = plugin_folder(options, dir)?;
-    let files = plugin_files(&dir)
-        .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))?;
-    let lock = lock()?;
-    let pins = lock.read().map_err(lock_failure)?;
-    let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
+    let survey = Survey::open(options, dir).await?;
+    let Survey { config, dir, .. } = &survey;
     let program = config.program();
-    let examiner = Examiner { guard: read_only_guard(&config), config, sandbox, lock, pins, dir };
-    absent::warnings(&examiner.config, &examiner.dir).iter().for_each(|absent| warning(&absent.text));
+    let examiner = Examiner { guard: read_only_guard(config), survey: &survey };
     let mut all_run = true;
     let mut found = Vec::new();
-    for (id, path) in files {
-        let status = examiner.status(id, &path).await;
+    for (id, path) in &survey.files {
+        let status = examiner.status(id, path).await;
         all_run &= status.state.is_ok();
         found.push(status);
     }
     if json {
-        let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&program, &examiner.dir)).collect();
+        let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&program, dir)).collect();
         report::print(&escape_hidden_in_json(&json!({ "plugins": plugins }).to_string()))?;
     } else if found.is_empty() {
-        report::message(&format!("no plugins in {}", examiner.dir.shown()));
+        report::message(&format!("no plugins in {}", dir.shown()));
     } else {
-        let text = found.iter().map(|status| status.to_text(&program, &examiner.dir)).collect::<String>();
+        let text = found.iter().map(|status| status.to_text(&program, dir)).collect::<String>();
         report::print(&format!("{text}{}", counts(&found)))?;
     }
     Ok(if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Determines the status of plugins.
-struct Examiner {
-    config: Arc<Config>,
+struct Examiner<'a> {
+    survey: &'a Survey,
     guard: Guard,
-    sandbox: Arc<Sandbox>,
-    lock: PinFile,
-    pins: Pins,
-    dir: PathBuf,
 }
 
 /// The status of one plugin.
@@ -82,23 +67,24 @@ enum NotRunning {
     Refused(Refused),
 }
 
-impl Examiner {
-    async fn status(&self, id: PluginId, path: &Path) -> Status {
-        let pin = self.pins.get(&id).cloned();
-        let granted = self.config.grants(&id).kinds();
-        let mut status = Status { id, pin, granted, seen: None, changes: Vec::new(), state: Ok(()) };
+impl Examiner<'_> {
+    async fn status(&self, id: &PluginId, path: &Path) -> Status {
+        let pin = self.survey.pins.get(id).cloned();
+        let granted = self.survey.config.grants(id).kinds();
+        let mut status = Status { id: id.clone(), pin, granted, seen: None, changes: Vec::new(), state: Ok(()) };
         status.state = self.examine(&mut status, path).await;
         status
     }
 
     async fn examine(&self, status: &mut Status, path: &Path) -> Result<(), NotRunning> {
-        let mut candidate = Candidate::read(&self.config, path, &status.id).await.map_err(NotRunning::Refused)?;
+        let Survey { config, sandbox, lock, .. } = self.survey;
+        let mut candidate = Candidate::read(config, path, &status.id).await.map_err(NotRunning::Refused)?;
         status.seen = Some(candidate.seen.clone());
         if status.pin.as_ref().is_none_or(|pin| pin.content != candidate.seen.content) {
-            let no_grants = self.config.grants(&status.id).none();
-            let loaded = candidate.load(&self.config, &self.sandbox, &status.id, no_grants).await;
+            let no_grants = config.grants(&status.id).none();
+            let loaded = candidate.load(config, sandbox, &status.id, no_grants).await;
             if let Ok((_, version)) = &loaded {
-                let pinned = status.pin.as_ref().and_then(|pin| self.lock.surface(pin.surface));
+                let pinned = status.pin.as_ref().and_then(|pin| lock.surface(pin.surface));
                 status.changes = changes(pinned.as_deref(), &version.surface_text);
             }
             status.seen = Some(candidate.seen.clone());

@@ -1,0 +1,55 @@
+//! What a command that examines all files of a folder without a server needs: the files, and what decides
+//! about them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use wharf_report::{ShowPath as _, warning};
+
+use super::absent;
+use super::folder::plugin_folder;
+use super::options::Options;
+use super::pins::{lock, lock_failure};
+use crate::audit::Audit;
+use crate::catalog::plugin_files;
+use crate::config::Config;
+use crate::pins::{PinFile, Pins};
+use crate::plugin::{PluginId, Sandbox};
+use crate::report::Failure;
+
+/// A folder of plugins, with the configuration and the pins.
+pub(super) struct Survey {
+    pub(super) config: Arc<Config>,
+    pub(super) sandbox: Arc<Sandbox>,
+    pub(super) lock: PinFile,
+    pub(super) pins: Pins,
+    pub(super) dir: PathBuf,
+    pub(super) files: BTreeMap<PluginId, PathBuf>,
+}
+
+impl Survey {
+    /// Reads the folder, or the user's default folder. Settings of plugins that are not in it are reported
+    /// on stderr.
+    ///
+    /// # Errors
+    /// If the folder, the configuration or the pins cannot be read.
+    pub(super) async fn open(options: &Options, dir: Option<PathBuf>) -> Result<Self, Failure> {
+        let config = Arc::new(options.config()?);
+        let dir = plugin_folder(options, dir)?;
+        let files = files_of(&dir)?;
+        let lock = lock()?;
+        let pins = lock.read().map_err(lock_failure)?;
+        let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
+        absent::warnings(&config, &dir).iter().for_each(|absent| warning(&absent.text));
+        Ok(Self { config, sandbox, lock, pins, dir, files })
+    }
+}
+
+/// The plugins of a folder, as a server finds them.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub(super) fn files_of(dir: &Path) -> Result<BTreeMap<PluginId, PathBuf>, Failure> {
+    plugin_files(dir).map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))
+}
