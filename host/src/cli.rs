@@ -16,6 +16,7 @@ mod conversation;
 #[cfg_attr(not(feature = "dev"), path = "cli/server_only.rs")]
 mod dev;
 mod diff;
+mod doctor;
 mod entry;
 mod folder;
 mod grant;
@@ -137,6 +138,8 @@ enum Command {
     Ungrant(grant::Arguments),
     /// Add the server to the configuration of an MCP client
     Install(install::Arguments),
+    /// Show what a server and a build find on this machine, and what to do about what is missing
+    Doctor(doctor::DoctorOptions),
     /// Inspect the audit log
     #[command(subcommand)]
     Audit(audit::AuditCommand),
@@ -227,6 +230,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Grant(arguments) => grant::run(&options, &arguments, grant::Edit::Add),
             Command::Ungrant(arguments) => grant::run(&options, &arguments, grant::Edit::Remove),
             Command::Install(arguments) => install::run(&options, arguments),
+            Command::Doctor(how) => doctor::run(&options, how).await,
             Command::Audit(command) => audit::run(&options, command),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
             Command::Serve { .. } | Command::CompileWorker { .. } => unreachable!("dispatched above"),

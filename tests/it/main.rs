@@ -13,6 +13,7 @@ mod calling;
 mod checking;
 mod cli;
 mod discovery;
+mod doctor;
 mod engine;
 mod folders;
 mod foreign;

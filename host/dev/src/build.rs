@@ -4,7 +4,7 @@ mod c;
 mod component;
 mod go;
 mod python;
-mod rust;
+pub(crate) mod rust;
 mod script;
 mod tool;
 mod world;
@@ -19,6 +19,7 @@ use wharf_report::ShowPath as _;
 use wharf_report::{Failure, message, print};
 
 use self::tool::Tools;
+pub(crate) use self::tool::on_path;
 use crate::child::interrupted;
 use crate::language::Language;
 use crate::project::Project;

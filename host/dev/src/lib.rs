@@ -12,6 +12,7 @@ mod name;
 mod new;
 mod os;
 mod project;
+mod toolchains;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ use self::build::BuildOptions;
 use self::dev::DevOptions;
 use self::language::Language;
 pub use self::name::PluginName;
+pub use self::toolchains::{Toolchain, toolchains};
 
 #[derive(Subcommand)]
 pub enum Command {

@@ -17,7 +17,7 @@ pub const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// States that need nothing.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-const HINT: Style = AnsiColor::Cyan.on_default().bold();
+pub const HINT: Style = AnsiColor::Cyan.on_default().bold();
 /// Names of members, texts and other values of JSON.
 pub const MEMBER: Style = AnsiColor::Blue.on_default();
 pub const TEXT: Style = AnsiColor::Green.on_default();
@@ -50,6 +50,11 @@ impl Failure {
 
     pub fn hint(self, hint: impl Into<Option<String>>) -> Self {
         Self { hint: hint.into(), ..self }
+    }
+
+    /// What could not be done, which reads after "failed to", and the hint.
+    pub fn into_parts(self) -> (String, Option<String>) {
+        (self.what, self.hint)
     }
 
     /// Adds an alternative to the hint.

@@ -9,9 +9,10 @@ use std::process::{ExitCode, Stdio};
 
 use clap::Subcommand;
 use tokio::process;
-use wharf_dev::{PluginName, Server};
+use wharf_dev::{PluginName, Server, Toolchain};
 use wharf_report::ShowPath as _;
 
+use super::doctor::Finding;
 use super::folder::plugin_folder;
 use super::local::load_file;
 use super::options::Options;
@@ -85,6 +86,19 @@ impl Server for Options {
         command.stdin(Stdio::null());
         Ok(command)
     }
+}
+
+/// The toolchains of `wharf build`, for `wharf doctor`.
+pub(super) async fn findings() -> Vec<Finding> {
+    let finding = |Toolchain { languages, found }| match found {
+        Ok(program) => Finding::good("toolchain", format!("{languages}: {}", program.shown())),
+        Err(install) => Finding::missing(
+            "toolchain",
+            format!("{languages}: not complete on this machine"),
+            format!("to build plugins in it: {install}"),
+        ),
+    };
+    wharf_dev::toolchains().await.into_iter().map(finding).collect()
 }
 
 /// What the plugin offers, in a few lines.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 
+use super::doctor::Finding;
 use crate::config::{Config, ConfigError, TokenConfig};
 use crate::report::{self, Failure};
 use crate::transport::http::{Address, Listener, SessionSettings, Settings, Tls, Token, TokenSet};
@@ -33,23 +34,20 @@ impl HttpOptions {
 /// Starts to listen if HTTP is configured, and prints the URL.
 pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(Listener, Settings)>, Failure> {
     let Some(text) = options.address(config) else { return Ok(None) };
-    let address: Address = text.parse().map_err(|error| {
-        Failure::usage(format!("read the address to listen on: {error}"))
-            .hint("write 127.0.0.1:8080, [::1]:8080, localhost:8080, unix:/path or systemd".to_owned())
-    })?;
+    let address = address(text)?;
     let mut settings = settings(config)?;
     settings.sse |= options.sse;
     if let Address::Tcp(address) = address
         && !address.ip().to_canonical().is_loopback()
     {
-        allow_remote(options, &settings, text)?;
+        allow_remote(options.allow_remote_without_auth, &settings, text)?;
     }
     let listener = Listener::bind(&address)
         .map_err(|error| Failure::new(error.to_string()).hint(error.hint.map(str::to_owned)))?;
     let tls = settings.tls.is_some();
     // The address of a passed socket is known only now.
     if !listener.is_local() {
-        allow_remote(options, &settings, text)?;
+        allow_remote(options.allow_remote_without_auth, &settings, text)?;
     }
     report::message(&format!("listening on {}", listener.url(tls)));
     if !listener.is_local() && settings.tokens.is_empty() {
@@ -69,14 +67,47 @@ pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(L
     Ok(Some((listener, settings)))
 }
 
+/// Whether a server could listen on the configured address with the configured tokens and certificate, for
+/// `wharf doctor`. `None` if none is configured, or systemd listens.
+pub(super) fn finding(config: &Config) -> Option<Finding> {
+    let about = "HTTP";
+    let text = config.server.http.address.as_deref()?;
+    let tried = address(text).and_then(|address| Ok((settings(config)?, address)));
+    let (settings, address) = match tried {
+        Ok(both) => both,
+        Err(failure) => return Some(Finding::bad(about, failure)),
+    };
+    let Address::Tcp(tcp) = &address else { return None };
+    if is_remote(config)
+        && let Err(failure) = allow_remote(false, &settings, text)
+    {
+        return Some(Finding::bad(about, failure));
+    }
+    Some(match Listener::bind(&address) {
+        Ok(listener) => Finding::good(about, format!("{} is free", listener.url(settings.tls.is_some()))),
+        Err(error) => Finding::missing(
+            about,
+            error.to_string(),
+            format!("if that is a running server, all is well; to see it: ss -ltnp 'sport = :{}'", tcp.port()),
+        ),
+    })
+}
+
+fn address(text: &str) -> Result<Address, Failure> {
+    text.parse().map_err(|error| {
+        Failure::usage(format!("read the address to listen on: {error}"))
+            .hint("write 127.0.0.1:8080, [::1]:8080, localhost:8080, unix:/path or systemd".to_owned())
+    })
+}
+
 /// Whether the configured address is not loopback.
 pub(super) fn is_remote(config: &Config) -> bool {
     let address = config.server.http.address.as_deref().map(str::parse);
     matches!(address, Some(Ok(Address::Tcp(address))) if !address.ip().to_canonical().is_loopback())
 }
 
-fn allow_remote(options: &HttpOptions, settings: &Settings, address: &str) -> Result<(), Failure> {
-    if !settings.tokens.is_empty() || options.allow_remote_without_auth {
+fn allow_remote(without_tokens: bool, settings: &Settings, address: &str) -> Result<(), Failure> {
+    if !settings.tokens.is_empty() || without_tokens {
         return Ok(());
     }
     let hint =

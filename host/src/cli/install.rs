@@ -16,6 +16,7 @@ use wharf_report::{ShowPath as _, shell_word};
 
 use super::confirm::confirm;
 use super::diff::diff;
+use super::doctor::Finding;
 use super::folder::plugin_folder;
 use super::options::Options;
 use crate::config;
@@ -104,6 +105,51 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
+/// The clients on this machine, and whether they start this program, for `wharf doctor`.
+pub(super) fn findings() -> Vec<Finding> {
+    let about = "client";
+    let mut findings = Vec::new();
+    for client in Client::value_variants() {
+        let Some(name) = client.to_possible_value() else { continue };
+        let name = name.get_name();
+        let Ok(Some((path, form))) = place(*client) else { continue };
+        // A client that was never started has no folder.
+        let Ok(text) = files::read_text(&path, MAX_SIZE) else { continue };
+        let shown = path.shown();
+        findings.push(match commands(&text, form) {
+            Some(commands) if commands.iter().any(|command| is_wharf(command)) => {
+                Finding::good(about, format!("{name}: starts Wharf ({shown})"))
+            }
+            Some(_) => Finding::missing(
+                about,
+                format!("{name}: does not start Wharf ({shown})"),
+                format!("to add it: wharf install {name}"),
+            ),
+            None => Finding::missing(
+                about,
+                format!("{name}: its configuration cannot be read: {shown}"),
+                "correct its JSON or TOML; the client may not start any server as it is",
+            ),
+        });
+    }
+    findings
+}
+
+/// The programs of the servers in a client's configuration.
+fn commands(text: &str, form: Form) -> Option<Vec<String>> {
+    let whole: Value = match form {
+        Form::Toml => toml::from_str(text).ok()?,
+        Form::Json | Form::VsCode if text.trim().is_empty() => Value::Null,
+        Form::Json | Form::VsCode => json::tree(text, json::MAX_DEPTH).ok()?,
+    };
+    let servers = whole[form.key()].as_object().into_iter().flat_map(Map::values);
+    Some(servers.filter_map(|server| server["command"].as_str().map(str::to_owned)).collect())
+}
+
+fn is_wharf(command: &str) -> bool {
+    Path::new(command).file_stem().is_some_and(|stem| stem == "wharf")
+}
+
 /// The key of the servers, in a JSON or TOML file.
 #[derive(Clone, Copy)]
 enum Form {
@@ -113,6 +159,16 @@ enum Form {
     VsCode,
     /// `[mcp_servers.NAME]`
     Toml,
+}
+
+impl Form {
+    fn key(self) -> &'static str {
+        match self {
+            Self::Json => "mcpServers",
+            Self::VsCode => "servers",
+            Self::Toml => "mcp_servers",
+        }
+    }
 }
 
 /// The file of a client; `None` for one that is configured by its own command.
@@ -165,9 +221,9 @@ impl Start {
 
     /// What a person adds to a file that this command cannot change.
     fn by_hand(&self, form: Form) -> String {
-        let key = if matches!(form, Form::VsCode) { "servers" } else { "mcpServers" };
+        let key = form.key();
         match form {
-            Form::Toml => format!("[mcp_servers.{}] with command and args {}", self.name, self.json(form)),
+            Form::Toml => format!("[{key}.{}] with command and args {}", self.name, self.json(form)),
             _ => json!({key: {&self.name: self.json(form)}}).to_string(),
         }
     }
@@ -175,12 +231,11 @@ impl Start {
     fn add(&self, old: &str, form: Form) -> Result<String, String> {
         match form {
             Form::Toml => self.add_to_toml(old),
-            Form::Json => self.add_to_json(old, "mcpServers", form),
-            Form::VsCode => self.add_to_json(old, "servers", form),
+            Form::Json | Form::VsCode => self.add_to_json(old, form),
         }
     }
 
-    fn add_to_json(&self, old: &str, key: &str, form: Form) -> Result<String, String> {
+    fn add_to_json(&self, old: &str, form: Form) -> Result<String, String> {
         let mut whole = match old.trim() {
             "" => Map::new(),
             text => match json::tree(text, json::MAX_DEPTH) {
@@ -190,6 +245,7 @@ impl Start {
                 Err(error) => return Err(format!("it is not plain JSON: {error}")),
             },
         };
+        let key = form.key();
         let servers = whole.entry(key).or_insert_with(|| Value::Object(Map::new()));
         let servers = servers.as_object_mut().ok_or_else(|| format!("{key:?} is not an object"))?;
         let wanted = self.json(form);

@@ -117,8 +117,13 @@ pub(super) async fn run(
 }
 
 /// Warns at start if the limit of open files is too low for the configured connections.
+/// Open files of a server with so many connections.
+pub(super) fn needed_files(connections: usize) -> u64 {
+    connections as u64 + OWN_FILES
+}
+
 fn warn_of_low_file_limit(files: u64, connections: usize) {
-    if files < connections as u64 + OWN_FILES {
+    if files < needed_files(connections) {
         tracing::warn!(
             files,
             connections,

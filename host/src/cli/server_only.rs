@@ -27,6 +27,12 @@ pub(super) struct Arguments {
     _all: Vec<OsString>,
 }
 
+/// This build has no need of toolchains.
+#[cfg(not(feature = "dev"))]
+pub(super) async fn findings() -> Vec<super::doctor::Finding> {
+    Vec::new()
+}
+
 pub(super) async fn run(_options: &Options, command: Command) -> Result<ExitCode, Failure> {
     let name = match command {
         Command::New(_) => "new",

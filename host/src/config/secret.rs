@@ -119,6 +119,12 @@ impl Config {
         Ok(())
     }
 
+    /// The secrets that cannot be used now, by name.
+    pub fn unreadable_secrets(&self) -> Vec<(&str, Missing)> {
+        let names = self.secrets.keys().map(String::as_str);
+        names.filter_map(|name| Some((name, self.secret(name).err()?))).collect()
+    }
+
     /// Reads a secret by name.
     pub(super) fn secret(&self, name: &str) -> Result<String, Missing> {
         let Some(secret) = self.secrets.get(name) else {

@@ -12,7 +12,7 @@ use tokio::process::Command;
 use wharf_report::Failure;
 use wharf_report::ShowPath as _;
 
-use super::tool::{Tool, Tools, output};
+use super::tool::{Tool, Tools, on_path, output};
 use crate::os;
 
 const TARGET: &str = "wasm32-wasip2";
@@ -42,6 +42,18 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     })
 }
 
+/// The compiler of a toolchain that can build plugins; or the shell command that installs what is missing.
+pub(crate) async fn toolchain() -> Result<PathBuf, &'static str> {
+    let (Some(_), Some(rustc)) = (on_path(CARGO.program), on_path(RUSTC.program)) else { return Err(RUSTUP) };
+    if has_debian_toolchain() {
+        return Ok(rustc);
+    }
+    // A compiler that does not start has no targets either.
+    let printed = target_folder(Command::new(&rustc)).output().await;
+    let folder = printed.map(|output| output.stdout).unwrap_or_default();
+    if is_folder(&folder) { Ok(rustc) } else { Err(ADD_TARGET) }
+}
+
 /// `cargo build` of a toolchain that has the target.
 async fn with_target(tools: &Tools<'_>) -> Result<Command, Failure> {
     let cargo = tools.find(&CARGO).await?;
@@ -61,10 +73,18 @@ async fn with_target(tools: &Tools<'_>) -> Result<Command, Failure> {
 
 /// Whether the compiler has the target's standard library.
 async fn has_target(tools: &Tools<'_>) -> Result<bool, Failure> {
-    let mut rustc = tools.command(&tools.find(&RUSTC).await?);
+    let rustc = tools.command(&tools.find(&RUSTC).await?);
+    output(target_folder(rustc)).await.map(|folder| is_folder(&folder))
+}
+
+/// Prints the folder of the target's standard library.
+fn target_folder(mut rustc: Command) -> Command {
     rustc.args(["--print", "target-libdir", "--target", TARGET]);
-    let folder = output(rustc).await?;
-    Ok(Path::new(String::from_utf8_lossy(&folder).trim_end()).is_dir())
+    rustc
+}
+
+fn is_folder(printed: &[u8]) -> bool {
+    Path::new(String::from_utf8_lossy(printed).trim_end()).is_dir()
 }
 
 /// Whether Debian's toolchain is installed and in `PATH`, even if another cargo comes first.

@@ -48,9 +48,8 @@ impl Tools<'_> {
     pub(super) fn which(&self, program: &str) -> Option<PathBuf> {
         let dir = &self.project.dir;
         let modules = dir.ancestors().map(|folder| folder.join("node_modules/.bin"));
-        let path = env::var_os("PATH").unwrap_or_default();
-        let mut folders = [dir.join(os::VENV_PROGRAMS)].into_iter().chain(modules).chain(env::split_paths(&path));
-        folders.find_map(|folder| os::program(&folder, program))
+        let mut own = [dir.join(os::VENV_PROGRAMS)].into_iter().chain(modules);
+        own.find_map(|folder| os::program(&folder, program)).or_else(|| on_path(program))
     }
 
     /// The hint to install something.
@@ -72,6 +71,12 @@ impl Tools<'_> {
         command.current_dir(&self.project.dir);
         command
     }
+}
+
+/// A program in `PATH`.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).find_map(|folder| os::program(&folder, program))
 }
 
 /// Runs a program until it exits. Its output goes to stderr unchanged: stdout is for data.

@@ -1,0 +1,264 @@
+//! `wharf doctor`: what a server would find on this machine, and what to do about what is missing.
+//!
+//! Each check does the thing itself where it can: it reads the files, writes to the folders, listens on the
+//! address and enters the OS sandbox.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::{Value, json};
+use wharf_report::{ERROR, GOOD, HINT, ShowPath as _, WARNING, line, shell_word};
+
+use super::options::Options;
+use super::{absent, audit, dev, folder, http, install, pins, serve};
+use crate::audit::Audit;
+use crate::catalog::plugin_files;
+use crate::config::{self, Config};
+use crate::os::sandbox::{self, AllowedPaths, Enforcement, restrict_files};
+use crate::os::{limits, private};
+use crate::plugin::is_writable_by_others;
+use crate::report::{self, Failure, NAME};
+
+#[derive(Args)]
+pub(super) struct DoctorOptions {
+    /// Folder of .wasm files [default: as for serve]
+    dir: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Good,
+    /// It works without.
+    Missing,
+    /// A server does not start, or not as configured.
+    Bad,
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Missing => "note",
+            Self::Bad => "error",
+        }
+    }
+}
+
+/// The result of one check.
+pub(super) struct Finding {
+    about: &'static str,
+    state: State,
+    text: String,
+    hint: Option<String>,
+}
+
+impl Finding {
+    pub(super) fn good(about: &'static str, text: impl Into<String>) -> Self {
+        Self { about, state: State::Good, text: text.into(), hint: None }
+    }
+
+    pub(super) fn missing(about: &'static str, text: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { about, state: State::Missing, text: text.into(), hint: Some(hint.into()) }
+    }
+
+    pub(super) fn bad(about: &'static str, failure: Failure) -> Self {
+        let (what, hint) = failure.into_parts();
+        Self { about, state: State::Bad, text: format!("failed to {what}"), hint }
+    }
+
+    fn to_text(&self) -> String {
+        let (style, state) = match self.state {
+            State::Good => (GOOD, "ok   "),
+            State::Missing => (WARNING, "note "),
+            State::Bad => (ERROR, "error"),
+        };
+        let mut text = format!("{style}{state}{style:#} {NAME}{:<14}{NAME:#} {}\n", self.about, line(&self.text));
+        if let Some(hint) = &self.hint {
+            text += &format!("{:21}{HINT}hint{HINT:#}: {}\n", "", line(hint));
+        }
+        text
+    }
+
+    fn to_json(&self) -> Value {
+        json!({"about": self.about, "state": self.state.name(), "text": self.text, "hint": self.hint})
+    }
+}
+
+pub(super) async fn run(options: &Options, how: DoctorOptions) -> Result<ExitCode, Failure> {
+    let mut findings = vec![version()];
+    match options.config() {
+        Ok(config) => {
+            findings.push(configuration(&config));
+            findings.extend(secrets(&config));
+            findings.extend(of_server(options, Arc::new(config), how.dir).await);
+        }
+        Err(failure) => findings.push(Finding::bad("configuration", failure)),
+    }
+    findings.push(os_sandbox());
+    findings.extend(install::findings());
+    findings.extend(dev::findings().await);
+    let is_bad = |finding: &Finding| finding.state == State::Bad;
+    if how.json {
+        let findings: Vec<Value> = findings.iter().map(Finding::to_json).collect();
+        report::print(&json!({ "findings": findings }).to_string())?;
+    } else {
+        report::print(&findings.iter().map(Finding::to_text).collect::<String>())?;
+    }
+    Ok(if findings.iter().any(is_bad) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn version() -> Finding {
+    let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
+    Finding::good("wharf", format!("{} for {system} on {machine}", env!("CARGO_PKG_VERSION")))
+}
+
+fn configuration(config: &Config) -> Finding {
+    let about = "configuration";
+    match &config.file {
+        Some(file) if file.exists() => Finding::good(about, file.shown().to_string()),
+        Some(file) => Finding::good(about, format!("none, so the defaults hold; it would be {}", file.shown())),
+        None => Finding::good(about, "none, so the defaults hold"),
+    }
+}
+
+/// The secrets that cannot be read.
+fn secrets(config: &Config) -> Vec<Finding> {
+    let unreadable = config.unreadable_secrets();
+    let finding = |(name, missing): (&str, crate::plugin::Missing)| {
+        Finding::missing("secrets", format!("the secret {name} {}", missing.why), missing.hint)
+    };
+    let count = config.secrets.len();
+    match unreadable.is_empty() {
+        true if count == 0 => Vec::new(),
+        true => vec![Finding::good("secrets", format!("{count} can be read"))],
+        false => unreadable.into_iter().map(finding).collect(),
+    }
+}
+
+/// What a server needs besides its configuration.
+async fn of_server(options: &Options, config: Arc<Config>, dir: Option<PathBuf>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    match folder::plugin_folder(options, dir) {
+        Ok(dir) => {
+            findings.extend(plugins(&config, &dir));
+            let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await;
+            findings.extend(sandbox.err().map(|failure| Finding::bad("sandbox", failure)));
+        }
+        Err(failure) => findings.push(Finding::bad("plugins", failure)),
+    }
+    let base = config::base();
+    let cache = options.cache.clone().or_else(|| base.as_ref().map(|base| base.cache.clone()));
+    let store = base.as_ref().and_then(|base| base.store.parent().map(Path::to_owned));
+    let state = base.map(|base| base.state);
+    for (about, folder) in [("state", state), ("cache", cache), ("store", store)] {
+        findings.push(match folder {
+            Some(folder) => writable(about, &folder),
+            None => Finding::bad(about, Failure::new("find its folder: no home folder")),
+        });
+    }
+    if let Err(failure) = pins::lock().and_then(|lock| lock.read().map_err(pins::lock_failure)) {
+        findings.push(Finding::bad("approvals", failure));
+    }
+    findings.push(match audit::open(&config) {
+        Ok((audit, _)) if audit.is_on() => Finding::good("audit log", audit_path(&config)),
+        Ok(_) => Finding::missing("audit log", "off", "set audit.enabled = true, if calls are to be recorded"),
+        Err(failure) => Finding::bad("audit log", failure),
+    });
+    findings.extend(http::finding(&config));
+    findings.extend(open_files(&config));
+    findings
+}
+
+fn audit_path(config: &Config) -> String {
+    config.audit().map_or_else(String::new, |settings| settings.path.shown().to_string())
+}
+
+fn plugins(config: &Config, dir: &Path) -> Vec<Finding> {
+    let files = match plugin_files(dir) {
+        Ok(files) => files,
+        Err(error) => {
+            let failure = Failure::new(format!("read the plugin folder: {error}: {}", dir.shown()));
+            return vec![Finding::bad("plugins", failure)];
+        }
+    };
+    let check = format!("{} check {}", config.program(), shell_word(dir));
+    let mut findings = vec![match files.len() {
+        0 => Finding::missing(
+            "plugins",
+            format!("none in {}", dir.shown()),
+            format!("copy .wasm files there: cp plugin.wasm {}", shell_word(dir)),
+        ),
+        count => Finding {
+            hint: Some(format!("to check them: {check}")),
+            ..Finding::good("plugins", format!("{count} in {}", dir.shown()))
+        },
+    }];
+    for path in [dir].into_iter().chain(files.values().map(PathBuf::as_path)).filter(|path| is_writable_by_others(path))
+    {
+        let text = format!("other users can write it, and so decide what runs: {}", path.shown());
+        findings.push(Finding::missing("plugins", text, format!("chmod go-w {}", shell_word(path))));
+    }
+    let names = |absent: absent::Absent| {
+        Finding::missing("plugins", absent.text, "correct the name in the configuration, or remove the settings")
+    };
+    findings.extend(absent::warnings(config, dir).into_iter().map(names));
+    findings
+}
+
+/// Whether files can be created in a folder, which is created if it is missing, as a server does.
+fn writable(about: &'static str, folder: &Path) -> Finding {
+    let probe = folder.join(format!(".doctor-{}", std::process::id()));
+    let written = private::create_folder(folder).and_then(|()| private::create(&probe)).and_then(|file| {
+        drop(file);
+        fs::remove_file(&probe)
+    });
+    match written {
+        Ok(()) => Finding::good(about, folder.shown().to_string()),
+        Err(error) => {
+            let failure = Failure::new(format!("write to its folder: {error}: {}", folder.shown()));
+            Finding::bad(about, failure.hint(format!("look at its owner and mode: ls -ld {}", shell_word(folder))))
+        }
+    }
+}
+
+/// Enters the OS sandbox in a thread of its own, which alone it restricts.
+fn os_sandbox() -> Finding {
+    let about = "OS sandbox";
+    let without = |why: &str| {
+        Finding::missing(about, format!("none: {why}"), "plugins are sandboxed all the same; this is the second wall")
+    };
+    if let Some(why) = sandbox::UNSUPPORTED {
+        return without(why);
+    }
+    let entered = std::thread::spawn(|| restrict_files(&AllowedPaths::default())).join();
+    match entered {
+        Ok(Ok(Enforcement::Full)) => Finding::good(about, "this kernel enforces all of it"),
+        Ok(Ok(Enforcement::Partial)) => Finding::good(about, "this kernel enforces a part of it; a newer one has all"),
+        Ok(Ok(Enforcement::None)) => without("this kernel has no landlock"),
+        Ok(Err(error)) => without(&error.to_string()),
+        Err(_) => without("it could not be tried"),
+    }
+}
+
+/// Whether the process may open as many files as the configured connections need.
+fn open_files(config: &Config) -> Option<Finding> {
+    let files = limits::raise_open_files()?;
+    let needed = serve::needed_files(config.server.http.connections);
+    let about = "open files";
+    Some(if files < needed {
+        let text = format!("the limit is {files}; server.http.connections needs {needed}");
+        Finding::missing(
+            about,
+            text,
+            "raise the hard limit (ulimit -Hn, LimitNOFILE), or lower server.http.connections",
+        )
+    } else {
+        Finding::good(about, format!("the limit is {files}"))
+    })
+}
