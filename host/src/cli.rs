@@ -208,12 +208,12 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     on_runtime(async {
         match cli.command {
             Command::Dev(command) => dev::run(&options, command).await,
-            Command::Check { paths, json } => check::run(&options, &paths, json).await,
+            Command::Check { paths, json } => check::run(&options, &paths, json, &screen).await,
             Command::List(how) => list::run(&options, how, &screen).await,
             Command::Call(how) => call::run(&options, how, &screen).await,
             Command::Read(how) => read::run(&options, how, &screen).await,
             Command::Prompt(how) => prompt::run(&options, how, &screen).await,
-            Command::Status { dir, json } => status::run(&options, dir, json).await,
+            Command::Status { dir, json } => status::run(&options, dir, json, &screen).await,
             Command::Approve { name: None, dir, yes, .. } => approve_all::run(&options, dir, yes).await,
             Command::Approve { name: Some(first), dir, all: true, yes } => {
                 // Without a name, the first word is the folder.

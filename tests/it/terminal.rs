@@ -104,6 +104,18 @@ fn every_kind_of_field_can_be_filled_in() {
 }
 
 #[test]
+fn a_call_that_takes_seconds_shows_them() {
+    let home = Home::with(&["hostile"]);
+    let folder = home.plugins();
+    let words = ["call".as_ref(), folder.as_os_str(), "hostile_sleep".as_ref(), "seconds=3".as_ref()];
+    let output = at_terminal(&home, &words, |person| {
+        person.sees("waiting for the plugin, 1 s", "");
+        person.sees("waiting for the plugin, 2 s", "");
+    });
+    assert!(output.status.success(), "{}", output.status);
+}
+
+#[test]
 fn a_page_to_visit_is_shown_and_can_be_declined() {
     let said = call("everything_test_url_visit", |person| person.sees("https://example.org/login", "n"));
     assert_eq!(said, "stayed");

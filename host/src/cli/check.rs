@@ -20,15 +20,21 @@ use crate::plugin::{
     Access, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, Provider as _, Sandbox, inspect,
     read_component, summarize,
 };
-use crate::report::{self, Failure, NAME};
+use crate::report::{self, Failure, NAME, Screen};
 
-pub(super) async fn run(options: &Options, paths: &[PathBuf], json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(
+    options: &Options,
+    paths: &[PathBuf],
+    json: bool,
+    screen: &Screen,
+) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let files = files_in(paths)?;
     let sandbox = options.sandbox(&config, paths, Audit::default()).await?;
     let mut all_load = true;
     for file in files {
-        let findings = check(&config, &sandbox, &file).await;
+        let what = format!("checking {}", file.shown());
+        let findings = screen.timed(&what, check(&config, &sandbox, &file)).await;
         all_load &= findings.loads();
         report::print(&if json { escape_hidden_in_json(&findings.to_json().to_string()) } else { findings.to_text() })?;
     }

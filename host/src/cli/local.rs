@@ -65,7 +65,8 @@ impl Local {
             let id = id_of(path).map_err(failed)?;
             let settings = serve::plugin_settings(&config, &id);
             let naming = settings.naming;
-            let plugin = load_admitted(&config, &sandbox, path, &id, &settings).await.map_err(failed)?;
+            let loading = load_admitted(&config, &sandbox, path, &id, &settings);
+            let plugin = screen.timed(&format!("loading {id}"), loading).await.map_err(failed)?;
             catalog.put(Member { provider: Arc::new(plugin), naming, pinned_surface: None });
             catalog.set_ready();
         } else {
@@ -81,8 +82,8 @@ impl Local {
             )
             .with_guard(pins::read_only_guard(&config))
             .with_program(config.program());
-            folder
-                .load_once()
+            screen
+                .timed("loading the plugins", folder.load_once())
                 .await
                 .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", path.shown())))?;
             drop(folder);
@@ -207,13 +208,18 @@ impl Local {
         );
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         self.connection.receive(request.as_bytes()).await;
+        let mut waiting = "waiting for the plugin".to_owned();
         let failed = |reason: String| Failure::new(format!("get a response to {method}: {reason}"));
         let answer = loop {
-            let received = self.answers.recv().await.ok_or_else(|| failed("the server sent none".into()))?;
+            let received = self.screen.timed(&waiting, self.answers.recv()).await;
+            let received = received.ok_or_else(|| failed("the server sent none".into()))?;
             let message: Received = json::read(&received.text).map_err(|error| failed(error.to_string()))?;
             match message.method.as_deref() {
                 None => break message,
-                Some("notifications/progress") => self.screen.show_progress(&progress(&message.params)),
+                Some("notifications/progress") => {
+                    waiting = progress(&message.params);
+                    self.screen.show_progress(&waiting);
+                }
                 // What the plugin logs is in the host's log.
                 Some(_) => {}
             }

@@ -17,9 +17,14 @@ use super::survey::Survey;
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
 use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{Access, PluginId};
-use crate::report::{self, Failure, NAME};
+use crate::report::{self, Failure, NAME, Screen};
 
-pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(
+    options: &Options,
+    dir: Option<PathBuf>,
+    json: bool,
+    screen: &Screen,
+) -> Result<ExitCode, Failure> {
     let survey = Survey::open(options, dir).await?;
     let Survey { config, dir, .. } = &survey;
     let program = config.program();
@@ -27,7 +32,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     let mut all_run = true;
     let mut found = Vec::new();
     for (id, path) in &survey.files {
-        let status = examiner.status(id, path).await;
+        let status = screen.timed(&format!("loading {id}"), examiner.status(id, path)).await;
         all_run &= status.state.is_ok();
         found.push(status);
     }

@@ -2,8 +2,11 @@
 //! of a call.
 
 use std::io::{self, IsTerminal as _, Write};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use tokio::time::timeout;
 use tracing_subscriber::fmt::MakeWriter;
 use wharf_report::line;
 
@@ -11,6 +14,8 @@ use wharf_report::line;
 const ERASE: &str = "\r\u{1b}[2K";
 /// A line that is too long is cut at the terminal's margin, since only one line can be erased.
 const CUT: (&str, &str) = ("\u{1b}[?7l", "\u{1b}[?7h");
+/// Between two times shown.
+const SECOND: Duration = Duration::from_secs(1);
 /// Maximum characters of it.
 const MAX_PROGRESS: usize = 300;
 
@@ -42,6 +47,20 @@ impl Screen {
             let mut shown = self.lock();
             shown.progress = Some(text);
             shown.write(&[]);
+        }
+    }
+
+    /// Waits for `work`, and shows what is waited for and how long, once that is longer than a second.
+    pub(crate) async fn timed<T>(&self, what: &str, work: impl Future<Output = T>) -> T {
+        let (mut work, started) = (pin!(work), Instant::now());
+        loop {
+            match timeout(SECOND, &mut work).await {
+                Ok(result) => {
+                    self.end_progress();
+                    return result;
+                }
+                Err(_) => self.show_progress(&format!("{what}, {} s", started.elapsed().as_secs())),
+            }
         }
     }
 
