@@ -16,7 +16,7 @@ mod watcher;
 pub use admission::{Admission, ListedPlugin, NotServed, admit, load_plugin};
 pub use event::{FolderEvent, Held, Refusal, load_hint};
 pub use extensions::{Capabilities, Extensions, method_name};
-pub use files::{plugin_files, plugin_of};
+pub use files::{misnamed_files, plugin_files, plugin_of};
 pub use folder::{Folder, PluginSettings};
 pub use names::{Entry, Item, Names, Naming, PublicName, Warning};
 pub use snapshot::{Listings, Snapshot};
@@ -24,7 +24,7 @@ pub use snapshot::{Listings, Snapshot};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
@@ -58,6 +58,7 @@ pub struct Catalog {
     writing: Mutex<HashSet<Warning>>,
     listings: watch::Sender<Listings>,
     first_scan: watch::Sender<FirstScan>,
+    started: Instant,
     /// A file that is being loaded will offer completions.
     completions_expected: AtomicBool,
     /// Plugins that are being listed again; `true`: and must be once more after that.
@@ -81,6 +82,7 @@ impl Default for Catalog {
             writing: Mutex::default(),
             listings: watch::Sender::new(Listings::default()),
             first_scan: watch::Sender::new(FirstScan::Pending),
+            started: Instant::now(),
             completions_expected: AtomicBool::new(false),
             relisting: Mutex::default(),
         }
@@ -198,10 +200,10 @@ impl Catalog {
         *self.first_scan.borrow() == FirstScan::Complete
     }
 
-    /// Waits for the end of the first scan, at most for `limit`. What is loaded after that is announced
+    /// Waits for the end of the first scan, at most until `limit` after the start. What is loaded after that is announced
     /// as a change.
     pub async fn ready(&self, limit: Duration) {
-        self.wait_for_scan(FirstScan::Complete, limit).await;
+        self.wait_for_scan(FirstScan::Complete, limit.saturating_sub(self.started.elapsed())).await;
     }
 
     /// Waits until the plugin files are known, which takes milliseconds, at most for `limit`.

@@ -35,5 +35,5 @@ use windows as system;
 
 pub(crate) use system::{
     Errno, REPORTS_CLOSE, application_settings, is_removed, key_folders, limits, memory, output, process, reserve,
-    sealed, service,
+    sealed, service, terminal,
 };

@@ -56,6 +56,19 @@ fn h08_huge_function_bodies(setup: Setup) -> Arena {
     arena
 }
 
+/// Components that each instantiate the one before twice, down to a core module.
+fn doubled(levels: usize) -> Vec<u8> {
+    let mut text = "(component (component $c0 (core module $m) (core instance (instantiate $m)))".to_owned();
+    for level in 1..=levels {
+        let below = level - 1;
+        let _ = write!(
+            text,
+            "(component $c{level} (alias outer 1 {below} (component $b)) (instance (instantiate $b)) (instance (instantiate $b)))"
+        );
+    }
+    bytes_of(&format!("{text}(instance (instantiate $c{levels})))"))
+}
+
 fn h09_too_many_types_and_modules(setup: Setup) -> Arena {
     let nested = |depth: usize| {
         let first = "(type $t0 (list u8))".to_owned();
@@ -67,6 +80,12 @@ fn h09_too_many_types_and_modules(setup: Setup) -> Arena {
         ("types", module(&"(type (func))".repeat(100_000)), COMPILED),
         ("modules", bytes_of(&format!("(component {})", "(core module)".repeat(1000))), "core modules than 64"),
         ("components", bytes_of(&format!("(component {})", "(component)".repeat(1000))), "nested components than 64"),
+        ("doubled", doubled(40), "core module instances than 64"),
+        (
+            "passed",
+            bytes_of("(component (component (import \"c\" (component)) (instance (instantiate 0))))"),
+            "imports of components than 0",
+        ),
         ("instances", bytes_of(&format!("(component (core module $m) {instances})")), "core module instances than 64"),
     ];
     let mut arena = setup.open("");

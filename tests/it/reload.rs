@@ -10,7 +10,7 @@ use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
-use crate::support::process::{Process, command};
+use crate::support::process::{Process, command, run};
 
 mod fifo;
 mod many;
@@ -280,6 +280,31 @@ fn of_two_files_with_one_name_only_the_first_is_served() {
     assert_eq!(client.tools(), ["twice_version"]);
     let rest = client.finish();
     assert!(rest.iter().all(|message| message["method"] != "notifications/tools/list_changed"), "{rest:?}");
+}
+
+/// A copy, a backup or a file of somebody else cannot take a plugin's name, whatever its own name sorts by.
+#[test]
+fn a_file_with_exactly_the_plugins_name_is_served() {
+    let home = Home::new();
+    home.put_bytes(&Guest::returning("own").build(), "a-b");
+    for other in ["A.B", "a b"] {
+        home.put_bytes(&Guest::returning("other").build(), other);
+    }
+    fs::create_dir(home.plugins().join("Backup")).expect("a subfolder");
+    fs::write(home.plugins().join("Backup/a-b.wasm"), Guest::returning("old").build()).expect("a file");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["a-b_version"]);
+    assert_eq!(client.text("a-b_version", json!({})), "own");
+    let folder = home.plugins();
+    for command in ["check", "status"] {
+        let output = run(&home, [command.as_ref(), folder.as_os_str()]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{command}: {said}");
+        for other in ["A.B.wasm", "a b.wasm", "Backup/a-b.wasm"] {
+            assert!(said.contains(&format!("{other}: failed to use the plugin's name")), "{command}: {said}");
+        }
+        assert!(said.contains("rename it to NAME.wasm"), "{command}: {said}");
+    }
 }
 
 /// As on a removable disk.

@@ -42,23 +42,25 @@ pub struct DevOptions {
 pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Result<ExitCode, Failure> {
     let interrupted = interrupted()?;
     let project = Project::read(dir)?;
-    let folder = match how.serve {
-        Some(folder) => server.folder(folder)?,
-        None => own_folder(&project.dir)?,
+    // In another folder, a file with the plugin's name may be somebody else's.
+    let (folder, trusted) = match how.serve {
+        Some(folder) => (server.folder(folder)?, None),
+        None => (own_folder(&project.dir)?, Some(&project.name)),
     };
     let address = address::choose(how.http.as_deref())?;
     let name = &project.name;
     let shown = folder.shown();
-    message(&format!(
-        "{NAME}{name}{NAME:#} is rebuilt into {shown} on each change, and needs no approval there, since you build it; \
-         stop with Ctrl-C"
-    ));
+    let approval = match trusted {
+        Some(_) => "needs no approval there, since you build it",
+        None => "is approved there as every plugin",
+    };
+    message(&format!("{NAME}{name}{NAME:#} is rebuilt into {shown} on each change, and {approval}; stop with Ctrl-C"));
     if let Some(socket) = address.socket {
         message(&format!("add it to Claude Code: {}", server.client_command(name, socket)?));
     }
     let mut sources = Sources::watch(&project.dir)
         .map_err(|error| Failure::new(format!("watch {}: {error}", project.dir.shown())))?;
-    let mut server = Group::spawn(server.serve_command(&folder, &address.written, name)?)
+    let mut server = Group::spawn(server.serve_command(&folder, &address.written, trusted)?)
         .map_err(|error| Failure::new(format!("start the server: {error}")))?;
     tokio::select! {
         never = follow(&mut sources, &project.dir, &folder, how.install) => match never {},

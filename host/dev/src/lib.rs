@@ -72,11 +72,16 @@ pub trait Server {
     fn folder(&self, given: PathBuf) -> Result<PathBuf, Failure>;
 
     /// The command that serves a folder over HTTP at an address, and logs each call. Every version of the plugin
-    /// `trusted` runs without approval.
+    /// `trusted` runs without approval: nothing but its builds may be in the folder.
     ///
     /// # Errors
     /// If the server's program cannot be found.
-    fn serve_command(&self, folder: &Path, address: &str, trusted: &PluginName) -> Result<process::Command, Failure>;
+    fn serve_command(
+        &self,
+        folder: &Path,
+        address: &str,
+        trusted: Option<&PluginName>,
+    ) -> Result<process::Command, Failure>;
 
     /// The command that adds the server at that address to Claude Code, with the plugin's name.
     ///

@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use wharf_report::ShowPath as _;
+
 use crate::os::files::is_temporary;
 use crate::plugin::PluginId;
 
@@ -63,16 +65,40 @@ pub(super) fn signed_file(path: &Path) -> PathBuf {
     }
 }
 
-/// The plugin files of a folder by id: at most [`MAX_PLUGINS`], and of two with the same id the first.
+/// The plugin files of a folder by id: at most [`MAX_PLUGINS`], and of two with the same id the
+/// one that is called exactly so, or else the first.
 ///
 /// # Errors
 /// If the folder cannot be read.
 pub fn plugin_files(folder: &Path) -> io::Result<BTreeMap<PluginId, PathBuf>> {
     let mut files = BTreeMap::new();
-    for (path, id) in scan(folder)?.plugins.into_iter().take(MAX_PLUGINS) {
+    for (path, id) in scan(folder)?.in_order().into_iter().take(MAX_PLUGINS) {
         files.entry(id).or_insert(path);
     }
     Ok(files)
+}
+
+/// The files of a folder that look like plugins and are not loaded for their name, with the reason, which reads after
+/// "failed to".
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn misnamed_files(folder: &Path) -> io::Result<Vec<(PathBuf, String)>> {
+    let mut scan = scan(folder)?;
+    let mut found = std::mem::take(&mut scan.ignored);
+    let mut owners = BTreeMap::new();
+    for (path, id) in scan.in_order() {
+        match owners.get(&id) {
+            None => drop(owners.insert(id, path)),
+            Some(owner) => found.push((path, name_is_taken(owner))),
+        }
+    }
+    Ok(found)
+}
+
+/// Why a second file of a plugin is not loaded.
+pub(super) fn name_is_taken(owner: &Path) -> String {
+    format!("use the plugin's name, which another file already has: {}", owner.shown())
 }
 
 /// Lists a folder and its direct subfolders.
@@ -110,7 +136,22 @@ pub(super) fn is_recent(path: &Path) -> bool {
     modified.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago < RECENT))
 }
 
+/// Whether a file is called as its plugin is, and not only by a name that stands for it.
+pub(crate) fn is_named(path: &Path, id: &PluginId) -> bool {
+    path.file_stem().is_some_and(|stem| stem == id.as_ref())
+}
+
 impl Scan {
+    /// The plugins in the order in which they get their names: a file that is called exactly so comes before others,
+    /// and one in the folder itself before those in subfolders, so that a copy beside it or in `backup` cannot take the
+    /// name of a plugin that is in use.
+    pub(super) fn in_order(self) -> Vec<(PathBuf, PluginId)> {
+        let mut plugins: Vec<_> = self.plugins.into_iter().collect();
+        // Stable: else in path order.
+        plugins.sort_by_key(|(path, id)| (!is_named(path, id), path.components().count()));
+        plugins
+    }
+
     /// Marks the plugins that are handled later.
     pub(super) fn mark_unfinished(&mut self, mut is_unfinished: impl FnMut(&Path) -> bool) {
         self.unfinished = self.plugins.keys().filter(|path| is_unfinished(path)).cloned().collect();

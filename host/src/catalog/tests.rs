@@ -1,6 +1,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
@@ -148,6 +148,10 @@ async fn waiting_for_the_first_scan_is_bounded() {
     let catalog = Catalog::default();
     catalog.ready(Duration::from_millis(1)).await;
     assert!(!catalog.is_ready());
+    // From the start, and not from each request.
+    let (limit, before) = (catalog.started.elapsed(), Instant::now());
+    catalog.ready(limit).await;
+    assert!(!catalog.is_ready() && before.elapsed() < limit + Duration::from_secs(1));
     catalog.set_ready();
     catalog.ready(Duration::from_secs(3600)).await;
     assert!(catalog.is_ready());

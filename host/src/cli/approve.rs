@@ -57,7 +57,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
             "the tool descriptions of the pinned version are not stored any more; all of this version's are shown",
         );
     }
-    show(&id, pinned.as_deref(), &plugin, &version);
+    show(path, pinned.as_deref(), &plugin, &version);
     confirm(&format!("Approve this version of {id}?"), yes)?;
     // The surface without grants was reviewed. From here on it may use its grants; if its surface
     // differs with them, that is reviewed too.
@@ -68,7 +68,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
         approved = candidate.record_surface(&granted);
         if approved.surface_text != version.surface_text {
             report::message("with its grants, its tool descriptions are different:");
-            show(&id, Some(&version.surface_text), &granted, &approved);
+            show(path, Some(&version.surface_text), &granted, &approved);
             confirm("Approve it with these tool descriptions?", yes)?;
         }
     }
@@ -78,16 +78,24 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     Ok(ExitCode::SUCCESS)
 }
 
+/// Lines of changes after which the summary is repeated, beside the question.
+const ONE_SCREEN: usize = 20;
+
 /// Shows what the decision depends on: the summary, then all changes.
-fn show(id: &PluginId, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) {
-    let mut text = summary(id, old, plugin, new);
+fn show(path: &Path, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) {
+    let summary = summary(path, old, plugin, new);
+    let mut text = summary.clone();
     let changes = changes(old, &new.surface_text);
     text += match (changes.is_empty(), old) {
         (true, _) => "  no changes",
         (false, Some(_)) => "  changes\n",
         (false, None) => "  offers\n",
     };
-    text += changes.iter().map(Change::to_text).collect::<String>().trim_end();
+    let listed = changes.iter().map(Change::to_text).collect::<String>();
+    text += listed.trim_end();
+    if listed.lines().count() > ONE_SCREEN {
+        text += &format!("\n{}", summary.trim_end());
+    }
     report::message(&text);
 }
 

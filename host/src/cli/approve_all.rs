@@ -87,5 +87,5 @@ async fn examine(survey: &Survey, id: &PluginId, path: &Path) -> Result<Option<(
         }
     }
     let pinned = pin.and_then(|pin| lock.surface(pin.surface));
-    Ok(Some((summary(id, pinned.as_deref(), &plugin, &version), version)))
+    Ok(Some((summary(path, pinned.as_deref(), &plugin, &version), version)))
 }

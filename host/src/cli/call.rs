@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::Value;
+use wharf_report::line;
 
 use super::arguments::Arguments;
 use super::ask::AnswerOptions;
@@ -70,10 +71,10 @@ pub(super) fn block(block: &Value) -> String {
     match field("type") {
         "text" => shown(field("text")),
         "image" | "audio" => {
-            let (kind, mime) = (field("type"), printable(field("mimeType")));
+            let (kind, mime) = (field("type"), line(field("mimeType")));
             format!("[{kind} {mime}, {} bytes in base64]", field("data").len())
         }
-        "resource_link" => printable(field("uri")),
+        "resource_link" => line(field("uri")),
         "resource" => contents(&block["resource"]),
         _ => indented(&escape_hidden_in_json(&block.to_string())),
     }
@@ -83,7 +84,7 @@ pub(super) fn block(block: &Value) -> String {
 pub(super) fn contents(contents: &Value) -> String {
     match contents["text"].as_str() {
         Some(text) => shown(text),
-        None => format!("[{}]", printable(contents["uri"].as_str().unwrap_or_default())),
+        None => format!("[{}]", line(contents["uri"].as_str().unwrap_or_default())),
     }
 }
 

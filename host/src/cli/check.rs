@@ -12,6 +12,7 @@ use super::folder::is_component;
 use super::local::{id_of, load_file, refused};
 use super::options::Options;
 use super::serve::plugin_settings;
+use super::survey::report_misnamed;
 use crate::audit::Audit;
 use crate::catalog::{PluginSettings, method_name, plugin_files};
 use crate::config::Config;
@@ -32,6 +33,9 @@ pub(super) async fn run(
     let files = files_in(paths)?;
     let sandbox = options.sandbox(&config, paths, Audit::default()).await?;
     let mut all_load = true;
+    for folder in paths.iter().filter(|path| is_folder(path)) {
+        all_load &= !report_misnamed(folder);
+    }
     for file in files {
         let what = format!("checking {}", file.shown());
         let findings = screen.timed(&what, check(&config, &sandbox, &file)).await;
@@ -41,12 +45,16 @@ pub(super) async fn run(
     Ok(if all_load { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() && !is_component(path)
+}
+
 /// The given files, and those in the given folders and their direct subfolders that a server would load.
 fn files_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in paths {
         // A folder that is named like a plugin is refused, as a server does.
-        if !path.is_dir() || is_component(path) {
+        if !is_folder(path) {
             files.push(path.clone());
             continue;
         }

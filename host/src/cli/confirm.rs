@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _};
 
 use dialoguer::Confirm;
 
+use crate::os::terminal;
 use crate::report::Failure;
 
 /// Asks, unless `yes` was given on the command line.
@@ -18,6 +19,8 @@ pub(super) fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
         return Err(Failure::usage("ask for confirmation: not a terminal")
             .hint("review the text above, then add --yes".to_owned()));
     }
+    // What was typed before the question is not an answer to it.
+    terminal::discard_input();
     match Confirm::new().with_prompt(question).default(false).interact() {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::new("go on: declined; nothing was changed")),

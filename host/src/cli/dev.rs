@@ -72,11 +72,18 @@ impl Server for Options {
         Ok(format!("claude mcp add --transport http {} {scheme}://{address}/mcp{token}", name.as_ref()))
     }
 
-    fn serve_command(&self, folder: &Path, address: &str, trusted: &PluginName) -> Result<process::Command, Failure> {
+    fn serve_command(
+        &self,
+        folder: &Path,
+        address: &str,
+        trusted: Option<&PluginName>,
+    ) -> Result<process::Command, Failure> {
         let program = this_program().map_err(|error| Failure::new(format!("start the server: {error}")))?;
         let mut command = process::Command::new(program);
-        let trusted = trusted.as_ref();
-        command.arg("serve").arg(folder).args(["--http", address, "--guest-lines", "--trust", trusted]);
+        command.arg("serve").arg(folder).args(["--http", address, "--guest-lines"]);
+        if let Some(trusted) = trusted {
+            command.args(["--trust", trusted.as_ref()]);
+        }
         command.args(["--log", self.log.as_deref().unwrap_or(LOG_FILTER)]);
         for (option, path) in [("--config", &self.config), ("--cache", &self.cache)] {
             if let Some(path) = path {

@@ -55,7 +55,8 @@ fn text(result: &Value) -> String {
     messages.iter().map(message).collect::<Vec<_>>().join("\n\n")
 }
 
+/// The first line has the role; the next ones are indented, so that none looks like another message.
 fn message(message: &Value) -> String {
     let role = printable(message["role"].as_str().unwrap_or_default());
-    format!("{NAME}{role}{NAME:#}: {}", block(&message["content"]))
+    format!("{NAME}{role}{NAME:#}: {}", block(&message["content"]).replace('\n', "\n  "))
 }

@@ -13,7 +13,7 @@ use super::changes::{Change, changes};
 use super::local::{Refused, refused};
 use super::options::Options;
 use super::pins::{Candidate, read_only_guard};
-use super::survey::Survey;
+use super::survey::{Survey, report_misnamed};
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
 use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{Access, PluginId};
@@ -29,7 +29,7 @@ pub(super) async fn run(
     let Survey { config, dir, .. } = &survey;
     let program = config.program();
     let examiner = Examiner { guard: read_only_guard(config), survey: &survey };
-    let mut all_run = true;
+    let mut all_run = !report_misnamed(dir);
     let mut found = Vec::new();
     for (id, path) in &survey.files {
         let status = screen.timed(&format!("loading {id}"), examiner.status(id, path)).await;

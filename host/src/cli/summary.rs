@@ -1,19 +1,25 @@
 //! What a decision on a version depends on, in a few lines.
 
+use std::path::Path;
+
+use wharf_report::ShowPath as _;
+
 use super::changes;
 use crate::pins::ListedVersion;
 use crate::plugin::text::printable;
-use crate::plugin::{Plugin, PluginId, Provider as _};
+use crate::plugin::{Plugin, Provider as _};
 use crate::report::NAME;
 
 /// Names in one line.
 const MAX_NAMED: usize = 24;
 
-/// Digest, signer, what it offers, what its imports need, what the configuration grants, and how many things are new
+/// File, digest, signer, what it offers, what its imports need, what the configuration grants, and how many things are new
 /// or changed. `old` is the surface of the pinned version.
-pub(super) fn summary(id: &PluginId, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) -> String {
-    let version = &new.version;
+pub(super) fn summary(path: &Path, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) -> String {
+    let (id, version) = (plugin.id(), &new.version);
     let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", version.content);
+    // Several names stand for one plugin.
+    text += &line("file", &path.shown().to_string());
     let signer = version.signer.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
     text += &line("signer", &signer);
     for (label, names) in offers(plugin) {

@@ -12,11 +12,11 @@ use super::folder::plugin_folder;
 use super::options::Options;
 use super::pins::{lock, lock_failure};
 use crate::audit::Audit;
-use crate::catalog::plugin_files;
+use crate::catalog::{Refusal, misnamed_files, plugin_files};
 use crate::config::Config;
 use crate::pins::{PinFile, Pins};
 use crate::plugin::{PluginId, Sandbox};
-use crate::report::Failure;
+use crate::report::{self, Failure};
 
 /// A folder of plugins, with the configuration and the pins.
 pub(super) struct Survey {
@@ -44,6 +44,17 @@ impl Survey {
         absent::warnings(&config, &dir).iter().for_each(|absent| warning(&absent.text));
         Ok(Self { config, sandbox, lock, pins, dir, files })
     }
+}
+
+/// Reports on stderr the files of a folder that are not loaded for their name; returns whether there are any.
+pub(super) fn report_misnamed(dir: &Path) -> bool {
+    let found = misnamed_files(dir).unwrap_or_default();
+    for (path, reason) in &found {
+        let hint = "rename it to NAME.wasm, NAME being 1 to 48 of a-z, 0-9 and - that no other file has; or move it out of the folder";
+        let hint = Some(hint.to_owned());
+        report::refusal(&Refusal { path: path.clone(), reason: reason.clone(), hint, still_serving: false });
+    }
+    !found.is_empty()
 }
 
 /// The plugins of a folder, as a server finds them.

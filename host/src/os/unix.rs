@@ -5,6 +5,7 @@ pub(crate) mod output;
 pub(super) mod process;
 pub(super) mod signals;
 pub(super) mod sockets;
+pub(crate) mod terminal;
 
 use std::fs::{DirBuilder, File, FileType, Metadata, OpenOptions};
 use std::io;

@@ -7,6 +7,7 @@ pub(crate) mod output;
 pub(crate) mod process;
 pub(super) mod signals;
 pub(super) mod sockets;
+pub(crate) mod terminal;
 
 use std::fs::{DirBuilder, File, FileType, Metadata, OpenOptions};
 use std::io;

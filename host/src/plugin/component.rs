@@ -5,6 +5,7 @@
 pub(in crate::plugin) mod cache;
 pub mod compile;
 pub(in crate::plugin) mod engine;
+mod expansion;
 pub(in crate::plugin) mod file;
 pub(in crate::plugin) mod inspect;
 pub(in crate::plugin) mod kind;

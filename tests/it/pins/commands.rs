@@ -94,6 +94,19 @@ fn approve_asks_for_confirmation_on_a_terminal() {
 }
 
 #[test]
+fn what_was_typed_before_a_question_is_no_answer() {
+    let home = home(STRICT);
+    let folder = home.plugins();
+    let approve = ["approve".as_ref(), "p".as_ref(), folder.as_os_str()];
+    let output = at_terminal(&home, &approve, |person| {
+        person.sees("", "y");
+        person.sees("Approve this version of p?", "n");
+    });
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(status(&home)["state"], "held");
+}
+
+#[test]
 fn a_remote_server_runs_nothing_without_approval() {
     let home = home("");
     let folder = home.plugins();

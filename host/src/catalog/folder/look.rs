@@ -2,19 +2,17 @@
 
 use std::path::PathBuf;
 
-use wharf_report::ShowPath as _;
-
 use super::{File, Folder, LoadState};
 use crate::catalog::files::{self, MAX_PLUGINS, Scan};
 use crate::plugin::exports_completions;
 
 impl Folder {
-    pub(super) fn apply_scan(&mut self, scan: Scan) {
+    pub(super) fn apply_scan(&mut self, mut scan: Scan) {
         if scan.unread {
             self.retry.scan = true;
             self.retry_later();
         }
-        for (path, reason) in scan.ignored {
+        for (path, reason) in std::mem::take(&mut scan.ignored) {
             self.ignore(path, reason);
         }
         let gone: Vec<PathBuf> = self
@@ -26,8 +24,11 @@ impl Folder {
         for path in gone {
             self.mark_gone(&path);
         }
-        for path in scan.plugins.into_keys().filter(|path| !scan.unfinished.contains(path)) {
-            self.sync_path(path);
+        let unfinished = std::mem::take(&mut scan.unfinished);
+        for (path, _) in scan.in_order() {
+            if !unfinished.contains(&path) {
+                self.sync_path(path);
+            }
         }
         self.catalog.set_files_known();
     }
@@ -60,7 +61,7 @@ impl Folder {
                 return self.ignore(path, format!("use the plugin's name, which is reserved: {id}"));
             }
             Some(owner) if *owner != path => {
-                let reason = format!("use the plugin's name, which another file already has: {}", owner.shown());
+                let reason = files::name_is_taken(owner);
                 return self.ignore(path, reason);
             }
             _ => self.owners.insert(id.clone(), path.clone()),

@@ -2,6 +2,7 @@
 //!
 //! Validates only the framing; the compiler validates the rest.
 
+use super::expansion::Expansion;
 use wasmparser::{Encoding, Parser, Payload, TypeRef};
 
 use crate::plugin::limits::Limits;
@@ -19,15 +20,25 @@ const MAX_MODULE_MEMORIES: u64 = 1;
 /// Nested components: no toolchain makes more than a few.
 const MAX_COMPONENTS: u64 = 64;
 
+/// Instances of components, once all is expanded. Composed components have some dozens.
+const MAX_COMPONENT_INSTANCES: u64 = 1_000;
+
 /// Checks that the bytes are a component within the limits.
 pub(in crate::plugin) fn prescan(bytes: &[u8], limits: &Limits) -> Result<(), LoadError> {
     classify(bytes)?;
     let (mut functions, mut modules, mut components) = (0u64, 0u64, 0u64);
+    let mut expansion = Expansion::default();
     // Of the current module: modules do not nest.
     let mut memories = 0u64;
     for payload in Parser::new(0).parse_all(bytes) {
         let invalid = |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));
-        match payload.map_err(invalid)? {
+        let payload = payload.map_err(invalid)?;
+        if let Some(instances) = expansion.read(&payload).map_err(invalid)? {
+            at_most("core module instances", instances.core, u64::from(CORE_INSTANCES))?;
+            at_most("component instances", instances.components, MAX_COMPONENT_INSTANCES)?;
+        }
+        at_most("imports of components", expansion.component_imports, 0)?;
+        match payload {
             Payload::Version { encoding: Encoding::Module, .. } => {
                 modules += 1;
                 memories = 0;

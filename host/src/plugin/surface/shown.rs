@@ -13,7 +13,8 @@
 //! | a schema whose type follows from its keywords | with `type` | Gemini, Vertex AI, strict mode of OpenAI |
 //!
 //! Clients validate results by an output schema, so it is only written differently or widened. A
-//! schema that names its `$schema` was written by hand for validators, and is shown as it is.
+//! schema that names its `$schema` was written by hand for validators, and is shown as it is; so is one with
+//! references into its parts or keywords that depend on others, which would mean something else.
 
 use serde_json::{Map, Value, json};
 
@@ -50,11 +51,33 @@ impl SchemaStyle {
 
     fn shown(self, schema: &Value, what_for: Use) -> Value {
         let mut shown = schema.clone();
-        if self == Self::Compatible && schema.get("$schema").is_none() {
+        if self == Self::Compatible && schema.get("$schema").is_none() && can_rewrite(schema, false) {
             rewrite(&mut shown, what_for);
         }
         shown
     }
+}
+
+/// Whether a schema means the same after its parts are rewritten: no reference leads into a part that may change, and
+/// no keyword depends on the keywords beside it. `negated`: it is within `not` or `if`, where a referenced schema must
+/// stay as it is.
+fn can_rewrite(schema: &Value, negated: bool) -> bool {
+    match schema {
+        Value::Object(members) => members.iter().all(|(name, value)| match (name.as_str(), value) {
+            ("$ref", Value::String(reference)) => !negated && is_definition(reference),
+            ("$id" | "$anchor" | "$dynamicAnchor" | "$dynamicRef", Value::String(_)) => false,
+            ("unevaluatedProperties" | "unevaluatedItems", _) => false,
+            (name, value) => can_rewrite(value, negated || matches!(name, "not" | "if")),
+        }),
+        Value::Array(parts) => parts.iter().all(|part| can_rewrite(part, negated)),
+        _ => true,
+    }
+}
+
+/// Whether a reference leads to the whole schema or to a definition, which keep their places.
+fn is_definition(reference: &str) -> bool {
+    let name = ["#/$defs/", "#/definitions/"].iter().find_map(|place| reference.strip_prefix(place));
+    reference == "#" || name.is_some_and(|name| !name.contains('/'))
 }
 
 /// What a schema is for.

@@ -153,3 +153,32 @@ fn output_schemas_are_not_narrowed() {
     assert_eq!(Compatible.output(&schema), shown);
     assert_eq!(Compatible.output(&json!({ "pattern": "^a" })), json!({ "pattern": "^a" }));
 }
+
+/// It would mean something else: clients are shown it as it is.
+#[test]
+fn a_schema_whose_parts_depend_on_each_other_is_not_rewritten() {
+    let optional = json!({ "anyOf": [{ "type": "null" }, { "type": "string" }, { "type": "integer" }] });
+    for (keyword, value) in [
+        ("a reference into a branch", json!({ "$ref": "#/properties/x/anyOf/1" })),
+        ("a reference into a definition", json!({ "$ref": "#/$defs/d/anyOf/1" })),
+        ("a reference to a name", json!({ "$ref": "#d" })),
+        ("an anchor", json!({ "$anchor": "d" })),
+        ("what no other keyword allows", json!({ "unevaluatedProperties": false })),
+        ("a negated definition", json!({ "not": { "$ref": "#/$defs/d" } })),
+        ("a condition", json!({ "if": { "allOf": [{ "$ref": "#/$defs/d" }] }, "then": false })),
+    ] {
+        let schema = json!({
+            "type": "object",
+            "properties": { "x": optional.clone(), "y": value },
+            "$defs": { "d": optional.clone() },
+        });
+        assert_eq!(Compatible.input(&schema), schema, "{keyword}");
+        assert_eq!(Compatible.output(&schema), schema, "{keyword}");
+    }
+    let schema = json!({
+        "type": "object",
+        "properties": { "x": optional.clone(), "y": { "$ref": "#/$defs/d" }, "z": { "$ref": "#" } },
+        "$defs": { "d": optional },
+    });
+    assert_ne!(Compatible.input(&schema), schema, "a definition keeps its place");
+}
