@@ -2,7 +2,7 @@
 # Checks that agent libraries take Wharf's tools: each starts a server of the prebuilt plugins over
 # stdio, converts all tools for the models that it supports, and calls some, without a model. The last
 # line is the count. The first run installs the libraries into target/agents, in some ten minutes; it
-# takes 4 GB there. Later ones take two minutes. What a library cannot do is printed as not checked.
+# takes 4 GB there. Later ones take a minute or two. What a library cannot do is printed as not checked.
 #
 #   bash tests/agents.sh                          all libraries
 #   bash tests/agents.sh dspy @openai/agents      some of them
