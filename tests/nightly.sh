@@ -13,6 +13,7 @@
 #   replacements   replacements of a file in each way (3000)
 #   soak           seconds under load (1800)
 #   clients        seconds with six official clients at a time, repeatedly (900)
+#   agents         tests/agents.sh: agent libraries, which take 4 GB in target/agents
 #
 # The logs are in target/nightly-logs; the last line is the total, and the exit code is 0 if all
 # passed.
@@ -52,12 +53,12 @@ replacements() {
 begin target/nightly-logs
 pieces=("$@")
 if ((${#pieces[@]} == 0)); then
-  pieces=(run targets fuzz replacements soak clients)
+  pieces=(run targets fuzz replacements soak clients agents)
 fi
 # Arguments are checked before the first step, which may take hours.
 for piece in "${pieces[@]}"; do
-  [[ $piece =~ ^(run|targets|(fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
-    echo "unknown piece '$piece'; known: run targets fuzz replacements soak clients" >&2
+  [[ $piece =~ ^(run|targets|agents|(fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
+    echo "unknown piece '$piece'; known: run targets fuzz replacements soak clients agents" >&2
     exit 2
   }
 done
@@ -79,6 +80,7 @@ for piece in "${pieces[@]}"; do
     soak=*) step soak cargo test --locked --test soak -- --seconds "$amount" ;;
     clients) step clients crowd 900 ;;
     clients=*) step clients crowd "$amount" ;;
+    agents) step agents bash tests/agents.sh ;;
   esac
 done
 conclude

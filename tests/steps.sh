@@ -69,19 +69,22 @@ need() {
   }
 }
 
-# venv NUMBER: the official Python client of that major version, in a virtual environment.
-venv() {
-  local dir=target/clients/python-$1 wanted=tests/clients/requirements-$1.txt
+# virtual_environment FOLDER FILE: a virtual environment with the Python packages of that file.
+virtual_environment() {
+  local dir=$1 wanted=$2
   cmp -s "$wanted" "$dir/installed.txt" && return
   need python3 python3 python3-venv || return
   rm -rf "$dir"
-  mkdir -p target/clients
+  mkdir -p "$(dirname "$dir")"
   if ! python3 -m venv "$dir" 2>/dev/null; then
     rm -rf "$dir"
     need virtualenv python3-virtualenv && virtualenv -q -p python3 "$dir" || return
   fi
   "$dir/bin/pip" install --quiet --requirement "$wanted" && cp "$wanted" "$dir/installed.txt"
 }
+
+# venv NUMBER: the official Python client of that major version, in a virtual environment.
+venv() { virtual_environment "target/clients/python-$1" "tests/clients/requirements-$1.txt"; }
 
 # node_packages: the official packages for Node.
 node_packages() { need node nodejs && need npm npm && tests/clients/install.sh; }
