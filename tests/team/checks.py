@@ -70,15 +70,14 @@ def serves(way: Way, team: Team):
 
 def streams(way: Way, team: Team):
     """The news of an added plugin reach a client while its stream is open."""
-    name = way.name.replace(" ", "-")
     session = Session(way, team.token("bob"))
     stream = session.stream()
-    team.install(f"{name}.wasm")
+    team.install(f"{way.name}.wasm")
     team.approve()
     stream.wait_for(b"notifications/tools/list_changed")
-    assert f"{name}_hash" in session.tools()
-    (team.plugins / f"{name}.wasm").unlink()
-    wait(lambda: f"{name}_hash" not in session.tools(), "the removal of a plugin")
+    assert f"{way.name}_hash" in session.tools()
+    (team.plugins / f"{way.name}.wasm").unlink()
+    wait(lambda: f"{way.name}_hash" not in session.tools(), "the removal of a plugin")
 
 
 def rotates(way: Way, team: Team):

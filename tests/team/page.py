@@ -14,20 +14,29 @@ class Page:
         self.files: dict[str, str] = {}
         self.commands: dict[str, list[str]] = {}
         self.fragments: dict[str, list[str]] = {}
-        text = (ROOT / "docs/team.md").read_text()
-        heading = ""
-        for found in re.finditer(r"^#+ (?P<heading>.*)$|^(?P<before>.*)\n\n```(?P<kind>\w+)\n(?P<text>.*?)^```$|^```(?P<next>\w+)\n(?P<more>.*?)^```$", text, re.M | re.S):
-            if found["heading"]:
-                heading = found["heading"]
-                continue
-            kind, block = found["kind"] or found["next"], found["text"] or found["more"]
-            path = re.search(r"`(/etc/[^`]+)`:$", found["before"] or "")
-            if path:
-                self.files[path[1]] = block
-            elif kind == "sh":
-                self.commands.setdefault(heading, []).append(block)
-            else:
-                self.fragments.setdefault(heading, []).append(block)
+        heading = before = kind = ""
+        block: list[str] = []
+        for line in (ROOT / "docs/team.md").read_text().splitlines():
+            if kind and line == "```":
+                self.add(kind, heading, before, "".join(f"{part}\n" for part in block))
+                kind, block = "", []
+            elif kind:
+                block.append(line)
+            elif line.startswith("```"):
+                kind = line[3:]
+            elif line.startswith("#"):
+                heading, before = line.lstrip("# "), ""
+            elif line:
+                before = line
+
+    def add(self, kind: str, heading: str, before: str, block: str):
+        path = re.search(r"`(/etc/[^`]+)`:$", before)
+        if kind == "sh":
+            self.commands.setdefault(heading, []).append(block)
+        elif path:
+            self.files[path[1]] = block
+        else:
+            self.fragments.setdefault(heading, []).append(block)
 
 
 def with_settings(config: str, settings: str) -> str:
