@@ -9,6 +9,7 @@
 #
 #   run            tests/run.sh
 #   targets        compiles the host for all supported systems, and calls it under wine
+#   team           docs/team.md with systemd, nginx and Caddy
 #   fuzz           seconds per target, one job per core (600: an hour in all), with a seed of the day
 #   replacements   replacements of a file in each way (3000)
 #   soak           seconds under load (1800)
@@ -53,12 +54,12 @@ replacements() {
 begin target/nightly-logs
 pieces=("$@")
 if ((${#pieces[@]} == 0)); then
-  pieces=(run targets fuzz replacements soak clients agents)
+  pieces=(run targets team fuzz replacements soak clients agents)
 fi
 # Arguments are checked before the first step, which may take hours.
 for piece in "${pieces[@]}"; do
-  [[ $piece =~ ^(run|targets|agents|(fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
-    echo "unknown piece '$piece'; known: run targets fuzz replacements soak clients agents" >&2
+  [[ $piece =~ ^(run|targets|team|agents|(fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
+    echo "unknown piece '$piece'; known: run targets team fuzz replacements soak clients agents" >&2
     exit 2
   }
 done
@@ -72,6 +73,7 @@ for piece in "${pieces[@]}"; do
   case $piece in
     run) step run everything ;;
     targets) step targets bash tests/targets.sh --run ;;
+    team) step team bash tests/team.sh ;;
     fuzz) step fuzz cargo test --locked --test fuzz -- --seconds 600 --seed "$(date +%Y%m%d)" ;;
     fuzz=*) step fuzz cargo test --locked --test fuzz -- --seconds "$amount" --seed "$(date +%Y%m%d)" ;;
     replacements) step replacements replacements 3000 ;;
