@@ -115,6 +115,27 @@ def nothing_runs_unapproved(machine: Machine):
     wait(lambda: "loaded plugin=text" in machine.command("journalctl -u wharf"), "an approved plugin")
 
 
+def grants(machine: Machine, way: Way):
+    machine.command(machine.page.commands["Approving plugins"][1].replace("--config", "--yes --config"))
+    note = {"name": "notes_add", "arguments": {"title": "A title", "text": "A text"}}
+    wait(lambda: "result" in way.stateless(machine.token("ada"), "tools/call", note)[2], "a plugin with a grant")
+    answer = way.stateless(machine.token("ada"), "tools/call", note)[2]
+    assert not answer["result"].get("isError"), answer
+
+
+def cannot_deny_machine_code(machine: Machine):
+    """The page says why the service has no MemoryDenyWriteExecute."""
+    folder = machine.root / "etc/systemd/system/wharf.service.d"
+    folder.mkdir()
+    (folder / "deny.conf").write_text("[Service]\nMemoryDenyWriteExecute=yes\n")
+    machine.command("systemctl daemon-reload; systemctl restart wharf; sleep 5")
+    log = machine.command("journalctl -u wharf --since -6s")
+    print(log)
+    assert "loaded plugin=text" not in log, "it works with MemoryDenyWriteExecute: say so in the page"
+    (folder / "deny.conf").unlink()
+    machine.command("systemctl daemon-reload; systemctl restart wharf")
+
+
 def certificate(machine: Machine):
     machine.command(f"mkdir -p /etc/ssl/{NAME}; openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={NAME} "
                     f"-addext subjectAltName=DNS:{NAME} -keyout /etc/ssl/{NAME}/key.pem -out /etc/ssl/{NAME}/cert.pem 2>&1")
@@ -209,12 +230,14 @@ def main() -> int:
             check("booted: the user, the folders, the tokens and the service", is_set_up, machine)
             check("booted: the service is hardened, with Wharf's own OS sandbox", is_hardened, machine)
             check("booted: nothing runs before it is approved", nothing_runs_unapproved, machine)
+            check("booted: a plugin is added and granted something", grants, machine, Way("booted", 8080))
             authority = certificate(machine)
             for proxy in [nginx, caddy]:
                 way = Way(f"booted-{proxy.__name__}", 443, authority)
                 check(f"{way.name}: starts", proxy, machine, way)
                 each(results, machine, way)
             check("booted: calls during upgrades", calls_survive, machine, Way("booted", 8080))
+            check("booted: MemoryDenyWriteExecute", cannot_deny_machine_code, machine)
             check("booted: the audit log", audited, machine)
             if results.failed:
                 print(machine.command("systemctl --failed --no-pager; journalctl --no-pager | tail -n 80"))
