@@ -21,6 +21,8 @@ cp "$guest" "$home/plugins/"
 # The suite expects tool names without a prefix.
 # Streams are closed early, to test resumption.
 cat >"$home/wharf.toml" <<'TOML'
+[server]
+first-list = "30s"
 [plugins.everything]
 prefix = false
 grants = { elicit = true, sample = true, roots = true, change-lists = true }

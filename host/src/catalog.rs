@@ -23,7 +23,7 @@ pub use snapshot::{Listings, Snapshot};
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -58,6 +58,8 @@ pub struct Catalog {
     writing: Mutex<HashSet<Warning>>,
     listings: watch::Sender<Listings>,
     first_scan: watch::Sender<FirstScan>,
+    /// The generations when lists could first be answered.
+    published: OnceLock<Listings>,
     started: Instant,
     /// A file that is being loaded will offer completions.
     completions_expected: AtomicBool,
@@ -82,6 +84,7 @@ impl Default for Catalog {
             writing: Mutex::default(),
             listings: watch::Sender::new(Listings::default()),
             first_scan: watch::Sender::new(FirstScan::Pending),
+            published: OnceLock::new(),
             started: Instant::now(),
             completions_expected: AtomicBool::new(false),
             relisting: Mutex::default(),
@@ -162,13 +165,13 @@ impl Catalog {
     /// the size of all lists, so simultaneous changes are batched. Returns the warnings that did not hold
     /// before.
     fn change(&self, edit: impl FnOnce(&mut Vec<Member>) -> bool) -> Vec<Warning> {
-        let mut standing = self.writing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut standing = self.writing();
         let before = self.current.load_full();
         let mut members = before.members().to_vec();
         if !edit(&mut members) {
             return Vec::new();
         }
-        let (after, warnings) = before.next(members, self.is_ready());
+        let (after, warnings) = before.next(members, self.published.get().is_some());
         let listings = after.listings();
         self.current.store(Arc::new(after));
         self.listings.send_if_modified(|last| {
@@ -182,6 +185,10 @@ impl Catalog {
         new
     }
 
+    fn writing(&self) -> MutexGuard<'_, HashSet<Warning>> {
+        self.writing.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
     fn relisting(&self) -> MutexGuard<'_, HashMap<PluginId, Relisting>> {
         self.relisting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -193,17 +200,51 @@ impl Catalog {
 
     /// Marks the first scan as complete: every file has been loaded or refused.
     pub fn set_ready(&self) {
+        self.publish();
         self.first_scan.send_replace(FirstScan::Complete);
+    }
+
+    /// From now on names stay with their owners.
+    fn publish(&self) -> Listings {
+        // No change is between its look at this and its end.
+        let _writing = self.writing();
+        *self.published.get_or_init(|| *self.listings.borrow())
     }
 
     pub fn is_ready(&self) -> bool {
         *self.first_scan.borrow() == FirstScan::Complete
     }
 
-    /// Waits for the end of the first scan, at most until `limit` after the start. What is loaded after that is announced
-    /// as a change.
-    pub async fn ready(&self, limit: Duration) {
-        self.wait_for_scan(FirstScan::Complete, limit.saturating_sub(self.started.elapsed())).await;
+    /// Waits for the end of the first scan, at most until `limit` after the start. Then the lists may be answered, and
+    /// what is loaded later is a change. Returns the generations when they first could be.
+    pub async fn listable(&self, limit: Duration) -> Listings {
+        match self.listable_now() {
+            Some(listings) => listings,
+            None => {
+                self.wait_for_scan(FirstScan::Complete, limit.saturating_sub(self.started.elapsed())).await;
+                self.publish()
+            }
+        }
+    }
+
+    /// As [`Catalog::listable`], without waiting.
+    pub fn listable_now(&self) -> Option<Listings> {
+        self.published.get().copied()
+    }
+
+    /// Waits until the snapshot has what `known` looks for, at most until the end of the first scan or `limit` after
+    /// the start.
+    pub async fn known(&self, limit: Duration, known: impl Fn(&Snapshot) -> bool) {
+        let left = limit.saturating_sub(self.started.elapsed());
+        if self.is_ready() || left.is_zero() {
+            return;
+        }
+        let mut listings = self.listings.subscribe();
+        let changes = async { while !known(&self.snapshot()) && listings.changed().await.is_ok() {} };
+        tokio::select! {
+            () = changes => {}
+            () = self.wait_for_scan(FirstScan::Complete, left) => {}
+        }
     }
 
     /// Waits until the plugin files are known, which takes milliseconds, at most for `limit`.

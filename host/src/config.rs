@@ -22,6 +22,7 @@ mod trust;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,9 @@ pub struct ServerConfig {
     pub instructions: Option<String>,
     /// Entries in one page of a list.
     pub page_size: usize,
+    /// How long after the start lists wait at most for plugins that are being loaded.
+    #[serde(with = "duration")]
+    pub first_list: Duration,
     /// Offer two tools that find and call the others, for clients that list tools only once.
     pub discovery: bool,
     /// How clients are shown the schemas of tools.
@@ -101,6 +105,7 @@ impl Default for ServerConfig {
             name: "wharf".into(),
             instructions: None,
             page_size: 1000,
+            first_list: Duration::from_secs(3),
             discovery: false,
             schemas: SchemasConfig::default(),
             state_key: None,

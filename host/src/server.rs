@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::audit::Audit;
 use crate::budget::Budget;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Snapshot};
 use crate::protocol::Implementation;
 use pages::Pages;
 use seal::EXPIRY;
@@ -56,7 +56,9 @@ pub struct Settings {
     pub instructions: Option<String>,
     /// Entries per page of a list.
     pub page_size: usize,
-    /// How long a first request waits for the first scan of the plugin folder.
+    /// How long after the start lists wait at most for plugins that are being loaded.
+    pub first_list: Duration,
+    /// The same for a request that names something that no loaded plugin has.
     pub first_scan: Duration,
     /// Maximum concurrent requests of one connection to one plugin.
     pub in_flight: usize,
@@ -102,6 +104,7 @@ impl Default for Settings {
             version: env!("CARGO_PKG_VERSION").into(),
             instructions: None,
             page_size: 1000,
+            first_list: Duration::from_secs(3),
             first_scan: Duration::from_secs(30),
             in_flight: 256,
             patience: Duration::from_secs(5),
@@ -209,6 +212,17 @@ impl Server {
     /// Whether the plugins of the first scan are in service and shutdown has not begun.
     pub fn is_ready(&self) -> bool {
         self.catalog.is_ready() && !self.is_stopping()
+    }
+
+    /// The catalog's snapshot for a request that names something, which `known` looks for: while plugins are being
+    /// loaded, it may be one of them that has it.
+    async fn snapshot_with(&self, known: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+        if !self.catalog.is_ready() {
+            // Until then a name may still pass to another plugin.
+            self.catalog.listable(self.settings.first_list).await;
+            self.catalog.known(self.settings.first_scan, known).await;
+        }
+        self.catalog.snapshot()
     }
 
     /// The id of a call in the host and its log: not the client's request id, which may be anything.

@@ -41,7 +41,7 @@ class Home:
         self.plugins.mkdir()
         settings = self.root / "config_home/wharf/wharf.toml"
         settings.parent.mkdir(parents=True)
-        shutil.copyfile(ROOT / "tests/grants.toml", settings)
+        settings.write_text('[server]\nfirst-list = "30s"\n' + (ROOT / "tests/grants.toml").read_text())
         self.put("echo", "echo")
         self.put("echo-v1", "versioned")
 

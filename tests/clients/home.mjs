@@ -3,7 +3,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -34,7 +34,8 @@ export class Home {
     this.plugins = join(this.root, "plugins");
     mkdirSync(this.plugins);
     mkdirSync(join(this.root, ".config/wharf"), { recursive: true });
-    copyFileSync("tests/grants.toml", join(this.root, ".config/wharf/wharf.toml"));
+    const patient = '[server]\nfirst-list = "30s"\n';
+    writeFileSync(join(this.root, ".config/wharf/wharf.toml"), patient + readFileSync("tests/grants.toml", "utf8"));
     /** The log of all servers of this home. */
     this.stderr = openSync(join(this.root, "log"), "a");
     // All folders of the host are in the home, except the shared cache of compiled guests.

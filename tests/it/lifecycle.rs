@@ -40,6 +40,19 @@ fn the_handshake_does_not_wait_for_compilation() {
     assert_eq!(artifacts(&home), 1);
 }
 
+/// What a first list lacks is announced, and can be called before.
+#[test]
+fn a_list_that_does_not_wait_is_completed_by_a_notification() {
+    let home = Home::with(&["math"]);
+    home.configure("[server]\nfirst-list = \"0s\"\n");
+    let mut client = Client::initialized(cold(&home), "2025-11-25");
+    assert_eq!(client.tools(), [""; 0]);
+    let call = json!({"name": "math_evaluate", "arguments": {"expression": "6*7"}});
+    assert_eq!(client.result("tools/call", call)["structuredContent"]["result"], "42");
+    assert!(client.tools().contains(&"math_evaluate".to_owned()));
+    client.notification("notifications/tools/list_changed");
+}
+
 #[test]
 fn discovery_does_not_wait_for_compilation() {
     let home = Home::with(&["math"]);

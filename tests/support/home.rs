@@ -7,6 +7,8 @@ use tempfile::TempDir;
 
 /// The beginning of every home's settings.
 const MAY_ASK: &str = include_str!("../grants.toml");
+/// A debug host that compiles on a busy machine may take longer than the default.
+const PATIENT: &str = "first-list = \"30s\"\n";
 
 /// Removed with its content when dropped.
 pub struct Home {
@@ -70,9 +72,14 @@ impl Home {
     }
 
     /// Writes `wharf.toml`, preceded by grants for the plugins `asker`, `everything` and `survey` to ask
-    /// questions.
+    /// questions. Lists wait for all plugins, unless `toml` says how long.
     pub fn configure(&self, toml: &str) {
-        fs::write(self.path("config/wharf/wharf.toml"), format!("{MAY_ASK}{toml}")).expect("the settings file");
+        let toml = match toml.split_once("[server]\n") {
+            _ if toml.contains("first-list") => format!("{MAY_ASK}{toml}"),
+            Some((before, after)) => format!("{MAY_ASK}{before}[server]\n{PATIENT}{after}"),
+            None => format!("[server]\n{PATIENT}{MAY_ASK}{toml}"),
+        };
+        fs::write(self.path("config/wharf/wharf.toml"), toml).expect("the settings file");
     }
 
     /// The complete environment of a host in this home. The cache of compiled components is shared between

@@ -87,7 +87,8 @@ fn an_incomplete_last_line_is_replaced_by_the_next_process() {
 #[test]
 fn concurrent_writers_make_one_chain_over_all_files() {
     let folder = TempDir::new().expect("a folder");
-    let settings = AuditSettings { size: 64 << 10, files: 100, ..settings(&folder) };
+    // A file has at most this size and that of a batch, so these records need at least five.
+    let settings = AuditSettings { size: 16 << 10, files: 100, ..settings(&folder) };
     std::thread::scope(|scope| {
         for writer in 0..4 {
             let settings = &settings;

@@ -146,15 +146,43 @@ fn a_call_in_flight_keeps_its_snapshot() {
 #[tokio::test]
 async fn waiting_for_the_first_scan_is_bounded() {
     let catalog = Catalog::default();
-    catalog.ready(Duration::from_millis(1)).await;
+    assert_eq!(catalog.listable_now(), None);
+    let published = catalog.listable(Duration::from_millis(1)).await;
     assert!(!catalog.is_ready());
     // From the start, and not from each request.
     let (limit, before) = (catalog.started.elapsed(), Instant::now());
-    catalog.ready(limit).await;
+    catalog.known(limit, |_| false).await;
     assert!(!catalog.is_ready() && before.elapsed() < limit + Duration::from_secs(1));
+    // The first answer counts.
+    catalog.put(member("a", &[("x", "")], false));
+    assert_eq!(catalog.listable(Duration::from_secs(3600)).await, published);
+    assert_ne!(catalog.snapshot().listings(), published);
     catalog.set_ready();
-    catalog.ready(Duration::from_secs(3600)).await;
-    assert!(catalog.is_ready());
+    assert_eq!(catalog.listable(Duration::from_secs(3600)).await, published);
+    catalog.known(Duration::from_secs(3600), |_| false).await;
+}
+
+#[tokio::test]
+async fn what_is_known_is_not_waited_for() {
+    let catalog = Arc::new(Catalog::default());
+    let waiting = catalog.clone();
+    let known = tokio::spawn(async move {
+        waiting.known(Duration::from_secs(3600), |snapshot| snapshot.tools.get("x").is_some()).await;
+    });
+    tokio::task::yield_now().await;
+    assert!(!known.is_finished());
+    catalog.put(member("a", &[("x", "")], false));
+    known.await.expect("it ends while the first scan runs");
+    assert!(!catalog.is_ready());
+}
+
+#[tokio::test]
+async fn a_name_stays_with_its_owner_once_lists_are_answered() {
+    let catalog = Catalog::default();
+    catalog.put(member("b", &[("x", "")], false));
+    catalog.listable(Duration::ZERO).await;
+    catalog.put(member("a", &[("x", "")], false));
+    assert_eq!(owner(&catalog, "x"), "b");
 }
 
 /// A plugin that lists these resources and templates.

@@ -147,6 +147,7 @@ pub(super) fn settings(config: &Config) -> Settings {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         instructions: config.server.instructions.clone(),
         page_size: config.server.page_size,
+        first_list: config.server.first_list,
         discovery: config.server.discovery,
         ..Settings::default()
     }

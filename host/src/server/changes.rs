@@ -44,7 +44,7 @@ pub(in crate::server) struct Changes {
     wanted: Wanted,
     stream: Stream,
     listings: watch::Receiver<Listings>,
-    /// `None` during the first scan: what it finds is no change.
+    /// `None` until lists can be answered: what was loaded before is no change.
     seen: Option<Listings>,
     updates: Subscriber,
     /// Resources whose update has not been sent.
@@ -55,14 +55,14 @@ impl Changes {
     /// The changes from now on.
     pub(in crate::server) fn from_now(server: &Server, wanted: Wanted, stream: Stream) -> Self {
         let mut listings = server.catalog.watch();
-        let seen = server.catalog.is_ready().then(|| *listings.borrow_and_update());
+        let seen = server.catalog.listable_now().map(|_| *listings.borrow_and_update());
         let updates = server.updates.subscribe(wanted.uris.clone());
         Self { wanted, stream, listings, seen, updates, updated: BTreeSet::new() }
     }
 
-    /// Counts changes of lists from now on, unless they are counted already.
-    pub(in crate::server) fn scanned(&mut self) {
-        self.seen.get_or_insert_with(|| *self.listings.borrow_and_update());
+    /// Counts changes of lists from these on, unless they are counted already.
+    pub(in crate::server) fn count_from(&mut self, listings: Listings) {
+        self.seen.get_or_insert(listings);
     }
 
     /// Notifies of the lists that changed. Cancel safe.

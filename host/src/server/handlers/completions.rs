@@ -23,11 +23,11 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, request: C
     Reply::Later(Box::pin(async move {
         let mut record = CallRecord::begin(&server, &scope, "completion/complete", reference.text())?;
         record.set_input(&value);
-        server.catalog.ready(server.settings.first_scan).await;
+        let snapshot = server.snapshot_with(|snapshot| find(snapshot, &reference, &argument).is_ok()).await;
         if !server.catalog.offers_completions() {
             return record.finish(Err(error::not_offered("completion/complete", "completions"))).await;
         }
-        let (provider, subject) = match find(&server.catalog.snapshot(), &reference, &argument) {
+        let (provider, subject) = match find(&snapshot, &reference, &argument) {
             Ok(found) => found,
             Err(error) => return record.finish(Err(error)).await,
         };

@@ -42,7 +42,6 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, request: Custo
     Reply::Later(Box::pin(async move {
         let mut record = CallRecord::begin(&server, &scope, Record::capped(&request.method), &request.method)?;
         record.set_input(&request.params);
-        server.catalog.ready(server.settings.first_scan).await;
         let answer = answer(&server, &scope, &request, &mut record).await;
         record.finish(answer).await
     }))
@@ -50,7 +49,7 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, request: Custo
 
 async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, record: &mut CallRecord) -> Answer {
     let not_found = || error::method_not_found(scope.revision, &request.method);
-    let snapshot = server.catalog.snapshot();
+    let snapshot = server.snapshot_with(|snapshot| snapshot.extensions.method(&request.method).is_some()).await;
     let Some((provider, name)) = snapshot.extensions.method(&request.method) else { return Err(not_found()) };
     let provider = provider.clone();
     drop(snapshot);

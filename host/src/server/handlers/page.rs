@@ -30,14 +30,14 @@ pub(in crate::server) trait Listed: Item + Sized {
     fn view<'a>(&'a self, revision: Revision, name: &'a str) -> Self::View<'a>;
 }
 
-/// A page, after the first scan of the plugins.
+/// A page, after the first scan of the plugins or the time that a first list may take.
 pub(in crate::server) fn list<T: Listed>(server: &Arc<Server>, scope: Scope, cursor: Option<&str>) -> Reply {
-    if server.catalog.is_ready() {
+    if server.catalog.listable_now().is_some() {
         return Reply::Now(page::<T>(server, &scope, cursor));
     }
     let (server, cursor) = (server.clone(), cursor.map(str::to_owned));
     Reply::Later(Box::pin(async move {
-        server.catalog.ready(server.settings.first_scan).await;
+        server.catalog.listable(server.settings.first_list).await;
         page::<T>(&server, &scope, cursor.as_deref())
     }))
 }

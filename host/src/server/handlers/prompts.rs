@@ -54,8 +54,7 @@ async fn answer(
     resumed: ResumedInput,
     record: &mut CallRecord,
 ) -> Answer {
-    server.catalog.ready(server.settings.first_scan).await;
-    let snapshot = server.catalog.snapshot();
+    let snapshot = server.snapshot_with(|snapshot| snapshot.prompts.get(name).is_some()).await;
     let Some(entry) = snapshot.prompts.get(name) else {
         record.set_code("not-found");
         return Err(error::unknown_prompt(name, snapshot.prompts.names()));

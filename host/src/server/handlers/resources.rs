@@ -69,8 +69,8 @@ async fn answer(
     record: &mut CallRecord,
 ) -> Answer {
     let retried = resumed.is_retry();
-    server.catalog.ready(server.settings.first_scan).await;
-    let Some(provider) = server.catalog.snapshot().provider_of(uri) else {
+    let snapshot = server.snapshot_with(|snapshot| snapshot.provider_of(uri).is_some()).await;
+    let Some(provider) = snapshot.provider_of(uri) else {
         record.set_code("not-found");
         return Err(error::resource_not_found(scope.revision, uri));
     };

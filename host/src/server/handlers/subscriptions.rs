@@ -34,8 +34,7 @@ pub(in crate::server) fn announce(connection: Arc<Connection>, uris: Arc<Uris>) 
 pub(in crate::server) fn subscribe(connection: &Arc<Connection>, scope: Scope, uris: Arc<Uris>, uri: &str) -> Reply {
     let (server, uri) = (connection.server().clone(), uri.to_owned());
     let subscribe = async move {
-        server.catalog.ready(server.settings.first_scan).await;
-        if server.catalog.snapshot().provider_of(&uri).is_none() {
+        if server.snapshot_with(|snapshot| snapshot.provider_of(&uri).is_some()).await.provider_of(&uri).is_none() {
             return Err(error::resource_not_found(scope.revision, &uri));
         }
         if !uris.add(&uri, server.settings.subscriptions) {
@@ -137,9 +136,8 @@ async fn notify(server: &Server, follower: &Follower) {
     // What changed since the stream began has not been notified yet.
     listings.mark_changed();
     updates.mark_changed();
-    // A list request waits as long, so no change is missed in between.
-    server.catalog.ready(server.settings.first_scan).await;
-    follower.lock().await.scanned();
+    let published = server.catalog.listable(server.settings.first_list).await;
+    follower.lock().await.count_from(published);
     let (mut lists_due, mut updates_due) = (Instant::now(), Instant::now());
     loop {
         tokio::select! {

@@ -55,11 +55,10 @@ async fn answer(
     resumed: ResumedInput,
     record: &mut CallRecord,
 ) -> Answer {
-    server.catalog.ready(server.settings.first_scan).await;
-    let snapshot = server.catalog.snapshot();
     // Headers mirror arguments of the tool that the client named, not of a redirection's target.
     let mut headers = scope.headers.as_deref();
     let entry = loop {
+        let snapshot = server.snapshot_with(|snapshot| snapshot.tools.get(&name).is_some()).await;
         let Some(entry) = snapshot.tools.get(&name) else {
             record.set_code("not-found");
             return Err(error::unknown_tool(&name, snapshot.tools.names()));
@@ -80,7 +79,6 @@ async fn answer(
             }
         }
     };
-    drop(snapshot);
     let frozen = entry.item();
     let rounds =
         Rounds { server, scope, provider: &entry.provider, method: "tools/call", name: &name, arguments: &arguments };
