@@ -1,47 +1,165 @@
-//! The commands of the manual's pages work as they are printed.
+//! The commands of the pages work as they are printed.
+//!
+//! `tests/languages.sh` runs those that build projects, `tests/team.sh` those of docs/team.md.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::symlink;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use crate::support::home::{Home, component, repository};
 use crate::support::process::binary;
 
-/// The lines of a page's shell blocks.
-fn commands(page: &str) -> Vec<String> {
-    let text = fs::read_to_string(repository().join(page)).expect("a page");
+/// What these do is not up to Wharf, or needs the tools of a language.
+const ELSEWHERE: [&str; 12] = [
+    "apt-get", "cargo", "cd", "claude", "install", "npm", "npx", "python3", "rustup", "wharf build", "wharf dev",
+    "wharf new",
+];
+
+/// The component of docs/plain-components.md.
+const TIME: &str = r#"(component
+    (core module $m
+        (memory (export "memory") 1)
+        (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 1024)
+        (func (export "now") (param i32 i32 i32) (result i32) i32.const 16)
+        (data (i32.const 16) "\00\00\00\00\20\00\00\00\14\00\00\00")
+        (data (i32.const 32) "2026-01-01T00:00:00Z"))
+    (core instance $i (instantiate $m))
+    (func $now (param "zone" (option string)) (result (result string (error string)))
+        (canon lift (core func $i "now") (memory (core memory $i "memory")) (realloc (core func $i "realloc"))))
+    (instance $time (export "get-current-time" (func $now)))
+    (export "local:time-server/time" (instance $time)))"#;
+
+/// A user's home with what the commands of the pages name.
+struct User {
+    home: Home,
+    /// The server that a page has started, and its address.
+    server: Option<(Child, String)>,
+}
+
+impl User {
+    fn new() -> Self {
+        let home = Home::new();
+        let (bin, user, served) = (home.path("bin"), home.path("home"), home.path("data/wharf/plugins"));
+        for folder in [&bin, &served, &user.join("plugins/prebuilt"), &home.path("config/Claude")] {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        symlink(binary(), bin.join("wharf")).expect("a link");
+        for folder in [&user, &served, &home.plugins()] {
+            fs::copy(component("text"), folder.join("weather.wasm")).expect("a plugin");
+        }
+        for folder in [user.join("dist"), user.join("target/wasm32-wasip2/release")] {
+            fs::create_dir_all(&folder).expect("a folder");
+            fs::copy(component("hello"), folder.join("hello.wasm")).expect("a plugin");
+        }
+        fs::write(user.join("time.wasm"), wat::parse_str(TIME).expect("valid text")).expect("a component");
+        for policy in ["time.policy.yaml", "policy.yaml"] {
+            fs::write(user.join(policy), "version: \"1.0\"\npermissions: {}\n").expect("a file");
+        }
+        for plugin in fs::read_dir(repository().join("plugins/prebuilt")).expect("a folder") {
+            let plugin = plugin.expect("a file");
+            fs::copy(plugin.path(), user.join("plugins/prebuilt").join(plugin.file_name())).expect("a plugin");
+        }
+        Self { home, server: None }
+    }
+
+    fn shell(&self, command: &str) -> Command {
+        let path = format!("{}:/usr/bin:/bin", self.home.path("bin").display());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(self.home.path("home")).stdin(Stdio::null());
+        shell.env_clear().envs(self.home.environment()).env("PATH", path);
+        shell
+    }
+
+    /// Runs a command to its end, or until it listens; returns what it printed.
+    fn run(&mut self, printed: &str) -> String {
+        let mut command = printed.replace("/path/to/plugins", &self.home.plugins().display().to_string());
+        if ["approve", "grant", "ungrant", "install"].iter().any(|asks| command.starts_with(&format!("wharf {asks} "))) {
+            command += " --yes";
+        }
+        if let Some((_, address)) = &self.server {
+            command = command.replace("http://127.0.0.1:8080/mcp", address);
+        }
+        if command.contains("--http 127.0.0.1:8080") {
+            return self.serve(&command.replace("127.0.0.1:8080", "127.0.0.1:0"));
+        }
+        let run = self.shell(&command).output().expect("a shell");
+        let said = String::from_utf8_lossy(&run.stdout).into_owned();
+        assert!(run.status.success(), "{printed}: {said}{}", String::from_utf8_lossy(&run.stderr));
+        assert!(!said.contains("\"error\""), "{printed}: {said}");
+        said
+    }
+
+    fn serve(&mut self, command: &str) -> String {
+        self.stop();
+        let mut server = self.shell(&format!("exec {command}")).stderr(Stdio::piped()).spawn().expect("a shell");
+        let mut log = BufReader::new(server.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+        let address = log.find_map(|line| line.strip_prefix("listening on ").map(str::to_owned)).expect("an address");
+        // So that the server never waits for a reader.
+        std::thread::spawn(move || log.for_each(drop));
+        self.server = Some((server, address.clone()));
+        address
+    }
+
+    fn stop(&mut self) {
+        if let Some((mut server, _)) = self.server.take() {
+            server.kill().expect("a running server");
+            server.wait().expect("its end");
+        }
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The commands of a page's shell blocks, without comments.
+fn commands(page: &Path) -> Vec<String> {
+    let text = fs::read_to_string(page).expect("a page").replace("\\\n", "");
     let mut commands = Vec::new();
     let mut is_shell = false;
     for line in text.lines() {
+        let command = line.split(" # ").next().unwrap_or(line).trim();
         if line.starts_with("```") {
             is_shell = !is_shell && line == "```sh";
-        } else if is_shell && !line.trim().is_empty() {
-            commands.push(line.to_owned());
+        } else if is_shell && !command.is_empty() {
+            commands.push(command.to_owned());
         }
     }
     commands
 }
 
+fn is_of_this_test(command: &str) -> bool {
+    !ELSEWHERE.iter().any(|program| command == *program || command.starts_with(&format!("{program} ")))
+}
+
 #[test]
-fn commands_that_find_a_missing_tool_work() {
-    let home = Home::new();
-    let (bin, user) = (home.path("bin"), home.path("home"));
-    fs::create_dir(&bin).expect("a folder");
-    symlink(binary(), bin.join("wharf")).expect("a link");
-    let served = home.path("data/wharf/plugins");
-    fs::create_dir_all(&served).expect("the user's folder");
-    for file in [user.join("weather.wasm"), served.join("weather.wasm")] {
-        fs::copy(component("text"), file).expect("a plugin");
+fn commands_of_the_pages_work() {
+    let docs = fs::read_dir(repository().join("docs")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut pages: Vec<_> = docs.filter(|page| page.extension().is_some_and(|kind| kind == "md")).collect();
+    pages.retain(|page| page.file_name().is_some_and(|name| name != "team.md"));
+    pages.push(repository().join("README.md"));
+    let mut ran = 0;
+    for page in pages {
+        let mut user = User::new();
+        for command in commands(&page).iter().filter(|command| is_of_this_test(command)) {
+            user.run(command);
+            ran += 1;
+        }
     }
-    let commands = commands("docs/missing-tool.md");
+    assert!(ran > 30, "{ran}");
+}
+
+#[test]
+fn commands_that_find_a_missing_tool_name_the_plugin() {
+    let mut user = User::new();
+    let commands = commands(&repository().join("docs/missing-tool.md"));
     assert_eq!(commands.len(), 3, "{commands:?}");
     for command in commands {
-        let path = format!("{}:/usr/bin:/bin", bin.display());
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &command]).current_dir(&user).env_clear().envs(home.environment()).env("PATH", path);
-        let run = shell.output().expect("a shell");
-        let said = String::from_utf8_lossy(&run.stdout).into_owned();
-        assert!(run.status.success(), "{command}: {said}{}", String::from_utf8_lossy(&run.stderr));
+        let said = user.run(&command);
         assert!(said.contains("weather"), "{command}: {said}");
     }
 }
