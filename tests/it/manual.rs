@@ -13,7 +13,17 @@ use crate::support::process::binary;
 
 /// What these do is not up to Wharf, or needs the tools of a language.
 const ELSEWHERE: [&str; 12] = [
-    "apt-get", "cargo", "cd", "claude", "install", "npm", "npx", "python3", "rustup", "wharf build", "wharf dev",
+    "apt-get",
+    "cargo",
+    "cd",
+    "claude",
+    "install",
+    "npm",
+    "npx",
+    "python3",
+    "rustup",
+    "wharf build",
+    "wharf dev",
     "wharf new",
 ];
 
@@ -75,7 +85,8 @@ impl User {
     /// Runs a command to its end, or until it listens; returns what it printed.
     fn run(&mut self, printed: &str) -> String {
         let mut command = printed.replace("/path/to/plugins", &self.home.plugins().display().to_string());
-        if ["approve", "grant", "ungrant", "install"].iter().any(|asks| command.starts_with(&format!("wharf {asks} "))) {
+        if ["approve", "grant", "ungrant", "install"].iter().any(|asks| command.starts_with(&format!("wharf {asks} ")))
+        {
             command += " --yes";
         }
         if let Some((_, address)) = &self.server {
