@@ -87,6 +87,11 @@ fn a_found_tool_can_be_called_without_the_list() {
     let tool = &result["structuredContent"]["tools"][0];
     assert_eq!(tool["name"], "echo_add");
     assert_eq!(tool["inputSchema"]["type"], "object");
+    // As every tool, they take null for what is optional, and integers written as doubles.
+    assert_eq!(found(&mut client, json!({"query": "add", "limit": 1.0})), ["echo_add"]);
+    assert_eq!(found(&mut client, json!({"query": null, "limit": null})), ["echo", "echo_add"]);
+    let none = json!({"name": "echo", "arguments": null});
+    assert!(first_text(&client.call("call_tool", none)).contains("message"), "the arguments are echo's own matter");
     // Also for clients that ignore structured content.
     let text: Value = serde_json::from_str(first_text(&result)).expect("JSON");
     assert_eq!(&text, &result["structuredContent"]);

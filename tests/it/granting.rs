@@ -86,7 +86,10 @@ fn nothing_is_written_without_an_answer_or_when_it_is_invalid() {
     let declined = at_terminal(&home, &words, |person| person.sees(asked, "n"));
     assert_eq!(declined.status.code(), Some(1));
     for (words, why) in [
-        (&["grant", "notes", "http=ftp://x", "--yes"][..], "not a URL for a grant"),
+        (&["grant", "notes", "http=ftp://x", "--yes"][..], "grants: not a URL for a grant"),
+        (&["grant", "notes", "http=x.example", "--yes"], "hint: write it like http=https://"),
+        (&["grant", "notes", "keyvalue=much", "--yes"], "hint: write it like keyvalue or keyvalue=4MiB"),
+        (&["grant", "notes", "write=/srv/data:data", "--yes"], "absolute: write=/srv/data:/data"),
         (&["grant", "notes", "keyvalu", "--yes"], "there is no grant"),
         (&["grant", "notes", "secrets=api", "--yes"], "there is no such secret"),
         (&["ungrant", "notes", "keyvalue", "--yes"], "has no grant"),
@@ -117,6 +120,19 @@ fn a_running_server_applies_grants_and_a_linked_file_stays_a_link() {
     assert!(output.status.success() && err(&output).contains("  - keyvalue = true"), "{}", err(&output));
     let text = read(&real);
     assert!(text.contains("[plugins.notes.grants]\nelicit = true\n") && !text.contains("keyvalue"), "{text}");
+}
+
+#[test]
+fn a_folder_that_does_not_exist_is_reported() {
+    let home = Home::with(&["folders"]);
+    let data = home.path("home/data");
+    let warning = format!("{} does not exist; create it: mkdir -p", data.display());
+    let granted = run(&home, ["grant", "folders", "read=data", "--yes"]);
+    assert!(granted.status.success() && err(&granted).contains(&warning), "{}", err(&granted));
+    let status = || err(&run(&home, ["status".as_ref(), home.plugins().as_os_str()]));
+    assert!(status().contains(&warning), "{}", status());
+    fs::create_dir(data).expect("the folder");
+    assert!(!status().contains("does not exist"), "{}", status());
 }
 
 /// A grant to an approved version needs no second approval.

@@ -54,6 +54,20 @@ fn approve(home: &Home, name: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+#[test]
+fn a_misspelt_name_is_answered_with_the_nearest() {
+    let home = home("");
+    home.put_bytes(&version("1", "old"), "weather");
+    let said = |output: Output| String::from_utf8(output.stderr).expect("UTF-8");
+    let refused = said(folder_command(&home, &["approve", "--yes", "wether"]));
+    assert!(refused.contains("hint: did you mean weather?"), "{refused}");
+    let elsewhere = said(run(&home, ["approve", "weather"]));
+    assert!(elsewhere.contains("hint: name the folder that its file is in"), "{elsewhere}");
+    approve(&home, "weather");
+    let revoked = said(run(&home, ["revoke", "weathr"]));
+    assert!(revoked.contains("hint: did you mean weather?"), "{revoked}");
+}
+
 /// The entry of `p` in `wharf status --json`.
 fn status(home: &Home) -> Value {
     let output = folder_command(home, &["status", "--json"]);

@@ -1,12 +1,14 @@
-//! Settings of plugins that are not in the folder: a misspelt name would silently grant nothing.
+//! Settings without effect: of plugins that are not in the folder, since a misspelt name would silently grant nothing,
+//! and grants of folders that do not exist.
 
 use std::path::Path;
+use std::{fs, io};
 
-use wharf_report::ShowPath as _;
+use wharf_report::{ShowPath as _, shell_word};
 
 use crate::catalog::plugin_files;
 use crate::config::Config;
-use crate::plugin::PluginId;
+use crate::plugin::{FolderGrant, Grants, PluginId};
 use crate::protocol::nearest::did_you_mean;
 
 /// Names in one message.
@@ -23,6 +25,23 @@ pub(super) struct Absent {
 /// reported where it is loaded.
 pub(super) fn warnings(config: &Config, dir: &Path) -> Vec<Absent> {
     plugin_files(dir).map_or_else(|_| Vec::new(), |files| of_names(config, dir, files.keys().map(PluginId::as_ref)))
+}
+
+/// Warnings about granted folders that do not exist, or are not folders.
+pub(super) fn folders(id: &PluginId, grants: &Grants) -> Vec<String> {
+    let unfound = grants.folders.iter().filter(|folder| folder.found.is_none());
+    let warning = |folder: &FolderGrant| {
+        let (host, guest) = (&folder.host, &folder.guest);
+        match fs::metadata(host) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let command = shell_word(host);
+                format!("{guest} of {id} has no effect: {} does not exist; create it: mkdir -p {command}", host.shown())
+            }
+            Err(error) => format!("{guest} of {id} has no effect: {}: {error}", host.shown()),
+            Ok(_) => format!("{guest} of {id} has no effect: {} is not a folder that can be read", host.shown()),
+        }
+    };
+    unfound.map(warning).collect()
 }
 
 fn of_names<'n>(config: &Config, dir: &Path, present: impl Iterator<Item = &'n str>) -> Vec<Absent> {

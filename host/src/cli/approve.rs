@@ -21,6 +21,7 @@ use crate::catalog::plugin_files;
 use crate::config::{self, Config};
 use crate::pins::{ListedVersion, approve_command};
 use crate::plugin::{Plugin, PluginId};
+use crate::protocol::nearest::did_you_mean;
 use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes: bool) -> Result<ExitCode, Failure> {
@@ -28,7 +29,13 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     let dir = plugin_folder(options, dir)?;
     let id = plugin(name)?;
     let files = files_of(&dir)?;
-    let path = files.get(&id).ok_or_else(|| Failure::usage(format!("find the plugin {id} in {}", dir.shown())))?;
+    let path = files.get(&id).ok_or_else(|| {
+        let hint = match did_you_mean(id.as_ref(), files.keys().map(PluginId::as_ref)) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("name the folder that its file is in: {} approve {id} DIR", config.program()),
+        };
+        Failure::usage(format!("find the plugin {id} in {}", dir.shown())).hint(hint)
+    })?;
     let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
     let mut candidate = Candidate::read(&config, path, &id).await.map_err(refused)?;
     check_configured_pin(&config, &id, &candidate)?;
@@ -103,13 +110,15 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
     let config = options.config()?;
     let id = plugin(name)?;
     let log = audit::open(&config)?;
-    let revoked = lock()?.update(|pins| {
-        let content = pins.get(&id)?.content;
-        pins.revoke(&id, content);
-        Some(content)
+    let revoked = lock()?.update(|pins| match pins.get(&id).map(|pin| pin.content) {
+        Some(content) => {
+            pins.revoke(&id, content);
+            Ok(content)
+        }
+        None => Err(did_you_mean(id.as_ref(), pins.all().map(|(id, _)| id.as_ref())).map(str::to_owned)),
     });
     match revoked.map_err(lock_failure)? {
-        Some(content) => {
+        Ok(content) => {
             audit::decided(log, &config, Event::Revoke, &id, content)?;
             report::message(&format!(
                 "{NAME}revoked{NAME:#} {id} blake3:{content}; {}",
@@ -117,8 +126,13 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
             ));
             Ok(ExitCode::SUCCESS)
         }
-        None => Err(Failure::usage(format!("revoke a plugin that has never run: {id}"))
-            .hint("delete its file to stop serving it".to_owned())),
+        Err(near) => {
+            let hint = near.map_or_else(
+                || "delete its file to stop serving it".to_owned(),
+                |near| format!("did you mean {near}?"),
+            );
+            Err(Failure::usage(format!("revoke a plugin that has never run: {id}")).hint(hint))
+        }
     }
 }
 

@@ -3,9 +3,10 @@
 
 use std::io::Read as _;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::json::{self, Kind};
+use crate::protocol::nearest::did_you_mean;
 use crate::report::Failure;
 
 /// Subschemas that are looked at for the type of one argument.
@@ -55,9 +56,10 @@ impl Arguments {
         }
     }
 
-    /// The arguments of a prompt, which are all texts.
-    pub(super) fn texts(self) -> Result<Value, Failure> {
-        self.typed(&serde_json::json!({ "additionalProperties": { "type": "string" } }))
+    /// The arguments of a prompt with these parameters, which are all texts.
+    pub(super) fn texts<'n>(self, names: impl Iterator<Item = &'n str>) -> Result<Value, Failure> {
+        let properties: Map<String, Value> = names.map(|name| (name.to_owned(), json!({ "type": "string" }))).collect();
+        self.typed(&json!({ "properties": properties }))
     }
 
     /// The value of all arguments, of the types in an object's schema. A value that is of none of them
@@ -69,6 +71,7 @@ impl Arguments {
         };
         let mut arguments = Map::new();
         for Pair { key, value } in pairs {
+            expect_property(schema, &key)?;
             let property = property(schema, &key);
             match arguments.get_mut(&key) {
                 None => {
@@ -125,6 +128,26 @@ impl Pair {
     pub(super) fn value_for(&self, schema: &Value, root: &Value) -> Value {
         self.value.clone().of(schema, root)
     }
+}
+
+/// Fails if a schema that lists all properties has none of that name. The schema itself may allow more: a
+/// misspelt name of an optional parameter would be passed on, and have no effect.
+fn expect_property(schema: &Value, key: &str) -> Result<(), Failure> {
+    let elsewhere =
+        ["$ref", "additionalProperties", "allOf", "anyOf", "dependentSchemas", "if", "oneOf", "patternProperties"];
+    let open = |keyword: &&str| schema.get(keyword).is_some_and(|value| value != &Value::Bool(false));
+    let properties = match schema.get("properties") {
+        Some(Value::Object(properties)) if !elsewhere.iter().any(|keyword| open(&keyword)) => properties,
+        _ => return Ok(()),
+    };
+    if properties.contains_key(key) {
+        return Ok(());
+    }
+    let hint = match did_you_mean(key, properties.keys().map(String::as_str)) {
+        Some(name) => format!("did you mean {name}?"),
+        None => "give only what the usage shows; all arguments as one JSON object are passed on as they are".to_owned(),
+    };
+    Err(Failure::usage(format!("read the argument {key}: there is no parameter of that name")).hint(hint))
 }
 
 /// The schema of a member of an object; null if it has none.
@@ -252,13 +275,29 @@ mod tests {
             (&[r#"point={"x":1}"#], json!({ "point": { "x": 1 } })),
             (&["any=5"], json!({ "any": 5 })),
             (&["any=five"], json!({ "any": "five" })),
-            (&["unknown=x"], json!({ "unknown": "x" })),
             // The check of the arguments says what is wrong.
             (&["count=many"], json!({ "count": "many" })),
             (&[r#"{"count":1}"#], json!({ "count": 1 })),
             (&[], json!({})),
         ] {
             assert_eq!(given(words, &schema), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_no_parameter_are_refused() {
+        let of = |words: &[&str], schema: &Value| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            Arguments::read(&words).and_then(|read| read.typed(schema)).map_err(|failure| failure.into_parts())
+        };
+        let schema = json!({ "properties": { "count": { "type": "integer" } } });
+        let (reason, hint) = of(&["cuont=1"], &schema).expect_err("misspelt");
+        assert!(reason.contains("cuont"), "{reason}");
+        assert_eq!(hint.as_deref(), Some("did you mean count?"));
+        assert!(of(&["other=1"], &schema).is_err());
+        assert_eq!(of(&[r#"{"other":1}"#], &schema).expect("as it is"), json!({ "other": 1 }));
+        for open in [json!({}), json!({ "properties": {}, "additionalProperties": { "type": "string" } })] {
+            assert_eq!(of(&["other=x"], &open).expect("an open object"), json!({ "other": "x" }));
         }
     }
 

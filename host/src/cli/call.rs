@@ -45,9 +45,12 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     let answers = answers.read()?;
     let mut local = Local::load(options, &path, screen).await?;
     let entry = local.tool(&tool)?;
-    let signature = signature(entry.name.as_str(), entry.item().input.source());
+    // What clients are shown, and not what the plugin wrote.
+    let schema = json::tree(&entry.item().tool.input_schema, json::MAX_DEPTH);
+    let schema = schema.map_err(|error| Failure::new(format!("read the tool's schema: {error}")))?;
+    let signature = signature(entry.name.as_str(), &schema);
     let usage = || report::message(&format!("{NAME}usage{NAME:#}: {}", printable(&signature)));
-    let arguments = Arguments::read(&arguments).and_then(|given| given.typed(entry.item().input.source()));
+    let arguments = Arguments::read(&arguments).and_then(|given| given.typed(&schema));
     let arguments = arguments.inspect_err(|_| usage())?;
     let params = with_arguments(entry.name.as_str(), arguments);
     let answer = converse(&mut local, "tools/call", params, &answers).await?;

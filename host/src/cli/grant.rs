@@ -8,11 +8,11 @@ use clap::Args;
 use wharf_report::{ShowPath as _, warning};
 
 use super::approve::plugin;
-use super::audit;
 use super::confirm::confirm;
 use super::diff::diff;
 use super::options::Options;
 use super::pins::{lock, lock_failure};
+use super::{absent, audit};
 use crate::audit::Event;
 use crate::catalog::plugin_files;
 use crate::config::{Config, ConfigError, GrantWord, add_grants, base, remove_grants};
@@ -75,6 +75,7 @@ pub(super) fn run(options: &Options, arguments: &Arguments, edit: Edit) -> Resul
             .hint("run the command again".to_owned()));
     }
     if edit == Edit::Add {
+        absent::folders(&id, &after.grants(&id)).iter().for_each(|text| warning(text));
         extend_approval(&before, &after, &id)?;
     }
     private::replace_text(&path, &new)

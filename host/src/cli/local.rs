@@ -166,6 +166,8 @@ impl Local {
                 self.report_of(provider.id());
                 Ok(())
             }
+            None if snapshot.templates.get(uri).is_some() => Err(Failure::usage(format!("read a template: {uri}"))
+                .hint("write a value in place of each name in braces".to_owned())),
             None => Err(self.unknown("resource", uri, snapshot.resources.names().chain(snapshot.templates.names()))),
         }
     }
@@ -294,6 +296,7 @@ pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     match plugin_of(path) {
         Some(Ok(id)) => Ok(id),
         Some(Err(reason)) => Err((reason, None)),
+        None if !path.exists() => Err(("find the file or folder".into(), None)),
         None => Err(("derive a plugin name: the file name does not end in .wasm".into(), None)),
     }
 }

@@ -40,7 +40,9 @@ pub(super) async fn run(options: &Options, how: PromptOptions, screen: &Screen) 
     let signature = entry::prompt_signature(prompt.name.as_str(), arguments);
     let usage = || report::message(&format!("{NAME}usage{NAME:#}: {}", printable(&signature)));
     // The protocol has only texts.
-    let arguments = Arguments::read(&how.arguments).and_then(Arguments::texts).inspect_err(|_| usage())?;
+    let arguments = Arguments::read(&how.arguments);
+    let names = prompt.item().arguments.iter().map(|argument| argument.name.as_str());
+    let arguments = arguments.and_then(|given| given.texts(names)).inspect_err(|_| usage())?;
     if prompt.item().arguments.iter().any(|argument| argument.required && arguments.get(&argument.name).is_none()) {
         usage();
     }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING};
+use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, warning};
 
+use super::absent;
 use super::changes::{Change, changes};
 use super::local::{Refused, refused};
 use super::options::Options;
@@ -42,6 +43,9 @@ pub(super) async fn run(
     } else if found.is_empty() {
         report::message(&format!("no plugins in {}", dir.shown()));
     } else {
+        for id in survey.files.keys() {
+            absent::folders(id, &config.grants(id)).iter().for_each(|text| warning(text));
+        }
         let text = found.iter().map(|status| status.to_text(&program, dir)).collect::<String>();
         report::print(&format!("{text}{}", counts(&found)))?;
     }

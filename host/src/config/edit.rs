@@ -1,5 +1,7 @@
 //! Edits the grants of a plugin in the text of a configuration file. Comments, order and everything else stay.
 
+use std::path::Path;
+
 use toml_edit::{Array, DocumentMut, Entry, InlineTable, Item, Table, TableLike, Value};
 
 use super::{Config, ConfigError};
@@ -70,6 +72,9 @@ impl GrantWord {
             mode => {
                 let (host, guest) = folder(value)
                     .ok_or_else(|| format!("the folder needs a path for the plugin: {0}={value}:/data", self.key))?;
+                if let Some((host, guest)) = relative(value) {
+                    return Err(format!("the plugin's path is absolute: {mode}={host}:/{guest}"));
+                }
                 let mut entry: InlineTable = [("host", host), ("guest", guest)].into_iter().collect();
                 if mode == "write" {
                     entry.insert("mode", "write".into());
@@ -91,6 +96,7 @@ enum Addition {
 
 fn example(key: &str) -> &'static str {
     match key {
+        "keyvalue" => "keyvalue or keyvalue=4MiB",
         "http" => "http=https://api.example.com",
         "read" => "read=./data",
         "write" => "write=./data",
@@ -121,12 +127,25 @@ fn folder(text: &str) -> Option<(String, String)> {
     Some((absolute.to_str()?.to_owned(), guest))
 }
 
+/// `HOST:GUEST` whose second path lacks the slash at its beginning, unless a folder has that name.
+fn relative(text: &str) -> Option<(&str, &str)> {
+    let (host, guest) = text.rsplit_once(':')?;
+    (host.len() > 1 && !guest.starts_with(['/', '\\']) && !Path::new(text).exists()).then_some((host, guest))
+}
+
 /// Adds grants of a plugin to the text of a configuration.
 ///
 /// # Errors
 /// If a grant is invalid, or the result is no valid configuration.
 pub fn add_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<String, ConfigError> {
-    edit(text, id, |grants| words.iter().try_for_each(|word| add(grants, word.section(), word.addition()?)))
+    let edited =
+        edit(text, id, |grants| words.iter().try_for_each(|word| add(grants, word.section(), word.addition()?)));
+    edited.map_err(|error| match words {
+        [word] if error.hint.is_none() && !FLAGS.contains(&word.key) => {
+            ConfigError { hint: Some(format!("write it like {}", example(word.key))), ..error }
+        }
+        _ => error,
+    })
 }
 
 /// Removes grants of a plugin from the text of a configuration.
@@ -152,8 +171,17 @@ fn edit(
         grants_of(&mut document, id).ok_or_else(|| invalid(format!("[plugins.{id}.grants] is not a table")))?;
     change(grants).map_err(invalid)?;
     let edited = document.to_string();
-    Config::parse(&edited)?;
+    // The lines are those of a file that nobody has seen.
+    Config::parse(&edited).map_err(|error| ConfigError { reason: without_place(&error.reason).to_owned(), ..error })?;
     Ok(edited)
+}
+
+/// A reason without the `line 1, column 2: ` at its beginning.
+fn without_place(reason: &str) -> &str {
+    match reason.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
+        Some((place, rest)) if place.bytes().all(|byte| byte.is_ascii_digit() || b", column".contains(&byte)) => rest,
+        _ => reason,
+    }
 }
 
 /// The table of a plugin's grants, created where it is missing.

@@ -156,7 +156,7 @@ impl Provider for Plugin {
     async fn call_tool(&self, name: &str, arguments: Arc<str>, call: Call) -> Result<ToolOutcome, CallError> {
         let tool = self.surface.tool(name).ok_or(CallError::Guest(GuestError::NotFound))?;
         let caller = call.caller.clone();
-        let arguments = tool.never_null.without_nulls(arguments);
+        let arguments = tool.taken(arguments);
         let called = self.dialect().call_tool(&self.prepared, tool, arguments, call);
         self.prepared.breaker.around(&caller, called).await
     }

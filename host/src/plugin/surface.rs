@@ -6,6 +6,7 @@
 mod canonical;
 mod checks;
 mod extension;
+mod integers;
 pub(in crate::plugin) mod normalize;
 mod nulls;
 mod shown;
@@ -13,6 +14,7 @@ mod signature;
 pub(in crate::plugin) mod template;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::abi::{Capability, Offer, Prompt, ResourceDescription, ResourceTemplate, Tool};
 use super::error::LoadError;
@@ -21,6 +23,7 @@ use super::schema::{Mirrored, Schema, Wrapping, mirrored};
 use super::text;
 use super::text::quote;
 use crate::json;
+use integers::Integers;
 use nulls::NeverNull;
 pub use shown::SchemaStyle;
 pub use signature::{Parameter, parameters, signature};
@@ -54,7 +57,8 @@ pub struct FrozenTool {
     pub output: Option<Schema>,
     pub wrapping: Wrapping,
     pub mirrored: Vec<Mirrored>,
-    pub(in crate::plugin) never_null: NeverNull,
+    never_null: NeverNull,
+    integers: Integers,
     /// An alternative public name, used instead of the prefixed one: the name with the package
     /// and interface of its function, if any.
     pub long_name: Option<String>,
@@ -114,8 +118,14 @@ impl FrozenTool {
         checks::icons(&mut tool.icons, hidden);
         tool.meta = checks::meta(tool.meta, hidden)?;
         let mirrored = mirrored(input.source()).map_err(|why| format!("its input schema: {why}"))?;
-        let never_null = NeverNull::of(&input);
-        Ok(Self { tool, input, output, wrapping, mirrored, never_null, long_name: None })
+        let (never_null, integers) = (NeverNull::of(&input), Integers::of(input.source()));
+        Ok(Self { tool, input, output, wrapping, mirrored, never_null, integers, long_name: None })
+    }
+
+    /// Arguments as the tool takes them, in place of how clients write them: without null for an optional
+    /// parameter, and with integers as digits.
+    pub fn taken(&self, arguments: Arc<str>) -> Arc<str> {
+        self.integers.as_digits(self.never_null.without_nulls(arguments), self.input.source())
     }
 }
 

@@ -59,8 +59,9 @@ pub(super) fn redirection(entry: &Entry<FrozenTool>, arguments: &str) -> Result<
     if !entry.provider.is_host() || entry.item().tool.name != CALL {
         return Ok(None);
     }
-    check(entry.item(), arguments)?;
-    redirected(entry, arguments).map_err(Refusal::from)
+    let arguments = entry.item().taken(arguments.into());
+    check(entry.item(), &arguments)?;
+    redirected(entry, &arguments).map_err(Refusal::from)
 }
 
 fn redirected(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(String, Arc<str>)>, ErrorObject> {
@@ -161,7 +162,9 @@ impl Provider for Discovery {
         let (FIND, Some(catalog)) = (name, self.catalog.upgrade()) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
-        check(self.surface.tool(FIND).ok_or(Fault::Host)?, &arguments)?;
+        let tool = self.surface.tool(FIND).ok_or(Fault::Host)?;
+        let arguments = tool.taken(arguments);
+        check(tool, &arguments)?;
         let _permit = self.searching.acquire().await.map_err(|_| Fault::Host)?;
         let arguments: Value = json::tree(&arguments, json::MAX_DEPTH).map_err(|_| CallError::Fault(Fault::Host))?;
         let query = arguments["query"].as_str().unwrap_or_default().to_owned();

@@ -17,6 +17,8 @@ fn arguments_are_pairs_or_json() {
         ("echo", &["{\"message\":\"hello\"}"], "hello\n"),
         ("echo_add", &["a=2", "b=-3"], "{\"sum\":-1}\n"),
         ("echo_add", &["a:=2", "b=3"], "{\"sum\":5}\n"),
+        // Clients whose numbers are all doubles send integers like this.
+        ("echo_add", &["{\"a\":2.0,\"b\":3e0}"], "{\"sum\":5}\n"),
     ] {
         let ran = wharf(&home, "call", &folder, &[&[tool], arguments].concat());
         assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, answer, ""), "{tool} {arguments:?}");
@@ -32,6 +34,7 @@ fn wrong_arguments_are_explained_with_the_signature() {
         (&["{a:1}"], 2, "the arguments as JSON: "),
         (&["a:=x"], 2, "the argument a as JSON: "),
         (&["a=1", "a=2"], 2, "the argument a: it is given twice"),
+        (&["a=1", "b=2", "c=3"], 2, "the argument c: there is no parameter of that name"),
         (&["a=one", "b=2"], 1, "/a: "),
         (&["a=1"], 1, "b"),
         (&[], 1, "a"),
