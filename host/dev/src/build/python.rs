@@ -101,9 +101,9 @@ async fn componentize(
 fn packages(project: &Project) -> Option<PathBuf> {
     let own = project.dir.join(".venv");
     let venv = if own.is_dir() { own } else { env::var_os("VIRTUAL_ENV")?.into() };
-    let windows = venv.join("Lib/site-packages");
-    if windows.is_dir() {
-        return Some(windows);
+    let unversioned = venv.join("Lib/site-packages");
+    if unversioned.is_dir() {
+        return Some(unversioned);
     }
     let versions = fs::read_dir(venv.join("lib")).ok()?;
     versions.filter_map(|entry| Some(entry.ok()?.path().join("site-packages"))).find(|folder| folder.is_dir())
