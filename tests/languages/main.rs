@@ -6,7 +6,10 @@
 
 mod cookbook;
 mod language;
+mod libraries;
 mod project;
+mod refusals;
+mod typed;
 
 #[path = "../support/support.rs"]
 #[allow(unreachable_pub, dead_code, reason = "what the integration tests share is more than this needs")]
@@ -67,14 +70,24 @@ fn rows(language: &'static Language) -> Vec<Row> {
     rows.push(row("template", Box::new(|| project::template(language))));
     match language.name {
         "rust" => rows.push(row("cookbook", Box::new(cookbook::rust))),
-        "python" => rows.push(row("cookbook", Box::new(cookbook::python))),
+        "python" => {
+            rows.push(row("cookbook", Box::new(cookbook::python)));
+            rows.push(row("types", Box::new(typed::python)));
+            rows.push(row("refusals", Box::new(refusals::python)));
+        }
         _ => {}
     }
     for (name, dir) in samples(language) {
         rows.push(row(&name, Box::new(move || project::sample(language, &dir))));
     }
     if let Some(dir) = everything(language) {
-        rows.push(row("everything", Box::new(move || project::everything(&dir))));
+        let run = move || {
+            let component = project::everything(&dir);
+            if language.name == "python" {
+                libraries::python(&component);
+            }
+        };
+        rows.push(row("everything", Box::new(run)));
     }
     rows
 }

@@ -64,14 +64,15 @@ pub(crate) fn sample(language: &Language, dir: &Path) {
     }
 }
 
-/// All features of a wrapper, checked on the wire.
-pub(crate) fn everything(dir: &Path) {
+/// All features of a wrapper, checked on the wire; returns the component.
+pub(crate) fn everything(dir: &Path) -> PathBuf {
     let home = Home::new();
     let (name, file) = played(&home, dir);
     home.put_file(&file, &name);
     let mut client = Client::start_modern(&home);
     client.tools_until(|tools| !tools.is_empty());
     readable(&mut client);
+    file
 }
 
 /// The tools are shown in shapes that agent libraries can read.
@@ -129,7 +130,7 @@ pub(crate) fn wharf(home: &Home, dir: &Path, arguments: &[&str]) -> Output {
     output
 }
 
-fn wharf_with(home: &Home, dir: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn wharf_with(home: &Home, dir: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary());
     command.args(arguments).current_dir(dir).envs(environment(home)).stdin(Stdio::null());
     command.output().expect("the binary runs")

@@ -22,14 +22,14 @@ pub(crate) struct Project {
     source: Option<PathBuf>,
     /// The language's wrapper, relative to that folder.
     pub(crate) wrapper: PathBuf,
-    /// The exports of the component, for languages whose tools cannot infer them.
-    pub(crate) exports: Vec<Export>,
+    /// The exports of the component, if they are stated.
+    pub(crate) exports: Option<Vec<Export>>,
     /// The same for imports besides `wharf:plugin/host`.
-    pub(crate) imports: Vec<Import>,
+    pub(crate) imports: Option<Vec<Import>>,
 }
 
 /// An interface of `wit/` that a plugin offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Export {
     Tools,
@@ -52,7 +52,7 @@ impl Export {
 }
 
 /// A host interface that a plugin uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Import {
     Http,
@@ -68,8 +68,7 @@ struct Manifest {
     source: Option<PathBuf>,
     wrapper: Option<PathBuf>,
     exports: Option<Vec<Export>>,
-    #[serde(default)]
-    imports: Vec<Import>,
+    imports: Option<Vec<Import>>,
 }
 
 impl Project {
@@ -91,7 +90,7 @@ impl Project {
             language: manifest.language,
             source: manifest.source,
             wrapper: manifest.wrapper.unwrap_or_else(|| PathBuf::from("wharf")),
-            exports: manifest.exports.unwrap_or_else(|| vec![Export::Tools]),
+            exports: manifest.exports,
             imports: manifest.imports,
         })
     }
@@ -122,8 +121,8 @@ mod tests {
         let text = "name = \"a-b\"\nlanguage = \"python\"\nexports = [\"tools\", \"prompts\"]\nimports = [\"http\"]\n";
         let project = read(text).expect("a project");
         assert_eq!((project.name.as_ref(), project.language), ("a-b", Language::Python));
-        assert_eq!(project.exports, [Export::Tools, Export::Prompts]);
-        assert_eq!(project.imports, [Import::Http]);
+        assert_eq!(project.exports, Some(vec![Export::Tools, Export::Prompts]));
+        assert_eq!(project.imports, Some(vec![Import::Http]));
         let failure = format!("{:?}", project.source("plugin.py").expect_err("the folder is gone"));
         assert!(failure.contains("plugin.py") && failure.contains("in plugin.toml"), "{failure}");
     }

@@ -2,6 +2,7 @@
 
 import logging
 import unittest
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -153,11 +154,36 @@ class Tools(unittest.TestCase):
         self.assertEqual(client.tools()[0]["inputSchema"], {"type": "object", "minProperties": 1})
         self.assertEqual(client.call("look", a=1).text, "test {'a': 1}")
 
-    def test_invalid_tools(self) -> None:
+    def test_a_wrong_name_is_answered_with_the_right_ones(self) -> None:
         plugin = Plugin()
 
-        async def later() -> str:
+        @plugin.tool
+        def describe() -> str:
             return ""
+
+        @plugin.tool
+        def count() -> str:
+            return ""
+
+        @plugin.resource("note://{id}")
+        def note(id: int) -> str:
+            return str(id)
+
+        client = Client(plugin)
+        wrong: list[tuple[Callable[[], Any], str]] = [
+            (lambda: client.call("descripe"), "no tool 'descripe'; there are: count, describe"),
+            (lambda: client.prompt("review"), "no prompt 'review'; there are: none"),
+            (lambda: client.read("not://1"), "no resource 'not://1'; there are: note://{id}"),
+            (lambda: client.complete("node://{id}", "id"), "no prompt or template 'node://{id}'; there are: note://{id}"),
+            (lambda: client.method("sync"), "no method 'sync'; there are: none"),
+        ]
+        for call, text in wrong:
+            with self.assertRaises(NotFound) as raised:
+                call()
+            self.assertEqual(str(raised.exception), text)
+
+    def test_invalid_tools(self) -> None:
+        plugin = Plugin()
 
         def rest(**given: Any) -> str:
             return ""
@@ -172,12 +198,12 @@ class Tools(unittest.TestCase):
             return ""
 
         plugin.tool(twice)
-        for function, why in [
-            (later, "the interface is synchronous"),
+        wrong: list[tuple[Callable[..., str], str]] = [
             (rest, "needs an `input_schema`"),
             (several, "cannot be given by name"),
             (strange, "strange: value: complex has no JSON Schema"),
-        ]:
+        ]
+        for function, why in wrong:
             with self.subTest(why=why), self.assertRaisesRegex(TypeError, why):
                 plugin.tool(function)
         with self.assertRaisesRegex(ValueError, "duplicate tools: twice"):
@@ -193,7 +219,7 @@ class Tools(unittest.TestCase):
             if how == "invalid":
                 raise InvalidArguments("/how", "is wrong")
             if how == "bug":
-                return {}["missing"]
+                return dict[str, str]()["missing"]
             if how == "silent":
                 raise RuntimeError
             raise SystemExit(3)

@@ -214,9 +214,14 @@ class Ask:
         self._wait()
         raise AssertionError("an open question ends the round")
 
+    def required(self) -> Required | None:
+        """The questions without an answer, if there are any."""
+        return Required(list(self._open), _state(self._settled.items())) if self._open else None
+
     def _wait(self) -> None:
-        if self._open:
-            raise Asked(Required(list(self._open), _state(self._settled.items())))
+        required = self.required()
+        if required is not None:
+            raise Asked(required)
 
     def _next(self) -> tuple[str, Reply | None]:
         self._asked += 1

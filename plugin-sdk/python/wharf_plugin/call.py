@@ -72,17 +72,36 @@ class Call:
         Raises `NotFound`, `InvalidArguments` and `ToolError`, and nothing else.
         """
         try:
-            return work()
+            outcome = work()
         except Asked as asked:
-            return asked.required
-        except Unavailable as refused:
+            return self._waiting() or asked.required
+        except BaseException as error:
+            waiting = self._waiting()
+            if waiting is not None:
+                return waiting
+            return self._failed(_alone(error))
+        # A task that nothing waited for may have asked.
+        return self._waiting() or outcome
+
+    def _failed(self, error: BaseException) -> Required:
+        if isinstance(error, Unavailable):
             # Unhandled: the question is repeated, which tells the host that the plugin
             # needs the answer.
-            return self.ask.insist(refused.question)
-        except (NotFound, InvalidArguments, ToolError):
-            raise
-        except BaseException as error:
-            raise ToolError(_told(error)) from error
+            return self.ask.insist(error.question)
+        if isinstance(error, (NotFound, InvalidArguments, ToolError)):
+            raise error
+        raise ToolError(_told(error)) from error
+
+    def _waiting(self) -> Required | None:
+        """The questions without an answer, if there are any."""
+        return self.ask.required() if "ask" in vars(self) else None
+
+
+def _alone(error: BaseException) -> BaseException:
+    """The error of the only task that failed, of those in a `TaskGroup`."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def _told(error: BaseException) -> str:

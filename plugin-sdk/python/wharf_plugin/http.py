@@ -1,6 +1,4 @@
 """HTTP requests, if the plugin was granted them. Redirects are not followed.
-
-Needs `imports = ["http"]` in plugin.toml.
 """
 
 from __future__ import annotations

@@ -25,6 +25,21 @@ def is_call(hint: Any) -> bool:
     return bare(hint)[0] is Call
 
 
+def prepare(function: Callable[..., Any]) -> None:
+    """Imports the event loop if the function is a coroutine function: a built component could not."""
+    if inspect.iscoroutinefunction(inspect.unwrap(function)):
+        from . import loop  # noqa: F401
+
+
+def finish(made: Any) -> Any:
+    """What a function returns; if that is a coroutine, what that returns."""
+    if not inspect.iscoroutine(made):
+        return made
+    from .loop import run
+
+    return run(made)
+
+
 def passed(function: Callable[..., Any]) -> list[tuple[str, Any]]:
     """The parameters of a function and their hints."""
     hints = typing.get_type_hints(function, include_extras=True)
@@ -35,8 +50,7 @@ class _Offer:
     """A function, and which of its parameters gets the call."""
 
     def __init__(self, function: Callable[..., Any], ours: tuple[str, ...] = ()) -> None:
-        if inspect.iscoroutinefunction(function):
-            raise TypeError(f"{function.__name__}: the interface is synchronous, write `def`")
+        prepare(function)
         self.function = function
         self._calls = [name for name, hint in passed(function) if is_call(hint)]
         self.rest = _rest(function)
@@ -44,7 +58,7 @@ class _Offer:
         self.members, self.description = parameters(function, lambda name, hint: is_call(hint) or name in ours)
 
     def invoke(self, arguments: Mapping[str, Any], call: Call) -> Any:
-        return self.function(**arguments, **dict.fromkeys(self._calls, call))
+        return finish(self.function(**arguments, **dict.fromkeys(self._calls, call)))
 
 
 class Tool(_Offer):

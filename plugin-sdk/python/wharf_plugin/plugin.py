@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 from .call import Call
 from .content import Icon, Meta, Resource, Role
 from .errors import NotFound
-from .offers import Method, Prompt, ResourceFamily, Tool, is_call, passed
+from .offers import Method, Prompt, ResourceFamily, Tool, finish, is_call, passed, prepare
 from .results import Completion, PromptResult, ReadResult, ToolResult
 from .values import dumps
 
@@ -18,7 +18,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Plugin:
-    """A plugin, with its decorated functions. Assign it to a variable `plugin`.
+    """A plugin, with its decorated functions, which may be coroutine functions (`async def`).
+    Assign it to a variable `plugin`.
 
     Every call gets a fresh instance of the whole component: what a call changes in memory
     is gone after it. What is done while the module is imported is done once, when the
@@ -31,7 +32,7 @@ class Plugin:
         self.families: dict[str, ResourceFamily] = {}
         self.methods: dict[str, Method] = {}
         self.capabilities: dict[tuple[Literal["extension", "experimental"], str], str] = {}
-        self._lists: list[Callable[[], Sequence[Resource]]] = []
+        self._lists: list[Callable[[], Any]] = []
         self._completions: dict[tuple[str, str], Callable[..., Any]] = {}
 
     @overload
@@ -39,6 +40,8 @@ class Plugin:
     @overload
     def tool(
         self,
+        function: None = None,
+        /,
         *,
         name: str | None = None,
         title: str | None = None,
@@ -74,6 +77,8 @@ class Plugin:
     @overload
     def prompt(
         self,
+        function: None = None,
+        /,
         *,
         name: str | None = None,
         title: str | None = None,
@@ -134,6 +139,7 @@ class Plugin:
     def resource_list(self, function: F) -> F:
         """A function that lists further resources. The host calls it when it loads the plugin,
         and after `list_changed("resources")`."""
+        prepare(function)
         self._lists.append(function)
         return function
 
@@ -144,6 +150,7 @@ class Plugin:
         arguments that are already set."""
 
         def add(function: F) -> F:
+            prepare(function)
             self._completions[_new((self._subject(subject), argument), self._completions, "completions")] = function
             return function
 
@@ -190,7 +197,7 @@ class Plugin:
         """The resources of the list."""
         found = [family.about for family in self.families.values() if not family.template]
         for function in self._lists:
-            found += function()
+            found += finish(function())
         return found
 
     def read_resource(self, uri: str, call: Call) -> ReadResult:
@@ -210,7 +217,7 @@ class Plugin:
             return Completion()
         taken = [name for name, hint in passed(function) if not is_call(hint)]
         calls = {name: call for name, hint in passed(function) if is_call(hint)}
-        found = function(*[typed, given][: len(taken)], **calls)
+        found = finish(function(*[typed, given][: len(taken)], **calls))
         return found if isinstance(found, Completion) else Completion(list(found))
 
     def call_method(self, name: str, params: str, call: Call) -> str:

@@ -11,6 +11,7 @@ import json
 import uuid
 from typing import Any, Literal, get_args, get_origin
 
+from . import models
 from .errors import InvalidArguments
 from .shapes import MISSING, Member, bare, branches, is_record, members, without_none
 from .values import plain
@@ -31,6 +32,8 @@ def read(hint: Any, value: Any, path: str = "") -> Any:
             if type(plain(choice)) is type(value) and plain(choice) == value:
                 return choice
         raise InvalidArguments(path, f"must be one of {_listed(arguments)}")
+    if models.is_model(hint):
+        return models.read(hint, value, path)
     if is_record(hint):
         made = read_members(members(hint), _expect(dict, value, path, "an object"), path)
         return hint(**made)

@@ -10,6 +10,7 @@ import inspect
 import uuid
 from typing import Any, Literal, get_args, get_origin
 
+from . import models
 from .shapes import MISSING, Member, argument_docs, bare, branches, is_record, members, without_none
 from .values import plain
 
@@ -57,6 +58,8 @@ def _schema(hint: Any, within: tuple[Any, ...]) -> dict[str, Any]:
         return _choice([plain(value) for value in arguments])
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _choice([plain(member) for member in hint]) | _documented(hint)
+    if models.is_model(hint):
+        return models.schema(hint)
     if is_record(hint):
         if hint in within:
             raise TypeError(f"{hint.__name__} contains itself, which a derived schema cannot express; set `input_schema`")

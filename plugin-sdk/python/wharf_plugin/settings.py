@@ -1,6 +1,6 @@
 """The settings under `config` of the plugin's grants.
 
-Needs `imports = ["config"]` in plugin.toml. Variables of the grant `env` are in `os.environ`.
+Variables of the grant `env` are in `os.environ`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
 """Values stored between calls, if the plugin was granted `keyvalue`.
-
-Needs `imports = ["keyvalue"]` in plugin.toml.
 """
 
 from __future__ import annotations

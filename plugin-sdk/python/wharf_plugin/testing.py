@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from . import ask, host
 from .call import Call, Context
 from .content import Resource, ResourceContents, Text
-from .errors import ToolError
+from .errors import NotFound, ToolError
 from .http import HttpError, Request, Response
 from .plugin import Plugin
 from .results import Completion, PromptResult, ReadResult, ToolResult
@@ -103,30 +103,38 @@ class Client:
 
     def call(self, tool: str, /, **arguments: Any) -> ToolResult[Any]:
         """Calls a tool and answers its questions. Structured content is converted by
-        JSON. Raises the tool's exception: `ToolError`, `InvalidArguments`, `NotFound`."""
+        JSON. Raises the tool's exception: `ToolError`, `InvalidArguments`, or `NotFound`, which
+        names the tools that there are."""
+        _known("tool", tool, self.plugin.tools)
         result = self._run(lambda call: self.plugin.call_tool(tool, dumps(arguments), call))
         if result.structured is not ToolResult().structured:
             result.structured = json.loads(dumps(result.structured))
         return result
 
     def prompt(self, name: str, /, **arguments: str) -> PromptResult:
-        """Makes a prompt."""
+        """Makes a prompt. Raises `NotFound`, which names those that there are."""
+        _known("prompt", name, self.plugin.prompts)
         return self._run(lambda call: self.plugin.get_prompt(name, arguments, call))
 
     def read(self, uri: str) -> list[ResourceContents]:
-        """Reads a resource."""
+        """Reads a resource. Raises `NotFound`, which names those that there are."""
         return list(self.read_result(uri).contents)
 
     def read_result(self, uri: str) -> ReadResult:
         """Reads a resource, with its cache lifetime."""
+        if all(family.match(uri) is None for family in self.plugin.families.values()):
+            raise NotFound(_absent("resource", uri, self.plugin.families))
         return self._run(lambda call: self.plugin.read_resource(uri, call))
 
     def complete(self, subject: str, argument: str, typed: str = "", **given: str) -> Completion:
-        """Completes an argument of a prompt (by its name) or a variable of a template."""
+        """Completes an argument of a prompt (by its name) or a variable of a template. Raises
+        `NotFound`, which names those that there are."""
+        _known("prompt or template", subject, {**self.plugin.prompts, **self.plugin.families})
         return self._run(lambda call: self.plugin.complete(subject, argument, typed, given, call))
 
     def method(self, name: str, /, **params: Any) -> Any:
-        """Calls an extension method."""
+        """Calls an extension method. Raises `NotFound`, which names those that there are."""
+        _known("method", name, self.plugin.methods)
         return json.loads(self._run(lambda call: self.plugin.call_method(name, dumps(params), call)))
 
     def tools(self) -> list[dict[str, Any]]:
@@ -169,6 +177,15 @@ class Client:
                     answers[question.key] = self.answers.pop(0)
         finally:
             host.connect(before)
+
+
+def _known(kind: str, name: str, known: Mapping[str, Any]) -> None:
+    if name not in known:
+        raise NotFound(_absent(kind, name, known))
+
+
+def _absent(kind: str, name: str, known: Iterable[str]) -> str:
+    return f"no {kind} {name!r}; there are: {', '.join(sorted(known)) or 'none'}"
 
 
 class _Host:

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from . import models
+
 
 def dumps(value: Any) -> str:
     """The value as JSON. Raises `ValueError` for NaN and infinity, which JSON does not have."""
@@ -30,6 +32,8 @@ def plain(value: Any) -> Any:
         return plain(value.value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if models.is_model(type(value)):
+        return models.plain(value)
     if isinstance(value, Mapping):
         return {_key(key): plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple, AbstractSet)):

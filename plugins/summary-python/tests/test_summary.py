@@ -2,6 +2,7 @@
 
 import json
 import unittest
+from typing import Any
 
 from wharf_plugin import InvalidArguments
 from wharf_plugin.testing import Client
@@ -16,8 +17,9 @@ SALES = """day;town;pieces;price
 """
 
 
-def describe(data: str, **options: object) -> dict:
-    return Client(plugin).call("describe", data=data, **options).structured
+def describe(data: str, **options: object) -> dict[str, Any]:
+    found: dict[str, Any] = Client(plugin).call("describe", data=data, **options).structured
+    return found
 
 
 class Describe(unittest.TestCase):
@@ -88,8 +90,9 @@ class Describe(unittest.TestCase):
 
 
 class Group(unittest.TestCase):
-    def group(self, **options: object) -> dict:
-        return Client(plugin).call("group", data=SALES, **options).structured
+    def group(self, **options: object) -> dict[str, Any]:
+        found: dict[str, Any] = Client(plugin).call("group", data=SALES, **options).structured
+        return found
 
     def test_sums(self) -> None:
         groups = self.group(by="town", value="pieces")["groups"]

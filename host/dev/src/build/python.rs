@@ -1,13 +1,20 @@
 //! Python: componentize-py, which puts an interpreter and the sources into one component.
 
+mod guess;
+mod source;
+
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use wharf_report::Failure;
 use wharf_report::ShowPath as _;
 
+use self::guess::{Found, guess};
 use super::tool::{Tool, Tools, captured};
 use super::world::{self, World};
+use crate::project::{Export, Import, Project};
 
 const COMPONENTIZE: Tool = Tool {
     program: "componentize-py",
@@ -17,38 +24,106 @@ const COMPONENTIZE: Tool = Tool {
 /// Prefix of the wrapper's errors.
 const REFUSED: &str = "wharf_plugin.component.BuildError: ";
 
+/// Prefix of the interfaces that the component should have had, as JSON.
+const OTHER_WORLD: &str = "wharf_plugin.component.OtherWorld: ";
+
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
     let project = tools.project;
     let source = project.source("plugin.py")?;
     let program = tools.find(&COMPONENTIZE).await?;
-    World::new(world::exports(&project.exports), world::imports(&project.imports)).write(&work.join("wit"))?;
+    let Found { exports, imports } = guess(&project.dir, packages(project).as_deref(), &source);
+    let (exports, imports) = (Vec::from_iter(exports), Vec::from_iter(imports));
+    let exports = if exports.is_empty() { vec![Export::Tools] } else { exports };
+    let guessed = Interfaces {
+        exports: project.exports.clone().unwrap_or(exports),
+        imports: project.imports.clone().unwrap_or(imports),
+    };
+    let right = match componentize(tools, &program, work, &source, &guessed).await? {
+        Outcome::Built(component) => return Ok(component),
+        Outcome::OtherWorld(right) => right,
+    };
+    match componentize(tools, &program, work, &source, &right).await? {
+        Outcome::Built(component) => Ok(component),
+        Outcome::OtherWorld(_) => Err(Failure::new(
+            "build: the plugin has other interfaces each time that it is imported",
+        )
+        .hint("state them in plugin.toml: exports = [\"tools\"] and imports = [\"http\"], for example".to_owned())),
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+struct Interfaces {
+    exports: Vec<Export>,
+    imports: Vec<Import>,
+}
+
+enum Outcome {
+    Built(PathBuf),
+    /// The plugin has these interfaces instead.
+    OtherWorld(Interfaces),
+}
+
+async fn componentize(
+    tools: &Tools<'_>,
+    program: &Path,
+    work: &Path,
+    source: &Path,
+    interfaces: &Interfaces,
+) -> Result<Outcome, Failure> {
+    let project = tools.project;
+    let wit = work.join("wit");
+    World::new(world::exports(&interfaces.exports), world::imports(&interfaces.imports)).write(&wit)?;
     let entry = work.join("entry");
     fs::create_dir_all(&entry)
-        .and_then(|()| fs::write(entry.join("wharf_entry.py"), entry_module(&source)))
+        .and_then(|()| fs::write(entry.join("wharf_entry.py"), entry_module(project, source)))
         .map_err(|error| Failure::new(format!("write {}: {error}", entry.shown())))?;
     let component = work.join("component.wasm");
     // The module search path, in this order; errors refer to entries by number.
     let paths = [entry, project.dir.clone(), project.dir.join(&project.wrapper)];
-    let mut command = tools.command(&program);
+    let mut command = tools.command(program);
     command.env("RUST_BACKTRACE", "0").env("PYTHONDONTWRITEBYTECODE", "1");
     if project.dir.join(".venv").is_dir() {
         command.env("VIRTUAL_ENV", project.dir.join(".venv"));
     }
-    command.arg("-d").arg(work.join("wit")).args(["-w", world::NAME, "componentize"]);
+    command.arg("-d").arg(wit).args(["-w", world::NAME, "componentize"]);
     for path in &paths {
         command.arg("-p").arg(path);
     }
     command.arg("wharf_entry").arg("-o").arg(&component);
-    captured(command).await?.map_err(|stderr| Failure::new(explained(&stderr, &paths)))?;
-    Ok(component)
+    let Err(stderr) = captured(command).await? else { return Ok(Outcome::Built(component)) };
+    match other_world(&stderr) {
+        Some(right) => Ok(Outcome::OtherWorld(right)),
+        None => Err(Failure::new(explained(&stderr, &paths))),
+    }
+}
+
+/// Where the packages are that the plugin can import: in the folder that componentize-py adds.
+fn packages(project: &Project) -> Option<PathBuf> {
+    let own = project.dir.join(".venv");
+    let venv = if own.is_dir() { own } else { env::var_os("VIRTUAL_ENV")?.into() };
+    let unversioned = venv.join("Lib/site-packages");
+    if unversioned.is_dir() {
+        return Some(unversioned);
+    }
+    let versions = fs::read_dir(venv.join("lib")).ok()?;
+    versions.filter_map(|entry| Some(entry.ok()?.path().join("site-packages"))).find(|folder| folder.is_dir())
 }
 
 /// The module that connects the plugin to the world's exports.
-fn entry_module(source: &Path) -> String {
+fn entry_module(project: &Project, source: &Path) -> String {
     let module = source.with_extension("").to_string_lossy().replace('/', ".");
+    let python = |stated: bool| if stated { "True" } else { "False" };
     format!(
-        "from {module} import plugin\n\nfrom wharf_plugin import component\n\nglobals().update(component.exports(plugin))\n"
+        "from wharf_plugin import component\n\nwith component.loading():\n    from {module} import plugin\n\n\
+         globals().update(component.exports(plugin, exports_stated={}, imports_stated={}))\n",
+        python(project.exports.is_some()),
+        python(project.imports.is_some()),
     )
+}
+
+fn other_world(stderr: &str) -> Option<Interfaces> {
+    let (_, rest) = stderr.rsplit_once(OTHER_WORLD)?;
+    serde_json::from_str(rest.lines().next()?).ok()
 }
 
 /// The tool's error without its own stack frames, with real file paths.
@@ -69,7 +144,8 @@ fn explained(stderr: &str, paths: &[PathBuf]) -> String {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{entry_module, explained};
+    use super::{Interfaces, entry_module, explained, other_world};
+    use crate::project::{Export, Import, Project};
 
     const STDERR: &str = "Traceback (most recent call last):\n  File \"/x/bin/componentize-py\", line 8, in <module>\n    \
         sys.exit(script())\nAssertionError: Traceback (most recent call last):\n  File \"/1/plugin.py\", line 2, in <module>\n    \
@@ -88,7 +164,21 @@ mod tests {
     }
 
     #[test]
-    fn a_source_in_a_folder_is_a_module_of_a_package() {
-        assert!(entry_module(Path::new("app/main.py")).starts_with("from app.main import plugin\n"));
+    fn the_entry_says_what_is_stated() {
+        let dir = tempfile::tempdir().expect("a folder");
+        std::fs::write(dir.path().join("plugin.toml"), "name = \"a\"\nlanguage = \"python\"\nimports = []\n")
+            .expect("a file");
+        let entry = entry_module(&Project::read(dir.path()).expect("a project"), Path::new("app/main.py"));
+        assert!(entry.contains("    from app.main import plugin\n"), "{entry}");
+        assert!(entry.contains("exports_stated=False, imports_stated=True"), "{entry}");
+    }
+
+    #[test]
+    fn the_right_interfaces_are_read() {
+        let stderr = "Traceback\nwharf_plugin.component.OtherWorld: {\"exports\": [\"tools\", \"prompts\"], \
+            \"imports\": [\"keyvalue\"]}\n\nCaused by:\n    x\n";
+        let right = Interfaces { exports: vec![Export::Tools, Export::Prompts], imports: vec![Import::Keyvalue] };
+        assert_eq!(other_world(stderr), Some(right));
+        assert_eq!(other_world(STDERR), None);
     }
 }

@@ -11,7 +11,7 @@ use wharf_report::ShowPath as _;
 use super::tool::{Tool, Tools, captured, run};
 use super::world::{self, World};
 use crate::language::Language;
-use crate::project::Project;
+use crate::project::{Export, Project};
 
 const NODE: Tool = Tool { program: "node", install: "apt-get install --no-install-recommends nodejs npm" };
 /// No package needs its install scripts. Not `npm ci`: componentize-qjs names optional packages that
@@ -52,7 +52,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     bundler.arg(format!("--metafile={}", meta.display())).arg(format!("--outfile={}", bundle.display()));
     run(bundler).await?;
     let meta = fs::read(&meta).map_err(failed)?;
-    World::new(world::exports(&project.exports), externals(&meta)).write(&work.join("wit"))?;
+    World::new(world::exports(exports(project)), externals(&meta)).write(&work.join("wit"))?;
     let component = work.join("component.wasm");
     let mut command = tools.command(&tools.find(&tool("componentize-qjs")).await?);
     command.arg("--wit").arg(work.join("wit")).args(["-n", world::NAME, "--sync", "--js"]).arg(&bundle);
@@ -61,10 +61,14 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     Ok(component)
 }
 
+fn exports(project: &Project) -> &[Export] {
+    project.exports.as_deref().unwrap_or(&[Export::Tools])
+}
+
 /// The module that connects the plugin to the world's exports. The wrapper comes first: it defines
 /// globals such as `console`, which the plugin's modules may use at top level.
 fn entry_module(project: &Project, source: &Path) -> String {
-    let names: Vec<&str> = project.exports.iter().map(|export| export.name()).collect();
+    let names: Vec<&str> = exports(project).iter().map(|export| export.name()).collect();
     // JSON strings are valid JavaScript for any path.
     let source = Value::from(project.dir.join(source).to_string_lossy()).to_string();
     format!(

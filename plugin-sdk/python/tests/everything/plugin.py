@@ -1,16 +1,23 @@
 """All that the wrapper offers."""
 
+import asyncio
 import datetime
 import enum
 import json
 import logging
 import os
 import random
+import socket
 import sys
 import urllib.parse
+import urllib.request
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypedDict
+
+import httpx
+import requests
+from pydantic import BaseModel, Field
 
 from wharf_plugin import (
     Audio,
@@ -310,3 +317,94 @@ def late(what: str) -> str:
     day = datetime.datetime.strptime("22.11.2026", "%d.%m.%Y")
     coded = "ä".encode("latin-1") + "bücher".encode("idna") + "a".encode("utf-16-le")
     return f"{common} {day:%j} {coded!r} {urllib.parse.urlsplit('http://ä/x').hostname}"
+
+
+@plugin.tool
+async def wait(call: Call, ask: bool = False) -> str:
+    """Waits for several things at once, and asks in two tasks."""
+    queue: asyncio.Queue[int] = asyncio.Queue()
+    lock = asyncio.Lock()
+
+    async def put(number: int) -> None:
+        async with lock:
+            await asyncio.sleep(0.01)
+        await queue.put(number)
+
+    async def sure(key: str) -> bool:
+        await asyncio.sleep(0)
+        return call.ask.key(key).confirm(f"{key}?")
+
+    await asyncio.gather(*(put(number) for number in range(3)))
+    try:
+        await asyncio.wait_for(asyncio.Event().wait(), 0.01)
+    except TimeoutError:
+        await queue.put(9)
+    async with asyncio.timeout(60):
+        made = await asyncio.to_thread(sum, [1, 2])
+    answers = await asyncio.gather(sure("one"), sure("two")) if ask else []
+    left = asyncio.create_task(asyncio.sleep(3600))
+    await asyncio.sleep(0)
+    return f"{[queue.get_nowait() for _ in range(4)]} {made} {answers} {left.done()}"
+
+
+@plugin.tool
+async def stuck() -> str:
+    """Waits for what never happens."""
+    await asyncio.Event().wait()
+    return "never"
+
+
+@plugin.tool
+def nested() -> str:
+    """Runs a loop of its own."""
+    return asyncio.run(asyncio.sleep(0.001, "slept"))
+
+
+class Item(BaseModel):
+    """An item."""
+
+    name: str
+    price: float = Field(..., gt=0)
+    size: int | None = None
+
+
+@plugin.tool
+def order(item: Item) -> Item:
+    """Models of pydantic 1."""
+    return item.copy(update={"price": item.price * 2})
+
+
+@plugin.tool
+def connect(how: str) -> str:
+    """Opens a socket, which fails."""
+    try:
+        socket.create_connection(("127.0.0.1", 1)) if how == "connection" else socket.socket()
+    except OSError as error:
+        return str(error)
+    return "connected"
+
+
+@plugin.tool
+async def request(library: str, url: str, post: str | None = None) -> dict[str, Any]:
+    """Requests by libraries for HTTP."""
+    method, body = ("GET", None) if post is None else ("POST", post.encode())
+    headers = {"X-Library": library, "Content-Type": "text/plain"}
+    if library == "urllib":
+        with urllib.request.urlopen(urllib.request.Request(url, body, headers, method=method), timeout=5) as got:
+            return {"status": got.status, "url": got.url, "type": got.headers["content-type"], "text": got.read().decode()}
+    if library == "requests":
+        with requests.Session() as session:
+            response = session.request(method, url, data=body, headers=headers, timeout=(1, 5), stream=True)
+            text = b"".join(response.iter_content(4)).decode()
+            found = {"status": response.status_code, "url": response.url, "type": response.headers["content-type"]}
+            return {**found, "text": text, "cookies": session.cookies.get_dict()}
+    if library == "httpx":
+        with httpx.Client(follow_redirects=True) as client:
+            answer = client.request(method, url, content=body, headers=headers)
+    else:
+        async with httpx.AsyncClient(follow_redirects=True, timeout=5) as later:
+            answer, _ = await asyncio.gather(
+                later.request(method, url, content=body, headers=headers), asyncio.sleep(0.001)
+            )
+    found = {"status": answer.status_code, "url": str(answer.url), "type": answer.headers["content-type"]}
+    return {**found, "text": answer.text, "cookies": dict(answer.cookies)}

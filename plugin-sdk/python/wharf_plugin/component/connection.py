@@ -53,7 +53,7 @@ class Connection:
         host.resource_updated(text(uri))
 
     def cancelled(self) -> bool:
-        return host.cancelled()
+        return bool(host.cancelled())
 
     def fetch(self, request: Request) -> Response:
         http: Any = self._http

@@ -1,0 +1,141 @@
+"""What is found out while a component is built, without one: the interface is simulated."""
+
+import importlib
+import sys
+import tempfile
+import types
+import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+for name in ("wit_world", "wit_world.exports"):
+    sys.modules.setdefault(name, types.ModuleType(name))
+from wharf_plugin import component  # noqa: E402
+from wharf_plugin.component import needs, packages  # noqa: E402
+
+
+@contextmanager
+def modules(sources: dict[str, str]) -> Iterator[Path]:
+    """A folder with these files, whose modules can be imported meanwhile; packages are in `site/`."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path, source in sources.items():
+            file = Path(folder, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(source)
+        added = [folder, str(Path(folder, "site"))]
+        sys.path[:0] = added
+        importlib.invalidate_caches()
+        try:
+            yield Path(folder)
+        finally:
+            sys.path[:] = [one for one in sys.path if one not in added]
+            names = {path.removeprefix("site/").split("/")[0].removesuffix(".py") for path in sources}
+            for name in [name for name in sys.modules if name.split(".")[0] in names]:
+                del sys.modules[name]
+
+
+class Interfaces(unittest.TestCase):
+    def compare(self, stated: bool, offered: set[str], used: dict[str, list[str]]) -> None:
+        component._compare(offered, {"tools"}, stated, used, {"config"}, stated)
+
+    def test_an_error_names_all_that_is_missing(self) -> None:
+        used = {"http": ["httpx", "wharf_plugin.http"], "keyvalue": ["wharf_plugin.store"]}
+        with self.assertRaises(component.BuildError) as raised:
+            self.compare(True, {"tools", "prompts", "resources"}, used)
+        self.assertEqual(
+            str(raised.exception),
+            "this plugin has prompts and resources and imports httpx, wharf_plugin.http and wharf_plugin.store: "
+            'in plugin.toml, write exports = ["tools", "resources", "prompts"] and '
+            'imports = ["config", "http", "keyvalue"], or remove these lines: the build finds it out by itself',
+        )
+
+    def test_stated_interfaces_may_be_more_than_the_plugin_has(self) -> None:
+        self.compare(True, {"tools"}, {})
+        component._compare({"tools"}, {"tools"}, False, {"config": ["x"]}, {"config"}, False)
+
+    def test_a_wrong_guess_is_corrected_in_both_directions(self) -> None:
+        with self.assertRaises(component.OtherWorld) as raised:
+            self.compare(False, {"prompts", "tools"}, {"keyvalue": ["wharf_plugin.store"]})
+        self.assertEqual(str(raised.exception), '{"exports": ["tools", "prompts"], "imports": ["keyvalue"]}')
+
+
+class Imports(unittest.TestCase):
+    def uses_urllib(self, source: str) -> bool:
+        needs._used.clear()
+        for name in ("urllib.request", "xml.sax.saxutils"):
+            sys.modules.pop(name, None)
+        with modules({"watched.py": source}), component.loading():
+            importlib.import_module("watched")
+        return "urllib.request" in needs.used().get("http", [])
+
+    def test_requests_by_urllib_are_noticed(self) -> None:
+        for source in ("import urllib.request", "from urllib import request", "from urllib.request import urlopen"):
+            self.assertTrue(self.uses_urllib(source), source)
+        for source in ("import urllib.parse", "from xml.sax.saxutils import escape"):
+            self.assertFalse(self.uses_urllib(source), source)
+
+    def test_errors_of_the_plugin_have_its_frames_only(self) -> None:
+        trace: Any = None
+        with modules({"outer.py": "import inner", "inner.py": "1 / 0"}):
+            try:
+                with component.loading():
+                    importlib.import_module("outer")
+            except ZeroDivisionError as error:
+                trace = error.__traceback__
+        files = []
+        while trace:
+            files.append(Path(trace.tb_frame.f_code.co_filename).name)
+            trace = trace.tb_next
+        self.assertFalse({"needs.py"} & set(files), files)
+        self.assertEqual(files[-1], "inner.py")
+
+
+class Packages(unittest.TestCase):
+    def refused(self, source: str, more: dict[str, str]) -> str:
+        with modules({"plugin_module.py": source, **more}) as folder:
+            (folder / "site/fast-1.0.dist-info").mkdir(parents=True)
+            (folder / "site/fast").mkdir(exist_ok=True)
+            (folder / "site/fast/_core.cpython-39-x86_64-linux-gnu.so").touch()
+            with self.assertRaises((component.BuildError, ImportError)) as raised, component.loading():
+                importlib.import_module("plugin_module")
+        self.assertIsInstance(raised.exception, component.BuildError)
+        return str(raised.exception)
+
+    def test_a_compiled_file_is_named_with_the_package_that_needs_it(self) -> None:
+        expected = (
+            "cannot be part of a plugin: it needs fast/_core.cpython-39-x86_64-linux-gnu.so, which is compiled for "
+            "another platform, and a component contains only Python code; use "
+        )
+        sources = ["from ._core import x", "import fast._core"]
+        if sys.version_info >= (3, 12):
+            sources.append("from . import _core")
+        for source in sources:
+            said = self.refused("import fast", {"site/fast/__init__.py": source})
+            self.assertIn(f"fast {expected}a package in pure Python", said)
+        # As numpy does it: with an error of its own.
+        source = "try:\n    from fast._core import x\nexcept ImportError as e:\n    raise ImportError('see the manual') from e"
+        said = self.refused("import numpy", {"site/numpy/__init__.py": source, "site/fast/__init__.py": ""})
+        self.assertIn(f"numpy {expected}`statistics`", said)
+
+    def test_packages_that_open_sockets_are_refused(self) -> None:
+        said = self.refused("import aiohttp", {"site/aiohttp/__init__.py": "import _ssl_of_nobody"})
+        self.assertEqual(
+            said,
+            "aiohttp cannot be part of a plugin: it opens sockets, which plugins do not have; "
+            "use httpx.AsyncClient or wharf_plugin.http",
+        )
+        self.assertIsNone(packages.refused())
+        with modules({"websockets.py": ""}):
+            importlib.import_module("websockets")
+            self.assertIn("use wharf_plugin.http", packages.refused() or "")
+
+    def test_a_missing_module_is_no_reason(self) -> None:
+        with modules({"plugin_module.py": "import nothing_of_that_name"}), self.assertRaises(ModuleNotFoundError):
+            with component.loading():
+                importlib.import_module("plugin_module")
+
+
+if __name__ == "__main__":
+    unittest.main()
