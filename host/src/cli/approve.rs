@@ -115,7 +115,7 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
             pins.revoke(&id, content);
             Ok(content)
         }
-        None => Err(did_you_mean(id.as_ref(), pins.all().map(|(id, _)| id.as_ref())).map(str::to_owned)),
+        None => Err(did_you_mean(id.as_ref(), pins.all().map(|(id, _)| id)).map(str::to_owned)),
     });
     match revoked.map_err(lock_failure)? {
         Ok(content) => {

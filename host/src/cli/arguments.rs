@@ -135,9 +135,9 @@ impl Pair {
 fn expect_property(schema: &Value, key: &str) -> Result<(), Failure> {
     let elsewhere =
         ["$ref", "additionalProperties", "allOf", "anyOf", "dependentSchemas", "if", "oneOf", "patternProperties"];
-    let open = |keyword: &&str| schema.get(keyword).is_some_and(|value| value != &Value::Bool(false));
+    let open = |keyword: &str| schema.get(keyword).is_some_and(|value| value != &Value::Bool(false));
     let properties = match schema.get("properties") {
-        Some(Value::Object(properties)) if !elsewhere.iter().any(|keyword| open(&keyword)) => properties,
+        Some(Value::Object(properties)) if !elsewhere.iter().any(|keyword| open(keyword)) => properties,
         _ => return Ok(()),
     };
     if properties.contains_key(key) {
