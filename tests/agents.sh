@@ -34,7 +34,8 @@ node_libraries() {
   mkdir -p "$folder/node"
   cp tests/agents/*.mjs tests/agents/*.json "$folder/node/"
   cmp -s tests/agents/package-lock.json "$folder/node/installed.json" && return
-  npm ci --prefix "$folder/node" --no-audit --no-fund --loglevel=error &&
+  # With a link in the path, npm takes the folder for a package of that name.
+  npm ci --prefix "$(realpath "$folder/node")" --no-audit --no-fund --loglevel=error &&
     cp tests/agents/package-lock.json "$folder/node/installed.json"
 }
 

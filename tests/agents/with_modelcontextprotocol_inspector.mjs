@@ -8,9 +8,24 @@ import { ARGUMENTS, COMMAND, run } from "./harness.mjs";
 
 const PROGRAM = fileURLToPath(new URL("node_modules/.bin/mcp-inspector", import.meta.url));
 
+// The server gets no other variables.
+const ENVIRONMENT = Object.entries(process.env).filter(([name]) => name.startsWith("XDG_"));
+
 async function inspect(...options) {
-  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, "--cli", COMMAND, ...ARGUMENTS, ...options]);
+  const environment = ENVIRONMENT.flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+  const command = [PROGRAM, "--cli", COMMAND, ...ARGUMENTS, ...environment, ...options];
+  const { stdout } = await promisify(execFile)(process.execPath, command);
   return stdout;
+}
+
+/** An argument as it is typed: it takes what is JSON as JSON. */
+function written(value) {
+  try {
+    JSON.parse(value);
+  } catch {
+    return value;
+  }
+  return JSON.stringify(value);
 }
 
 await run("@modelcontextprotocol/inspector", async (check) => {
@@ -18,7 +33,7 @@ await run("@modelcontextprotocol/inspector", async (check) => {
   const { tools } = JSON.parse(await inspect("--method", "tools/list", "--strict"));
   check.converted("portability", tools.map(({ name, inputSchema }) => [name, inputSchema]));
   await check.call((name, values) => {
-    const pairs = Object.entries(values).map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+    const pairs = Object.entries(values).map(([key, value]) => `${key}=${written(value)}`);
     const given = pairs.length > 0 ? ["--tool-arg", ...pairs] : [];
     return inspect("--method", "tools/call", "--tool-name", name, ...given);
   });
