@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use wharf_report::Failure;
 use wharf_report::ShowPath as _;
+use wharf_report::{Failure, is_coloured};
 
-use super::tool::{Tool, Tools, captured, run};
+use super::tool::{Tool, Tools};
 use super::world::{self, World};
 use crate::language::Language;
 use crate::project::{Export, Project};
@@ -42,22 +42,28 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     if typed && project.dir.join("tsconfig.json").is_file() {
         let mut check = tools.command(&tools.find(&tool("tsc")).await?);
         check.args(["--noEmit", "-p", "."]);
-        run(check).await?;
+        if is_coloured() {
+            check.arg("--pretty");
+        }
+        tools.run(check).await?;
     }
     let failed = |error| Failure::new(format!("write {}: {error}", work.shown()));
     let [entry, bundle, meta] = ["entry.js", "bundle.js", "meta.json"].map(|name| work.join(name));
     fs::write(&entry, entry_module(project, &source)).map_err(failed)?;
     let mut bundler = tools.command(&tools.find(&tool("esbuild")).await?);
     bundler.arg(&entry).args(BUNDLING);
+    if is_coloured() {
+        bundler.arg("--color=true");
+    }
     bundler.arg(format!("--metafile={}", meta.display())).arg(format!("--outfile={}", bundle.display()));
-    run(bundler).await?;
+    tools.run(bundler).await?;
     let meta = fs::read(&meta).map_err(failed)?;
     World::new(world::exports(exports(project)), externals(&meta)).write(&work.join("wit"))?;
     let component = work.join("component.wasm");
     let mut command = tools.command(&tools.find(&tool("componentize-qjs")).await?);
     command.arg("--wit").arg(work.join("wit")).args(["-n", world::NAME, "--sync", "--js"]).arg(&bundle);
     command.arg("-o").arg(&component);
-    captured(command).await?.map_err(|stderr| Failure::new(explained(&stderr)))?;
+    tools.captured(command).await?.map_err(|stderr| Failure::new(explained(&stderr)))?;
     Ok(component)
 }
 
