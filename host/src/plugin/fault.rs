@@ -62,6 +62,8 @@ pub enum Fault {
     Denied { denial: Denial, message: Option<String> },
     /// Too many calls are waiting.
     Busy,
+    /// Its code was still being compiled at the end of the wait.
+    Compiling,
     /// It is quarantined for that long after repeated failures.
     Quarantined { left: Duration },
     /// Internal host error; the details are in its log.
@@ -80,6 +82,7 @@ impl Fault {
             Self::BadOutput(_) => "bad-output",
             Self::Denied { .. } => "denied",
             Self::Busy => "busy",
+            Self::Compiling => "compiling",
             Self::Quarantined { .. } => "quarantined",
             Self::Host => "host-error",
         }
@@ -94,6 +97,7 @@ impl Fault {
             | Self::BadOutput(_)
             | Self::Denied { .. }
             | Self::Busy
+            | Self::Compiling
             | Self::Quarantined { .. }
             | Self::Host => None,
         }
@@ -140,6 +144,7 @@ impl Fault {
             Self::Busy => {
                 format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")
             }
+            Self::Compiling => format!("Plugin '{plugin}' is still being compiled. Try again later."),
             Self::Quarantined { left } => {
                 // Rounded up, so that a client that waits that long is not too early.
                 let seconds = left.as_millis().div_ceil(1000).max(1);

@@ -92,13 +92,13 @@ impl Tools<'_> {
         check(&name, output.status).map(|()| output.stdout)
     }
 
-    /// As [`Self::run`], returning stderr if it fails, for errors that need rewriting.
-    pub(super) async fn captured(&self, mut command: Command) -> Result<Result<(), String>, Failure> {
+    /// As [`Self::run`], returning stderr, as an error if it fails, for messages that need rewriting.
+    pub(super) async fn captured(&self, mut command: Command) -> Result<Result<String, String>, Failure> {
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let name = name_of(&command);
         let output = self.timed(&name, finish(command, None)).await?;
-        let stderr = || String::from_utf8_lossy(&output.stderr).into_owned();
-        Ok(if output.status.success() { Ok(()) } else { Err(stderr()) })
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok(if output.status.success() { Ok(stderr) } else { Err(stderr) })
     }
 
     /// Waits for a step, and shows how long it takes.
