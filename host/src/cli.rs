@@ -75,7 +75,7 @@ enum Command {
         dir: Option<PathBuf>,
         #[command(flatten)]
         http: http::HttpOptions,
-        /// Log what plugins print as plain lines, for `wharf dev`
+        /// Log what plugins print as plain lines, and name what each plugin offers; for `wharf dev`
         #[arg(long, hide = true)]
         guest_lines: bool,
         /// Run every version of this plugin without approval, and pin none; for wharf dev
@@ -173,17 +173,16 @@ fn run_server(
     options: Options,
     dir: Option<PathBuf>,
     http: &http::HttpOptions,
-    trusted: Option<&str>,
+    author: serve::Author,
     log: &Log,
 ) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let dir = plugin_folder(&options, dir)?;
-    let trusted = trusted.map(approve::plugin).transpose()?;
     // Both must run while there is one thread.
     memory::retain_buffers();
     os_sandbox::enter(&options, &config, &dir, http);
     log.start().map_err(|error| Failure::new(format!("start a thread for the log: {error}")))?;
-    on_runtime(serve::run(options, config, dir, http, trusted))
+    on_runtime(serve::run(options, config, dir, http, author))
 }
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
@@ -193,7 +192,9 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         let log = Log::default();
         let style = if guest_lines { LogStyle::ServerOfAuthor(&log) } else { LogStyle::Server(&log) };
         report::start_log(options.log.as_deref().unwrap_or("info"), &style)?;
-        let ended = run_server(options, dir, &http, trust.as_deref(), &log);
+        let trusts = trust.as_deref().map(approve::plugin).transpose()?;
+        let author = serve::Author { trusts, names_offers: guest_lines };
+        let ended = run_server(options, dir, &http, author, &log);
         log.finish();
         return ended;
     }
@@ -207,7 +208,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     report::start_log(options.log.as_deref().unwrap_or(filter), &LogStyle::Command(&screen))?;
     on_runtime(async {
         match cli.command {
-            Command::Dev(command) => dev::run(&options, command).await,
+            Command::Dev(command) => dev::run(&options, command, &screen).await,
             Command::Check { paths, json } => check::run(&options, &paths, json, &screen).await,
             Command::List(how) => list::run(&options, how, &screen).await,
             Command::Call(how) => call::run(&options, how, &screen).await,

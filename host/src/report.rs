@@ -7,7 +7,7 @@ mod log;
 mod progress;
 mod screen;
 
-use std::{fmt, io};
+use std::fmt;
 
 use tokio::sync::mpsc;
 use tracing_subscriber::EnvFilter;
@@ -15,13 +15,13 @@ use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{DefaultFields, Writer};
-use wharf_report::{ERROR, ShowPath as _, hint, line};
-pub(crate) use wharf_report::{Failure, NAME, failure, message, print};
+use wharf_report::{ERROR, ShowPath as _, hint, is_coloured, line};
+pub(crate) use wharf_report::{Failure, NAME, Screen, failure, message, print};
 
 use self::guest_lines::GuestLines;
 pub(crate) use self::log::Log;
 use self::progress::Progress;
-pub(crate) use self::screen::Screen;
+use self::screen::OnScreen;
 use crate::catalog::{FolderEvent, Held, Refusal};
 use crate::config::{Config, ConfigError};
 use crate::pins::AdmittedAs;
@@ -56,10 +56,9 @@ pub(crate) fn start_log(filter: &str, style: &LogStyle<'_>) -> Result<(), Failur
         return Err(invalid(&format!("there is no level {word:?}")));
     }
     let filter = EnvFilter::try_new(filter).map_err(|error| invalid(&format!("{error}: {filter}")))?;
-    let colour = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(colour)
+        .with_ansi(is_coloured())
         .fmt_fields(OneLine)
         // Otherwise a closed stderr would be a panic.
         .log_internal_errors(false);
@@ -72,7 +71,7 @@ pub(crate) fn start_log(filter: &str, style: &LogStyle<'_>) -> Result<(), Failur
         LogStyle::Command(screen) => {
             let screen = (*screen).clone();
             let format = GuestLines { others: format.without_time(), screen: Some(screen.clone()) };
-            builder.event_format(format).with_writer(screen).init();
+            builder.event_format(format).with_writer(OnScreen(screen)).init();
         }
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! Why a call has no result. The host converts it for each client.
 
+use std::fmt;
+
 use crate::Call;
 use crate::abi::types;
 
@@ -16,8 +18,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a call has no result, or not yet: a pending question is returned as an error too,
 /// so return errors that you did not create with `?`.
 ///
-/// Any `Display` type becomes an error by `?` or `.into()`; the model reads its text,
-/// so the text should say what could be done about it.
+/// Errors of other crates, `String` and `&str` become one by `?` or `.into()`; the model reads the text,
+/// so it should say what could be done about the error. For a type that is only `Display`:
+/// `.map_err(|error| Error::failed(error.to_string()))`.
+///
+/// It is `Display` and not [`std::error::Error`], as that of `anyhow`: otherwise `?` could not convert
+/// all errors to it.
 ///
 /// ```
 /// use wharf_plugin::{Error, Result};
@@ -28,7 +34,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///     }
 ///     Ok(n / 2)
 /// }
-/// assert_eq!(half(3).unwrap_err().text(), "/n: must be even");
+/// assert_eq!(half(3).unwrap_err().to_string(), "/n: must be even");
 /// ```
 pub struct Error(pub(crate) Cause);
 
@@ -148,15 +154,23 @@ impl Error {
     }
 }
 
-// `Error` itself must never be `Display`, or this would overlap with `From<T> for T`.
-impl<E: std::fmt::Display> From<E> for Error {
+// Errors of all kinds, `String` and `&str`. `Error` itself must never be `std::error::Error`, or this would
+// overlap with `From<T> for T`.
+impl<'a, E: Into<Box<dyn std::error::Error + 'a>>> From<E> for Error {
     fn from(error: E) -> Self {
-        Self(Cause::Failed(error.to_string()))
+        Self(Cause::Failed(error.into().to_string()))
     }
 }
 
-impl std::fmt::Debug for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text())
+    }
+}
+
+/// The text, without quotes: tests show it when `unwrap` fails.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }

@@ -12,7 +12,7 @@ use crate::support::home::{Home, component, repository};
 use crate::support::process::binary;
 
 /// What these do is not up to Wharf, or needs the tools of a language.
-const ELSEWHERE: [&str; 12] = [
+const ELSEWHERE: [&str; 13] = [
     "apt-get",
     "cargo",
     "cd",
@@ -25,6 +25,7 @@ const ELSEWHERE: [&str; 12] = [
     "wharf build",
     "wharf dev",
     "wharf new",
+    "wharf upgrade",
 ];
 
 /// The component of docs/plain-components.md.

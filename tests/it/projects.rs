@@ -1,5 +1,8 @@
-//! `wharf new`, `wharf build` and `wharf dev`, with a fake toolchain; `tests/languages` uses the real
-//! ones.
+//! `wharf new`, `wharf build`, `wharf dev` and `wharf upgrade`, with a fake toolchain; `tests/languages` uses the
+//! real ones.
+
+mod library;
+mod watching;
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -60,8 +63,11 @@ impl Project {
         project
     }
 
+    /// As a whole: `wharf dev` may look at any time.
     fn put(&self, path: &str, text: &str) {
-        fs::write(self.dir.join(path), text).expect("a file");
+        let part = self.dir.join(".part");
+        fs::write(&part, text).expect("a file");
+        fs::rename(part, self.dir.join(path)).expect("it is put in place");
     }
 
     fn build(&self, more: &[&str]) -> Output {
@@ -86,7 +92,7 @@ fn new_prints_the_next_commands_and_overwrites_nothing() {
     let made = run(&home, ["new", "my-plugin", "--lang", "rust"]);
     let said = err(&made);
     assert!(made.status.success() && out(&made).is_empty(), "{said}");
-    for line in ["cd my-plugin", "wharf build", "wharf call dist/my-plugin.wasm greet"] {
+    for line in ["cd my-plugin", "wharf build --install", "wharf call dist/my-plugin.wasm greet"] {
         assert!(said.contains(line), "no {line:?} in {said}");
     }
     let dir = home.path("home/my-plugin");

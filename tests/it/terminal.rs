@@ -2,16 +2,17 @@
 //! use the terminal for prompts of commands.
 
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
-use std::process::{Output, Stdio};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::support::TIMEOUT;
-use crate::support::home::Home;
+use crate::support::home::{Home, component};
 use crate::support::process::command;
 
 /// The user's side of a pseudo-terminal.
@@ -23,12 +24,18 @@ pub(crate) struct Person {
 impl Person {
     /// Waits until the text is on the screen, then types.
     pub(crate) fn sees(&mut self, text: &str, then_types: &str) {
+        self.reads_up_to(text);
+        self.keyboard.write_all(then_types.as_bytes()).expect("a terminal that takes keys");
+    }
+
+    /// Waits until the text is on the screen; returns what came since the last time.
+    fn reads_up_to(&mut self, text: &str) -> String {
         let mut seen = String::new();
         while !seen.contains(text) {
             let more = self.screen.recv_timeout(TIMEOUT);
             seen += &String::from_utf8_lossy(&more.unwrap_or_else(|_| panic!("{text:?} is not in {seen:?}")));
         }
-        self.keyboard.write_all(then_types.as_bytes()).expect("a terminal that takes keys");
+        seen
     }
 }
 
@@ -113,6 +120,73 @@ fn a_call_that_takes_seconds_shows_them() {
         person.sees("waiting for the plugin, 2 s", "");
     });
     assert!(output.status.success(), "{}", output.status);
+}
+
+/// A grant that is missing can be given at once.
+#[test]
+fn a_call_that_lacks_a_grant_asks_for_it_and_is_made_again() {
+    let home = Home::with(&["notes"]);
+    let (folder, config) = (home.plugins(), home.path("config/wharf/wharf.toml"));
+    let before = fs::read_to_string(&config).expect("a file");
+    let words = ["call".as_ref(), folder.as_os_str(), "notes_add".as_ref(), "text=milk".as_ref()];
+    let asked = "Grant this to notes, and call again?";
+    let call = |answer: &'static str| at_terminal(&home, &words, |person| person.sees(asked, answer));
+    let declined = call("n");
+    assert_eq!(declined.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&declined.stdout).contains("keyvalue"), "the first call's result");
+    assert_eq!(fs::read_to_string(&config).expect("a file"), before);
+    let granted = call("y");
+    let said = String::from_utf8(granted.stdout).expect("UTF-8");
+    assert!(granted.status.success() && !said.contains("keyvalue"), "{said}");
+    assert!(fs::read_to_string(&config).expect("a file").contains("[plugins.notes.grants]\nkeyvalue = true\n"));
+    // Now nothing is asked.
+    assert!(at_terminal(&home, &words, |_| {}).status.success());
+}
+
+/// A tool that waits until the seconds are shown.
+#[test]
+fn a_build_that_takes_seconds_shows_its_step_and_them() {
+    let home = Home::new();
+    let (dir, go) = (home.path("home/made"), home.path("go"));
+    let component = component("echo");
+    fs::create_dir_all(dir.join(".venv/bin")).expect("a folder");
+    fs::write(dir.join("plugin.toml"), "name = \"made\"\nlanguage = \"python\"\n").expect("a file");
+    fs::write(dir.join("plugin.py"), "").expect("a file");
+    assert!(Command::new("mkfifo").arg(&go).status().expect("mkfifo runs").success());
+    let tool = dir.join(".venv/bin/componentize-py");
+    let script =
+        format!("#!/bin/sh\neval \"out=\\${{$#}}\"\ncat '{}'\ncp '{}' \"$out\"\n", go.display(), component.display());
+    fs::write(&tool, script).expect("a file");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let output = at_terminal(&home, &["build".as_ref(), dir.as_os_str()], |person| {
+        person.sees("componentize-py, 1 s", "");
+        person.sees("componentize-py, 2 s", "");
+        // Its reader gets the end of the file.
+        drop(OpenOptions::new().write(true).open(&go).expect("a reader"));
+        person.sees("built", "");
+    });
+    assert!(output.status.success(), "{}", output.status);
+}
+
+/// A compiler's messages are lines of their own, above the seconds.
+#[test]
+fn messages_of_a_compiler_do_not_mix_with_the_seconds() {
+    let home = Home::new();
+    let (dir, go) = (home.path("home/made"), home.path("go"));
+    fs::create_dir_all(dir.join(".venv/bin")).expect("a folder");
+    fs::write(dir.join("plugin.toml"), "name = \"made\"\nlanguage = \"go\"\n").expect("a file");
+    assert!(Command::new("mkfifo").arg(&go).status().expect("mkfifo runs").success());
+    let tool = dir.join(".venv/bin/go");
+    let script = format!("#!/bin/sh\ncat '{}'\necho './main.go:3:1: bad' >&2\nexit 1\n", go.display());
+    fs::write(&tool, script).expect("a file");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let output = at_terminal(&home, &["build".as_ref(), dir.as_os_str()], |person| {
+        person.sees("go, 1 s", "");
+        drop(OpenOptions::new().write(true).open(&go).expect("a reader"));
+        let seen = person.reads_up_to("failed to build: go exited with");
+        assert!(seen.contains("\r\u{1b}[2K./main.go:3:1: bad\r\n"), "{seen:?}");
+    });
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]

@@ -25,7 +25,9 @@ pub(crate) fn template(language: &Language) {
     assert!(next.contains("wharf build") && next.contains(&format!("dist/{name}.wasm")), "{next}");
     let again = wharf_with(&home, &home.path("home"), &["new", &name, "--lang", language.name]);
     assert_eq!(again.status.code(), Some(2), "a project was overwritten");
-    // Built before it is tested, since the build installs the language's packages.
+    // As in a clone of the author's repository.
+    fs::remove_dir_all(dir.join("wharf")).expect("the library");
+    // Built before it is tested, since the build restores the library and installs the language's packages.
     let file = build(&home, &dir, &name);
     shell(language.name, &home, &dir, language.test);
     let findings = wharf(&home, &dir, &["check", "--json", &file.display().to_string()]);

@@ -17,14 +17,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use wharf_report::ShowPath as _;
-use wharf_report::{Failure, message, print};
+use wharf_report::{Failure, Screen, message, print};
 
 use self::tool::Tools;
 pub(crate) use self::tool::on_path;
 use crate::child::interrupted;
 use crate::language::Language;
 use crate::project::Project;
-use crate::{Server, os};
+use crate::{Server, os, wrapper};
 
 #[derive(Args)]
 pub struct BuildOptions {
@@ -36,34 +36,55 @@ pub struct BuildOptions {
     install: bool,
 }
 
-pub(crate) async fn run(server: &impl Server, dir: &Path, how: &BuildOptions) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(
+    server: &impl Server,
+    dir: &Path,
+    how: &BuildOptions,
+    screen: &Screen,
+) -> Result<ExitCode, Failure> {
     let interrupted = interrupted()?;
     let project = Project::read(dir)?;
+    wrapper::warn_of_version(&project);
     tokio::select! {
-        outcome = build_and_describe(server, &project, how) => outcome,
+        outcome = build_and_describe(server, &project, how, screen) => outcome,
         // Dropping the build ends its child processes.
-        () = interrupted => Ok(ExitCode::from(130)),
+        () = interrupted => {
+            screen.end_progress();
+            Ok(ExitCode::from(130))
+        }
     }
 }
 
-async fn build_and_describe(server: &impl Server, project: &Project, how: &BuildOptions) -> Result<ExitCode, Failure> {
+async fn build_and_describe(
+    server: &impl Server,
+    project: &Project,
+    how: &BuildOptions,
+    screen: &Screen,
+) -> Result<ExitCode, Failure> {
     let out = match &how.out {
         Some(out) => out.clone(),
         None => project.dir.join("dist").join(format!("{}.wasm", project.name)),
     };
-    build(project, how.install, &out).await?;
-    message(&server.describe(&project.name, &out).await?);
+    build(project, how.install, &out, Some(screen)).await?;
+    let described = server.describe(&project.name, &out);
+    message(&screen.timed(&format!("loading {}", project.name), described).await?);
     print(&out.shown().to_string())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the project and installs the component at `out`.
-pub(crate) async fn build(project: &Project, install: bool, out: &Path) -> Result<(), Failure> {
+/// Builds the project and installs the component at `out`. Without a screen, no progress is shown.
+pub(crate) async fn build(
+    project: &Project,
+    install: bool,
+    out: &Path,
+    screen: Option<&Screen>,
+) -> Result<(), Failure> {
+    wrapper::restore(project)?;
     let work = project.dir.join("dist/.build");
     // Files of an earlier build may be stale.
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).map_err(|error| Failure::new(format!("create {}: {error}", work.shown())))?;
-    let tools = Tools { project, install };
+    let tools = Tools { project, install, screen };
     let component = match project.language {
         Language::Rust => rust::build(&tools, &work).await?,
         Language::TypeScript | Language::JavaScript => script::build(&tools, &work).await?,

@@ -9,19 +9,22 @@ mod sources;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use blake3::Hash;
 use clap::Args;
 use tokio::time::timeout;
 use wharf_report::ShowPath as _;
-use wharf_report::{Failure, NAME, failure, message};
+use wharf_report::{Failure, NAME, failure, message, warning};
 
 use self::sources::Sources;
-use crate::Server;
 use crate::build::{build, write_atomically};
 use crate::child::{Group, interrupted};
+use crate::name::PluginName;
 use crate::project::Project;
+use crate::{Server, wrapper};
 
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -40,43 +43,58 @@ pub struct DevOptions {
 }
 
 pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Result<ExitCode, Failure> {
-    let interrupted = interrupted()?;
+    let mut interrupted = pin!(interrupted()?);
     let project = Project::read(dir)?;
+    wrapper::warn_of_version(&project);
+    // Its files are sources too.
+    wrapper::restore(&project)?;
     // In another folder, a file with the plugin's name may be somebody else's.
-    let (folder, trusted) = match how.serve {
-        Some(folder) => (server.folder(folder)?, None),
-        None => (own_folder(&project.dir)?, Some(&project.name)),
+    let (folder, is_own) = match how.serve {
+        Some(folder) => (server.folder(folder)?, false),
+        None => (own_folder(&project.dir)?, true),
     };
     let address = address::choose(how.http.as_deref())?;
-    let name = &project.name;
-    let shown = folder.shown();
-    let approval = match trusted {
-        Some(_) => "needs no approval there, since you build it",
-        None => "is approved there as every plugin",
-    };
+    let shown = folder.shown().to_string();
+    let approval =
+        if is_own { "needs no approval there, since you build it" } else { "is approved there as every plugin" };
+    let mut name = project.name;
     message(&format!("{NAME}{name}{NAME:#} is rebuilt into {shown} on each change, and {approval}; stop with Ctrl-C"));
-    if let Some(socket) = address.socket {
-        message(&format!("add it to Claude Code: {}", server.client_command(name, socket)?));
-    }
-    let mut sources = Sources::watch(&project.dir)
+    let sources = Sources::watch(&project.dir)
         .map_err(|error| Failure::new(format!("watch {}: {error}", project.dir.shown())))?;
-    let mut server = Group::spawn(server.serve_command(&folder, &address.written, trusted)?)
-        .map_err(|error| Failure::new(format!("start the server: {error}")))?;
-    tokio::select! {
-        never = follow(&mut sources, &project.dir, &folder, how.install) => match never {},
-        ended = server.wait() => Err(match ended {
-            // The server has logged why.
-            Ok(status) => Failure::new(format!("serve {shown}: the server exited with {status}"))
-                .hint("choose another address with --http, or 127.0.0.1:0 for a free port".to_owned()),
-            Err(error) => Failure::new(format!("wait for the server: {error}")),
-        }),
-        () = interrupted => {
-            server.terminate();
-            // Its exit status does not matter during shutdown.
-            let _ = timeout(SHUTDOWN_TIMEOUT, server.wait()).await;
-            Ok(ExitCode::SUCCESS)
+    let mut builds =
+        Builds { sources, dir: project.dir, folder, is_own, install: how.install, last: None, served: None };
+    loop {
+        if let Some(socket) = address.socket {
+            message(&format!("add it to Claude Code: {}", server.client_command(&name, socket)?));
+        }
+        let command = server.serve_command(&builds.folder, &address.written, is_own.then_some(&name))?;
+        let mut process = Group::spawn(command).map_err(|error| Failure::new(format!("start the server: {error}")))?;
+        tokio::select! {
+            renamed = builds.follow(&name) => {
+                stop(&mut process).await;
+                builds.remove(&name);
+                builds.install(&renamed)?;
+                message(&format!("{NAME}{name}{NAME:#} is now {NAME}{renamed}{NAME:#}: the server starts again"));
+                name = renamed;
+            }
+            ended = process.wait() => return Err(match ended {
+                // The server has logged why.
+                Ok(status) => Failure::new(format!("serve {shown}: the server exited with {status}"))
+                    .hint("choose another address with --http, or 127.0.0.1:0 for a free port".to_owned()),
+                Err(error) => Failure::new(format!("wait for the server: {error}")),
+            }),
+            () = &mut interrupted => {
+                stop(&mut process).await;
+                return Ok(ExitCode::SUCCESS);
+            }
         }
     }
+}
+
+async fn stop(server: &mut Group) {
+    server.terminate();
+    // Its exit status does not matter.
+    let _ = timeout(SHUTDOWN_TIMEOUT, server.wait()).await;
 }
 
 /// A folder that only this plugin is served from, without what an earlier run left there.
@@ -91,44 +109,123 @@ fn own_folder(project: &Path) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// Builds once, and again whenever the sources differ from those that were built.
-async fn follow(sources: &mut Sources, dir: &Path, folder: &Path, install: bool) -> std::convert::Infallible {
-    let (mut built, mut failed) = (None, false);
-    loop {
-        let current = sources.hash();
-        if built != Some(current) {
-            built = Some(current);
-            failed = match build_into(dir, folder, install).await {
-                Ok(summary) => {
-                    message(&summary);
-                    false
+/// Builds of the project, and what is served of them.
+struct Builds {
+    sources: Sources,
+    dir: PathBuf,
+    /// Where components are installed.
+    folder: PathBuf,
+    /// Whether nothing but builds of this plugin is in that folder.
+    is_own: bool,
+    install: bool,
+    /// The sources of the last build, and whether it succeeded.
+    last: Option<(Hash, bool)>,
+    served: Option<Served>,
+}
+
+/// The last successful build.
+struct Served {
+    name: PluginName,
+    sources: Hash,
+    at: SystemTime,
+}
+
+impl Builds {
+    /// Builds once, and again whenever the sources differ from those that were built. Returns the plugin's name if it
+    /// is another one than `trusted`, which the server was started for.
+    async fn follow(&mut self, trusted: &PluginName) -> PluginName {
+        loop {
+            let current = self.sources.hash();
+            match self.last {
+                Some((built, _)) if built == current => {
+                    self.sources.changed().await;
+                    if matches!(self.last, Some((_, false))) {
+                        // After a failure, rebuild at any event: the cause may be outside of the sources.
+                        self.last = None;
+                    }
+                    continue;
                 }
-                Err(why) => {
-                    failure(&why);
+                _ => {}
+            }
+            let is_built = match self.served.as_ref().filter(|served| served.sources == current) {
+                Some(served) => {
+                    message(&format!("unchanged; still serving the version of {}", utc(served.at)));
                     true
                 }
+                None => match self.build(current, trusted).await {
+                    Ok(summary) => {
+                        message(&summary);
+                        true
+                    }
+                    Err(why) => {
+                        failure(&why);
+                        false
+                    }
+                },
             };
+            self.last = Some((current, is_built));
             // Discard events of the build itself; source changes are detected by their hash.
-            sources.discard_events();
-            continue;
+            self.sources.discard_events();
+            if let Some(served) = self.served.as_ref().filter(|served| self.is_own && served.name != *trusted) {
+                return served.name.clone();
+            }
         }
-        sources.changed().await;
-        if failed {
-            // After a failure, rebuild at any event: the cause may be outside of the sources.
-            built = None;
+    }
+
+    async fn build(&mut self, sources: Hash, trusted: &PluginName) -> Result<String, Failure> {
+        let started = Instant::now();
+        let project = Project::read(&self.dir)?;
+        let name = project.name.clone();
+        build(&project, self.install, &self.built(&name), None).await?;
+        // Under a name that it does not trust, the server must not find it.
+        if !self.is_own || name == *trusted {
+            self.install(&name)?;
+        }
+        let before = self.served.replace(Served { name: name.clone(), sources, at: SystemTime::now() });
+        if let Some(before) = before.filter(|before| before.name != name && !self.is_own) {
+            self.remove(&before.name);
+        }
+        Ok(format!("built {NAME}{name}{NAME:#} in {:.1} s", started.elapsed().as_secs_f64()))
+    }
+
+    fn built(&self, name: &PluginName) -> PathBuf {
+        self.dir.join(format!("dist/{name}.wasm"))
+    }
+
+    /// Copies what was built into the folder that is served.
+    fn install(&self, name: &PluginName) -> Result<(), Failure> {
+        let installed = self.installed(name);
+        fs::read(self.built(name))
+            .and_then(|bytes| write_atomically(&installed, &bytes))
+            .map_err(|error| Failure::new(format!("write the component: {error}: {}", installed.shown())))
+    }
+
+    fn installed(&self, name: &PluginName) -> PathBuf {
+        self.folder.join(format!("{name}.wasm"))
+    }
+
+    /// Removes a component that this command installed under a former name.
+    fn remove(&self, name: &PluginName) {
+        let installed = self.installed(name);
+        if let Err(error) = fs::remove_file(&installed) {
+            warning(&format!("{} is still served: {error}", installed.shown()));
         }
     }
 }
 
-async fn build_into(dir: &Path, folder: &Path, install: bool) -> Result<String, Failure> {
-    let started = Instant::now();
-    let project = Project::read(dir)?;
-    let file = format!("{}.wasm", project.name);
-    let component = project.dir.join("dist").join(&file);
-    build(&project, install, &component).await?;
-    let served = folder.join(&file);
-    std::fs::read(&component)
-        .and_then(|bytes| write_atomically(&served, &bytes))
-        .map_err(|error| Failure::new(format!("write the component: {error}: {}", served.shown())))?;
-    Ok(format!("built {NAME}{}{NAME:#} in {:.1} s", project.name, started.elapsed().as_secs_f64()))
+/// The time of day as in the server's log, in UTC.
+fn utc(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    format!("{:02}:{:02}:{:02}Z", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn a_time_of_day_is_that_of_the_log() {
+        let time = UNIX_EPOCH + Duration::from_secs(20_000 * 86_400 + 7 * 3600 + 5 * 60 + 9);
+        assert_eq!(super::utc(time), "07:05:09Z");
+    }
 }

@@ -11,38 +11,39 @@ use crate::language::Language;
 
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// The files of a new project, by their paths in it, before names are substituted.
-pub(crate) fn files_of(language: Language) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let mut add = |path: &str, bytes: &[u8]| files.insert(PathBuf::from(path), bytes.to_owned());
-    let template = format!("plugin-sdk/templates/{}/", language.name());
-    let wrapper = format!("plugin-sdk/{}/", wrapper(language));
-    for (path, bytes) in FILES {
-        if let Some(below) = path.strip_prefix(&template) {
-            add(below, bytes);
-        } else if let Some(below) = path.strip_prefix(&wrapper) {
-            let below = if language == Language::Rust { format!("src/{below}") } else { below.to_owned() };
-            add(&format!("wharf/{below}"), bytes);
-        }
-    }
-    for (path, bytes) in interface() {
-        add(&format!("wharf/wit/{path}"), bytes);
-    }
+/// The author's files of a new project, by their paths in it, before names are substituted.
+pub(crate) fn template(language: Language) -> BTreeMap<PathBuf, Vec<u8>> {
+    below(format!("plugin-sdk/templates/{}/", language.name()))
+        .map(|(path, bytes)| (PathBuf::from(path), bytes.to_owned()))
+        .collect()
+}
+
+/// The files of a project's folder `wharf/`, by their paths in it with `/`: the language's wrapper, and the interface.
+pub(crate) fn wrapper(language: Language) -> BTreeMap<String, Vec<u8>> {
+    let folder = if language == Language::Rust { "src/" } else { "" };
+    // Hidden files are for work on the wrapper itself.
+    let wrapper = below(format!("plugin-sdk/{}/", sdk(language))).filter(|(path, _)| !path.starts_with('.'));
+    let wrapper = wrapper.map(|(path, bytes)| (format!("{folder}{path}"), bytes.to_owned()));
+    let interface = interface().map(|(path, bytes)| (format!("wit/{path}"), bytes.to_owned()));
+    let mut files: BTreeMap<_, _> = wrapper.chain(interface).collect();
     if language == Language::Rust {
         let manifest = crate_manifest::standalone(text("plugin-sdk/Cargo.toml"), text("Cargo.toml"));
-        add("wharf/Cargo.toml", manifest.as_bytes());
+        files.insert("Cargo.toml".to_owned(), manifest.into_bytes());
     }
     files
 }
 
+fn below(folder: String) -> impl Iterator<Item = (&'static str, &'static [u8])> {
+    FILES.iter().filter_map(move |(path, bytes)| Some((path.strip_prefix(&folder)?, *bytes)))
+}
+
 /// The files of the interface, by their paths below `wit/`.
 pub(crate) fn interface() -> impl Iterator<Item = (&'static str, &'static [u8])> {
-    let files = FILES.iter().filter_map(|(path, bytes)| Some((path.strip_prefix("wit/")?, *bytes)));
-    files.filter(|(path, _)| path.ends_with(".wit"))
+    below("wit/".to_owned()).filter(|(path, _)| path.ends_with(".wit"))
 }
 
 /// The SDK folder of that language.
-fn wrapper(language: Language) -> &'static str {
+fn sdk(language: Language) -> &'static str {
     match language {
         Language::Rust => "src",
         Language::TypeScript | Language::JavaScript => "typescript",

@@ -1,5 +1,5 @@
-//! `wharf new`, `wharf build` and `wharf dev`: plugin projects, created, built with their language's
-//! tools, and rebuilt on change.
+//! `wharf new`, `wharf build`, `wharf dev` and `wharf upgrade`: plugin projects, created, built with their
+//! language's tools, rebuilt on change, and brought to this version of Wharf.
 //!
 //! They start compilers, which a server must not. [`Server`] is what they need from the server.
 
@@ -13,6 +13,8 @@ mod new;
 mod os;
 mod project;
 mod toolchains;
+mod upgrade;
+mod wrapper;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use tokio::process;
-use wharf_report::Failure;
+use wharf_report::{Failure, Screen};
 
 use self::build::BuildOptions;
 use self::dev::DevOptions;
@@ -40,6 +42,9 @@ pub enum Command {
         /// Folder to create [default: ./NAME]
         #[arg(long, value_name = "PATH")]
         dir: Option<PathBuf>,
+        /// Commit the library with the project: leave wharf/ out of .gitignore
+        #[arg(long)]
+        vendor: bool,
     },
     /// Build a plugin project with its language's tools, and show what the plugin offers
     Build {
@@ -56,6 +61,15 @@ pub enum Command {
         dir: PathBuf,
         #[command(flatten)]
         how: DevOptions,
+    },
+    /// Replace a project's library, the folder wharf/, with that of this version of Wharf
+    Upgrade {
+        /// The folder with plugin.toml
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+        /// Discard changes that were made in the folder, or take an older version
+        #[arg(long)]
+        force: bool,
     },
 }
 
@@ -94,10 +108,11 @@ pub trait Server {
 ///
 /// # Errors
 /// Why it failed.
-pub async fn run(command: Command, server: &impl Server) -> Result<ExitCode, Failure> {
+pub async fn run(command: Command, server: &impl Server, screen: &Screen) -> Result<ExitCode, Failure> {
     match command {
-        Command::New { name, lang, dir } => new::run(&name, lang, dir),
-        Command::Build { dir, how } => build::run(server, &dir, &how).await,
+        Command::New { name, lang, dir, vendor } => new::run(&name, lang, dir, vendor),
+        Command::Build { dir, how } => build::run(server, &dir, &how, screen).await,
         Command::Dev { dir, how } => dev::run(server, &dir, how).await,
+        Command::Upgrade { dir, force } => upgrade::run(&dir, force),
     }
 }

@@ -8,26 +8,29 @@ use std::process::ExitCode;
 use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, message};
 
-use crate::embedded;
 use crate::language::Language;
 use crate::name::PluginName;
+use crate::{embedded, wrapper};
 
-pub(crate) fn run(name: &str, language: Language, dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
+/// Keeps `wharf/` out of the author's repository.
+const IGNORED: &str = "# The library; written again by `wharf build` and `wharf upgrade`.\n/wharf/\n";
+
+pub(crate) fn run(name: &str, language: Language, dir: Option<PathBuf>, vendor: bool) -> Result<ExitCode, Failure> {
     let id = plugin_name(name)?;
     let dir = dir.unwrap_or_else(|| PathBuf::from(name));
     let failed = |error: io::Error| Failure::new(format!("create the project: {error}: {}", dir.shown()));
     require_empty(&dir)?;
-    let files = embedded::files_of(language);
+    let files = embedded::template(language);
     for (path, bytes) in &files {
-        // Braces in the language's wrapper are not placeholders.
-        let (path, bytes) = if path.starts_with("wharf") {
-            (path.to_owned(), bytes.to_owned())
-        } else {
-            (PathBuf::from(substitute(&path.to_string_lossy(), &id)), substitute_in(bytes, &id))
-        };
-        write(&dir.join(path), &bytes).map_err(failed)?;
+        let path = PathBuf::from(substitute(&path.to_string_lossy(), &id));
+        let mut bytes = substitute_in(bytes, &id);
+        if !vendor && path == Path::new(".gitignore") {
+            bytes.extend_from_slice(IGNORED.as_bytes());
+        }
+        write_new(&dir.join(path), &bytes).map_err(failed)?;
     }
-    message(&summary(&dir, &id, language, files.len()));
+    wrapper::write(&dir, language).map_err(failed)?;
+    message(&summary(&dir, &id, language, files.len(), vendor));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -60,18 +63,21 @@ fn substitute_in(bytes: &[u8], id: &PluginName) -> Vec<u8> {
     std::str::from_utf8(bytes).map_or_else(|_| bytes.to_owned(), |text| substitute(text, id).into_bytes())
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Creates a file, with its folders.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     fs::File::create_new(path)?.write_all(bytes)
 }
 
-/// What was created, and the next three commands.
-fn summary(dir: &Path, id: &PluginName, language: Language, files: usize) -> String {
+/// What was created, and the next three commands. Files of the library are not counted.
+fn summary(dir: &Path, id: &PluginName, language: Language, files: usize, vendor: bool) -> String {
     let folder = dir.shown();
+    let library = if vendor { "to commit with them" } else { "which git ignores" };
     format!(
-        "created {NAME}{folder}{NAME:#}: plugin {id} in {}, {files} files. Its README explains how to test it. Next:\n  \
+        "created {NAME}{folder}{NAME:#}: plugin {id} in {}, {files} files, and the library in wharf/, {library}. \
+         README.md explains how to test it. Next:\n  \
          cd {folder}\n  \
-         wharf build\n  \
+         wharf build --install\n  \
          wharf call dist/{id}.wasm greet name=Ada",
         language.name()
     )

@@ -7,9 +7,10 @@ pub(crate) use self::windows::*;
 
 #[cfg(unix)]
 mod unix {
-    use std::fs::{File, OpenOptions};
+    use std::fs::{File, Metadata, OpenOptions};
     use std::io;
-    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    use std::os::fd::AsFd as _;
+    use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
     use std::path::{Path, PathBuf};
 
     use rustix::process::{Pid, Signal, kill_process_group};
@@ -56,6 +57,20 @@ mod unix {
     /// The shell that runs a command line.
     pub(crate) const SHELL: [&str; 2] = ["sh", "-c"];
 
+    /// What two paths of one file have in common: device and inode.
+    pub(crate) type FileId = (u64, u64);
+
+    pub(crate) fn file_id(found: &Metadata) -> Option<FileId> {
+        Some((found.dev(), found.ino()))
+    }
+
+    /// The files that this process writes its output to.
+    pub(crate) fn outputs() -> Vec<FileId> {
+        let opened = [io::stdout().as_fd().try_clone_to_owned(), io::stderr().as_fd().try_clone_to_owned()];
+        let found = opened.into_iter().filter_map(|opened| File::from(opened.ok()?).metadata().ok());
+        found.filter(Metadata::is_file).filter_map(|found| file_id(&found)).collect()
+    }
+
     /// A new file that other users cannot write.
     pub(crate) fn create_new(file: &Path) -> io::Result<File> {
         OpenOptions::new().write(true).create_new(true).mode(0o644).open(file)
@@ -64,7 +79,7 @@ mod unix {
 
 #[cfg(windows)]
 mod windows {
-    use std::fs::File;
+    use std::fs::{File, Metadata};
     use std::io;
     use std::path::{Path, PathBuf};
     use std::process::Stdio;
@@ -107,6 +122,17 @@ mod windows {
     }
 
     pub(crate) const SHELL: [&str; 2] = ["cmd", "/C"];
+
+    /// The standard library has no such number here.
+    pub(crate) type FileId = u64;
+
+    pub(crate) fn file_id(_found: &Metadata) -> Option<FileId> {
+        None
+    }
+
+    pub(crate) fn outputs() -> Vec<FileId> {
+        Vec::new()
+    }
 
     pub(crate) fn create_new(file: &Path) -> io::Result<File> {
         File::create_new(file)

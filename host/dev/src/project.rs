@@ -1,5 +1,6 @@
 //! A plugin's sources: the folder with `plugin.toml`.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -8,8 +9,17 @@ use wharf_report::{Failure, from_toml};
 
 use crate::language::Language;
 use crate::name::PluginName;
+use crate::wrapper;
 
-const FILE: &str = "plugin.toml";
+pub(crate) const FILE: &str = "plugin.toml";
+
+/// Folders of generated files, besides hidden folders.
+const NOT_SOURCES: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", "target", "venv"];
+
+/// Whether a file or folder of that name is written by people, and not by editors and tools.
+pub(crate) fn is_source(name: &str) -> bool {
+    !name.starts_with('.') && !name.ends_with('~') && !NOT_SOURCES.contains(&name)
+}
 
 /// The content and folder of `plugin.toml`.
 #[derive(Debug)]
@@ -76,7 +86,7 @@ impl Project {
         let file = dir.join(FILE);
         let failed = |reason: String| Failure::usage(format!("read the project: {reason}"));
         let shown = file.shown();
-        let text = std::fs::read_to_string(&file).map_err(|error| {
+        let text = fs::read_to_string(&file).map_err(|error| {
             failed(format!("{error}: {shown}"))
                 .hint("pass the folder of a plugin project; `wharf new NAME --lang LANG` creates one".to_owned())
         })?;
@@ -89,10 +99,35 @@ impl Project {
             name,
             language: manifest.language,
             source: manifest.source,
-            wrapper: manifest.wrapper.unwrap_or_else(|| PathBuf::from("wharf")),
+            wrapper: manifest.wrapper.unwrap_or_else(|| PathBuf::from(wrapper::FOLDER)),
             exports: manifest.exports,
             imports: manifest.imports,
         })
+    }
+
+    /// Whether the build takes the wrapper from `wharf/` in the project, and not from elsewhere.
+    pub(crate) fn uses_wrapper_folder(&self) -> bool {
+        let is_folder = |path: &str| path.trim_start_matches("./").trim_end_matches('/') == wrapper::FOLDER;
+        let (file, _) = wrapper::reference(self.language);
+        let text = || fs::read_to_string(self.dir.join(file)).unwrap_or_default();
+        match self.language {
+            Language::Python | Language::C | Language::Cpp => self.wrapper.to_str().is_some_and(is_folder),
+            Language::Rust => {
+                let manifest: toml::Table = text().parse().unwrap_or_default();
+                let dependency = manifest.get("dependencies").and_then(|all| all.get("wharf-plugin"));
+                dependency.and_then(|one| one.get("path")?.as_str()).is_some_and(is_folder)
+            }
+            Language::Go => {
+                let replaced = text();
+                let mut lines = replaced.lines().filter_map(|line| line.split_once("wharf-plugin =>"));
+                lines.any(|(_, path)| is_folder(path.trim()))
+            }
+            Language::TypeScript | Language::JavaScript => {
+                let manifest: serde_json::Value = serde_json::from_str(&text()).unwrap_or_default();
+                let dependency = manifest["dependencies"]["wharf-plugin"].as_str();
+                dependency.and_then(|path| path.strip_prefix("file:")).is_some_and(is_folder)
+            }
+        }
     }
 
     /// The entry file, which is `default` if `plugin.toml` names no other.

@@ -4,6 +4,7 @@
 //! on a separate line.
 
 mod input;
+mod screen;
 mod shown;
 
 use std::io::{self, Write as _};
@@ -11,6 +12,7 @@ use std::io::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 
 pub use self::input::from_toml;
+pub use self::screen::Screen;
 pub use self::shown::{ShowPath, ShownPath, line, shell_word};
 
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -62,6 +64,11 @@ impl Failure {
         let hint = self.hint.map_or_else(|| other.to_owned(), |hint| format!("{hint}; or: {other}"));
         Self { hint: Some(hint), ..self }
     }
+}
+
+/// Whether stderr takes colours.
+pub fn is_coloured() -> bool {
+    anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }
 
 /// Writes to stderr in one call, since other processes may write there too. Errors are ignored: there

@@ -10,7 +10,9 @@ use wharf_report::line;
 
 use super::arguments::Arguments;
 use super::ask::AnswerOptions;
+use super::confirm::can_ask;
 use super::conversation::{converse, with_arguments};
+use super::grant;
 use super::json_text::indented;
 use super::local::Local;
 use super::options::Options;
@@ -53,7 +55,16 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     let arguments = Arguments::read(&arguments).and_then(|given| given.typed(&schema));
     let arguments = arguments.inspect_err(|_| usage())?;
     let params = with_arguments(entry.name.as_str(), arguments);
-    let answer = converse(&mut local, "tools/call", params, &answers).await?;
+    let mut answer = converse(&mut local, "tools/call", params.clone(), &answers).await;
+    if answer.as_ref().is_ok_and(|answer| answer.parsed["isError"] != true) || !can_ask() {
+        // Nothing is missing, or nobody could be asked.
+    } else if let missing @ [_, ..] = entry.provider.missing_grants().as_slice()
+        && grant::offer(options, entry.provider.id(), missing)?
+    {
+        local = Local::load(options, &path, screen).await?;
+        answer = converse(&mut local, "tools/call", params, &answers).await;
+    }
+    let answer = answer?;
     answer.print(json, text)?;
     if answer.parsed["_meta"]["wharf/fault"]["code"] == "bad-input" {
         usage();

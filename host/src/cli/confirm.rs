@@ -15,15 +15,22 @@ pub(super) fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
     if yes {
         return Ok(());
     }
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+    if !can_ask() {
         return Err(Failure::usage("ask for confirmation: not a terminal")
             .hint("review the text above, then add --yes".to_owned()));
     }
+    if ask(question)? { Ok(()) } else { Err(Failure::new("go on: declined; nothing was changed")) }
+}
+
+/// Whether a person is at the terminal.
+pub(super) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks for yes or no; the default is no.
+pub(super) fn ask(question: &str) -> Result<bool, Failure> {
     // What was typed before the question is not an answer to it.
     terminal::discard_input();
-    match Confirm::new().with_prompt(question).default(false).interact() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::new("go on: declined; nothing was changed")),
-        Err(error) => Err(Failure::new(format!("ask on the terminal: {error}"))),
-    }
+    let answer = Confirm::new().with_prompt(question).default(false).interact();
+    answer.map_err(|error| Failure::new(format!("ask on the terminal: {error}")))
 }

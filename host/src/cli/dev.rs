@@ -17,11 +17,12 @@ use super::folder::plugin_folder;
 use super::local::load_file;
 use super::options::Options;
 use super::serve::plugin_settings;
+use super::summary::offers;
 use crate::audit::Audit;
 use crate::catalog::{PluginSettings, load_hint};
 use crate::os::process::this_program;
 use crate::plugin::{Plugin, PluginId, Provider as _};
-use crate::report::{Failure, NAME};
+use crate::report::{Failure, NAME, Screen};
 
 /// Log filter: loaded plugins, plugin logs without WebAssembly's frames, and each call.
 const LOG_FILTER: &str = "info,guest=debug,guest::frames=off,call=debug";
@@ -40,9 +41,9 @@ pub(super) enum Command {
     },
 }
 
-pub(super) async fn run(options: &Options, command: Command) -> Result<ExitCode, Failure> {
+pub(super) async fn run(options: &Options, command: Command, screen: &Screen) -> Result<ExitCode, Failure> {
     match command {
-        Command::Project(command) => wharf_dev::run(command, options).await,
+        Command::Project(command) => wharf_dev::run(command, options, screen).await,
         Command::ImportPolicy { file, name } => import_policy::run(options, &file, name.as_deref()).await,
     }
 }
@@ -110,20 +111,9 @@ pub(super) async fn findings() -> Vec<Finding> {
 
 /// What the plugin offers, in a few lines.
 fn describe(plugin: &Plugin) -> String {
-    let surface = plugin.surface();
-    let tools = surface.tools.iter().flatten().map(|frozen| &*frozen.tool.name);
-    let resources = surface.resources.iter().flatten().map(|resource| &*resource.uri);
-    let templates = surface.templates.iter().map(|frozen| &*frozen.template.uri_template);
-    let prompts = surface.prompts.iter().flatten().map(|prompt| &*prompt.name);
     let mut text = format!("built {NAME}{}{NAME:#}", plugin.id());
-    for (what, names) in [
-        ("tools", tools.collect::<Vec<_>>()),
-        ("resources", resources.chain(templates).collect()),
-        ("prompts", prompts.collect()),
-    ] {
-        if !names.is_empty() {
-            text += &format!("\n  {what:<9} {}", names.join(", "));
-        }
+    for (what, names) in offers(plugin) {
+        text += &format!("\n  {what:<9} {names}");
     }
     for warning in plugin.warnings() {
         text += &format!("\n  warning   {warning}");

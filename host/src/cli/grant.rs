@@ -8,7 +8,7 @@ use clap::Args;
 use wharf_report::{ShowPath as _, warning};
 
 use super::approve::plugin;
-use super::confirm::confirm;
+use super::confirm::{ask, confirm};
 use super::diff::diff;
 use super::options::Options;
 use super::pins::{lock, lock_failure};
@@ -46,44 +46,87 @@ pub(super) enum Edit {
 pub(super) fn run(options: &Options, arguments: &Arguments, edit: Edit) -> Result<ExitCode, Failure> {
     let id = plugin(&arguments.name)?;
     let (folder, words) = split(&arguments.words)?;
-    let path = match &options.config {
-        Some(path) => path.clone(),
-        None => base().map(|base| base.default_file()).ok_or_else(|| {
-            Failure::usage("find the configuration file: no home folder").hint("add --config FILE".to_owned())
-        })?,
-    };
-    let failed = |error: ConfigError| Failure::usage(error.to_string()).hint(error.hint);
-    let old = Config::text(&path).map_err(failed)?;
-    let before = Config::with_text(&path, old.clone()).map_err(failed)?;
-    let edited = match edit {
-        Edit::Add => add_grants(&old, &id, &words),
-        Edit::Remove => remove_grants(&old, &id, &words),
-    };
-    let refused =
-        |error: ConfigError| Failure::usage(format!("change the grants: {}", error.reason())).hint(error.hint);
-    let new = edited.map_err(refused)?;
-    if new == old {
-        report::message(&format!("{NAME}{id}{NAME:#} has these grants already, in {}", path.shown()));
+    let change = Change::prepare(options, &id, &words, edit)?;
+    if change.new == change.old {
+        report::message(&format!("{NAME}{id}{NAME:#} has these grants already, in {}", change.path.shown()));
         return Ok(ExitCode::SUCCESS);
     }
-    let after = Config::with_text(&path, new.clone()).map_err(failed)?;
     warn_of_name(&id, folder);
-    report::message(&format!("in {}:\n{}", path.shown(), diff(&old, &new)));
+    change.show();
     confirm(&format!("Write this change of the grants of {id}?"), arguments.yes)?;
-    if Config::text(&path).map_err(failed)? != old {
-        return Err(Failure::new(format!("change the configuration, which changed meanwhile: {}", path.shown()))
-            .hint("run the command again".to_owned()));
-    }
-    if edit == Edit::Add {
-        absent::folders(&id, &after.grants(&id)).iter().for_each(|text| warning(text));
-        extend_approval(&before, &after, &id)?;
-    }
-    private::replace_text(&path, &new)
-        .map_err(|error| Failure::new(format!("write the configuration: {error}: {}", path.shown())))?;
-    report::message(&format!(
-        "changed the grants of {NAME}{id}{NAME:#}; a running server with this configuration applies them within a second"
-    ));
+    change.write(&id, edit)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Offers the person at the terminal to add grants that a call lacked. Returns whether they were added.
+pub(super) fn offer(options: &Options, id: &PluginId, words: &[String]) -> Result<bool, Failure> {
+    let words: Vec<GrantWord> = words.iter().filter_map(|word| GrantWord::parse(word).ok()).collect();
+    let change = Change::prepare(options, id, &words, Edit::Add)?;
+    if change.new == change.old {
+        return Ok(false);
+    }
+    change.show();
+    if !ask(&format!("Grant this to {id}, and call again?"))? {
+        return Ok(false);
+    }
+    change.write(id, Edit::Add)?;
+    Ok(true)
+}
+
+/// A change of the configuration file.
+struct Change {
+    path: PathBuf,
+    old: String,
+    new: String,
+    before: Config,
+    after: Config,
+}
+
+impl Change {
+    fn prepare(options: &Options, id: &PluginId, words: &[GrantWord], edit: Edit) -> Result<Self, Failure> {
+        let path = match &options.config {
+            Some(path) => path.clone(),
+            None => base().map(|base| base.default_file()).ok_or_else(|| {
+                Failure::usage("find the configuration file: no home folder").hint("add --config FILE".to_owned())
+            })?,
+        };
+        let old = Config::text(&path).map_err(invalid)?;
+        let before = Config::with_text(&path, old.clone()).map_err(invalid)?;
+        let edited = match edit {
+            Edit::Add => add_grants(&old, id, words),
+            Edit::Remove => remove_grants(&old, id, words),
+        };
+        let new = edited
+            .map_err(|error| Failure::usage(format!("change the grants: {}", error.reason())).hint(error.hint))?;
+        let after = Config::with_text(&path, new.clone()).map_err(invalid)?;
+        Ok(Self { path, old, new, before, after })
+    }
+
+    fn show(&self) {
+        report::message(&format!("in {}:\n{}", self.path.shown(), diff(&self.old, &self.new)));
+    }
+
+    fn write(&self, id: &PluginId, edit: Edit) -> Result<(), Failure> {
+        let Self { path, old, new, before, after } = self;
+        if Config::text(path).map_err(invalid)? != *old {
+            return Err(Failure::new(format!("change the configuration, which changed meanwhile: {}", path.shown()))
+                .hint("run the command again".to_owned()));
+        }
+        if edit == Edit::Add {
+            absent::folders(id, &after.grants(id)).iter().for_each(|text| warning(text));
+            extend_approval(before, after, id)?;
+        }
+        private::replace_text(path, new)
+            .map_err(|error| Failure::new(format!("write the configuration: {error}: {}", path.shown())))?;
+        report::message(&format!(
+            "changed the grants of {NAME}{id}{NAME:#}; a running server with this configuration applies them within a second"
+        ));
+        Ok(())
+    }
+}
+
+fn invalid(error: ConfigError) -> Failure {
+    Failure::usage(error.to_string()).hint(error.hint)
 }
 
 /// The folder, if the first word is one, and the grants.

@@ -13,7 +13,7 @@ use super::http::{HttpOptions, Reloadable};
 use super::options::Options;
 use super::signals::Signals;
 use super::typed_input::TypedInput;
-use super::{absent, audit, pins};
+use super::{absent, audit, pins, summary};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
 use crate::config::{Config, Live, NamesConfig};
@@ -37,7 +37,7 @@ pub(super) async fn run(
     config: Config,
     dir: PathBuf,
     http: &HttpOptions,
-    trusted: Option<PluginId>,
+    author: Author,
 ) -> Result<ExitCode, Failure> {
     // The default soft limit may be less than connections and plugins' files may use.
     let files = limits::raise_open_files();
@@ -74,9 +74,7 @@ pub(super) async fn run(
                 let ready = sandbox.clone();
                 hook.set(move || ready.on_idle());
                 let client = if on_http { ON_HTTP } else { ON_STDIN };
-                match follow_folder(config, Trusted { trust, plugin: trusted }, dir, catalog, sandbox, audit, client)
-                    .await
-                {
+                match follow_folder(config, (trust, author), dir, catalog, sandbox, audit, client).await {
                     Ok(never) => match never {},
                     Err(failure) => failure,
                 }
@@ -153,16 +151,18 @@ pub(super) fn settings(config: &Config) -> Settings {
     }
 }
 
-/// What runs without approval.
-struct Trusted {
-    trust: Trust,
-    /// Every version of this plugin.
-    plugin: Option<PluginId>,
+/// What the author of a plugin wants, with `wharf dev`.
+#[derive(Default)]
+pub(super) struct Author {
+    /// Every version of this plugin runs without approval.
+    pub(super) trusts: Option<PluginId>,
+    /// What each plugin offers is named when it is loaded.
+    pub(super) names_offers: bool,
 }
 
 async fn follow_folder(
     config: Live,
-    trusted: Trusted,
+    (trust, author): (Trust, Author),
     dir: PathBuf,
     catalog: Arc<Catalog>,
     sandbox: Arc<Sandbox>,
@@ -171,13 +171,18 @@ async fn follow_folder(
 ) -> Result<std::convert::Infallible, Failure> {
     let (events_sender, mut events) = mpsc::unbounded_channel();
     let program = config.get().program();
-    let (shown_config, is_dev) = (config.clone(), trusted.plugin.is_some());
+    let (shown_config, is_dev) = (config.clone(), author.trusts.is_some());
     let (shown_program, shown_dir, shown_catalog) = (program.clone(), dir.clone(), catalog.clone());
     let recording = audit.clone();
     tokio::spawn(async move {
         let waiting = AtomicUsize::new(0);
         let report_event = |event: &FolderEvent| {
             report::log(event);
+            if let (true, FolderEvent::Loaded { id, .. }) = (author.names_offers, event) {
+                let offers = summary::served(&shown_catalog.snapshot(), id);
+                let offers: Vec<String> = offers.into_iter().map(|(kind, names)| format!("{kind} {names}")).collect();
+                tracing::info!("{id} offers {}", offers.join("; "));
+            }
             waiting.fetch_add(usize::from(waits(event)), Ordering::Relaxed);
             if let Some(record) = audit::folder_record(event) {
                 audit.record(&record);
@@ -207,9 +212,9 @@ async fn follow_folder(
             let config = config.clone();
             move || config.get()
         },
-        trusted.trust,
+        trust,
     );
-    let guard = trusted.plugin.into_iter().fold(guard, Guard::trusting);
+    let guard = author.trusts.into_iter().fold(guard, Guard::trusting);
     let settings = move |id: &PluginId| plugin_settings(&config.get(), id);
     let folder = Folder::new(dir, catalog, sandbox, settings, events_sender).with_guard(guard).with_program(program);
     match folder.with_gate(move || Box::pin(recording.recording())).follow(changed).await {
@@ -241,14 +246,8 @@ fn greet(program: &str, dir: &Path, snapshot: &Snapshot, client: &str) {
     let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.shown());
     for member in snapshot.members() {
         let id = member.provider.id();
-        let tools: Vec<&str> = snapshot
-            .tools
-            .entries()
-            .iter()
-            .filter(|tool| tool.provider.id() == id)
-            .map(|tool| tool.name.as_str())
-            .collect();
-        text += &format!("  {NAME}{id}{NAME:#}  {}\n", tools.join(", "));
+        let tools = summary::served(snapshot, id).into_iter().find(|(kind, _)| *kind == "tools");
+        text += &format!("  {NAME}{id}{NAME:#}  {}\n", tools.unwrap_or_default().1);
     }
     if snapshot.members().is_empty() {
         text += "  no plugins yet; copy a .wasm file into that folder to serve it\n";

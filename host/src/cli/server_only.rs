@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use super::options::Options;
-use crate::report::Failure;
+use crate::report::{Failure, Screen};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -16,6 +16,8 @@ pub(super) enum Command {
     Build(Arguments),
     #[command(hide = true, disable_help_flag = true)]
     Dev(Arguments),
+    #[command(hide = true, disable_help_flag = true)]
+    Upgrade(Arguments),
     #[command(hide = true, disable_help_flag = true)]
     ImportPolicy(Arguments),
 }
@@ -33,11 +35,12 @@ pub(super) async fn findings() -> Vec<super::doctor::Finding> {
     Vec::new()
 }
 
-pub(super) async fn run(_options: &Options, command: Command) -> Result<ExitCode, Failure> {
+pub(super) async fn run(_options: &Options, command: Command, _screen: &Screen) -> Result<ExitCode, Failure> {
     let name = match command {
         Command::New(_) => "new",
         Command::Build(_) => "build",
         Command::Dev(_) => "dev",
+        Command::Upgrade(_) => "upgrade",
         Command::ImportPolicy(_) => "import-policy",
     };
     Err(Failure::usage(format!("run wharf {name}: this build of Wharf has only the server")).hint(
@@ -50,7 +53,7 @@ pub(super) async fn run(_options: &Options, command: Command) -> Result<ExitCode
 mod tests {
     use clap::{CommandFactory as _, Parser};
 
-    use super::{Command, Options, run};
+    use super::{Command, Options, Screen, run};
 
     #[derive(Parser)]
     struct TestCli {
@@ -63,10 +66,12 @@ mod tests {
     #[tokio::test]
     async fn missing_commands_are_hidden_and_fail_with_a_hint() {
         let help = TestCli::command().render_long_help().to_string();
-        for line in ["new a --lang rust", "build . --install", "dev", "dev --help", "import-policy a.policy.yaml"] {
+        for line in
+            ["new a --lang rust", "build . --install", "dev", "dev --help", "upgrade", "import-policy a.policy.yaml"]
+        {
             let arguments = ["wharf"].into_iter().chain(line.split(' '));
             let TestCli { options, command } = TestCli::try_parse_from(arguments).expect("any arguments are accepted");
-            let failure = run(&options, command).await.expect_err("it is missing");
+            let failure = run(&options, command, &Screen::default()).await.expect_err("it is missing");
             let name = line.split(' ').next().expect("a name");
             assert!(!help.contains(name), "{help}");
             assert_eq!(failure.code, 2);

@@ -5,9 +5,10 @@ use std::path::Path;
 use wharf_report::ShowPath as _;
 
 use super::changes;
+use crate::catalog::{Item, Names, Snapshot};
 use crate::pins::ListedVersion;
 use crate::plugin::text::printable;
-use crate::plugin::{Plugin, Provider as _};
+use crate::plugin::{Plugin, PluginId, Provider as _};
 use crate::report::NAME;
 
 /// Names in one line.
@@ -50,12 +51,23 @@ pub(super) fn offers(plugin: &Plugin) -> Vec<(&'static str, String)> {
     let resources = surface.resources.iter().flatten().map(|resource| &*resource.uri);
     let templates = surface.templates.iter().map(|frozen| &*frozen.template.uri_template);
     let prompts = surface.prompts.iter().flatten().map(|prompt| &*prompt.name);
-    let offered: [(_, Vec<&str>); 3] = [
-        ("tools", tools.collect()),
-        ("resources", resources.chain(templates).collect()),
-        ("prompts", prompts.collect()),
-    ];
-    offered.into_iter().filter(|(_, names)| !names.is_empty()).map(|(label, names)| (label, listed(&names))).collect()
+    by_kind(tools.collect(), resources.chain(templates).collect(), prompts.collect())
+}
+
+/// The same by the names that clients see.
+pub(super) fn served(snapshot: &Snapshot, id: &PluginId) -> Vec<(&'static str, String)> {
+    let resources = names_of(&snapshot.resources, id).chain(names_of(&snapshot.templates, id));
+    by_kind(names_of(&snapshot.tools, id).collect(), resources.collect(), names_of(&snapshot.prompts, id).collect())
+}
+
+fn names_of<'s, T: Item>(names: &'s Names<T>, id: &PluginId) -> impl Iterator<Item = &'s str> {
+    let own = names.entries().iter().filter(move |entry| entry.provider.id() == id);
+    own.map(|entry| entry.name.as_str())
+}
+
+fn by_kind(tools: Vec<&str>, resources: Vec<&str>, prompts: Vec<&str>) -> Vec<(&'static str, String)> {
+    let kinds = [("tools", tools), ("resources", resources), ("prompts", prompts)];
+    kinds.into_iter().filter(|(_, names)| !names.is_empty()).map(|(kind, names)| (kind, listed(&names))).collect()
 }
 
 fn listed(names: &[&str]) -> String {

@@ -150,6 +150,10 @@ impl Provider for Plugin {
         may
     }
 
+    fn missing_grants(&self) -> Vec<String> {
+        self.prepared.granted.missing()
+    }
+
     fn with_settings(&self, limits: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {
         let prepared = self.prepared.with_settings(limits, grants);
         let (linked, surface) = (self.linked.clone(), self.surface.clone());

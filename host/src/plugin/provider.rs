@@ -44,6 +44,11 @@ pub trait Provider: Send + Sync {
         true
     }
 
+    /// The grants that it was denied for lack of them, as words for `wharf grant`.
+    fn missing_grants(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The same source under other limits and grants; running calls keep those that they started
     /// with. `None`: it has none.
     fn with_settings(&self, limits: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {

@@ -1,108 +1,19 @@
-//! The stderr of a command that a person waits for: log lines, and below them, on a terminal, the progress
-//! of a call.
+//! The log of a command, on the screen that shows its progress too.
 
-use std::io::{self, IsTerminal as _, Write};
-use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::io::{self, Write};
 
-use tokio::time::timeout;
 use tracing_subscriber::fmt::MakeWriter;
-use wharf_report::line;
+use wharf_report::Screen;
 
-/// To the line's start, and erase it.
-const ERASE: &str = "\r\u{1b}[2K";
-/// A line that is too long is cut at the terminal's margin, since only one line can be erased.
-const CUT: (&str, &str) = ("\u{1b}[?7l", "\u{1b}[?7h");
-/// Between two times shown.
-const SECOND: Duration = Duration::from_secs(1);
-/// Maximum characters of it.
-const MAX_PROGRESS: usize = 300;
-
-/// Clones share it.
-#[derive(Clone, Default)]
-pub(crate) struct Screen(Arc<Mutex<Shown>>);
-
-#[derive(Default)]
-struct Shown {
-    /// The line of progress that is on the terminal.
-    progress: Option<String>,
-    guests_muted: bool,
-}
-
-impl Screen {
-    /// Shows or hides what guests print and log from now on.
-    pub(crate) fn mute_guests(&self, muted: bool) {
-        self.lock().guests_muted = muted;
-    }
-
-    pub(super) fn are_guests_muted(&self) -> bool {
-        self.lock().guests_muted
-    }
-
-    /// Replaces the line of progress. Off a terminal it does nothing.
-    pub(crate) fn show_progress(&self, text: &str) {
-        if io::stderr().is_terminal() {
-            let text = line(text).chars().take(MAX_PROGRESS).collect();
-            let mut shown = self.lock();
-            shown.progress = Some(text);
-            shown.write(&[]);
-        }
-    }
-
-    /// Waits for `work`, and shows what is waited for and how long, once that is longer than a second.
-    pub(crate) async fn timed<T>(&self, what: &str, work: impl Future<Output = T>) -> T {
-        let (mut work, started) = (pin!(work), Instant::now());
-        loop {
-            match timeout(SECOND, &mut work).await {
-                Ok(result) => {
-                    self.end_progress();
-                    return result;
-                }
-                Err(_) => self.show_progress(&format!("{what}, {} s", started.elapsed().as_secs())),
-            }
-        }
-    }
-
-    /// Erases the line of progress.
-    pub(crate) fn end_progress(&self) {
-        let mut shown = self.lock();
-        if shown.progress.take().is_some() {
-            write(ERASE.as_bytes());
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Shown> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Shown {
-    /// Writes whole lines above the progress.
-    fn write(&self, lines: &[u8]) {
-        match &self.progress {
-            None => write(lines),
-            Some(progress) => {
-                let (on, off) = CUT;
-                write(&[ERASE.as_bytes(), lines, on.as_bytes(), progress.as_bytes(), off.as_bytes()].concat());
-            }
-        }
-    }
-}
-
-/// In one call, since other processes may write there too. There is nowhere to report an error.
-fn write(bytes: &[u8]) {
-    let _ = io::stderr().lock().write_all(bytes);
-}
+/// The writer of such a log.
+pub(super) struct OnScreen(pub(super) Screen);
 
 /// Writes one event, which arrives in one call.
-pub(crate) struct Line<'a>(&'a Screen);
+pub(super) struct Line<'a>(&'a Screen);
 
 impl Write for Line<'_> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if !line.is_empty() {
-            self.0.lock().write(line);
-        }
+        self.0.write_lines(line);
         Ok(line.len())
     }
 
@@ -111,10 +22,10 @@ impl Write for Line<'_> {
     }
 }
 
-impl<'a> MakeWriter<'a> for Screen {
+impl<'a> MakeWriter<'a> for OnScreen {
     type Writer = Line<'a>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        Line(self)
+        Line(&self.0)
     }
 }

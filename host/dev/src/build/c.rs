@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
-use wharf_report::Failure;
 use wharf_report::ShowPath as _;
+use wharf_report::{Failure, is_coloured};
 
 use self::objects::Objects;
 use super::component;
-use super::tool::{Tool, Tools, run};
+use super::tool::{Tool, Tools};
 use crate::language::Language;
 
 const CLANG: Tool = Tool {
@@ -33,6 +33,8 @@ const COMPILING: [&str; 5] = [
     "-DYYJSON_DISABLE_INCR_READER=1",
 ];
 const LINKING: [&str; 3] = ["-mexec-model=reactor", "-Wl,--strip-all", "-Wl,-z,stack-size=131072"];
+/// The compiler's own stderr may be a pipe.
+const COLOURED: &str = "-fcolor-diagnostics";
 /// Makes a stack overflow a trap instead of overwriting data. zig's linker has no such option.
 const STACK_FIRST: &str = "-Wl,--stack-first";
 
@@ -47,19 +49,26 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     sources.extend(["abi/wharf_abi.c", "abi/wharf_types.c", "yyjson/yyjson.c"].map(|file| wrapper.join(file)));
     let compiler = Compiler::find(tools, sources.iter().any(|source| is_cpp(source))).await?;
     let mut objects = Objects::open(project.dir.join("dist/.objects"), &[folder, &wrapper])?;
-    let mut linked = Vec::new();
-    for source in &sources {
-        let flags = flags(&wrapper, is_cpp(source));
-        let (object, is_cached) = objects.of(source, &flags)?;
-        if !is_cached {
-            let compiled = work.join("object.o");
-            let mut command = compiler.command(tools, is_cpp(source));
-            command.args(TARGET).args(&flags).arg("-c").arg(source).arg("-o").arg(&compiled);
-            run(command).await?;
-            objects.put(&compiled, &object)?;
+    let compiling = async {
+        let mut linked = Vec::new();
+        for source in &sources {
+            let flags = flags(&wrapper, is_cpp(source));
+            let (object, is_cached) = objects.of(source, &flags)?;
+            if !is_cached {
+                let compiled = work.join("object.o");
+                let mut command = compiler.command(tools, is_cpp(source));
+                if is_coloured() {
+                    command.arg(COLOURED);
+                }
+                command.args(TARGET).args(&flags).arg("-c").arg(source).arg("-o").arg(&compiled);
+                tools.run(command).await?;
+                objects.put(&compiled, &object)?;
+            }
+            linked.push(object);
         }
-        linked.push(object);
-    }
+        Ok(linked)
+    };
+    let linked = tools.timed("compiling", compiling).await?;
     objects.prune();
     let module = work.join("core.wasm");
     let mut command = compiler.command(tools, sources.iter().any(|source| is_cpp(source)));
@@ -67,7 +76,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
         command.arg(STACK_FIRST);
     }
     command.args(TARGET).args(LINKING).arg("-o").arg(&module).args(linked);
-    run(command).await?;
+    tools.run(command).await?;
     component::from_module(&module, work)
 }
 
@@ -138,5 +147,5 @@ async fn zig(tools: &Tools<'_>) -> Option<Vec<PathBuf>> {
     let words = vec![python, "-m".into(), "ziglang".into()];
     let mut command = tools.command(&words[0]);
     command.args(&words[1..]).arg("version").stderr(std::process::Stdio::null());
-    super::tool::output(command).await.is_ok().then_some(words)
+    tools.output(command).await.is_ok().then_some(words)
 }

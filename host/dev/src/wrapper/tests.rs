@@ -1,0 +1,162 @@
+use std::fs;
+use std::path::Path;
+
+use clap::ValueEnum as _;
+
+use super::{Record, digest, own, read, record, restore};
+use crate::language::Language;
+use crate::new;
+use crate::os::link_file;
+use crate::project::Project;
+use crate::upgrade;
+
+/// A new project in C, whose library has few files.
+fn project(root: &Path) -> Project {
+    new::run("made", Language::C, Some(root.join("made")), false).expect("it is created");
+    Project::read(&root.join("made")).expect("a project")
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// Why an upgrade was refused.
+fn refused(project: &Project, force: bool) -> String {
+    format!("{:?}", upgrade::run(&project.dir, force).expect_err("it is refused"))
+}
+
+#[test]
+fn every_project_uses_the_folder_and_it_is_read_as_it_was_written() {
+    for language in Language::value_variants() {
+        let root = folder();
+        let dir = root.path().join("made");
+        new::run("made", *language, Some(dir.clone()), true).expect("it is created");
+        let project = Project::read(&dir).expect("a project");
+        assert!(project.uses_wrapper_folder(), "{}", language.name());
+        let files = read(&dir).expect("it is read").expect("it is there");
+        assert_eq!(files, own(*language), "{}", language.name());
+        assert_eq!(record(&dir), Some(Record::own(&files)), "{}", language.name());
+        // What tools generate is no change.
+        for generated in ["wharf/__pycache__", "wharf/.mypy_cache", "wharf/target"] {
+            fs::create_dir_all(dir.join(generated).join("deep")).expect("a folder");
+            fs::write(dir.join(generated).join("deep/file"), "generated").expect("a file");
+        }
+        assert_eq!(read(&dir).expect("it is read"), Some(files));
+    }
+}
+
+#[test]
+fn the_folder_is_restored_only_where_it_is_used() {
+    let root = folder();
+    let project = project(root.path());
+    fs::remove_dir_all(project.dir.join("wharf")).expect("it goes");
+    restore(&project).expect("it is restored");
+    assert_eq!(read(&project.dir).expect("it is read"), Some(own(Language::C)));
+    // One that is there stays as it is.
+    fs::write(project.dir.join("wharf/wharf.h"), "mine").expect("a file");
+    restore(&project).expect("nothing to do");
+    assert_eq!(fs::read(project.dir.join("wharf/wharf.h")).expect("a file"), b"mine");
+    fs::remove_dir_all(project.dir.join("wharf")).expect("it goes");
+    let elsewhere = "name = \"made\"\nlanguage = \"c\"\nwrapper = \"../wharf\"\n";
+    fs::write(project.dir.join("plugin.toml"), elsewhere).expect("a file");
+    let project = Project::read(&project.dir).expect("a project");
+    restore(&project).expect("nothing to do");
+    assert!(!project.dir.join("wharf").exists());
+    assert!(refused(&project, true).contains("the project does not use it"));
+}
+
+#[test]
+fn an_older_folder_is_replaced_unless_it_was_changed() {
+    let root = folder();
+    let project = project(root.path());
+    let library = project.dir.join("wharf");
+    let put = |path: &str, text: &str| fs::write(library.join(path), text).expect("a file");
+    let recorded = |version: &str| {
+        let digest = digest(&read(&project.dir).expect("it is read").expect("it is there"));
+        put("version.toml", &format!("version = \"{version}\"\ndigest = \"{digest}\"\n"));
+    };
+    let current = || read(&project.dir).expect("it is read") == Some(own(Language::C));
+    let done = |force| assert!(upgrade::run(&project.dir, force).is_ok() && current());
+    put("wharf.h", "older");
+    put("gone.c", "");
+    recorded("0.0.9");
+    fs::write(project.dir.join("src/plugin.c"), "mine").expect("a file");
+    done(false);
+    assert_eq!(fs::read(project.dir.join("src/plugin.c")).expect("a file"), b"mine");
+    assert!(!library.join("gone.c").exists());
+    assert_eq!(record(&project.dir), Some(Record::own(&own(Language::C))));
+    // Changed by hand: a file, one more, one less.
+    for change in [("wharf.h", true), ("mine.c", true), ("wharf_host.h", false)] {
+        match change {
+            (path, true) => put(path, "mine"),
+            (path, false) => fs::remove_file(library.join(path)).expect("it goes"),
+        }
+        assert!(refused(&project, false).contains("it was changed after Wharf"), "{change:?}");
+        assert!(!current(), "{change:?}");
+        done(true);
+    }
+    put("wharf.h", "newer");
+    recorded("999.0.0");
+    assert!(refused(&project, false).contains("it is of a newer version, 999.0.0"));
+    done(true);
+    // Of a Wharf that left no record: recorded if it is the same, and otherwise perhaps changed.
+    fs::remove_file(library.join("version.toml")).expect("it goes");
+    done(false);
+    assert!(record(&project.dir).is_some());
+    for no_record in ["", "version = \"\\u001b[31m\"\ndigest = \"\"\n"] {
+        put("wharf.h", "mine");
+        put("version.toml", no_record);
+        assert!(refused(&project, false).contains("does not say which version"));
+        done(true);
+    }
+}
+
+#[test]
+fn links_lead_no_write_out_of_the_project() {
+    let root = folder();
+    let project = project(root.path());
+    let outside = root.path().join("outside");
+    fs::create_dir_all(outside.join("src")).expect("a folder");
+    fs::write(outside.join("file"), "theirs").expect("a file");
+    let library = project.dir.join("wharf");
+    let untouched = || {
+        assert_eq!(fs::read(outside.join("file")).expect("a file"), b"theirs");
+        assert_eq!(fs::read_dir(&outside).expect("a folder").count(), 2);
+        assert_eq!(fs::read_dir(outside.join("src")).expect("a folder").count(), 0);
+    };
+    // In the folder they are changes.
+    fs::remove_file(library.join("wharf.h")).expect("it goes");
+    link_file(outside.join("file"), library.join("wharf.h")).expect("a link");
+    fs::remove_dir_all(library.join("src")).expect("it goes");
+    link_file(outside.join("src"), library.join("src")).expect("a link");
+    assert!(refused(&project, false).contains("it was changed"));
+    // Under the names of an interrupted upgrade they are replaced.
+    for left in [".wharf.new", ".wharf.old"] {
+        link_file(&outside, project.dir.join(left)).expect("a link");
+    }
+    upgrade::run(&project.dir, true).expect("it is replaced");
+    assert_eq!(read(&project.dir).expect("it is read"), Some(own(Language::C)));
+    untouched();
+    assert!(!project.dir.join(".wharf.new").exists() && !project.dir.join(".wharf.old").exists());
+    // The folder itself.
+    fs::remove_dir_all(&library).expect("it goes");
+    link_file(&outside, &library).expect("a link");
+    assert!(refused(&project, true).contains("wharf"));
+    restore(&project).expect("it is somebody's");
+    untouched();
+}
+
+#[test]
+fn what_an_interrupted_run_left_does_not_get_into_the_folder() {
+    let root = folder();
+    let project = project(root.path());
+    for left in [".wharf.new/src", ".wharf.old/src"] {
+        fs::create_dir_all(project.dir.join(left)).expect("a folder");
+        fs::write(project.dir.join(left).join("half.c"), "int").expect("a file");
+    }
+    // Between its two renames.
+    fs::remove_dir_all(project.dir.join("wharf")).expect("it goes");
+    restore(&project).expect("it is restored");
+    assert_eq!(read(&project.dir).expect("it is read"), Some(own(Language::C)));
+    assert!(!project.dir.join(".wharf.new").exists() && !project.dir.join(".wharf.old").exists());
+}

@@ -1,0 +1,118 @@
+//! `wharf dev`: what it says of each build, and what it takes for a change.
+
+use std::fs::{self, File};
+use std::process::Stdio;
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::{FAIL, Project, succeed};
+use crate::support::TIMEOUT;
+use crate::support::client::Client;
+use crate::support::guest::Guest;
+use crate::support::home::component;
+use crate::support::http::listening_address;
+use crate::support::process::{Process, command};
+use crate::support::streamable::Streamable;
+
+fn dev(project: &Project) -> Process {
+    let dir = project.dir.as_os_str();
+    Process::start(command(&project.home, ["dev".as_ref(), dir, "--http".as_ref(), "127.0.0.1:0".as_ref()]))
+}
+
+#[test]
+fn tools_are_named_and_an_undone_failure_is_not_built_again() {
+    let source = succeed(&component("echo"));
+    let project = Project::new(&source);
+    let mut dev = dev(&project);
+    dev.log_with("made offers tools made_echo, made_add");
+    project.put("plugin.py", FAIL);
+    dev.log_with("ValueError: what");
+    project.put("plugin.py", &source);
+    let log = dev.log_with("unchanged; still serving the version of ");
+    assert_eq!(log.matches("built made in ").count(), 1, "{log}");
+    // Nor is it forgotten that it works.
+    project.put("plugin.py", &succeed(&component("hello")));
+    dev.log_with("made offers tools made_greet");
+    dev.signal(Signal::TERM);
+    assert!(dev.wait().success(), "{}", dev.log());
+}
+
+/// The server starts again, since it trusts one name.
+#[test]
+fn a_renamed_plugin_is_served_under_its_new_name_alone() {
+    let guest = Guest::returning("one").described("act", "Acts.").build();
+    let project = Project::new("");
+    let built = project.home.path("guest.wasm");
+    fs::write(&built, guest).expect("a file");
+    project.put("plugin.py", &succeed(&built));
+    project.home.configure("[plugins.other.grants]\nelicit = true\n[server]\ntrust = \"strict\"\n");
+    let mut dev = dev(&project);
+    dev.log_with("made offers tools made_version, made_act");
+    project.put("plugin.toml", "name = \"other\"\nlanguage = \"python\"\n");
+    let log = dev.log_with("other offers tools other_version, other_act");
+    assert!(log.contains("made is now other: the server starts again"), "{log}");
+    let address = log.rsplit("listening on http://").next().and_then(|rest| rest.split("/mcp").next());
+    let address = address.expect("an address").parse().expect("an address");
+    let mut client = Client::with_capabilities(Streamable::connect(address), "2025-11-25", json!({}));
+    client.tools_until(|tools| tools.len() == 2);
+    assert_eq!(client.text("other_version", json!({})), "one");
+    let served = project.dir.join("dist/.dev");
+    assert!(served.join("other.wasm").is_file() && !served.join("made.wasm").exists());
+    dev.signal(Signal::TERM);
+    assert!(dev.wait().success(), "{}", dev.log());
+    assert!(!dev.log().contains("held: "), "{}", dev.log());
+}
+
+/// In a folder with other plugins, the file of the former name goes.
+#[test]
+fn a_renamed_plugin_leaves_nothing_in_a_shared_folder() {
+    let project = Project::new(&succeed(&component("echo")));
+    let folder = project.home.plugins();
+    fs::copy(component("hello"), folder.join("another.wasm")).expect("a plugin");
+    let words = ["dev".as_ref(), project.dir.as_os_str(), "--serve".as_ref(), folder.as_os_str()];
+    let mut dev =
+        Process::start(command(&project.home, [&words[..], &["--http".as_ref(), "127.0.0.1:0".as_ref()]].concat()));
+    let address = listening_address(&dev);
+    dev.log_with("made offers tools");
+    project.put("plugin.toml", "name = \"other\"\nlanguage = \"python\"\n");
+    dev.log_with("other offers tools");
+    let mut client = Client::with_capabilities(Streamable::connect(address), "2025-11-25", json!({}));
+    client.tools_until(|tools| !tools.iter().any(|tool| tool.starts_with("made_")));
+    assert!(folder.join("other.wasm").is_file() && folder.join("another.wasm").is_file());
+    assert!(!folder.join("made.wasm").exists());
+    dev.signal(Signal::TERM);
+    assert!(dev.wait().success(), "{}", dev.log());
+}
+
+/// `wharf dev . 2> out.txt` in the project: each line in the file would be a change.
+#[test]
+fn what_it_prints_is_no_change() {
+    let counted = |guest: &str| format!("echo >> dist/count\n{}", succeed(&component(guest)));
+    let project = Project::new(&counted("echo"));
+    let output = project.dir.join("out.txt");
+    let mut command = command(&project.home, ["dev".as_ref(), project.dir.as_os_str()]);
+    command.args(["--http", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut dev = command.stderr(File::create(&output).expect("a file")).spawn().expect("the binary starts");
+    let deadline = Instant::now() + TIMEOUT;
+    let wait_for = |text: &str| {
+        while !fs::read_to_string(&output).expect("a file").contains(text) {
+            assert!(Instant::now() < deadline, "no {text:?}");
+            std::thread::yield_now();
+        }
+    };
+    for (tool, next) in [("made_echo", "hello"), ("made_greet", "text"), ("made_hash", "echo")] {
+        wait_for(tool);
+        project.put("plugin.py", &counted(next));
+    }
+    // The last one is built after whatever was waiting before it.
+    let builds = || fs::read_to_string(project.dir.join("dist/count")).expect("a file").lines().count();
+    while builds() < 4 {
+        assert!(Instant::now() < deadline);
+        std::thread::yield_now();
+    }
+    kill_process(Pid::from_child(&dev), Signal::TERM).expect("it runs");
+    assert!(dev.wait().expect("its end").success());
+    assert_eq!(builds(), 4);
+}
