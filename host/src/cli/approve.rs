@@ -103,7 +103,7 @@ fn show(path: &Path, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) {
     if listed.lines().count() > ONE_SCREEN {
         text += &format!("\n{}", summary.trim_end());
     }
-    report::message(&text);
+    report::message(&report::wrapped_for_stderr(&text));
 }
 
 pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Result<ExitCode, Failure> {

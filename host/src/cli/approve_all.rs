@@ -30,7 +30,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, yes: bool) -> R
     for (id, path) in &survey.files {
         match examine(&survey, id, path).await {
             Ok(Some((text, version))) => {
-                report::message(text.trim_end());
+                report::message(&report::wrapped_for_stderr(text.trim_end()));
                 waiting.push(Waiting { id: id.clone(), version });
             }
             Ok(None) => {}

@@ -195,6 +195,8 @@ impl Status {
             text += &self.changes.iter().map(Change::to_text).collect::<String>();
         }
         text += &listed("additionally needs", self.additional_needs().into_iter());
+        text = report::wrapped_for_stdout(&text);
+        // Commands stay whole, to be copied.
         if let Some(hint) = self.hint(program, dir) {
             text += &format!("  hint     {hint}\n");
         }

@@ -62,6 +62,8 @@ pub enum Fault {
     Denied { denial: Denial, message: Option<String> },
     /// Too many calls are waiting.
     Busy,
+    /// The memory of all running calls together is used up; its own limit was not reached.
+    SharedMemory,
     /// It is quarantined for that long after repeated failures.
     Quarantined { left: Duration },
     /// Internal host error; the details are in its log.
@@ -79,7 +81,7 @@ impl Fault {
             Self::OutputTooLarge { .. } => "output-too-large",
             Self::BadOutput(_) => "bad-output",
             Self::Denied { .. } => "denied",
-            Self::Busy => "busy",
+            Self::Busy | Self::SharedMemory => "busy",
             Self::Quarantined { .. } => "quarantined",
             Self::Host => "host-error",
         }
@@ -94,6 +96,7 @@ impl Fault {
             | Self::BadOutput(_)
             | Self::Denied { .. }
             | Self::Busy
+            | Self::SharedMemory
             | Self::Quarantined { .. }
             | Self::Host => None,
         }
@@ -139,6 +142,12 @@ impl Fault {
             }
             Self::Busy => {
                 format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")
+            }
+            Self::SharedMemory => {
+                format!(
+                    "Plugin '{plugin}' was stopped: all running calls together use up the server's memory for them. \
+                     Try again later."
+                )
             }
             Self::Quarantined { left } => {
                 // Rounded up, so that a client that waits that long is not too early.
