@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthChar as _;
 /// Columns in which the label before a text ends, if it has one.
 const LABEL: usize = 30;
 /// Columns that a text needs beside its indentation.
-const LEAST: usize = 20;
+const LEAST: usize = 12;
 
 /// Breaks the lines that are longer than `width` columns at blanks. What follows begins below the text: behind the
 /// blanks, the sign or the label at the line's start. A word that is longer than a line stays whole.
@@ -107,6 +107,6 @@ mod tests {
         let styled = format!("{NAME}add{NAME:#}   one two three four five");
         assert_eq!(wrap(&styled, 26), format!("{NAME}add{NAME:#}   one two three four\n      five"));
         // On a narrow terminal nothing is left to indent.
-        assert_eq!(wrap("        one two three four five", 20), "        one two three four five");
+        assert_eq!(wrap("        one two three four five", 18), "        one two three four five");
     }
 }

@@ -24,7 +24,13 @@ pub(super) fn explain(text: &str, message: &str, span: Range<usize>, format: &Fo
     if message == "duplicate key" {
         return duplicate::explain(text, &span);
     }
-    let Some(located) = locate::at(text, &span) else { return (message.to_owned(), None) };
+    let located = locate::at(text, &span);
+    // What is missing from the file itself is in no key of it.
+    let located = located.filter(|found| !message.starts_with("missing field ") || found.value == span);
+    let Some(located) = located else {
+        let missing = names(message, "missing field ").map(|names| format!("the key `{}` is missing", names.join("")));
+        return (missing.unwrap_or_else(|| message.to_owned()), None);
+    };
     if let Some(names) = names(message, "unknown field ") {
         return unknown_key(&located.path, &names, format);
     }

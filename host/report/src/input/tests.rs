@@ -59,7 +59,7 @@ fn values_are_found_by_their_keys() {
     let text = "a = [1, { b = 2 }]\n[c.d]\ne = '\u{fc}'\nf = 4\n";
     for (keys, place) in [
         (&["a", "1", "b"][..], "line 1, column 15: "),
-        (&["a", "0"], "line 1, column 5: "),
+        (&["a", "0"], "line 1, column 6: "),
         (&["c", "d", "f"], "line 4, column 5: "),
         (&["c", "d", "none"], "line 2, column 1: "),
         (&["none"], ""),

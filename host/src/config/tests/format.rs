@@ -129,7 +129,7 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
         ),
         (
             "[plugins.notes]\ngrants = ['http']".into(),
-            "plugins.notes.grants: expected a table, found ['http']",
+            "plugins.notes.grants: expected a table, found an array",
             "grants = { keyvalue",
         ),
         (
