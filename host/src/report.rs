@@ -15,7 +15,7 @@ use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{DefaultFields, Writer};
-use wharf_report::{ERROR, ShowPath as _, hint, line, wrap};
+use wharf_report::{ERROR, ShowPath as _, hint, line};
 pub(crate) use wharf_report::{Failure, NAME, failure, message, print};
 
 use self::guest_lines::GuestLines;
@@ -24,18 +24,7 @@ use self::progress::Progress;
 pub(crate) use self::screen::Screen;
 use crate::catalog::{FolderEvent, Held, Refusal};
 use crate::config::{Config, ConfigError};
-use crate::os::terminal;
 use crate::pins::AdmittedAs;
-
-/// A text for stdout, with its long lines broken if that is a terminal.
-pub(crate) fn wrapped_for_stdout(text: &str) -> String {
-    terminal::width(io::stdout()).map_or_else(|| text.to_owned(), |width| wrap(text, width))
-}
-
-/// The same for stderr.
-pub(crate) fn wrapped_for_stderr(text: &str) -> String {
-    terminal::width(io::stderr()).map_or_else(|| text.to_owned(), |width| wrap(text, width))
-}
 
 pub(crate) fn refusal(refusal: &Refusal) {
     let note = if refusal.still_serving { " (the previous version keeps serving)" } else { "" };

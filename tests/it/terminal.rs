@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::support::TIMEOUT;
 use crate::support::home::Home;
@@ -18,6 +19,8 @@ use crate::support::process::command;
 pub(crate) struct Person {
     keyboard: File,
     screen: Receiver<Vec<u8>>,
+    /// What was on the screen up to the last text.
+    seen: String,
 }
 
 impl Person {
@@ -29,6 +32,7 @@ impl Person {
             seen += &String::from_utf8_lossy(&more.unwrap_or_else(|_| panic!("{text:?} is not in {seen:?}")));
         }
         self.keyboard.write_all(then_types.as_bytes()).expect("a terminal that takes keys");
+        self.seen = seen;
     }
 }
 
@@ -43,10 +47,17 @@ fn call(tool: &str, person: impl FnOnce(&mut Person)) -> String {
 
 /// Runs a command to its end on a terminal, with its stdout piped.
 pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce(&mut Person)) -> Output {
+    at_terminal_of(0, home, arguments, person)
+}
+
+/// The same with that many columns; 0: the terminal does not know.
+fn at_terminal_of(columns: u16, home: &Home, arguments: &[&OsStr], person: impl FnOnce(&mut Person)) -> Output {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of our own");
     let name = ptsname(&master, Vec::new()).expect("its name").into_string().expect("a plain name");
     let terminal = OpenOptions::new().read(true).write(true).open(name).expect("its other side");
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&terminal, size).expect("a terminal with a size");
     let mut command = command(home, arguments);
     command.stdin(terminal.try_clone().expect("a copy")).stderr(terminal).stdout(Stdio::piped());
     let child = command.spawn().expect("the binary starts");
@@ -64,8 +75,27 @@ pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce
             }
         }
     });
-    person(&mut Person { keyboard, screen: receiver });
+    person(&mut Person { keyboard, screen: receiver, seen: String::new() });
     child.wait_with_output().expect("an end")
+}
+
+#[test]
+fn long_lines_of_an_approval_are_broken_below_their_text() {
+    let home = Home::with(&["everything"]);
+    let folder = home.plugins();
+    let words = ["approve".as_ref(), "everything".as_ref(), folder.as_os_str()];
+    let shown = |columns| {
+        let mut shown = String::new();
+        at_terminal_of(columns, &home, &words, |person| {
+            person.sees("Approve this version of everything?", "n");
+            shown = std::mem::take(&mut person.seen);
+        });
+        shown
+    };
+    let below = "\r\n           test_";
+    let narrow = shown(60);
+    assert!(narrow.contains("  tools    ") && narrow.contains(below), "{narrow}");
+    assert!(!shown(0).contains(below));
 }
 
 /// Where clients send messages.

@@ -240,3 +240,26 @@ fn result_of(server: &Implementation, scope: &Scope, text: &str, meta: &FaultMet
     let envelope = Envelope { host_meta: &[("wharf/fault", Raw(&meta))], ..Envelope::default() };
     result::object(scope.revision, server, &CallToolResult::failed(text), envelope)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_of_a_plugin_begin_no_line_of_their_own() {
+        let violation = |path: &str, reason: &str| Violation {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+            expected: String::new(),
+        };
+        assert_eq!(item(&violation("/id", "there is no note")), "- /id: there is no note");
+        assert_eq!(item(&violation("/a\n- /b", "x\n- /c: y\u{1b}")), "- /a\\n- /b: x\n    - /c: y\\u{1b}");
+        assert_eq!(item(&violation("", "")), "- (the whole): ");
+        for (pointer, place) in
+            [("/id", "params.arguments.id"), ("id", "params.arguments.id"), ("", "params.arguments")]
+        {
+            let error = invalid_params("params.arguments", pointer, "there is\n  no note").to_string();
+            assert!(error.contains(&format!("Invalid params: {place}: there is no note")), "{error}");
+        }
+    }
+}

@@ -11,7 +11,7 @@ struct File {
     ratio: Option<f64>,
     on: Option<bool>,
     kind: Option<Kind>,
-    list: Option<Vec<Inner>>,
+    list: Option<Vec<Part>>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -22,7 +22,7 @@ enum Kind {
 
 #[derive(Deserialize, Debug)]
 #[expect(dead_code, reason = "only errors are looked at")]
-struct Inner {
+struct Part {
     inner: u8,
 }
 
