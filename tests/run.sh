@@ -19,6 +19,8 @@ rm -rf target/tmp/wire-log
 fetch() {
   need valgrind valgrind
   need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
+  # Builds the standard library for Windows; with rustup the guests do not need it.
+  need /usr/bin/cargo rustc-web cargo-web rust-web-src
   venv 1
   venv 2
   node_packages

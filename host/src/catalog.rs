@@ -13,7 +13,7 @@ mod names;
 mod snapshot;
 mod watcher;
 
-pub use admission::{Admission, ListedPlugin, NotServed, admit, load_plugin};
+pub use admission::{Admission, KnownPlugin, ListedPlugin, NotServed, admit, load_plugin};
 pub use event::{FolderEvent, Held, Refusal, load_hint};
 pub use extensions::{Capabilities, Extensions, method_name};
 pub use files::{misnamed_files, plugin_files, plugin_of};
@@ -73,6 +73,8 @@ enum FirstScan {
     Pending,
     /// The plugin files are known, but not loaded.
     FilesKnown,
+    /// Each file is in service or refused, or its code is being compiled and what it offers is known.
+    Listed,
     /// Each file is in service or refused.
     Complete,
 }
@@ -204,6 +206,12 @@ impl Catalog {
         self.first_scan.send_replace(FirstScan::Complete);
     }
 
+    /// What every file offers is known; the code of some is still being compiled.
+    fn set_listed(&self) {
+        self.publish();
+        self.advance(FirstScan::Listed);
+    }
+
     /// From now on names stay with their owners.
     fn publish(&self) -> Listings {
         // No change is between its look at this and its end.
@@ -215,13 +223,13 @@ impl Catalog {
         *self.first_scan.borrow() == FirstScan::Complete
     }
 
-    /// Waits for the end of the first scan, at most until `limit` after the start. Then the lists may be answered, and
-    /// what is loaded later is a change. Returns the generations when they first could be.
+    /// Waits until the first scan knows what every file offers, at most until `limit` after the start. Then the lists
+    /// may be answered, and what is loaded later is a change. Returns the generations when they first could be.
     pub async fn listable(&self, limit: Duration) -> Listings {
         match self.listable_now() {
             Some(listings) => listings,
             None => {
-                self.wait_for_scan(FirstScan::Complete, limit.saturating_sub(self.started.elapsed())).await;
+                self.wait_for_scan(FirstScan::Listed, limit.saturating_sub(self.started.elapsed())).await;
                 self.publish()
             }
         }
@@ -267,10 +275,14 @@ impl Catalog {
 
     /// Marks the plugin files as known.
     pub fn set_files_known(&self) {
+        self.advance(FirstScan::FilesKnown);
+    }
+
+    fn advance(&self, reached: FirstScan) {
         self.first_scan.send_if_modified(|now| {
-            let first = *now == FirstScan::Pending;
-            *now = (*now).max(FirstScan::FilesKnown);
-            first
+            let later = *now < reached;
+            *now = (*now).max(reached);
+            later
         });
     }
 

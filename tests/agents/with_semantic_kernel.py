@@ -8,8 +8,6 @@ from semantic_kernel.connectors.ai.function_calling_utils import kernel_function
 from semantic_kernel.connectors.mcp import MCPStdioPlugin
 from semantic_kernel.functions import KernelArguments
 
-LINKS = {"notes_add": "a function fails if its result has a link to a resource; the session makes the call"}
-
 
 async def use(check: Check) -> None:
     server = {"command": COMMAND, "args": ARGUMENTS, "env": dict(os.environ)}
@@ -21,13 +19,9 @@ async def use(check: Check) -> None:
         check.converted("OpenAI", {name: each["function"]["parameters"] for name, each in formats.items()})
 
         async def call(name: str, arguments: dict):
-            if name in LINKS:
-                return await plugin.session.call_tool(name, arguments)
             return await kernel.invoke(functions[name], KernelArguments(**arguments))
 
         await check.call(call)
-        for name, reason in LINKS.items():
-            check.not_checked(f"{name} as a function", reason)
 
 
 run("semantic-kernel", use)

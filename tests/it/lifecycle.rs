@@ -1,7 +1,7 @@
 //! The start of a connection while plugins are still being compiled.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -51,6 +51,21 @@ fn a_list_that_does_not_wait_is_completed_by_a_notification() {
     assert_eq!(client.result("tools/call", call)["structuredContent"]["result"], "42");
     assert!(client.tools().contains(&"math_evaluate".to_owned()));
     client.notification("notifications/tools/list_changed");
+}
+
+/// As after an upgrade of the host, whose engine cannot run the code that an earlier one compiled.
+#[test]
+fn what_was_listed_before_is_listed_before_it_is_compiled_again() {
+    let home = Home::with(&["math", "time"]);
+    let tools = Client::initialized(cold(&home), "2025-11-25").tools();
+    let compiled = artifacts_below(&home.path("cache"));
+    assert_eq!(compiled.len(), 2);
+    compiled.iter().for_each(|path| fs::remove_file(path).expect("removed"));
+    let mut client = Client::initialized(cold(&home), "2025-11-25");
+    assert_eq!(client.tools(), tools);
+    assert_eq!(artifacts(&home), 0, "compiled before the list was answered");
+    let call = json!({"name": "math_evaluate", "arguments": {"expression": "6*7"}});
+    assert_eq!(client.result("tools/call", call)["structuredContent"]["result"], "42");
 }
 
 #[test]
@@ -109,16 +124,20 @@ fn declared(client: &mut Client, modern: bool) -> Value {
     client.result(method, if modern { json!({}) } else { hello })["capabilities"].take()
 }
 
-/// Compiled components in the home's own cache.
+/// The number of compiled components in the home's own cache.
 fn artifacts(home: &Home) -> usize {
-    fn below(folder: &Path) -> usize {
-        let Ok(entries) = fs::read_dir(folder) else {
-            return 0;
-        };
-        let paths = entries.map(|entry| entry.expect("a folder entry").path());
-        paths.map(|path| if path.is_dir() { below(&path) } else { usize::from(is_artifact(&path)) }).sum()
-    }
-    below(&home.path("cache"))
+    artifacts_below(&home.path("cache")).len()
+}
+
+fn artifacts_below(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.expect("a folder entry").path());
+    paths
+        .flat_map(|path| match path.is_dir() {
+            true => artifacts_below(&path),
+            false => Vec::from_iter(is_artifact(&path).then_some(path)),
+        })
+        .collect()
 }
 
 /// Artifacts are the only large files in the cache.

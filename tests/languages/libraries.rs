@@ -1,4 +1,4 @@
-//! Libraries for HTTP in a Python component, over the host's HTTP, and what they cannot do.
+//! Libraries for HTTP in Python and JavaScript components, over the host's HTTP, and what they cannot do.
 
 use std::path::Path;
 
@@ -60,6 +60,34 @@ pub(crate) fn python(component: &Path) {
     assert!(wrong["isError"] == true && wrong.to_string().contains("/item/price"), "{wrong}");
 }
 
+/// The component of the plugin `everything-typescript`: `fetch`.
+pub(crate) fn typescript(component: &Path) {
+    let site = Site::start(answer);
+    let (name, url) = ("everything-typescript", site.url(""));
+    let home = Home::new();
+    home.configure(&format!(
+        "[plugins.{name}.grants]\nhttp = [{{ url = \"{url}\", methods = [\"GET\", \"POST\"], private = true }}]\n"
+    ));
+    home.put_file(component, name);
+    let mut client = Client::start_modern(&home);
+    client.tools_until(|tools| !tools.is_empty());
+    let mut request = |arguments: Value| client.call(&format!("{name}_request"), arguments);
+    let posted = request(json!({ "url": site.url("/moved"), "post": "milk" }));
+    // A redirected POST becomes a GET.
+    let page = json!({ "status": 200, "url": site.url("/page"), "type": "text/plain", "text": "GET /page" });
+    assert_eq!(posted["structuredContent"], page, "{posted}");
+    let echo = request(json!({ "url": site.url("/echo#part"), "post": "milk" }));
+    assert_eq!(echo["structuredContent"]["text"], "POST /echo: milk", "{echo}");
+    let sent = site.heads().pop().expect("a request");
+    assert_eq!(field(&sent, "x-library"), Some("fetch"), "{sent}");
+    let late = request(json!({ "url": site.url("/late"), "within": 50 }));
+    assert!(late["isError"] == true && first_text(&late).contains("TimeoutError: "), "{late}");
+    let denied = request(json!({ "url": "http://127.0.0.1:1/" }));
+    let said = first_text(&denied);
+    assert!(denied["isError"] == true && said.contains("TypeError: fetch failed: "), "{denied}");
+    assert!(said.contains("{ url = \"http://127.0.0.1:1\", private = true }"), "{denied}");
+}
+
 fn without_cookies(result: &Value) -> Value {
     let mut found = result["structuredContent"].clone();
     found.as_object_mut().map(|members| members.remove("cookies"));
@@ -74,6 +102,8 @@ fn answer(head: &str, connection: &mut dyn Connection) {
     connection.read_exact(&mut body).expect("a body");
     let body = String::from_utf8(body).expect("UTF-8");
     match path {
+        // Until the client gives up.
+        "/late" => _ = connection.read(&mut [0]),
         "/moved" => write(connection, "302 Found", "Location: /page\r\n", "moved"),
         "/page" => {
             let fields = "Content-Type: text/plain\r\nSet-Cookie: seen=1\r\n";

@@ -75,6 +75,7 @@ fn rows(language: &'static Language) -> Vec<Row> {
             rows.push(row("types", Box::new(typed::python)));
             rows.push(row("refusals", Box::new(refusals::python)));
         }
+        "typescript" => rows.push(row("refusals", Box::new(refusals::typescript))),
         _ => {}
     }
     for (name, dir) in samples(language) {
@@ -83,8 +84,10 @@ fn rows(language: &'static Language) -> Vec<Row> {
     if let Some(dir) = everything(language) {
         let run = move || {
             let component = project::everything(&dir);
-            if language.name == "python" {
-                libraries::python(&component);
+            match language.name {
+                "python" => libraries::python(&component),
+                "typescript" => libraries::typescript(&component),
+                _ => {}
             }
         };
         rows.push(row("everything", Box::new(run)));

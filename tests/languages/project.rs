@@ -113,7 +113,7 @@ pub(crate) fn wrapper(language: &Language, folder: &str, command: &str) {
 }
 
 /// `wharf build --install`; returns the component.
-fn build(home: &Home, dir: &Path, name: &str) -> PathBuf {
+pub(crate) fn build(home: &Home, dir: &Path, name: &str) -> PathBuf {
     let built = wharf(home, dir, &["build", "--install"]);
     let stdout = String::from_utf8(built.stdout).expect("UTF-8");
     let file = PathBuf::from(stdout.strip_suffix('\n').expect("one line"));

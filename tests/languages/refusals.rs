@@ -1,8 +1,9 @@
 //! Builds that cannot succeed say why, in one sentence.
 
 use std::fs;
+use std::path::Path;
 
-use crate::project::{wharf, wharf_with};
+use crate::project::{build, wharf, wharf_with};
 use crate::support::home::Home;
 
 /// A package with compiled parts, in the project's own environment.
@@ -29,4 +30,56 @@ pub(crate) fn python() {
          component contains only Python code; use dataclasses or TypedDict for arguments and results, or pydantic<2 \
          (docs/python.md, Packages)"
     );
+}
+
+/// What a component in JavaScript cannot have, and interfaces that are stated wrongly.
+pub(crate) fn typescript() {
+    let home = Home::new();
+    wharf(&home, &home.path("home"), &["new", "wrong", "--lang", "javascript"]);
+    let dir = home.path("home/wrong");
+    let manifest = fs::read_to_string(dir.join("plugin.toml")).expect("the manifest");
+    let source = fs::read_to_string(dir.join("plugin.js")).expect("the plugin");
+    // Installs the packages. The template makes no requests, so its component needs no grant for them.
+    let imports = imports(&home, &build(&home, &dir, "wrong"));
+    assert!(imports.contains("wharf:plugin/host@") && !imports.contains("http"), "{imports}");
+    let failed = |prefix: &str, stated: &str| {
+        fs::write(dir.join("plugin.js"), format!("{prefix}{source}")).expect("a file");
+        fs::write(dir.join("plugin.toml"), format!("{manifest}{stated}")).expect("a file");
+        let failed = wharf_with(&home, &dir, &["build"]);
+        let said = String::from_utf8_lossy(&failed.stderr).trim_end().to_owned();
+        assert_eq!(failed.status.code(), Some(1), "{said}");
+        said
+    };
+    assert_eq!(
+        failed("import fs from \"node:fs\";\nfs.readFileSync(\"x\");\n", ""),
+        "error: failed to build: plugin.js:1:15: node:fs is a part of Node, which a component does not contain\n\
+         hint: use Store for values; a plugin in JavaScript has no files"
+    );
+    assert_eq!(
+        failed("const ready = await load();\nasync function load() {}\n", ""),
+        "error: failed to build: plugin.js:1:14: await is only available in functions\n\
+         hint: keep the promise, and await it in the functions that need it"
+    );
+    assert_eq!(
+        failed("function mode() {\n  return process.env.MODE;\n}\nmode();\n", ""),
+        "error: failed to build: the plugin's modules failed: process is not defined in a plugin: \
+         settings.environment() has the variables of the grant `env`, at mode (plugin.js:2), at plugin.js:4"
+    );
+    assert_eq!(
+        failed("", "exports = [\"prompts\"]\n"),
+        "error: failed to build: this plugin has tools: add \"tools\" to `exports` in plugin.toml, or remove the line"
+    );
+    // A wrong guess is corrected: this registers no prompt.
+    fs::write(dir.join("plugin.js"), format!("const other = {{ prompt() {{}} }};\nother.prompt(1);\n{source}"))
+        .expect("a file");
+    fs::write(dir.join("plugin.toml"), manifest).expect("a file");
+    build(&home, &dir, "wrong");
+}
+
+/// What `wharf check` says that the component imports.
+fn imports(home: &Home, component: &Path) -> String {
+    let findings =
+        wharf(home, component.parent().expect("a folder"), &["check", "--json", &component.display().to_string()]);
+    let findings: serde_json::Value = serde_json::from_slice(&findings.stdout).expect("one JSON document");
+    findings["imports"].to_string()
 }

@@ -3,6 +3,7 @@
 mod c;
 mod component;
 mod go;
+mod guessed;
 mod python;
 pub(crate) mod rust;
 mod script;

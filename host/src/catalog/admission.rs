@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::PluginSettings;
 use crate::pins::{AdmittedAs, Decision, Guard, ListedVersion, PluginVersion, Reason};
 use crate::plugin::{
-    Digest, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, could_be_plugin, read_component,
+    Digest, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, Surface, could_be_plugin, read_component,
 };
 
 /// A plugin that was loaded and listed. It must not serve before it is pinned.
@@ -24,6 +24,12 @@ pub struct Admission {
     pub decision: Decision,
 }
 
+/// What a plugin offers, known before its code is compiled. It may serve without being pinned first.
+pub struct KnownPlugin {
+    pub surface: Surface,
+    pub version: PluginVersion,
+}
+
 /// Why a file is not served.
 #[derive(Debug)]
 pub enum NotServed {
@@ -37,7 +43,8 @@ impl From<LoadError> for NotServed {
     }
 }
 
-/// Loads and lists a plugin file. `None`: its digest is `serving`, the one in service.
+/// Loads and lists a plugin file. `None`: its digest is `serving`, the one in service. Meanwhile `known` gets what an
+/// earlier load has listed, if that may be served.
 ///
 /// # Errors
 /// If it is not a valid plugin, or is held.
@@ -48,6 +55,7 @@ pub async fn load_plugin(
     id: &PluginId,
     settings: &PluginSettings,
     serving: Option<Digest>,
+    known: impl FnOnce(KnownPlugin) + Send,
 ) -> Result<Option<ListedPlugin>, NotServed> {
     let component = read_component(path).await?;
     let content = Digest::of(&component);
@@ -67,6 +75,12 @@ pub async fn load_plugin(
         Ok(with_grants) => with_grants,
         Err(reason) => return Err(not_served(component, &settings.limits, held(&version, reason)).await),
     };
+    if with_grants && let Some(surface) = sandbox.kept_surface(content, &settings.grants).await {
+        let version = PluginVersion { surface: Some(surface.digest()), ..version.clone() };
+        if guard.may_serve_unpinned(id, &version).await {
+            known(KnownPlugin { surface, version });
+        }
+    }
     let grants = if with_grants { settings.grants.clone() } else { settings.grants.none() };
     let limits = settings.limits.clone();
     let mut plugin = match sandbox.load(id.clone(), component, limits.clone(), grants).await {

@@ -5,6 +5,7 @@
 
 mod decide;
 mod gone;
+mod known;
 mod look;
 mod reprieve;
 mod retry;
@@ -30,7 +31,8 @@ use super::watcher::{Signal, Watcher};
 use super::{Admission, Catalog, FolderEvent, ListedPlugin, Naming, NotServed, load_plugin};
 use crate::os::files::is_temporary;
 use crate::pins::{Guard, PluginVersion, Reason};
-use crate::plugin::{Digest, Grants, Limits, PluginId, Sandbox, Signatures};
+use crate::plugin::{Compiled, Digest, Grants, Limits, PluginId, Sandbox, Signatures};
+use known::KnownPlugins;
 use reprieve::Reprieve;
 use retry::Retry;
 use unserved::Unserved;
@@ -69,6 +71,7 @@ pub struct Folder {
     unserved: Unserved,
     retry: Retry,
     loads: JoinSet<LoadResult>,
+    known: KnownPlugins,
     /// By task of `loads`.
     loading: HashMap<Id, Load>,
     /// Listed plugins, to be pinned after the current batch.
@@ -106,6 +109,8 @@ struct File {
     /// The trusted signers when a version was refused for its signature.
     refused_signers: Option<Signatures>,
     serving: bool,
+    /// What is in service is an earlier listing; calls wait for the load that is running.
+    compiling: Option<Compiled>,
     /// Whether the file exports completions; the version in service may be another one.
     completions: bool,
     /// The version in service is no longer pinned, and serves until the pinned one is loaded.
@@ -166,6 +171,7 @@ impl Folder {
             unserved: Unserved::default(),
             retry: Retry::default(),
             loads: JoinSet::new(),
+            known: KnownPlugins::default(),
             loading: HashMap::new(),
             listed: Vec::new(),
             pinning: JoinSet::new(),
@@ -260,6 +266,7 @@ impl Folder {
             tokio::select! {
                 Some(load) = self.loads.join_next_with_id() => self.finish_loads(load),
                 Some(pinned) = self.pinning.join_next() => self.finish_pinning(pinned),
+                known = self.known.next() => self.serve_known(known),
                 Ok(()) = settings_changed.changed() => {
                     self.decision_epoch += 1;
                     self.reconfigure();
@@ -353,9 +360,10 @@ impl Folder {
             };
             let (sandbox, guard, path) = (self.sandbox.clone(), self.guard.clone(), path.clone());
             let (id, settings, loaded) = (file.id.clone(), load.settings.clone(), file.loaded);
+            let known = self.known.sender(path.clone(), file.number, load.decision_epoch);
             let task = self
                 .loads
-                .spawn(async move { load_plugin(&sandbox, &guard, &path, &id, &settings, loaded).await })
+                .spawn(async move { load_plugin(&sandbox, &guard, &path, &id, &settings, loaded, known).await })
                 .id();
             self.loading.insert(task, load);
         }

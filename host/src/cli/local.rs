@@ -321,7 +321,7 @@ async fn load_admitted(
         NotServed::Held(held) => (held.1.refusal(), Some(held.1.hint(&config.program(), folder))),
     };
     let guard = Arc::new(pins::read_only_guard(config));
-    let asked = load_plugin(sandbox, &guard, path, id, settings, None).await.map_err(denied)?;
+    let asked = load_plugin(sandbox, &guard, path, id, settings, None, |_| ()).await.map_err(denied)?;
     match admit(&guard, asked.into_iter().collect()).await.pop() {
         Some(admitted) => Ok(admitted.map_err(denied)?.plugin),
         None => Err(("load a version that is already serving".into(), None)),

@@ -145,6 +145,18 @@ impl Guard {
         Ok(trusted)
     }
 
+    /// Whether a version may serve as it is pinned, or need not be pinned first.
+    pub async fn may_serve_unpinned(self: &Arc<Self>, id: &PluginId, version: &PluginVersion) -> bool {
+        let (guard, id, version) = (self.clone(), id.clone(), version.clone());
+        let decide = move || {
+            let (known, rules) = (guard.read_pins(), (guard.rules)(&id));
+            let pins = pins_to_check(known.as_ref(), &rules, &version)?;
+            decide(&rules, pins.get(&id), pins.is_revoked(version.content), &version)?;
+            Ok(!must_be_pinned(&rules, pins.get(&id), &version))
+        };
+        blocking(decide).await.unwrap_or(false)
+    }
+
     fn decide_with(&self, known: &KnownPins, id: &PluginId, version: &PluginVersion) -> Result<bool, Reason> {
         let rules = (self.rules)(id);
         let pins = pins_to_check(known.as_ref(), &rules, version)?;

@@ -64,6 +64,8 @@ pub enum Fault {
     Busy,
     /// The memory of all running calls together is used up; its own limit was not reached.
     SharedMemory,
+    /// Its code was still being compiled at the end of the wait.
+    Compiling,
     /// It is quarantined for that long after repeated failures.
     Quarantined { left: Duration },
     /// Internal host error; the details are in its log.
@@ -82,6 +84,7 @@ impl Fault {
             Self::BadOutput(_) => "bad-output",
             Self::Denied { .. } => "denied",
             Self::Busy | Self::SharedMemory => "busy",
+            Self::Compiling => "compiling",
             Self::Quarantined { .. } => "quarantined",
             Self::Host => "host-error",
         }
@@ -97,6 +100,7 @@ impl Fault {
             | Self::Denied { .. }
             | Self::Busy
             | Self::SharedMemory
+            | Self::Compiling
             | Self::Quarantined { .. }
             | Self::Host => None,
         }
@@ -149,6 +153,7 @@ impl Fault {
                      Try again later."
                 )
             }
+            Self::Compiling => format!("Plugin '{plugin}' is still being compiled. Try again later."),
             Self::Quarantined { left } => {
                 // Rounded up, so that a client that waits that long is not too early.
                 let seconds = left.as_millis().div_ceil(1000).max(1);

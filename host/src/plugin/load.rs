@@ -18,6 +18,7 @@ use super::fault::{CallError, Fault};
 use super::id::{Digest, PluginId};
 use super::imports::granted::Granted;
 use super::instance::call::PreparedComponent;
+use super::kept::KeptListing;
 use super::limits::Limits;
 use super::policy::access::Access;
 use super::policy::grants::Grants;
@@ -60,11 +61,12 @@ impl Sandbox {
             let linked = linked.await?;
             drop(component);
             linked.fits(&limits)?;
+            let kept = KeptListing::new(&sandbox, digest, &grants);
             let prepared =
                 PreparedComponent::new(sandbox.runtime.clone(), id, digest, limits, grants, linked.pre.clone());
             // Before the listing, whose deadline is short.
             prepared.granted.open_folders().await;
-            Plugin::listed(prepared, linked).await
+            Plugin::listed(prepared, linked, Some(kept)).await
         });
         match loading.await {
             Ok(loaded) => loaded,
@@ -89,7 +91,7 @@ impl Plugin {
     /// # Errors
     /// As [`Sandbox::load`].
     pub async fn granted(&self, limits: Limits, grants: Grants) -> Result<Self, LoadError> {
-        Self::listed(self.prepared.with_settings(limits, grants), self.linked.clone()).await
+        Self::listed(self.prepared.with_settings(limits, grants), self.linked.clone(), None).await
     }
 
     /// Opens the granted folders, as a call would, so that errors are logged.
@@ -97,13 +99,22 @@ impl Plugin {
         Granted::new(self.prepared.id.clone(), grants, &self.prepared.runtime.resources).open_folders().await;
     }
 
-    /// Calls its list functions and freezes the surface.
-    async fn listed(prepared: Arc<PreparedComponent>, linked: Arc<Linked>) -> Result<Self, LoadError> {
+    /// Calls its list functions and freezes the surface; stores the listing in `kept`.
+    async fn listed(
+        prepared: Arc<PreparedComponent>,
+        linked: Arc<Linked>,
+        kept: Option<KeptListing>,
+    ) -> Result<Self, LoadError> {
         let listed = Listed { schemas: prepared.runtime.schemas, ..linked.dialect.list(&prepared).await? };
         // On a blocking thread: compiling the schemas of a listing may take long.
         let freezing = prepared.runtime.freezing.acquire().await;
         let dialect = linked.clone();
-        let frozen = prepared.runtime.guests().spawn_blocking(move || dialect.dialect.freeze(listed)).await;
+        let freeze = move || {
+            let frozen = dialect.dialect.freeze(listed)?;
+            kept.into_iter().for_each(|kept| kept.store(&frozen.0));
+            Ok(frozen)
+        };
+        let frozen = prepared.runtime.guests().spawn_blocking(freeze).await;
         drop(freezing);
         let (surface, warnings) = frozen.map_err(|error| LoadError::Host(error.to_string()))??;
         // Most plugins are called much later or never, so their code pages need not stay in memory.
@@ -146,7 +157,7 @@ impl Provider for Plugin {
     }
 
     async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
-        let newer = Self::listed(self.prepared.clone(), self.linked.clone()).await?;
+        let newer = Self::listed(self.prepared.clone(), self.linked.clone(), None).await?;
         for warning in &newer.warnings {
             tracing::warn!(plugin = %self.prepared.id, "{warning}");
         }

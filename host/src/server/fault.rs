@@ -258,7 +258,7 @@ mod tests {
         for (pointer, place) in
             [("/id", "params.arguments.id"), ("id", "params.arguments.id"), ("", "params.arguments")]
         {
-            let error = invalid_params("params.arguments", pointer, "there is\n  no note").to_string();
+            let error = invalid_params("params.arguments", pointer, "there is\n  no note").message;
             assert!(error.contains(&format!("Invalid params: {place}: there is no note")), "{error}");
         }
     }

@@ -3,6 +3,7 @@
 // a question is its position, so the same code finds its answer.
 
 import { ToolError, Unavailable } from "./errors.js";
+import { isLater } from "./later.js";
 import { formSchema } from "./schema.js";
 import { decode, encode } from "./utf8.js";
 
@@ -60,8 +61,14 @@ export class Ask {
 
   once(make) {
     const key = this.#next();
-    if (!this.#settled.has(key)) this.#settled.set(key, { made: JSON.parse(JSON.stringify(make()) ?? "null") });
-    return fitting(this.#settled.get(key).made);
+    const keep = (value, later) => {
+      this.#settled.set(key, { made: JSON.parse(JSON.stringify(value) ?? "null"), later });
+      return this.#settled.get(key).made;
+    };
+    const kept = this.#settled.get(key);
+    if (kept) return kept.later ? Promise.resolve(fitting(kept.made)) : fitting(kept.made);
+    const made = make();
+    return isLater(made) ? made.then((value) => keep(value, true)) : keep(made);
   }
 
   together(...questions) {

@@ -3,6 +3,7 @@
 import * as host from "#host";
 import { Ask, Asked } from "./ask.js";
 import { Unavailable } from "./errors.js";
+import { isLater } from "./later.js";
 import * as log from "./log.js";
 
 /** The running call: its id, its time limit, its progress, and a way to ask. */
@@ -36,19 +37,31 @@ export class Call {
   }
 
   /** Runs a tool, prompt or resource to its end (`value`) or to its next question
-      (`required`). A question caught by `try`/`catch` still counts. */
+      (`required`); a promise of that if it is asynchronous. A question caught by `try`/`catch`
+      still counts. */
   attempt(work) {
-    let value;
     try {
-      value = work();
+      const value = work();
+      if (!isLater(value)) return this.#ended(value);
+      return Promise.resolve(value).then(
+        (value) => this.#ended(value),
+        (error) => this.#failed(error),
+      );
     } catch (error) {
-      if (this.ask.asked) return { required: this.ask.asked };
-      if (error instanceof Asked) return { required: error.required };
-      // Unhandled: the question is repeated, which tells the host that the plugin needs the
-      // answer.
-      if (error instanceof Unavailable) return { required: this.ask.insist(error.question) };
-      throw error;
+      return this.#failed(error);
     }
+  }
+
+  #ended(value) {
     return this.ask.asked ? { required: this.ask.asked } : { value };
+  }
+
+  #failed(error) {
+    if (this.ask.asked) return { required: this.ask.asked };
+    if (error instanceof Asked) return { required: error.required };
+    // Unhandled: the question is repeated, which tells the host that the plugin needs the
+    // answer.
+    if (error instanceof Unavailable) return { required: this.ask.insist(error.question) };
+    throw error;
   }
 }

@@ -40,7 +40,6 @@ const isPiece = (value) => typeof value === "string" || value instanceof Content
 /** A tool's return value as a result: a value that is not content is structured content. */
 export function toResult(value, hasOutput) {
   if (value instanceof ToolResult) return value;
-  if (typeof value?.then === "function") throw new TypeError("the interface is synchronous: a tool cannot be `async`");
   if (hasOutput) return new ToolResult({ structured: value });
   if (value === undefined) return new ToolResult();
   if (isPiece(value)) return new ToolResult({ content: [value] });

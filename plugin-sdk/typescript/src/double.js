@@ -1,16 +1,16 @@
-// The host's interfaces outside of a component: those that `testing` sets for the duration of a
-// call.
+// The host's interfaces outside of a component: those that `testing` sets for a call.
 
-let host = null;
+import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Sets the simulated host, and returns the previous one. */
-export function connect(double) {
-  const before = host;
-  host = double;
-  return before;
-}
+const hosts = new AsyncLocalStorage();
+
+/** Runs a function with a simulated host, which it keeps after it has waited for something. */
+export const connect = (host, work) => hosts.run(host, work);
+
+export const isConnected = () => hosts.getStore() !== undefined;
 
 function connected() {
+  const host = hosts.getStore();
   if (!host) throw new Error("no host is connected: call this from a tool, and tools through the Client of wharf-plugin/testing");
   return host;
 }
@@ -28,3 +28,4 @@ export const get = (key) => connected().get(key);
 export const getAll = () => connected().getAll();
 export const getEnvironment = () => connected().getEnvironment();
 export const getRandomBytes = (length) => globalThis.crypto.getRandomValues(new Uint8Array(length));
+export const sleep = (milliseconds) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);

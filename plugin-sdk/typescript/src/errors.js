@@ -7,6 +7,15 @@ export class ToolError extends Error {
   name = "ToolError";
 }
 
+/** There is no response to an HTTP request; `kind` says why. */
+export class HttpError extends ToolError {
+  name = "HttpError";
+  constructor(kind, text) {
+    super(text);
+    this.kind = kind;
+  }
+}
+
 /** The caller's arguments are invalid; `path` is a JSON Pointer into the arguments. */
 export class InvalidArguments extends Error {
   name = "InvalidArguments";

@@ -1,21 +1,13 @@
 // Globals that libraries expect and QuickJS lacks: `console`, `TextEncoder` and
-// `TextDecoder` for UTF-8, `crypto` for random values, and a `Math.random` that is seeded in
-// each call. Outside of a component nothing is replaced.
+// `TextDecoder` for UTF-8, `crypto` for random values, a `Math.random` that is seeded in each call,
+// promises and timers. Outside of a component nothing is replaced. Those of `web.js` are in a
+// component only if it uses them.
 
 import { log } from "#host";
 import { getRandomBytes } from "#random";
+import * as loop from "./loop.js";
+import { fromAsync, Promise } from "./promise.js";
 import { decode, encode } from "./utf8.js";
-
-let running = false;
-
-/** Whether calls are running; while the component is built there is no host. */
-export function start() {
-  running = true;
-}
-
-export function isRunning() {
-  return running;
-}
 
 const said = (value) => {
   if (typeof value === "string") return value;
@@ -28,7 +20,7 @@ const said = (value) => {
 };
 
 const say = (level) => (...values) => {
-  if (running) log(level, values.map(said).join(" ").toWellFormed());
+  if (loop.isRunning()) log(level, values.map(said).join(" ").toWellFormed());
 };
 
 const console = {
@@ -63,7 +55,7 @@ class TextDecoder {
 }
 
 const random = (length) => {
-  if (!running) throw new Error("no random values while the component is built: they would be the same in every call");
+  if (!loop.isRunning()) throw new Error("no random values while the component is built: they would be the same in every call");
   return new Uint8Array(getRandomBytes(length));
 };
 
@@ -86,7 +78,7 @@ const crypto = {
 const builtin = Math.random;
 let state = null;
 function number() {
-  if (!running) return builtin();
+  if (!loop.isRunning()) return builtin();
   if (!state) {
     state = new Uint32Array(4);
     crypto.getRandomValues(state);
@@ -99,10 +91,15 @@ function number() {
   return sum / 2 ** 32;
 }
 
-/** Defines those that are missing. */
+/** Defines those that are missing, and replaces those that would do nothing in a call. */
 export function install(global) {
+  const define = (name, value, on = global) => Object.defineProperty(on, name, { value, writable: true, configurable: true });
   for (const [name, value] of Object.entries({ console, TextEncoder, TextDecoder, crypto })) {
-    if (!(name in global)) Object.defineProperty(global, name, { value, writable: true, configurable: true });
+    if (!(name in global)) define(name, value);
   }
+  const { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate, queueMicrotask } = loop;
+  const timers = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate, queueMicrotask };
+  for (const [name, value] of Object.entries({ ...timers, Promise })) define(name, value);
+  define("fromAsync", fromAsync, global.Array);
   global.Math.random = number;
 }

@@ -1,17 +1,10 @@
 // HTTP requests, if the plugin was granted them. Redirects are not followed.
 
 import { fetch as exchange } from "#http";
-import { ToolError } from "./errors.js";
+import { HttpError, ToolError } from "./errors.js";
 import { decode, encode } from "./utf8.js";
 
-/** There is no response; `kind` says why. */
-export class HttpError extends ToolError {
-  name = "HttpError";
-  constructor(kind, text) {
-    super(text);
-    this.kind = kind;
-  }
-}
+export { HttpError };
 
 /** A response, whatever its status. */
 export class Response {
@@ -70,7 +63,8 @@ const field = (name, value) => ({ name: name.toWellFormed(), value: bytes(value)
 
 const bytes = (value) => (value instanceof Uint8Array ? value : encode(String(value)));
 
-function refused({ tag, val }) {
+/** The error of the host. */
+export function refused({ tag, val }) {
   if (tag === "timeout") return new HttpError(tag, "the request timed out");
   if (tag === "too-large") return new HttpError(tag, `the response has more than ${val} bytes`);
   return new HttpError(tag, val);

@@ -4,7 +4,7 @@ import { listChanged as listChangedOf, resourceUpdated as resourceUpdatedOf } fr
 import { Plugin } from "./plugin.js";
 
 export { audio, Content, embedded, image, link, result, text, ToolResult } from "./content.js";
-export { InvalidArguments, NotFound, ToolError, Unavailable } from "./errors.js";
+export { HttpError, InvalidArguments, NotFound, ToolError, Unavailable } from "./errors.js";
 export * as http from "./http.js";
 export * as log from "./log.js";
 export { Plugin } from "./plugin.js";

@@ -2,6 +2,7 @@
 
 import { Content, toResult } from "./content.js";
 import { NotFound } from "./errors.js";
+import { after, isLater } from "./later.js";
 import { inputJson, readText, s, toSchema } from "./schema.js";
 import { UriTemplate } from "./templates.js";
 
@@ -88,25 +89,39 @@ export class Plugin {
     ].filter(Boolean);
   }
 
+  /** The URIs and templates of its resources. */
+  uris() {
+    return this.#families.map(({ uri }) => uri);
+  }
+
+  /** Whether it was told how to read a URI. */
+  has(uri) {
+    return this.#families.some((family) => (family.template ? family.template.match(uri) : family.uri === uri));
+  }
+
   /** Runs a tool; `args` is JSON text. */
   callTool(name, args, call) {
     const tool = this.tools.find((tool) => tool.name === name);
     if (!tool) throw new NotFound();
-    return toResult(tool.run(tool.schema.read(JSON.parse(args), ""), call), tool.outputSchema !== undefined);
+    const made = tool.run(tool.schema.read(JSON.parse(args), ""), call);
+    return after(made, (value) => toResult(value, tool.outputSchema !== undefined));
   }
 
   /** Makes a prompt. */
   getPrompt(name, args, call) {
     const prompt = this.prompts.find((prompt) => prompt.name === name);
     if (!prompt) throw new NotFound();
-    const made = prompt.run(readTexts(prompt.shape, args), call);
-    if (Array.isArray(made)) return { messages: made };
-    return typeof made === "object" && Array.isArray(made?.messages) ? made : { messages: [made] };
+    return after(prompt.run(readTexts(prompt.shape, args), call), (made) => {
+      if (Array.isArray(made)) return { messages: made };
+      return typeof made === "object" && Array.isArray(made?.messages) ? made : { messages: [made] };
+    });
   }
 
   /** The resources of the list. */
   listed() {
-    return [...this.#families.filter((family) => !family.template), ...this.#lists.flatMap((list) => list())];
+    const named = this.#families.filter((family) => !family.template);
+    const lists = this.#lists.map((list) => list());
+    return after(lists.some(isLater) ? Promise.all(lists) : lists, (lists) => [...named, ...lists.flat()]);
   }
 
   templates() {
@@ -121,16 +136,16 @@ export class Plugin {
     const family = exact ?? ranked.find((family) => family.template.match(uri));
     if (!family) throw new NotFound();
     const found = family.template?.match(uri) ?? {};
-    const made = family.run({ ...found, ...readTexts(family.variables, found) }, call, uri);
-    const { contents, ...rest } = Array.isArray(made?.contents) ? made : { contents: [made].flat() };
-    return { ...rest, contents: contents.map((one) => contentsOf(one, uri, family)) };
+    return after(family.run({ ...found, ...readTexts(family.variables, found) }, call, uri), (made) => {
+      const { contents, ...rest } = Array.isArray(made?.contents) ? made : { contents: [made].flat() };
+      return { ...rest, contents: contents.map((one) => contentsOf(one, uri, family)) };
+    });
   }
 
   /** Suggests values; none without a completion function. */
   complete(subject, argument, typed, given, call) {
     const suggest = this.#completions.get(JSON.stringify([subject, argument]));
-    const found = suggest?.(typed, given, call) ?? [];
-    return Array.isArray(found) ? { values: found } : found;
+    return after(suggest?.(typed, given, call) ?? [], (found) => (Array.isArray(found) ? { values: found } : found));
   }
 
   /** Runs an extension method; `params` is JSON text. */

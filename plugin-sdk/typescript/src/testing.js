@@ -1,9 +1,11 @@
 // Tests a plugin without a host, in plain Node: no component is built.
 
 import { Call } from "./call.js";
-import { connect } from "./double.js";
-import { ToolError } from "./errors.js";
+import { connect, isConnected } from "./double.js";
+import { NotFound, ToolError } from "./errors.js";
+import { after, isLater } from "./later.js";
 import { decode } from "./utf8.js";
+import { fetch } from "./web/fetch.js";
 
 export const accept = (content = {}) => ({ accepted: content });
 export const decline = () => ({ declined: true });
@@ -34,29 +36,39 @@ export class Client {
   }
 
   call(tool, args = {}) {
-    const result = this.#run((call) => this.#plugin.callTool(tool, JSON.stringify(args), call));
-    if (result.structured !== undefined) result.structured = JSON.parse(JSON.stringify(result.structured));
-    return result;
+    known("tool", tool, this.#plugin.tools.map(({ name }) => name));
+    const made = this.#run((call) => this.#plugin.callTool(tool, JSON.stringify(args), call));
+    return awaited("call", after(made, (result) => {
+      if (result.structured !== undefined) result.structured = asJson(result.structured);
+      return result;
+    }));
   }
 
   prompt(name, args = {}) {
-    return this.#run((call) => this.#plugin.getPrompt(name, args, call));
+    known("prompt", name, this.#plugin.prompts.map((prompt) => prompt.name));
+    return awaited("prompt", this.#run((call) => this.#plugin.getPrompt(name, args, call)));
   }
 
   read(uri) {
-    return this.readResult(uri).contents;
+    return awaited("read", after(this.#read(uri), ({ contents }) => contents));
   }
 
   readResult(uri) {
-    return this.#run((call) => this.#plugin.readResource(uri, call));
+    return awaited("readResult", this.#read(uri));
   }
 
   complete(subject, argument, typed = "", given = {}) {
-    return this.#run((call) => this.#plugin.complete(subject, argument, typed, given, call));
+    const prompt = this.#plugin.prompts.find(({ name }) => name === subject);
+    const template = this.#plugin.templates().find(({ uri }) => uri === subject);
+    const subjects = [...this.#plugin.prompts.map(({ name }) => name), ...this.#plugin.templates().map(({ uri }) => uri)];
+    known("prompt or template", subject, subjects);
+    known(`argument of ${subject}`, argument, prompt ? Object.keys(prompt.shape) : template.template.variables);
+    return awaited("complete", this.#run((call) => this.#plugin.complete(subject, argument, typed, given, call)));
   }
 
   method(name, params = {}) {
-    return JSON.parse(JSON.stringify(this.#run((call) => this.#plugin.callMethod(name, JSON.stringify(params), call))));
+    known("method", name, [...this.#plugin.methods.keys()]);
+    return awaited("method", after(this.#run((call) => this.#plugin.callMethod(name, JSON.stringify(params), call)), asJson));
   }
 
   tools() {
@@ -71,37 +83,31 @@ export class Client {
   }
 
   resources() {
-    return this.#connected(() => this.#plugin.listed());
+    return awaited("resources", connect(this.#host(), () => this.#plugin.listed()));
   }
 
+  #read(uri) {
+    if (!this.#plugin.has(uri)) known("resource", uri, this.#plugin.uris());
+    return this.#run((call) => this.#plugin.readResource(uri, call));
+  }
+
+  /** Runs a function, again with the answers for as long as it asks. */
   #run(work) {
-    let state;
-    let answers = new Map();
     const features = new Set(this.#options.features ?? FEATURES);
-    return this.#connected(() => {
-      for (;;) {
-        const call = new Call({ id: "test", features, timeLeft: 30_000, answers, state, meta: this.#options.meta ?? {} });
-        const { required, value } = call.attempt(() => work(call));
+    const round = (answers, state) => {
+      const call = new Call({ id: "test", features, timeLeft: 30_000, answers, state, meta: this.#options.meta ?? {} });
+      return after(call.attempt(() => work(call)), ({ required, value }) => {
         if (!required) return value;
-        state = required.state;
-        answers = new Map(required.questions.map((question) => [question.key, this.#answer(question)]));
-      }
-    });
+        return round(new Map(required.questions.map((question) => [question.key, this.#answer(question)])), required.state);
+      });
+    };
+    return connect(this.#host(), () => round(new Map()));
   }
 
   #answer(question) {
     this.asked.push(question.key);
     if (!this.#answers.length) throw new ToolError(`no answer left for ${JSON.stringify(question)}`);
     return this.#answers.shift();
-  }
-
-  #connected(work) {
-    const before = connect(this.#host());
-    try {
-      return work();
-    } finally {
-      connect(before);
-    }
   }
 
   #host() {
@@ -133,6 +139,54 @@ export class Client {
     };
   }
 }
+
+const asJson = (value) => JSON.parse(JSON.stringify(value));
+
+/** Fails for a name that the plugin does not have, with those that it has. */
+function known(kind, name, names) {
+  if (names.includes(name)) return;
+  const nearest = names.map((one) => [distance(one, name), one]).sort(([a], [b]) => a - b)[0];
+  const guess = nearest && nearest[0] <= Math.max(2, name.length / 3) ? `; did you mean '${nearest[1]}'?` : ";";
+  throw new NotFound(`no ${kind} '${name}'${guess} ${names.length ? `there are: ${names.join(", ")}` : "there is none"}`);
+}
+
+/** How many letters differ (Levenshtein). */
+function distance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    }
+    row = next;
+  }
+  return row[b.length];
+}
+
+/** A promise that says so if it is taken for its result. */
+function awaited(method, value) {
+  if (!isLater(value)) return value;
+  return new Proxy(value, {
+    get(promise, key) {
+      if (key in promise) return typeof promise[key] === "function" ? promise[key].bind(promise) : promise[key];
+      if (typeof key === "symbol" && key !== Symbol.iterator) return undefined;
+      throw new TypeError(`the function is asynchronous: write \`await client.${method}(…)\` before ${String(key)}`);
+    },
+  });
+}
+
+// In a call, `fetch` is the simulated host's.
+const outside = globalThis.fetch;
+globalThis.fetch = async (input, init) => {
+  if (!isConnected()) return outside(input, init);
+  const request = new Request(input, init);
+  const { method, url, headers, redirect, signal } = request;
+  const body = request.body === null ? undefined : await request.arrayBuffer();
+  const response = await fetch(url, { method, headers, redirect, signal, body });
+  const bytes = await response.bytes();
+  const made = new Response(bytes.length ? bytes : null, response);
+  return Object.defineProperties(made, { url: { value: response.url }, redirected: { value: response.redirected } });
+};
 
 const refusal = (tag, val) => Object.assign(new Error(tag), { payload: { tag, val } });
 

@@ -7,7 +7,6 @@ import {
   http, image, InvalidArguments, listChanged, log, NotFound, plugin, resourceUpdated, result, s, settings, Store,
   StoreError, text, ToolError,
 } from "wharf-plugin";
-import { component } from "wharf-plugin/component";
 import { Client } from "wharf-plugin/testing";
 
 test("a function is a tool", () => {
@@ -35,7 +34,9 @@ test("a function is a tool", () => {
   ]);
   assert.equal(client.call("greet", { name: "Ada" }).text, "Hello, Ada!");
   assert.throws(() => client.call("greet"), /name is required/);
-  assert.throws(() => client.call("meet"), NotFound);
+  const missing = { name: "NotFound", message: "no tool 'gret'; did you mean 'greet'? there are: greet" };
+  assert.throws(() => client.call("gret"), missing);
+  assert.throws(() => client.prompt("greet"), { name: "NotFound", message: "no prompt 'greet'; there is none" });
 });
 
 test("return values", () => {
@@ -72,20 +73,12 @@ test("invalid registrations", () => {
   assert.throws(() => mine.tool("b", { input: s.string() }, () => ""), /must be an object/);
 });
 
-test("a component names what is missing in plugin.toml", () => {
-  const mine = plugin().prompt("a", {}, () => "");
-  assert.throws(() => component(mine, ["tools"]), /add "prompts" to `exports`/);
-  assert.throws(() => component({}, ["tools"]), /export default plugin/);
-});
-
 test("errors reach the client", () => {
   const mine = plugin()
     .tool("told", {}, () => { throw new ToolError("full"); })
-    .tool("late", {}, async () => "")
     .tool("invalid", {}, () => { throw new InvalidArguments("/a", "is wrong"); });
   const client = new Client(mine);
   assert.throws(() => client.call("told"), /^ToolError: full$/);
-  assert.throws(() => client.call("late"), /synchronous/);
   assert.throws(() => client.call("invalid"), /\/a: is wrong/);
 });
 
@@ -109,6 +102,7 @@ test("resources", () => {
   assert.equal(client.readResult("notes://7").cacheFor, 60);
   assert.equal(new TextDecoder().decode(client.read("files://a%20b/c")[0].bytes), "a b/c");
   for (const uri of ["files://no", "other://x", "notes://a/b"]) assert.throws(() => client.read(uri), NotFound);
+  assert.throws(() => client.read("notes://indx/a"), /no resource 'notes:\/\/indx\/a'; did you mean 'notes:\/\/index'\?/);
   assert.throws(() => client.read("notes://x"), /\/id: must be a number/);
   assert.throws(() => client.read("bad://1"), /neither text nor bytes/);
 });
@@ -126,6 +120,9 @@ test("prompts, completions and methods", () => {
   assert.throws(() => client.prompt("go"), /town is required/);
   assert.deepEqual(client.complete("go", "town", "Be"), { values: ["Bern"] });
   assert.deepEqual(client.complete("go", "times"), { values: [] });
+  assert.throws(() => client.complete("go", "twon"), /no argument of go 'twon'; did you mean 'town'\?/);
+  assert.throws(() => client.complete("stay", "town"), /no prompt or template 'stay'; there are: go/);
+  assert.throws(() => client.method("change"), /did you mean 'changes'\?/);
   assert.deepEqual(client.method("changes", { version: 3 }), { since: 3 });
   assert.deepEqual(mine.offers(), ["prompts", "completions", "extensions"]);
 });

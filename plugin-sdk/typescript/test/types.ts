@@ -1,6 +1,6 @@
 // What the types infer; the compiler is the test.
 
-import { plugin, s, type Infer } from "wharf-plugin";
+import { HttpError, plugin, s, type Infer, type ToolResult } from "wharf-plugin";
 import { component } from "wharf-plugin/component";
 import { accept, Client } from "wharf-plugin/testing";
 
@@ -53,9 +53,51 @@ const typed = plugin()
     return `${n}`;
   });
 
+typed
+  .tool("g", { output: s.object({ n: s.number() }) }, async (_, { ask }) => {
+    check<Same<Awaited<ReturnType<typeof load>>, { id: number }>>();
+    const made = await ask.once(load);
+    check<Same<typeof made, { id: number }>>();
+    return { n: made.id };
+  })
+  // @ts-expect-error: neither is what it promises.
+  .tool("h", { output: s.object({ n: s.number() }) }, async () => ({ n: "1" }))
+  .resource("y://{a}", {}, async ({ a }) => a)
+  .resources(async () => [{ uri: "y://1", name: "one" }])
+  .prompt("i", {}, async () => "hi")
+  .completion("i", "a", async () => ["b"])
+  .method("j", async () => ({}));
+
+async function load() {
+  const signal = AbortSignal.any([AbortSignal.timeout(100), new AbortController().signal]);
+  const url = new URL("?" + new URLSearchParams({ a: "1" }), "https://example.org/");
+  const timer = setTimeout((text: string) => console.log(text), 10, "late");
+  clearTimeout(timer);
+  try {
+    const response = await fetch(url, { method: "POST", body: new URLSearchParams(), headers: [["a", "b"]], signal });
+    const copy = response.clone();
+    check<Same<Awaited<ReturnType<typeof copy.bytes>>, Uint8Array>>();
+    return structuredClone({ id: response.status + (await copy.text()).length });
+  } catch (error) {
+    if (error instanceof TypeError && error.cause instanceof HttpError) console.log(error.cause.kind);
+    throw error;
+  }
+}
+
+async function test() {
+  const client = new Client(typed);
+  const result = await client.call("g");
+  const { text } = client.call("c");
+  const contents = await client.read("y://1");
+  const { messages } = await client.prompt("i");
+  const { values } = await client.complete("i", "a", "b");
+  return [result satisfies ToolResult, text, contents[0]?.text, messages, values];
+}
+void test;
+
 // @ts-expect-error: an icon has a source.
 typed.tool("f", { icons: [{}] }, () => "");
 
 new Client(typed, { answers: [accept({ a: 1 })] }).call("a", { name: "x" }).structured.n;
-component(typed, ["tools"]);
+component(typed, { exports: ["tools"], stated: true });
 console.log(new TextEncoder().encode("x").length);

@@ -102,6 +102,9 @@ export interface ToolOptions<I, O> extends About {
   openWorld?: boolean;
 }
 
+/** What a function returns, or a promise of it. */
+export type Later<T> = T | PromiseLike<T>;
+
 type Given<I> = I extends Schema<infer T, any> ? T : I extends JsonSchema ? any : {};
 type Gives<O> = unknown extends O ? unknown : O extends Schema<infer T, any> ? T | ToolResult : unknown;
 
@@ -131,20 +134,20 @@ type Variables<U extends string> = U extends `${string}{${infer V}}${infer Rest}
   ? { [K in V extends `+${infer N}` ? N : V]: string } & Variables<Rest>
   : {};
 
-/** A plugin. Every call gets a fresh instance of the whole component: what a call changes in
+/** A plugin. Its functions may be `async`: a call runs until the promise is settled. Every call gets a fresh instance of the whole component: what a call changes in
     memory is gone after it. What a module does at its top is done once, when it is built. */
 export declare class Plugin {
   /** A function that a model can call. */
   tool<I extends Schema<any, any> | JsonSchema | undefined = undefined, O extends Schema<any, any> | JsonSchema | undefined = undefined>(
     name: string,
     options: ToolOptions<I, O>,
-    run: (args: Given<I>, call: Call) => Gives<O>,
+    run: (args: Given<I>, call: Call) => Later<Gives<O>>,
   ): this;
   /** A message template that a user can select. */
   prompt<A extends Shape = {}>(
     name: string,
     options: About & { arguments?: A },
-    run: (args: InferShape<A>, call: Call) => PromptMessage | PromptMessage[] | PromptResult,
+    run: (args: InferShape<A>, call: Call) => Later<PromptMessage | PromptMessage[] | PromptResult>,
   ): this;
   /** A resource, or those of a template such as `notes://{id}`. */
   resource<U extends string, V extends Shape = {}>(
@@ -154,19 +157,19 @@ export declare class Plugin {
       variables: Omit<Variables<U>, keyof V> & InferShape<V>,
       call: Call,
       uri: string,
-    ) => string | Uint8Array | ResourceContents | ResourceContents[] | ReadResult,
+    ) => Later<string | Uint8Array | ResourceContents | ResourceContents[] | ReadResult>,
   ): this;
   /** Lists further resources. The host calls it when it loads the plugin, and after
       `listChanged("resources")`. */
-  resources(list: () => Resource[]): this;
+  resources(list: () => Later<Resource[]>): this;
   /** Suggestions for an argument of a prompt (by its name) or a variable of a template. */
   completion(
     subject: string,
     argument: string,
-    suggest: (typed: string, given: Record<string, string>, call: Call) => string[] | Completion,
+    suggest: (typed: string, given: Record<string, string>, call: Call) => Later<string[] | Completion>,
   ): this;
   /** An extension method, which clients call as `<plugin>/<name>`. */
-  method(name: string, run: (params: any, call: Call) => object): this;
+  method(name: string, run: (params: any, call: Call) => Later<object>): this;
   /** Declares an extension of the protocol, `vendor.example/name`. */
   extension(name: string, settings?: object): this;
   /** Declares an experimental capability. */
@@ -181,6 +184,7 @@ export declare function listChanged(listing: "tools" | "prompts" | "resources"):
 /** Notifies the host that a resource of this plugin has new contents. */
 export declare function resourceUpdated(uri: string): void;
 
+export { HttpError } from "./http.js";
 export * as log from "./log.js";
 export * as http from "./http.js";
 

@@ -42,6 +42,10 @@ export interface ClientOptions {
   meta?: Meta;
 }
 
+/** What a function returns: at once, or as a promise if it is `async`. `await` fits both; without it,
+    the result of an `async` function throws an error that says so. */
+export type Now<T> = T & PromiseLike<T>;
+
 /** A client of the plugin, with a simulated host between them. */
 export declare class Client {
   constructor(plugin: Plugin, options?: ClientOptions);
@@ -56,13 +60,13 @@ export declare class Client {
   /** Cancels: `call.cancelled` is true from now on. */
   cancel(): void;
   /** Calls a tool and answers its questions. Structured content is converted by JSON. */
-  call(tool: string, args?: object): ToolResult & { structured: any };
-  prompt(name: string, args?: Record<string, string>): PromptResult;
-  read(uri: string): ResourceContents[];
-  readResult(uri: string): ReadResult;
-  complete(subject: string, argument: string, typed?: string, given?: Record<string, string>): Completion;
+  call(tool: string, args?: object): Now<ToolResult & { structured: any }>;
+  prompt(name: string, args?: Record<string, string>): Now<PromptResult>;
+  read(uri: string): Now<ResourceContents[]>;
+  readResult(uri: string): Now<ReadResult & { contents: ResourceContents[] }>;
+  complete(subject: string, argument: string, typed?: string, given?: Record<string, string>): Now<Completion>;
   method(name: string, params?: object): any;
   /** The list of tools, with their schemas. */
   tools(): { name: string; title?: string; description?: string; inputSchema: any; outputSchema?: any; readOnly?: boolean }[];
-  resources(): Resource[];
+  resources(): Now<Resource[]>;
 }

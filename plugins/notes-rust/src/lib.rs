@@ -19,7 +19,7 @@ const SUMMARISED: usize = 20;
 impl Plugin for Notes {
     fn tools(&self, tools: &mut Tools) {
         tools
-            .add("add", "Keeps a note for later conversations. Gives its id and a link to it.", add)
+            .add("add", "Keeps a note for later conversations. Gives its id and its URI.", add)
             .title("Add a note")
             .destructive(false)
             .open_world(false);
@@ -89,14 +89,15 @@ struct Added {
     uri: String,
 }
 
+/// The address is in the text: agent libraries fail on a link.
 fn add(_: &Call, args: Add) -> Result<(Json<Added>, Vec<Content>)> {
     if args.text.trim().is_empty() {
         return Err(Error::invalid("/text", "must not be empty"));
     }
     let note = Book::open()?.add(args.title, args.text)?;
     changed(&note);
-    let said = Content::text(format!("Note {} is kept.", note.id));
-    Ok((Json(Added { id: note.id, uri: note.uri() }), vec![said, Content::link(note.resource())]))
+    let said = Content::text(format!("Note {} is kept at {}.", note.id, note.uri()));
+    Ok((Json(Added { id: note.id, uri: note.uri() }), vec![said]))
 }
 
 /// A note in a list.

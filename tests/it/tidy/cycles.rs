@@ -14,7 +14,7 @@ use super::{Source, none, sources};
 const LARGEST: usize = 8;
 
 /// The modules of `plugin`. Each may import only those before it.
-const ORDER: [&str; 20] = [
+const ORDER: [&str; 22] = [
     "threads",
     "limits",
     "json",
@@ -28,12 +28,14 @@ const ORDER: [&str; 20] = [
     "error",
     "surface",
     "provider",
+    "pending",
     "component",
     "imports",
     "instance",
     "outcome",
     "dialects",
     "sandbox",
+    "kept",
     "load",
 ];
 

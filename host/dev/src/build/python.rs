@@ -12,6 +12,7 @@ use wharf_report::Failure;
 use wharf_report::ShowPath as _;
 
 use self::guess::{Found, guess};
+use super::guessed::{Outcome, corrected};
 use super::tool::{Tool, Tools, captured};
 use super::world::{self, World};
 use crate::project::{Export, Import, Project};
@@ -38,17 +39,10 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
         exports: project.exports.clone().unwrap_or(exports),
         imports: project.imports.clone().unwrap_or(imports),
     };
-    let right = match componentize(tools, &program, work, &source, &guessed).await? {
-        Outcome::Built(component) => return Ok(component),
-        Outcome::OtherWorld(right) => right,
-    };
-    match componentize(tools, &program, work, &source, &right).await? {
-        Outcome::Built(component) => Ok(component),
-        Outcome::OtherWorld(_) => Err(Failure::new(
-            "build: the plugin has other interfaces each time that it is imported",
-        )
-        .hint("state them in plugin.toml: exports = [\"tools\"] and imports = [\"http\"], for example".to_owned())),
-    }
+    corrected(guessed, "exports = [\"tools\"] and imports = [\"http\"]", async |interfaces| {
+        componentize(tools, &program, work, &source, interfaces).await
+    })
+    .await
 }
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
@@ -57,19 +51,13 @@ struct Interfaces {
     imports: Vec<Import>,
 }
 
-enum Outcome {
-    Built(PathBuf),
-    /// The plugin has these interfaces instead.
-    OtherWorld(Interfaces),
-}
-
 async fn componentize(
     tools: &Tools<'_>,
     program: &Path,
     work: &Path,
     source: &Path,
     interfaces: &Interfaces,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome<Interfaces>, Failure> {
     let project = tools.project;
     let wit = work.join("wit");
     World::new(world::exports(&interfaces.exports), world::imports(&interfaces.imports)).write(&wit)?;

@@ -1,13 +1,19 @@
 //! TypeScript and JavaScript: checked by `tsc`, bundled by `esbuild`, and built into a component with
 //! an interpreter by `componentize-qjs`.
 
+mod lines;
+mod missing;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-use wharf_report::Failure;
+use serde_json::{Value, json};
 use wharf_report::ShowPath as _;
+use wharf_report::{Failure, message};
 
+use self::lines::lines;
+use self::missing::unbundled;
+use super::guessed::{Outcome, corrected};
 use super::tool::{Tool, Tools, captured, run};
 use super::world::{self, World};
 use crate::language::Language;
@@ -18,7 +24,7 @@ const NODE: Tool = Tool { program: "node", install: "apt-get install --no-instal
 /// were never published, and `npm ci` rejects a lockfile without them.
 const INSTALL: &str = "npm install --ignore-scripts --no-save --no-audit --no-fund";
 
-const BUNDLING: [&str; 9] = [
+const BUNDLING: [&str; 14] = [
     "--bundle",
     "--format=esm",
     "--platform=neutral",
@@ -27,11 +33,25 @@ const BUNDLING: [&str; 9] = [
     "--conditions=wharf",
     "--external:wharf:*",
     "--external:wasi:*",
+    // Nothing runs the jobs of the engine's own promises during a call, so `async` functions become
+    // generators that use the wrapper's.
+    "--supported:async-await=false",
+    "--supported:async-generator=false",
+    "--supported:for-await=false",
+    // Globals of the web, for the modules that use them.
+    "--inject:wharf-plugin/web",
+    "--sourcemap=external",
     "--log-level=warning",
 ];
 
 /// Prefix of the wrapper's errors.
 const REFUSED: &str = "BuildError: ";
+
+/// Prefix of the interfaces that the component should have had, as JSON.
+const OTHER_WORLD: &str = "OtherWorld: ";
+
+/// What componentize-qjs says before an error of the plugin.
+const EVALUATED: &str = "module evaluation: Error: ";
 
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
     let project = tools.project;
@@ -44,38 +64,95 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
         check.args(["--noEmit", "-p", "."]);
         run(check).await?;
     }
+    let bundle = bundle(tools, &tools.find(&tool("esbuild")).await?, work, &source).await?;
+    let program = tools.find(&tool("componentize-qjs")).await?;
+    let exports = project.exports.clone().unwrap_or_else(|| guess(&bundle.text));
+    corrected(exports, "exports = [\"tools\"]", async |exports| {
+        componentize(tools, &program, work, &bundle, exports).await
+    })
+    .await
+}
+
+struct Bundle {
+    text: String,
+    imports: Vec<String>,
+    /// Where lines of the author's files are in it.
+    lines: Value,
+}
+
+async fn bundle(tools: &Tools<'_>, program: &Path, work: &Path, source: &Path) -> Result<Bundle, Failure> {
+    let project = tools.project;
     let failed = |error| Failure::new(format!("write {}: {error}", work.shown()));
-    let [entry, bundle, meta] = ["entry.js", "bundle.js", "meta.json"].map(|name| work.join(name));
-    fs::write(&entry, entry_module(project, &source)).map_err(failed)?;
-    let mut bundler = tools.command(&tools.find(&tool("esbuild")).await?);
+    let [entry, bundle, map, meta] =
+        ["entry.js", "bundle.js", "bundle.js.map", "meta.json"].map(|name| work.join(name));
+    fs::write(&entry, entry_module(project, source)).map_err(failed)?;
+    let mut bundler = tools.command(program);
     bundler.arg(&entry).args(BUNDLING);
     bundler.arg(format!("--metafile={}", meta.display())).arg(format!("--outfile={}", bundle.display()));
-    run(bundler).await?;
-    let meta = fs::read(&meta).map_err(failed)?;
-    World::new(world::exports(exports(project)), externals(&meta)).write(&work.join("wit"))?;
-    let component = work.join("component.wasm");
-    let mut command = tools.command(&tools.find(&tool("componentize-qjs")).await?);
-    command.arg("--wit").arg(work.join("wit")).args(["-n", world::NAME, "--sync", "--js"]).arg(&bundle);
+    let warnings = captured(bundler)
+        .await?
+        .map_err(|stderr| unbundled(&stderr).unwrap_or_else(|| Failure::new(reported("esbuild", &stderr))))?;
+    if !warnings.is_empty() {
+        message(warnings.trim_end());
+    }
+    let read = |path| fs::read(path).map_err(failed);
+    Ok(Bundle {
+        text: String::from_utf8_lossy(&read(&bundle)?).into_owned(),
+        imports: externals(&read(&meta)?),
+        lines: lines(&read(&map)?, work, project),
+    })
+}
+
+async fn componentize(
+    tools: &Tools<'_>,
+    program: &Path,
+    work: &Path,
+    bundle: &Bundle,
+    exports: &[Export],
+) -> Result<Outcome<Vec<Export>>, Failure> {
+    let wit = work.join("wit");
+    World::new(world::exports(exports), bundle.imports.clone()).write(&wit)?;
+    let [script, component] = ["bundle.js", "component.wasm"].map(|name| work.join(name));
+    let names: Vec<&str> = exports.iter().map(|export| export.name()).collect();
+    let mut built = bundle.lines.clone();
+    built["exports"] = json!(names);
+    built["stated"] = json!(tools.project.exports.is_some());
+    // In the first line, so that the others keep their numbers.
+    fs::write(&script, format!("globalThis.wharfBuild = {built}; {}", bundle.text))
+        .map_err(|error| Failure::new(format!("write {}: {error}", script.shown())))?;
+    let mut command = tools.command(program);
+    command.arg("--wit").arg(wit).args(["-n", world::NAME, "--sync", "--js"]).arg(&script);
     command.arg("-o").arg(&component);
-    captured(command).await?.map_err(|stderr| Failure::new(explained(&stderr)))?;
-    Ok(component)
+    let Err(stderr) = captured(command).await? else { return Ok(Outcome::Built(component)) };
+    match other_world(&stderr) {
+        Some(right) => Ok(Outcome::OtherWorld(right)),
+        None => Err(Failure::new(explained(&stderr).unwrap_or_else(|| reported("componentize-qjs", &stderr)))),
+    }
 }
 
-fn exports(project: &Project) -> &[Export] {
-    project.exports.as_deref().unwrap_or(&[Export::Tools])
+/// The interfaces of the functions that the plugin and its packages seem to register.
+fn guess(bundle: &str) -> Vec<Export> {
+    let registers = [
+        (Export::Tools, &[".tool("][..]),
+        (Export::Resources, &[".resource(", ".resources("]),
+        (Export::Prompts, &[".prompt("]),
+        (Export::Completions, &[".completion("]),
+        (Export::Extensions, &[".method(", ".extension(", ".experimental("]),
+    ];
+    let found = registers.iter().filter(|(_, calls)| calls.iter().any(|call| bundle.contains(call)));
+    let found: Vec<Export> = found.map(|(export, _)| *export).collect();
+    if found.is_empty() { vec![Export::Tools] } else { found }
 }
 
-/// The module that connects the plugin to the world's exports. The wrapper comes first: it defines
-/// globals such as `console`, which the plugin's modules may use at top level.
+/// The module that connects the plugin to the world's exports, of which a world needs some. The wrapper
+/// comes first: it defines globals such as `console`, which the plugin's modules may use at top level.
 fn entry_module(project: &Project, source: &Path) -> String {
-    let names: Vec<&str> = exports(project).iter().map(|export| export.name()).collect();
     // JSON strings are valid JavaScript for any path.
     let source = Value::from(project.dir.join(source).to_string_lossy()).to_string();
     format!(
         "import {{ component }} from \"wharf-plugin/component\";\nimport plugin from {source};\n\n\
-         export const {{ {} }} = component(plugin, {});\n",
-        names.join(", "),
-        Value::from(names.clone())
+         export const {{ tools, resources, prompts, completions, extensions }} =\n  \
+         component(plugin, globalThis.wharfBuild);\n"
     )
 }
 
@@ -91,16 +168,31 @@ fn externals(meta: &[u8]) -> Vec<String> {
     paths
 }
 
-fn explained(stderr: &str) -> String {
-    match stderr.split_once(REFUSED) {
-        Some((_, reason)) => format!("build: {}", reason.lines().next().unwrap_or_default()),
-        None => format!("build: componentize-qjs reports:\n{}", stderr.trim()),
+/// Shows what a tool has written, which is not of one line.
+fn reported(program: &str, stderr: &str) -> String {
+    message(stderr.trim_end());
+    format!("build: {program} failed")
+}
+
+fn other_world(stderr: &str) -> Option<Vec<Export>> {
+    let (_, rest) = stderr.rsplit_once(OTHER_WORLD)?;
+    serde_json::from_str(rest.lines().next()?).ok()
+}
+
+/// The plugin's error, with the lines of its files; `None` if the tool failed otherwise.
+fn explained(stderr: &str) -> Option<String> {
+    let (_, error) = stderr.split_once(EVALUATED)?;
+    if let Some(reason) = error.strip_prefix(REFUSED) {
+        return reason.lines().next().map(|reason| format!("build: {reason}"));
     }
+    let lines: Vec<&str> = error.trim().lines().map(str::trim).collect();
+    Some(format!("build: the plugin's modules failed: {}", lines.join(", ")))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{explained, externals};
+    use super::{explained, externals, guess, other_world};
+    use crate::project::Export;
 
     #[test]
     fn the_imports_of_the_bundle_are_found() {
@@ -113,11 +205,22 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_wrapper_are_shown_without_the_stack() {
+    fn errors_are_shown_without_the_stack_of_the_wrapper() {
+        let failed = |error: &str| explained(&format!("Error: : Failed: module evaluation: Error: {error}"));
+        assert_eq!(failed("BuildError: add \"prompts\"\n    at x").as_deref(), Some("build: add \"prompts\""));
         assert_eq!(
-            explained("Error: : Failed: BuildError: add \"prompts\"\n    at <anonymous>"),
-            "build: add \"prompts\""
+            failed("no\n    at f (plugin.ts:3)\n    at plugin.ts:9\n\n").as_deref(),
+            Some("build: the plugin's modules failed: no, at f (plugin.ts:3), at plugin.ts:9")
         );
-        assert!(explained("Error: odd\n").ends_with("reports:\nError: odd"));
+        assert_eq!(explained("Error: odd\n"), None);
+    }
+
+    #[test]
+    fn interfaces_are_guessed_and_corrected() {
+        assert_eq!(guess("plugin().prompt(\"a\") x.extension()"), [Export::Prompts, Export::Extensions]);
+        assert_eq!(guess("register(plugin)"), [Export::Tools]);
+        let stderr = "Error: : Failed: module evaluation: Error: OtherWorld: [\"tools\",\"prompts\"]\n    at x";
+        assert_eq!(other_world(stderr), Some(vec![Export::Tools, Export::Prompts]));
+        assert_eq!(other_world("Error: odd"), None);
     }
 }

@@ -94,12 +94,12 @@ pub(super) async fn output(mut command: Command) -> Result<Vec<u8>, Failure> {
     check(&name, output.status).map(|()| output.stdout)
 }
 
-/// As [`run`], returning stderr if it fails, for errors that need rewriting.
-pub(super) async fn captured(mut command: Command) -> Result<Result<(), String>, Failure> {
+/// As [`run`], returning stderr, as an error if it fails, for messages that need rewriting.
+pub(super) async fn captured(mut command: Command) -> Result<Result<String, String>, Failure> {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let output = finish(command).await?;
-    let stderr = || String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok(if output.status.success() { Ok(()) } else { Err(stderr()) })
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(if output.status.success() { Ok(stderr) } else { Err(stderr) })
 }
 
 fn check(name: &str, status: ExitStatus) -> Result<(), Failure> {

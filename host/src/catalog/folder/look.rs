@@ -99,6 +99,7 @@ impl File {
             unread: None,
             refused_signers: None,
             serving: false,
+            compiling: None,
             completions: false,
             reprieve: None,
             removal_at: None,

@@ -22,6 +22,8 @@ type LoadOutcome = Option<Result<Admission, NotServed>>;
 #[derive(Default)]
 struct Batch {
     members: Vec<Member>,
+    /// Plugins whose code was awaited and is refused.
+    refused: Vec<PluginId>,
     /// Events to emit once the members are in service.
     events: Vec<FolderEvent>,
     /// Plugins whose grants changed since they were listed.
@@ -30,6 +32,10 @@ struct Batch {
 
 impl Folder {
     pub(super) fn finish_loads(&mut self, first: Result<(Id, LoadResult), JoinError>) {
+        // Sent before the load ended.
+        while let Some(known) = self.known.try_next() {
+            self.serve_known(known);
+        }
         let mut done = Vec::new();
         let mut next = Some(first);
         while let Some(ended) = next {
@@ -89,6 +95,7 @@ impl Folder {
         }
         self.retry_unread_settings();
         self.warn(self.catalog.put_all(batch.members));
+        self.warn(self.catalog.remove(&batch.refused));
         for event in batch.events {
             self.emit(event);
         }
@@ -109,6 +116,10 @@ impl Folder {
         let unread = file.unread.take();
         file.shorten_reprieve();
         let id = file.id.clone();
+        let compiling = file.compiling.take();
+        if compiling.is_some() && std::mem::take(&mut file.serving) && !matches!(outcome, Some(Ok(_))) {
+            batch.refused.push(id.clone());
+        }
         let settings = (self.settings)(&id);
         // Its grants may have changed since it was listed.
         let read = (settings.grants != load.settings.grants && known.is_none()).then(|| self.guard.read_pins());
@@ -122,6 +133,9 @@ impl Folder {
             Some(Ok(Admission { plugin, version, .. })) if let Some(reason) = stopped(&version) => {
                 drop(plugin);
                 let version = version.with_grants(&settings.grants);
+                if compiling.is_some() {
+                    batch.refused.push(id.clone());
+                }
                 let decision = Decision::new(id, &version, Err(reason.clone()));
                 file.held = Some((version, reason));
                 let still_serving = file.serving;
@@ -144,6 +158,9 @@ impl Folder {
                     if settings.grants != load.settings.grants {
                         batch.to_list.push(id.clone());
                     }
+                }
+                if let Some(compiling) = compiling {
+                    compiling.serve_from(provider.clone());
                 }
                 file.settings = Some(settings);
                 self.emit(FolderEvent::Admitted(decision));

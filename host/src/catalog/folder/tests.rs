@@ -18,7 +18,7 @@ const PLUGIN: &str = r#"(component
     (core instance $i (instantiate $m))
     (func (export "same") (param "x" u32) (result u32) (canon lift (core func $i "f"))))"#;
 
-fn put(root: &Path, name: &str) {
+pub(super) fn put(root: &Path, name: &str) {
     let component = wat::parse_str(PLUGIN).expect("valid text");
     fs::write(root.join(format!("{name}.wasm")), component).expect("a file");
 }
@@ -162,7 +162,7 @@ fn pin(folder: &mut Folder, pinned: &Mutex<Digest>, content: &[u8]) {
 }
 
 /// Waits for all running loads, and for those that follow from them.
-async fn loaded(folder: &mut Folder) {
+pub(super) async fn loaded(folder: &mut Folder) {
     loop {
         tokio::select! {
             Some(load) = folder.loads.join_next_with_id() => folder.finish_loads(load),

@@ -1,4 +1,5 @@
-//! The cache of compiled components on disk: a component is compiled once, not at each start.
+//! The cache of compiled components on disk: a component is compiled once, not at each start. Beside the
+//! code are the listings of earlier loads, which a newer engine can still read.
 //!
 //! An entry is used only if its MAC is valid: wasmtime accepts a flipped byte in native
 //! code. A fault of the cache costs a compilation, never more. A missing or damaged folder or key
@@ -27,6 +28,8 @@ const MAX_TOTAL: u64 = 2 << 30;
 /// Maximum bytes of one entry.
 const MAX_ENTRY: u64 = 257 << 20;
 const KEY: &str = "key";
+/// The extension of stored listings.
+const LISTING: &str = "listing";
 const MAC: usize = 32;
 /// Bytes of one read.
 const CHUNK: usize = 256 << 10;
@@ -54,23 +57,43 @@ impl Cache {
 
     /// The entry of a component, if there is an authentic one.
     pub(in crate::plugin) fn get(&self, digest: Digest) -> Option<SealedCode> {
-        let name = self.name(digest);
-        match self.read(&name, digest) {
-            Ok(code) => code.map(SealedCode::authenticated),
-            Err(error) => {
-                self.warn(&format!("read the entry {name} of"), &error);
-                None
-            }
-        }
+        self.entry(&self.name(digest), digest).map(SealedCode::authenticated)
+    }
+
+    /// Whether there is an entry of a component, authentic or not.
+    pub(in crate::plugin) fn has_code(&self, digest: Digest) -> bool {
+        self.dir.join(self.name(digest)).exists()
     }
 
     /// Stores an artifact. Of consecutive failures the first is a warning.
     pub(in crate::plugin) fn put(&self, digest: Digest, artifact: &Artifact) {
+        self.store(&self.name(digest), artifact.code());
+    }
+
+    /// A listing that was stored under this digest.
+    pub(in crate::plugin) fn listing(&self, digest: Digest) -> Option<Vec<u8>> {
+        self.entry(&listing_name(digest), digest)?.into_bytes().ok()
+    }
+
+    /// Stores a listing, if it is not the stored one.
+    pub(in crate::plugin) fn put_listing(&self, digest: Digest, listing: &[u8]) {
+        if self.listing(digest).is_none_or(|stored| stored != listing) {
+            self.store(&listing_name(digest), listing);
+        }
+    }
+
+    fn entry(&self, name: &str, digest: Digest) -> Option<Sealed> {
+        self.read(name, digest).unwrap_or_else(|error| {
+            self.warn(&format!("read the entry {name} of"), &error);
+            None
+        })
+    }
+
+    fn store(&self, name: &str, content: &[u8]) {
         let stored = key(&self.dir).and_then(|key| {
-            let name = self.name(digest);
-            let mut mac = mac(&key, &name);
-            mac.update(artifact.code());
-            replace(&self.dir, &name, &[artifact.code(), mac.finalize().as_bytes()])?;
+            let mut mac = mac(&key, name);
+            mac.update(content);
+            replace(&self.dir, name, &[content, mac.finalize().as_bytes()])?;
             self.prune()
         });
         match stored {
@@ -83,7 +106,7 @@ impl Cache {
         format!("{digest}-{:016x}.cwasm", self.compatibility)
     }
 
-    /// The code of an entry, authenticated while it is copied into sealed memory; `None` if there
+    /// The content of an entry, authenticated while it is copied into sealed memory; `None` if there
     /// is no such entry.
     fn read(&self, name: &str, digest: Digest) -> io::Result<Option<Sealed>> {
         let key = key(&self.dir)?;
@@ -132,7 +155,7 @@ impl Cache {
         for entry in fs::read_dir(&self.dir)? {
             let entry = entry?;
             let path = entry.path();
-            let ours = path.extension().is_some_and(|e| e == "cwasm" || e == "tmp");
+            let ours = path.extension().is_some_and(|e| e == "cwasm" || e == LISTING || e == "tmp");
             // Another process may prune at the same time.
             if ours && let Ok(found) = entry.metadata() {
                 entries.push((found.modified().unwrap_or(SystemTime::UNIX_EPOCH), found.len(), path));
@@ -149,6 +172,10 @@ impl Cache {
         }
         Ok(())
     }
+}
+
+fn listing_name(digest: Digest) -> String {
+    format!("{digest}.{LISTING}")
 }
 
 /// A hasher for the MAC of the entry of that name; its code is still to be added.

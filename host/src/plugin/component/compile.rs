@@ -107,6 +107,11 @@ impl Compilation {
         .await?
     }
 
+    /// Where code and listings are stored.
+    pub(in crate::plugin) fn cache(&self) -> Option<&Cache> {
+        self.cache.as_ref()
+    }
+
     async fn cached(self: &Arc<Self>, digest: Digest) -> Result<Option<Code>, LoadError> {
         let compilation = self.clone();
         blocking(move || {

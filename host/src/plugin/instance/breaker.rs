@@ -156,6 +156,7 @@ impl Admitted<'_> {
             Fault::OutputTooLarge { .. }
             | Fault::Busy
             | Fault::SharedMemory
+            | Fault::Compiling
             | Fault::Quarantined { .. }
             | Fault::Host => {}
             // It works; the missing grant was logged for the operator.

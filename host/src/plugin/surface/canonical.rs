@@ -17,26 +17,40 @@ use crate::plugin::id::Digest;
 impl Surface {
     /// A JSON object; its members are lists of entries, sorted by name.
     pub fn canonical(&self) -> String {
-        let Self { tools, resources, templates, prompts, completions, offer } = self;
-        let matches_template = |uri: &str| templates.iter().any(|template| template.uri.matches(uri));
-        let named = resources.iter().flatten().filter(|resource| !matches_template(&resource.uri));
-        let (mut experimental, mut extensions, mut methods) = (Vec::new(), Vec::new(), Vec::new());
-        if let Some(Offer { experimental: e, extensions: x, methods: m }) = offer {
-            experimental = e.iter().map(capability).collect();
-            extensions = x.iter().map(capability).collect();
-            methods = m.iter().map(|name| json!({ "name": name })).collect();
+        let mut lists = self.lists();
+        let matches_template = |uri: &str| self.templates.iter().any(|template| template.uri.matches(uri));
+        for (name, list) in lists.as_object_mut().into_iter().flatten() {
+            let key = match name.as_str() {
+                "resources" => "uri",
+                "templates" => "uriTemplate",
+                _ => "name",
+            };
+            if list.is_null() {
+                *list = json!([]);
+            }
+            if let Value::Array(entries) = list {
+                entries.retain(|entry| name != "resources" || !entry["uri"].as_str().is_some_and(matches_template));
+                entries.sort_by(|a, b| a[key].as_str().cmp(&b[key].as_str()));
+            }
         }
-        let lists = json!({
-            "tools": list(tools.iter().flatten().map(|frozen| tool(&frozen.tool)).collect(), "name"),
-            "prompts": list(prompts.iter().flatten().map(prompt).collect(), "name"),
-            "resources": list(named.map(resource).collect(), "uri"),
-            "templates": list(templates.iter().map(|frozen| template(&frozen.template)).collect(), "uriTemplate"),
-            "completions": completions,
-            "experimental": list(experimental, "name"),
-            "extensions": list(extensions, "name"),
-            "methods": list(methods, "name"),
-        });
         json::canonical(&lists)
+    }
+
+    /// All lists in the order in which clients get them; null without the interface.
+    pub(super) fn lists(&self) -> Value {
+        let Self { tools, resources, templates, prompts, completions, offer } = self;
+        let none = Offer { experimental: Vec::new(), extensions: Vec::new(), methods: Vec::new() };
+        let Offer { experimental, extensions, methods } = offer.as_ref().unwrap_or(&none);
+        json!({
+            "tools": tools.as_ref().map(|list| list.iter().map(|frozen| tool(&frozen.tool)).collect::<Vec<_>>()),
+            "prompts": prompts.as_ref().map(|list| list.iter().map(prompt).collect::<Vec<_>>()),
+            "resources": resources.as_ref().map(|list| list.iter().map(resource).collect::<Vec<_>>()),
+            "templates": templates.iter().map(|frozen| template(&frozen.template)).collect::<Vec<_>>(),
+            "completions": completions,
+            "experimental": experimental.iter().map(capability).collect::<Vec<_>>(),
+            "extensions": extensions.iter().map(capability).collect::<Vec<_>>(),
+            "methods": methods.iter().map(|name| json!({ "name": name })).collect::<Vec<_>>(),
+        })
     }
 
     /// The hash of [`Surface::canonical`].
@@ -156,12 +170,6 @@ fn object(mut value: Value) -> Value {
 fn parsed(text: Option<&String>) -> Value {
     let tree = |text: &String| json::tree(text, json::MAX_DEPTH).unwrap_or_else(|_| Value::from(text.as_str()));
     text.map_or(Value::Null, tree)
-}
-
-/// Entries sorted by their unique key.
-fn list(mut entries: Vec<Value>, key: &str) -> Vec<Value> {
-    entries.sort_by(|a, b| a[key].as_str().cmp(&b[key].as_str()));
-    entries
 }
 
 #[cfg(test)]

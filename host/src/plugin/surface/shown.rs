@@ -11,6 +11,7 @@
 //! | `const` of a string | `enum` of one | Gemini |
 //! | any other `oneOf` | `anyOf` | AI SDK for Gemini; branches overlap without `additionalProperties` |
 //! | a schema whose type follows from its keywords | with `type` | Gemini, Vertex AI, strict mode of OpenAI |
+//! | a schema of any value | `anyOf` of the types but null | AutoGen, Gemini CLI, Vertex AI, strict mode of OpenAI |
 //!
 //! Clients validate results by an output schema, so it is only written differently or widened. A
 //! schema that names its `$schema` was written by hand for validators, and is shown as it is; so is one with
@@ -27,6 +28,9 @@ const SCHEMAS: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
 const NAMED: [&str; 4] = ["$defs", "definitions", "properties", "patternProperties"];
 /// Keywords that do not validate.
 const ANNOTATIONS: [&str; 7] = ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
+
+/// The types of any value; beside them are arrays of these.
+const ANY: [&str; 4] = ["string", "number", "boolean", "object"];
 
 /// In which shape clients are shown schemas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +95,9 @@ enum Use {
 
 /// The depth is that of the JSON text, which is bounded.
 fn rewrite(schema: &mut Value, what_for: Use) {
+    if what_for == Use::Input && *schema == Value::Bool(true) {
+        *schema = json!({});
+    }
     let Value::Object(members) = schema else { return };
     if what_for == Use::Input {
         optional_without_null(members);
@@ -239,7 +246,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Adds the type that follows from the other keywords.
+/// Adds the type that follows from the other keywords, or all types to a schema of any value.
 fn typed(members: &mut Map<String, Value>) {
     if ["type", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if"]
         .iter()
@@ -261,6 +268,11 @@ fn typed(members: &mut Map<String, Value>) {
     } else if has(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]) {
         Some("number")
     } else {
+        if members.keys().all(|name| ANNOTATIONS.contains(&name.as_str())) {
+            let array = json!({ "type": "array", "items": { "anyOf": ANY.map(|name| json!({ "type": name })) } });
+            let branches = ANY.iter().map(|name| json!({ "type": name })).chain([array]);
+            members.insert("anyOf".into(), branches.collect());
+        }
         None
     };
     if let Some(kind) = kind {

@@ -31,6 +31,14 @@ const shape = s
   })
   .describe("A shape.");
 
+const sleep = (milliseconds: number) => new Promise<void>((done) => setTimeout(done, milliseconds));
+
+// Begun while the component is built.
+const begun = (async () => {
+  await null;
+  return "begun";
+})();
+
 const table = s.object({
   seats: s.integer().min(1).describe("How many people."),
   where: s.enum(["inside", "outside"]).default("inside"),
@@ -181,6 +189,74 @@ export default plugin()
       const headers = { "x-a": ["1", "2"] };
       const response = post === undefined ? http.get(url, { headers, timeout: 5000 }) : http.post(url, { headers, json: post });
       return { status: response.status, type: response.header("Content-Type"), text: response.text() };
+    },
+  )
+  .tool(
+    "wait",
+    { description: "Waits for several things at once, and asks in two of them.", input: s.object({ ask: s.boolean().default(false) }) },
+    async ({ ask: asks }, { ask }) => {
+      const seen: string[] = [];
+      const began = Date.now();
+      const ticking = setInterval(() => seen.push("tick"), 20);
+      queueMicrotask(() => seen.push("microtask"));
+      await Promise.all([50, 30].map((milliseconds) => sleep(milliseconds).then(() => seen.push(`${milliseconds}`))));
+      clearInterval(ticking);
+      const waited = Date.now() - began >= 40;
+      const letters = await Array.fromAsync(
+        (async function* () {
+          yield "a";
+          for await (const letter of ["b", sleep(1).then(() => "c")]) yield letter;
+        })(),
+      );
+      const question = async (key: string) => ask.key(key).confirm(`${key}?`);
+      let answers: boolean[] = [];
+      try {
+        if (asks) answers = await Promise.all([question("one"), question("two")]);
+      } catch {
+        answers = [false];
+      }
+      void Promise.reject(new Error("nobody handles this"));
+      return { seen, waited, letters, answers, begun: await begun };
+    },
+  )
+  .tool("stuck", { description: "Waits for what never happens." }, async () => {
+    await new Promise(() => undefined);
+    return "never";
+  })
+  .tool("missing", { description: "Uses what a component does not have." }, async () => {
+    await null;
+    // @ts-expect-error: a global of Node.
+    return process.version;
+  })
+  .tool("web", { description: "Globals of the web." }, async () => {
+    const url = new URL("?" + new URLSearchParams({ a: "ü b" }), "https://EXAMPLE.org:443/x/../y");
+    const controller = new AbortController();
+    controller.signal.addEventListener("abort", (event) => console.log(event.type));
+    setTimeout(() => controller.abort(), 1);
+    const reason = await new Promise<Error>((done) =>
+      AbortSignal.any([controller.signal]).addEventListener("abort", () => done(controller.signal.reason)),
+    );
+    const shared = { n: new Map([[1, new Date(0)]]) };
+    return {
+      url: url.href,
+      reason: reason.name,
+      copy: [...structuredClone(shared).n.values()].map((date) => date.toISOString()),
+      json: await Response.json({ a: 1 }).json(),
+      headers: [...new Headers({ B: "2", a: "1" })].flat(),
+    };
+  })
+  .tool(
+    "request",
+    {
+      description: "Fetches a URL with fetch.",
+      openWorld: true,
+      input: s.object({ url: s.string(), post: s.string().optional(), within: s.integer().optional() }),
+    },
+    async ({ url, post, within }) => {
+      const signal = within === undefined ? null : AbortSignal.timeout(within);
+      const headers = { "X-Library": "fetch" };
+      const response = await fetch(url, post === undefined ? { headers, signal } : { method: "POST", body: post, headers, signal });
+      return { status: response.status, url: response.url, type: response.headers.get("content-type"), text: await response.text() };
     },
   )
   .resource("note://index", { name: "index", mimeType: "application/json", priority: 0.5 }, () => '["note://1"]')

@@ -110,10 +110,26 @@ fn types_are_stated_where_they_follow() {
         (json!({ "pattern": "^a" }), json!("string")),
         (json!({ "minimum": 0 }), json!("number")),
         (json!({ "properties": {} }), json!("object")),
-        (json!({ "description": "anything" }), Value::Null),
     ] {
         assert_eq!(property(schema.clone(), true)["type"], kind, "{schema}");
     }
+}
+
+/// Models write an array of such values, so its items have types too.
+#[test]
+fn any_value_is_any_of_the_types() {
+    let types = ["string", "number", "boolean", "object"].map(|name| json!({ "type": name }));
+    let items = json!({ "type": "array", "items": { "anyOf": types } });
+    let any = json!({ "anyOf": [types[0], types[1], types[2], types[3], items] });
+    for schema in [json!({}), json!(true)] {
+        assert_eq!(property(schema.clone(), true), any);
+        let list = json!({ "type": "array", "items": schema });
+        assert_eq!(property(list, false), json!({ "type": "array", "items": any }));
+    }
+    let mut described = any.clone();
+    described["description"] = json!("Any JSON.");
+    assert_eq!(property(json!({ "description": "Any JSON." }), true), described);
+    assert_eq!(Compatible.output(&json!({ "type": "object", "properties": { "x": true } }))["properties"]["x"], true);
 }
 
 /// What is only data, or applies to what is not accepted, is not rewritten.
@@ -125,7 +141,7 @@ fn other_values_are_left_alone() {
         json!({ "not": { "type": ["string", "null"], "additionalProperties": false } }),
         json!({ "if": { "additionalProperties": false }, "then": { "type": "string" } }),
         json!({ "enum": [{ "additionalProperties": false }], "type": "object", "properties": {} }),
-        json!(true),
+        json!(false),
     ] {
         assert_eq!(property(schema.clone(), true), schema);
     }

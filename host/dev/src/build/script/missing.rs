@@ -1,0 +1,102 @@
+//! What a bundle cannot have, and what to write instead.
+
+use wharf_report::Failure;
+
+/// Modules of Node, and what to use instead.
+const INSTEAD: [(&str, &str); 12] = [
+    ("assert", "throw errors yourself"),
+    ("buffer", "use Uint8Array, with encode and decode of wharf-plugin for text"),
+    ("child_process", "a plugin cannot start programs"),
+    ("crypto", "use the global crypto for random values, and a package in plain JavaScript for hashes"),
+    ("events", "use EventTarget, or the package of that name: npm install events"),
+    ("fs", "use Store for values; a plugin in JavaScript has no files"),
+    ("http", "use fetch"),
+    ("https", "use fetch"),
+    ("path", "use a package: npm install pathe"),
+    ("process", "use settings.environment() for the variables of the grant `env`"),
+    ("timers", "use setTimeout, which is a global"),
+    ("url", "use URL, which is a global"),
+];
+
+/// Other modules of Node.
+const OTHERS: [&str; 24] = [
+    "async_hooks",
+    "cluster",
+    "console",
+    "constants",
+    "dgram",
+    "diagnostics_channel",
+    "dns",
+    "domain",
+    "http2",
+    "inspector",
+    "module",
+    "net",
+    "os",
+    "perf_hooks",
+    "punycode",
+    "querystring",
+    "readline",
+    "repl",
+    "stream",
+    "string_decoder",
+    "tls",
+    "util",
+    "vm",
+    "zlib",
+];
+
+const UNRESOLVED: &str = "Could not resolve \"";
+const TOP_LEVEL: &str = "Top-level await is not available";
+
+/// Why the bundler failed, if that is known.
+pub(super) fn unbundled(stderr: &str) -> Option<Failure> {
+    let place = |at: usize| {
+        let lines = stderr[at..].lines().map(str::trim);
+        let is_place = |line: &&str| line.ends_with(':') && line.split(':').count() == 4;
+        lines.skip(1).find(is_place).map(|line| format!("{}: ", line.trim_end_matches(':'))).unwrap_or_default()
+    };
+    if let Some(at) = stderr.find(TOP_LEVEL) {
+        let failure = Failure::new(format!("build: {}await is only available in functions", place(at)));
+        return Some(failure.hint("keep the promise, and await it in the functions that need it".to_owned()));
+    }
+    for (at, _) in stderr.match_indices(UNRESOLVED) {
+        let name = stderr[at + UNRESOLVED.len()..].split('"').next().unwrap_or_default();
+        if let Some(instead) = instead(name) {
+            let what = format!("build: {}{name} is a part of Node, which a component does not contain", place(at));
+            return Some(Failure::new(what).hint(instead.to_owned()));
+        }
+    }
+    None
+}
+
+fn instead(module: &str) -> Option<&'static str> {
+    let (is_node, name) = match module.strip_prefix("node:") {
+        Some(name) => (true, name),
+        None => (false, module),
+    };
+    let name = name.split('/').next().unwrap_or_default();
+    let known = INSTEAD.iter().find(|(known, _)| *known == name).map(|(_, instead)| *instead);
+    known.or_else(|| (is_node || OTHERS.contains(&name)).then_some("use a package that needs only ECMAScript"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unbundled;
+
+    #[test]
+    fn what_a_component_cannot_have_is_named_with_its_place() {
+        let unresolved = "✘ [ERROR] Could not resolve \"node:fs/promises\"\n\n    plugin.ts:2:21:\n      2 │ import\n";
+        let said = format!("{:?}", unbundled(unresolved));
+        assert!(
+            said.contains("plugin.ts:2:21: node:fs/promises is a part of Node") && said.contains("Store"),
+            "{said}"
+        );
+        let said = format!("{:?}", unbundled("✘ [ERROR] Could not resolve \"zlib\"\n"));
+        assert!(said.contains("build: zlib is a part of Node") && said.contains("only ECMAScript"), "{said}");
+        let awaited = "✘ [ERROR] Top-level await is not available in the configured\n\n    a/b.ts:3:12:\n      3 │ x\n";
+        let said = format!("{:?}", unbundled(awaited));
+        assert!(said.contains("a/b.ts:3:12: await is only available in functions"), "{said}");
+        assert!(unbundled("✘ [ERROR] Could not resolve \"lodash\"\n").is_none());
+    }
+}
