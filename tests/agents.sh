@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Checks that agent libraries take Wharf's tools: each starts a server of the prebuilt plugins over
-# stdio, converts all tools for the models that it supports, and calls some, without a model. The last
-# line is the count. The first run installs the libraries into target/agents, in some ten minutes; it
-# takes 4 GB there. Later ones take a minute or two. What a library cannot do is printed as not checked.
+# Checks that agent libraries take Wharf's tools: each starts a server over stdio of the prebuilt
+# plugins and a sample in each other language, converts all tools for the models that it supports, and
+# calls some, without a model. The last line is the count. The first run installs the libraries into
+# target/agents, in some ten minutes; it takes 4 GB there. Later ones take a minute or two. What a
+# library cannot do is printed as not checked. Samples that are missing are built by tests/languages.sh.
 #
 #   bash tests/agents.sh                          all libraries
 #   bash tests/agents.sh dspy @openai/agents      some of them
@@ -18,7 +19,7 @@ folder=target/agents
 # the first line of each file in tests/agents/requirements is the command that selects it.
 python=(openai-agents google-genai langchain-mcp-adapters pydantic-ai-slim strands-agents smolagents
   autogen-ext llama-index-tools-mcp semantic-kernel dspy crewai-tools)
-node=(@openai/agents @langchain/mcp-adapters @ai-sdk/mcp)
+node=(@openai/agents @langchain/mcp-adapters @ai-sdk/mcp @mastra/mcp @modelcontextprotocol/inspector)
 all=("${python[@]}" "${node[@]}")
 
 libraries=("$@")
@@ -54,7 +55,7 @@ check() {
   HOME=$home XDG_CONFIG_HOME=$home/config XDG_DATA_HOME=$home/data XDG_STATE_HOME=$home/state \
     XDG_CACHE_HOME=$PWD/target/tmp/xdg-cache PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1 \
     LITELLM_LOCAL_MODEL_COST_MAP=True CREWAI_DISABLE_TELEMETRY=true OTEL_SDK_DISABLED=true \
-    OPENAI_AGENTS_DISABLE_TRACING=1 timeout 300 "${command[@]}" "$wharf" plugins/prebuilt
+    OPENAI_AGENTS_DISABLE_TRACING=1 timeout 300 "${command[@]}" "$wharf" "$plugins"
   code=$?
   rm -rf "$home"
   [ "$code" -ne 124 ] || echo "$1 has not ended within 300 s"
@@ -66,7 +67,18 @@ if [ -z "${WHARF:-}" ]; then cargo build --locked --package wharf || exit; fi
 [ -x "$wharf" ] || { echo "no $wharf" >&2; exit 2; }
 wharf=$(realpath "$wharf")
 
-mkdir -p "$folder"
+# In C, Go, Python and TypeScript; the prebuilt plugins are in Rust.
+samples=(plugins/codec-c/dist/codec.wasm plugins/query-go/dist/query.wasm
+  plugins/summary-python/dist/summary.wasm plugins/markdown-typescript/dist/markdown.wasm)
+for sample in "${samples[@]}"; do
+  [ -f "$sample" ] && continue
+  tests/languages.sh c go python typescript || exit
+  break
+done
+plugins=$PWD/$folder/plugins
+rm -rf "$plugins"
+mkdir -p "$plugins"
+cp plugins/prebuilt/*.wasm "${samples[@]}" "$plugins" || exit
 passed=0 failed=0
 for library in "${libraries[@]}"; do
   log=$folder/${library//\//-}.log started=$SECONDS
