@@ -38,6 +38,7 @@ mod status;
 mod summary;
 mod survey;
 mod typed_input;
+mod wrapped;
 mod writable;
 
 use std::path::PathBuf;

@@ -7,11 +7,13 @@ mod audit;
 mod base;
 mod edit;
 mod folders;
+mod format;
 mod grants;
 mod http;
 mod limits;
 mod live;
 mod outbound;
+mod path;
 mod private;
 mod program;
 mod sandbox;
@@ -36,15 +38,14 @@ pub use http::{HttpConfig, TlsConfig, TokenConfig};
 pub use limits::LimitsConfig;
 pub use live::Live;
 pub use outbound::HttpEntry;
+pub use path::ConfigPath;
 pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
 pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
-use wharf_report::ShowPath as _;
-use wharf_report::from_toml;
+use wharf_report::{ShowPath as _, from_toml_of, toml_place};
 
 use crate::os::files::FileError;
-use crate::os::paths::folder_of;
 use crate::os::private as trusted;
 use crate::plugin::{Grants, Limits, PluginId};
 
@@ -170,6 +171,31 @@ impl ConfigError {
     }
 }
 
+/// A value of a file that has the right type, and is wrong nevertheless.
+struct WrongValue {
+    /// The keys that lead to it, and numbers of entries.
+    keys: Vec<String>,
+    /// Reads after the keys.
+    why: String,
+    hint: Option<String>,
+}
+
+impl WrongValue {
+    fn at(keys: &[&str], why: impl Into<String>) -> Self {
+        Self { keys: keys.iter().map(|key| (*key).to_owned()).collect(), why: why.into(), hint: None }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// The same, of a table to which these keys lead.
+    fn below(self, keys: &[&str]) -> Self {
+        let above = keys.iter().map(|key| (*key).to_owned());
+        Self { keys: above.chain(self.keys).collect(), ..self }
+    }
+}
+
 impl Config {
     /// Reads a file.
     ///
@@ -232,37 +258,41 @@ impl Config {
     /// # Errors
     /// As [`Config::read`]; the place is given as line and column.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let config: Self = from_toml(text).map_err(|(reason, hint)| ConfigError::new(reason, hint))?;
-        for (name, plugin) in &config.plugins {
-            PluginId::parse(name).map_err(|error| {
-                let hint = match PluginId::of_file(name) {
-                    Ok(id) => format!("write [plugins.{id}]: that is the name of the plugin in '{name}.wasm'"),
-                    Err(_) => "use the plugin's file name without '.wasm'".into(),
-                };
-                ConfigError::new(format!("[plugins.{name}]: {error}"), Some(hint))
-            })?;
-            let wrong = |why| ConfigError::new(format!("[plugins.{name}.grants]: {why}"), None);
-            plugin.grants.check().map_err(wrong)?;
-        }
-        config.check_trust()?;
-        if config.server.page_size == 0 {
-            return Err(ConfigError::new("server.page-size: must be at least 1".into(), None));
-        }
-        if config.server.state_key.as_ref().is_some_and(|key| !key.has_one_source()) {
-            return Err(ConfigError::new(
-                "server.state-key: needs either env or file".into(),
-                Some("write { env = \"WHARF_STATE_KEY\" } or { file = \"state-key\" }".into()),
-            ));
-        }
-        config.server.http.check()?;
-        config.check_secrets()?;
-        config.audit.check()?;
+        let config: Self =
+            from_toml_of(text, &format::FORMAT).map_err(|(reason, hint)| ConfigError::new(reason, hint))?;
+        config.check().map_err(|WrongValue { keys, why, hint }| {
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            let names: Vec<&str> = keys.iter().copied().filter(|key| key.parse::<usize>().is_err()).collect();
+            ConfigError::new(format!("{}{}: {why}", toml_place(text, &keys), names.join(".")), hint)
+        })?;
         Ok(config)
     }
 
-    /// Resolves a path of the file, which may be relative to the file's folder.
-    pub fn resolve(&self, path: &Path) -> PathBuf {
-        self.file.as_deref().and_then(folder_of).map_or_else(|| path.to_owned(), |folder| folder.join(path))
+    /// What the types do not say.
+    fn check(&self) -> Result<(), WrongValue> {
+        for (name, plugin) in &self.plugins {
+            PluginId::parse(name).map_err(|error| {
+                let stem = name.strip_suffix(".wasm").unwrap_or(name);
+                let hint = match PluginId::of_file(stem) {
+                    Ok(id) => format!("write [plugins.{id}]: that is the name of the plugin in '{stem}.wasm'"),
+                    Err(_) => "use the plugin's file name without '.wasm'".into(),
+                };
+                WrongValue::at(&["plugins", name], error.to_string()).hint(hint)
+            })?;
+            plugin.grants.check().map_err(|wrong| wrong.below(&["plugins", name, "grants"]))?;
+        }
+        self.check_trust()?;
+        if self.server.page_size == 0 {
+            let hint = "write it like this: page-size = 1000";
+            return Err(WrongValue::at(&["server", "page-size"], "must be at least 1, found 0").hint(hint));
+        }
+        if self.server.state_key.as_ref().is_some_and(|key| !key.has_one_source()) {
+            return Err(WrongValue::at(&["server", "state-key"], "needs either env or file")
+                .hint("write { env = \"WHARF_STATE_KEY\" } or { file = \"state-key\" }"));
+        }
+        self.server.http.check().map_err(|wrong| wrong.below(&["server", "http"]))?;
+        self.check_secrets()?;
+        self.audit.check().map_err(|wrong| wrong.below(&["audit"]))
     }
 
     /// The key that seals state carried by clients, if one is set.
@@ -397,9 +427,9 @@ mod duration {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>, T: From<Duration>>(deserializer: D) -> Result<T, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let value = humantime::parse_duration(&text).map_err(|error| {
-            serde::de::Error::custom(format!("{error}: {text:?}, write it as \"30s\" or \"1m 30s\""))
-        })?;
+        let unexpected = serde::de::Unexpected::Str(&text);
+        let value =
+            humantime::parse_duration(&text).map_err(|_| serde::de::Error::invalid_value(unexpected, &"a duration"))?;
         Ok(value.into())
     }
 }

@@ -75,7 +75,7 @@ fn a_request_s_hint_grants_its_url() {
 #[test]
 fn nothing_is_written_without_an_answer_or_when_it_is_invalid() {
     let home = Home::with(&["notes"]);
-    home.configure("# end\n");
+    home.configure("# end\n[secrets]\napi = { env = \"API\" }\n");
     let before = read(&file(&home));
     let folder = home.plugins();
     let words = ["grant".as_ref(), "notes".as_ref(), folder.as_os_str(), "keyvalue".as_ref()];
@@ -86,12 +86,20 @@ fn nothing_is_written_without_an_answer_or_when_it_is_invalid() {
     let declined = at_terminal(&home, &words, |person| person.sees(asked, "n"));
     assert_eq!(declined.status.code(), Some(1));
     for (words, why) in [
-        (&["grant", "notes", "http=ftp://x", "--yes"][..], "grants: not a URL for a grant"),
+        (&["grant", "notes", "http=ftp://x", "--yes"][..], "grants: plugins.notes.grants.http: not a URL for a grant"),
         (&["grant", "notes", "http=x.example", "--yes"], "hint: write it like http=https://"),
         (&["grant", "notes", "keyvalue=much", "--yes"], "hint: write it like keyvalue or keyvalue=4MiB"),
         (&["grant", "notes", "write=/srv/data:data", "--yes"], "absolute: write=/srv/data:/data"),
-        (&["grant", "notes", "keyvalu", "--yes"], "there is no grant"),
-        (&["grant", "notes", "secrets=api", "--yes"], "there is no such secret"),
+        (&["grant", "notes", "keyvalu", "--yes"], "there is no grant \"keyvalu\"; did you mean keyvalue?"),
+        (&["grant", "notes", "kv", "elicit", "--yes"], "there is no grant or folder \"kv\"; did you mean keyvalue?"),
+        (&["grant", "notes", "elicit", "rw=./data", "--yes"], "there is no grant \"rw=./data\"; did you mean write?"),
+        (
+            &["grant", "notes", "read=$HOME/data", "--yes"],
+            "a variable is not replaced in a path: \"$HOME/data\"; write \"/",
+        ),
+        (&["grant", "notes", "env=KEY=$api", "--yes"], "hint: for the secret write ${api}; for the text"),
+        (&["grant", "notes", "env=KEY=${apj}", "--yes"], "hint: did you mean api? Otherwise define it"),
+        (&["grant", "notes", "secrets=other", "--yes"], "there is no such secret"),
         (&["ungrant", "notes", "keyvalue", "--yes"], "has no grant"),
         (&["grant", "no_tes!", "keyvalue", "--yes"], "plugin name"),
     ] {

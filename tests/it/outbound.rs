@@ -415,5 +415,5 @@ fn an_invalid_grant_is_an_error_with_its_position() {
     let output = run(&home, ["list".as_ref(), home.plugins().as_os_str()]);
     let said = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("column 9: a grant is a scheme, a host"), "{said}");
+    assert!(said.contains("column 9: plugins.online.grants.http: a grant is a scheme, a host"), "{said}");
 }

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::support::TIMEOUT;
 use crate::support::home::{Home, component};
@@ -50,10 +51,17 @@ fn call(tool: &str, person: impl FnOnce(&mut Person)) -> String {
 
 /// Runs a command to its end on a terminal, with its stdout piped.
 pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce(&mut Person)) -> Output {
+    at_terminal_of(0, home, arguments, person)
+}
+
+/// The same with that many columns; 0: the terminal does not know.
+fn at_terminal_of(columns: u16, home: &Home, arguments: &[&OsStr], person: impl FnOnce(&mut Person)) -> Output {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of our own");
     let name = ptsname(&master, Vec::new()).expect("its name").into_string().expect("a plain name");
     let terminal = OpenOptions::new().read(true).write(true).open(name).expect("its other side");
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&terminal, size).expect("a terminal with a size");
     let mut command = command(home, arguments);
     command.stdin(terminal.try_clone().expect("a copy")).stderr(terminal).stdout(Stdio::piped());
     let child = command.spawn().expect("the binary starts");
@@ -73,6 +81,25 @@ pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce
     });
     person(&mut Person { keyboard, screen: receiver });
     child.wait_with_output().expect("an end")
+}
+
+#[test]
+fn long_lines_of_an_approval_are_broken_below_their_text() {
+    let home = Home::with(&["everything"]);
+    let folder = home.plugins();
+    let words = ["approve".as_ref(), "everything".as_ref(), folder.as_os_str()];
+    let shown = |columns| {
+        let mut shown = String::new();
+        at_terminal_of(columns, &home, &words, |person| {
+            shown = person.reads_up_to("Approve this version of everything?");
+            person.sees("", "n");
+        });
+        shown
+    };
+    let below = "\r\n           test_";
+    let narrow = shown(60);
+    assert!(narrow.contains("  tools    ") && narrow.contains(below), "{narrow}");
+    assert!(!shown(0).contains(below));
 }
 
 /// Where clients send messages.

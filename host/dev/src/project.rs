@@ -169,7 +169,7 @@ mod tests {
             ("name = \"a\"\nlanguage = \"pyton\"\n", "did you mean `python`?"),
             ("name = \"a\"\nlanguage = \"rust\"\nexports = [\"tool\"]\n", "did you mean `tools`?"),
             ("name = \"a_b\"\nlanguage = \"rust\"\n", "a_b"),
-            ("name = \"a\"\n", "missing field `language`"),
+            ("name = \"a\"\n", "the key `language` is missing"),
             ("name = ", "line 1"),
         ] {
             let failure = read(text).expect_err(text);

@@ -1,36 +1,68 @@
-//! Parses TOML written by people; errors have a line, a column and perhaps a suggestion.
+//! Parses TOML written by people. Errors have a line, a column and the key, say in TOML's words what was expected and
+//! what was found, and perhaps what to write.
+
+mod duplicate;
+mod explain;
+mod locate;
+#[cfg(test)]
+mod tests;
 
 use serde::de::DeserializeOwned;
 
-/// # Errors
+pub use explain::did_you_mean;
+
+/// What a kind of file may contain, as its errors say it. What they do not find here they say in general words.
+#[derive(Default)]
+pub struct Format {
+    pub keys: &'static [Key],
+    /// Other names that people try, each with the path of the key that they mean.
+    pub other_names: &'static [(&'static str, &'static [&'static str])],
+    /// Other values that people try: the path, the value that they mean, and those.
+    pub other_values: &'static [(&'static str, &'static str, &'static [&'static str])],
+    /// Names that stand for no key of a table, and what to do instead: the table's path, the names, the hint.
+    pub advice: &'static [(&'static str, &'static [&'static str], &'static str)],
+    /// Below these paths errors repeat no value: it may be a secret.
+    pub unshown: &'static [&'static str],
+}
+
+/// What a key takes.
+pub struct Key {
+    /// `server.page-size`; `*` stands for any name, `[]` behind a name for the entries of its array.
+    pub path: &'static str,
+    /// Reads after "expected": "a whole number".
+    pub takes: &'static str,
+    /// As TOML.
+    pub example: &'static str,
+}
+
 /// The reason with its line and column, and a hint if there is one.
-pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, (String, Option<String>)> {
+pub(crate) type Wrong = (String, Option<String>);
+
+/// # Errors
+/// If the text is not TOML, or not of that type.
+pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
+    from_toml_of(text, &Format::default())
+}
+
+/// # Errors
+/// As [`from_toml`], with what the format says.
+pub fn from_toml_of<T: DeserializeOwned>(text: &str, format: &Format) -> Result<T, Wrong> {
     toml::from_str(text).map_err(|error| {
-        let place = error.span().map_or_else(String::new, |span| {
-            let before = &text[..span.start.min(text.len())];
-            let line = before.matches('\n').count() + 1;
-            let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-            format!("line {line}, column {column}: ")
-        });
-        let message = error.message();
-        let (reason, hint) = match did_you_mean(message) {
-            Some(near) => {
-                (message.split(", expected").next().unwrap_or(message), Some(format!("did you mean `{near}`?")))
-            }
-            None => (message, None),
-        };
-        (format!("{place}{reason}"), hint)
+        let Some(span) = error.span() else { return (error.message().to_owned(), None) };
+        let (reason, hint) = explain::explain(text, error.message(), span.clone(), format);
+        (format!("{}{reason}", place(text, span.start)), hint)
     })
 }
 
-/// The known name closest to an unknown one.
-fn did_you_mean(message: &str) -> Option<String> {
-    let unknown = ["unknown field ", "unknown variant "].iter().find_map(|start| message.strip_prefix(start))?;
-    let mut names = unknown.split('`').skip(1).step_by(2);
-    let wrong = names.next()?;
-    names
-        .map(|name| (strsim::damerau_levenshtein(wrong, name), name))
-        .min()
-        .filter(|(distance, _)| *distance <= 3)
-        .map(|(_, name)| name.to_owned())
+/// Where a value is, `line 3, column 9: `, for errors that are found after parsing. `keys` lead to it; of an array
+/// they are the numbers of its entries. Of those that are not there, the nearest that is counts.
+pub fn toml_place(text: &str, keys: &[&str]) -> String {
+    locate::offset_of(text, keys).map_or_else(String::new, |at| place(text, at))
+}
+
+fn place(text: &str, at: usize) -> String {
+    let before = &text[..text.floor_char_boundary(at)];
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+    format!("line {line}, column {column}: ")
 }

@@ -6,14 +6,16 @@
 mod input;
 mod screen;
 mod shown;
+mod wrap;
 
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 
-pub use self::input::from_toml;
+pub use self::input::{Format, Key, did_you_mean, from_toml, from_toml_of, toml_place};
 pub use self::screen::Screen;
 pub use self::shown::{ShowPath, ShownPath, line, shell_word};
+pub use self::wrap::wrap;
 
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();

@@ -15,7 +15,7 @@ use super::options::Options;
 use super::pins::{Candidate, lock, lock_failure};
 use super::summary::summary;
 use super::survey::files_of;
-use super::{audit, local};
+use super::{audit, local, wrapped};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
 use crate::config::{self, Config};
@@ -103,7 +103,7 @@ fn show(path: &Path, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) {
     if listed.lines().count() > ONE_SCREEN {
         text += &format!("\n{}", summary.trim_end());
     }
-    report::message(&text);
+    report::message(&wrapped::for_stderr(&text));
 }
 
 pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Result<ExitCode, Failure> {

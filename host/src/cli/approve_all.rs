@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use wharf_report::{ShowPath as _, shell_word, warning};
 
-use super::audit;
 use super::confirm::confirm;
 use super::local::refused;
 use super::options::Options;
 use super::pins::{Candidate, guard, lock_failure};
 use super::summary::summary;
 use super::survey::Survey;
+use super::{audit, wrapped};
 use crate::audit::Event;
 use crate::pins::{ListedVersion, Reason, Trust, approve_command};
 use crate::plugin::PluginId;
@@ -30,7 +30,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, yes: bool) -> R
     for (id, path) in &survey.files {
         match examine(&survey, id, path).await {
             Ok(Some((text, version))) => {
-                report::message(text.trim_end());
+                report::message(&wrapped::for_stderr(text.trim_end()));
                 waiting.push(Waiting { id: id.clone(), version });
             }
             Ok(None) => {}

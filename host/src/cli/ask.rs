@@ -2,7 +2,6 @@
 //!
 //! Supports forms and URLs, but neither sampling nor roots.
 
-use std::fmt::Display;
 use std::io::{self, IsTerminal};
 use std::str::FromStr;
 
@@ -57,6 +56,11 @@ impl Answers {
         } else {
             json!({})
         }
+    }
+
+    /// Whether a plugin is told that nobody can answer.
+    pub(super) fn are_impossible(&self) -> bool {
+        self.capabilities() == json!({})
     }
 
     /// The answers to `inputRequests`, by their keys.
@@ -128,15 +132,19 @@ fn field(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Fai
             let entered = Confirm::new().with_prompt(label).default(default.as_bool().unwrap_or(false)).interact();
             Ok(Some(entered.map_err(failed)?.into()))
         }
-        Some("integer") => Ok(input::<i64>(label, default, required)?.map(Value::from)),
-        Some("number") => Ok(input::<f64>(label, default, required)?.and_then(Number::from_f64).map(Value::from)),
+        Some("integer") => Ok(input::<i64>(label, "a whole number", default, required)?.map(Value::from)),
+        Some("number") => {
+            Ok(input::<f64>(label, "a number", default, required)?.and_then(Number::from_f64).map(Value::from))
+        }
         Some("array") => {
             let (values, titles) = options(&field["items"]);
             let chosen = MultiSelect::new().with_prompt(label).items(&titles).interact().map_err(failed)?;
             Ok(Some(chosen.into_iter().map(|at| values[at].clone()).collect()))
         }
         _ => match options(field) {
-            (values, _) if values.is_empty() => Ok(input::<String>(label, default, required)?.map(Value::from)),
+            (values, _) if values.is_empty() => {
+                Ok(input::<String>(label, "a text", default, required)?.map(Value::from))
+            }
             (values, titles) => {
                 let at = values.iter().position(|value| value == default).unwrap_or(0);
                 let chosen = Select::new().with_prompt(label).items(&titles).default(at).interact().map_err(failed)?;
@@ -147,11 +155,7 @@ fn field(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Fai
 }
 
 /// The entered value; `None` for empty input where that is allowed.
-fn input<T>(label: &str, default: &Value, required: bool) -> Result<Option<T>, Failure>
-where
-    T: FromStr,
-    T::Err: Display,
-{
+fn input<T: FromStr>(label: &str, what: &str, default: &Value, required: bool) -> Result<Option<T>, Failure> {
     let initial = match default {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -163,7 +167,7 @@ where
         .allow_empty(!required)
         .validate_with(|text: &String| match text.is_empty() && !required {
             true => Ok(()),
-            false => text.parse::<T>().map(drop).map_err(|error| error.to_string()),
+            false => text.parse::<T>().map(drop).map_err(|_| format!("enter {what}")),
         })
         .interact_text()
         .map_err(failed)?;

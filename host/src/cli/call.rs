@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::Value;
-use wharf_report::line;
+use wharf_report::{hint, line};
 
 use super::arguments::Arguments;
 use super::ask::AnswerOptions;
@@ -69,7 +69,11 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     if answer.parsed["_meta"]["wharf/fault"]["code"] == "bad-input" {
         usage();
     }
-    Ok(if answer.parsed["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let failed = answer.parsed["isError"] == true;
+    if failed && answers.are_impossible() && local.may_ask(entry.provider.id()) {
+        hint(Some("if it has to ask you: run this on a terminal, or add --answer yes or --answer NAME=VALUE"));
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The result as text for people.

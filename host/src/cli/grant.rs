@@ -145,7 +145,9 @@ fn split(words: &[String]) -> Result<(Option<&Path>, Vec<GrantWord>), Failure> {
         )
     };
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        return Err(invalid(format!("there is no grant or folder {:?}", folder.to_string_lossy())));
+        let word = folder.to_string_lossy();
+        let near = GrantWord::meant(&word).map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        return Err(invalid(format!("there is no grant or folder {word:?}{near}")));
     }
     if grants.is_empty() {
         return Err(invalid("none is given".to_owned()));

@@ -7,11 +7,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use wharf_report::ShowPath as _;
 
-use super::entry;
 use super::folder::{is_file, plugin_folder};
 use super::json_text::indented;
 use super::local::Local;
 use super::options::Options;
+use super::{entry, wrapped};
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -47,7 +47,7 @@ pub(super) async fn run(options: &Options, how: ListOptions, screen: &Screen) ->
         let text: Vec<String> = SECTIONS.iter().filter_map(|section| section.text(&sections)).collect();
         match text.is_empty() {
             true => report::message(&format!("no tools, resources or prompts in {}", path.shown())),
-            false => report::print(&text.join("\n\n"))?,
+            false => report::print(&wrapped::for_stdout(&text.join("\n\n")))?,
         }
     }
     Ok(if local.refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -100,7 +100,11 @@ async fn one(local: &mut Local, name: &str, json: bool) -> Result<ExitCode, Fail
     for Section { method, member, key, shown, .. } in &SECTIONS {
         let entries = all(local, method, member).await?;
         if let Some(entry) = entries.into_iter().find(|entry| entry[*key] == name.as_str()) {
-            let text = if json { indented(&escape_hidden_in_json(&entry.to_string())) } else { shown(&entry) };
+            let text = if json {
+                indented(&escape_hidden_in_json(&entry.to_string()))
+            } else {
+                wrapped::for_stdout(&shown(&entry))
+            };
             return report::print(&text).map(|()| ExitCode::SUCCESS);
         }
     }

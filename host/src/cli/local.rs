@@ -34,6 +34,7 @@ pub(super) struct Local {
     path: PathBuf,
     /// The command for hints, with its configuration.
     program: String,
+    config: Arc<Config>,
     /// Where progress is shown.
     screen: Screen,
     /// Settings of plugins that are not there.
@@ -100,7 +101,7 @@ impl Local {
         let (outbox, answers) = mpsc::channel(16);
         let connection = server.connect(outbox, "local");
         let (path, program, screen) = (path.to_owned(), config.program(), screen.clone());
-        Ok(Self { catalog, connection, answers, path, program, screen, absent, refusals, events: rest })
+        Ok(Self { catalog, connection, answers, path, program, config, screen, absent, refusals, events: rest })
     }
 
     /// Reports on stderr which files are not served, settings without effect, and other events.
@@ -116,6 +117,11 @@ impl Local {
         self.absent.iter().filter(meant).for_each(|absent| warning(&absent.text));
         let of_it = |refusal: &&Refusal| plugin_of(&refusal.path).is_some_and(|named| named.as_ref() == Ok(id));
         self.refusals.iter().filter(of_it).for_each(report::refusal);
+    }
+
+    /// Whether a plugin may ask the user.
+    pub(super) fn may_ask(&self, id: &PluginId) -> bool {
+        self.config.grants(id).elicit
     }
 
     /// A tool by its public name; of a single file also by its name within the plugin.

@@ -9,12 +9,12 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, warning};
 
-use super::absent;
 use super::changes::{Change, changes};
 use super::local::{Refused, refused};
 use super::options::Options;
 use super::pins::{Candidate, read_only_guard};
 use super::survey::{Survey, report_misnamed};
+use super::{absent, wrapped};
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
 use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{Access, PluginId};
@@ -195,6 +195,8 @@ impl Status {
             text += &self.changes.iter().map(Change::to_text).collect::<String>();
         }
         text += &listed("additionally needs", self.additional_needs().into_iter());
+        text = wrapped::for_stdout(&text);
+        // Commands stay whole, to be copied.
         if let Some(hint) = self.hint(program, dir) {
             text += &format!("  hint     {hint}\n");
         }

@@ -1,11 +1,9 @@
 //! `[audit]`: the audit log.
 
-use std::path::PathBuf;
-
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, ConfigError, base, plain_size};
+use super::{Config, ConfigPath, WrongValue, base, plain_size};
 use crate::audit::AuditSettings;
 
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
@@ -16,7 +14,7 @@ pub struct AuditConfig {
     pub enabled: Option<bool>,
     /// May be relative to the folder of the configuration file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<PathBuf>,
+    pub path: Option<ConfigPath>,
     /// Keep arguments and results, not only their sizes and hashes.
     pub bodies: bool,
     /// Bytes at which a file is rotated.
@@ -33,13 +31,16 @@ impl Default for AuditConfig {
 }
 
 impl AuditConfig {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let wrong = |reason: &str| Err(ConfigError::new(format!("audit.{reason}"), None));
+    /// # Errors
+    /// If a number is too small.
+    pub(super) fn check(&self) -> Result<(), WrongValue> {
         if self.rotate_files < 2 {
-            return wrong("rotate-files: must be at least 2");
+            let why = format!("must be at least 2, found {}", self.rotate_files);
+            return Err(WrongValue::at(&["rotate-files"], why).hint("write it like this: rotate-files = 8"));
         }
         if self.rotate_size < ByteSize::kib(64) {
-            return wrong("rotate-size: must be at least 64KiB");
+            let why = format!("must be at least 64 KiB, found {}", self.rotate_size);
+            return Err(WrongValue::at(&["rotate-size"], why).hint("write it like this: rotate-size = \"64 MiB\""));
         }
         Ok(())
     }

@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use toml_edit::{Array, DocumentMut, Entry, InlineTable, Item, Table, TableLike, Value};
+use wharf_report::did_you_mean;
 
-use super::{Config, ConfigError};
+use super::format::FORMAT;
+use super::{Config, ConfigError, ConfigPath};
 use crate::plugin::PluginId;
 
 /// The grants that are `true` and take no value.
@@ -33,12 +35,29 @@ impl GrantWord {
     pub fn parse(word: &str) -> Result<Self, String> {
         let (key, value) = word.split_once('=').map_or((word, None), |(key, value)| (key, Some(value)));
         let known = FLAGS.iter().chain(&VALUED).find(|known| **known == key);
-        let key = *known.ok_or_else(|| format!("there is no grant {word:?}"))?;
+        let key = *known.ok_or_else(|| match Self::meant(key) {
+            Some(near) => format!("there is no grant {word:?}; did you mean {near}?"),
+            None => format!("there is no grant {word:?}"),
+        })?;
         match value {
             Some(_) if FLAGS.contains(&key) => Err(format!("the grant {key} takes no value: {word:?}")),
             Some("") => Err(format!("a value is missing after '=': {word:?}")),
             value => Ok(Self { word: word.to_owned(), key, value: value.map(str::to_owned) }),
         }
+    }
+
+    /// The grant that a wrong word stands for.
+    pub fn meant(word: &str) -> Option<&'static str> {
+        let word = word.split('=').next().unwrap_or_default().to_lowercase();
+        match word.as_str() {
+            "rw" => return Some("write"),
+            "ro" => return Some("read"),
+            _ => {}
+        }
+        let of_grants = |path: &'static str| path.strip_prefix("plugins.*.grants.").filter(|key| !key.contains('.'));
+        let other = FORMAT.other_names.iter().filter(|(_, words)| words.contains(&word.as_str()));
+        let known = FLAGS.iter().chain(&VALUED).copied();
+        other.filter_map(|(path, _)| of_grants(path)).next().or_else(|| did_you_mean(&word, known))
     }
 
     /// The key in `[plugins.NAME.grants]`.
@@ -70,6 +89,7 @@ impl GrantWord {
                 Addition::Member(name.to_owned(), value.into())
             }
             mode => {
+                ConfigPath::parse(value)?;
                 let (host, guest) = folder(value)
                     .ok_or_else(|| format!("the folder needs a path for the plugin: {0}={value}:/data", self.key))?;
                 if let Some((host, guest)) = relative(value) {
@@ -140,8 +160,10 @@ fn relative(text: &str) -> Option<(&str, &str)> {
 pub fn add_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<String, ConfigError> {
     let edited =
         edit(text, id, |grants| words.iter().try_for_each(|word| add(grants, word.section(), word.addition()?)));
+    // How it is written in a file is not how it is written here.
+    let is_of_file = |hint: &str| hint.starts_with("write it like this: ");
     edited.map_err(|error| match words {
-        [word] if error.hint.is_none() && !FLAGS.contains(&word.key) => {
+        [word] if !FLAGS.contains(&word.key) && error.hint.as_deref().is_none_or(is_of_file) => {
             ConfigError { hint: Some(format!("write it like {}", example(word.key))), ..error }
         }
         _ => error,

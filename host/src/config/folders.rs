@@ -2,12 +2,12 @@
 //!
 //! Checks only whether a folder exists; the rest is checked when a plugin is loaded.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use super::Config;
+use super::{Config, ConfigPath, WrongValue};
 use crate::os::stamp::FolderState;
 use crate::plugin::{FolderGrant, FolderMode};
 
@@ -16,7 +16,7 @@ use crate::plugin::{FolderGrant, FolderMode};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FolderConfig {
     /// Absolute, relative to the configuration file's folder, or to the home folder with `~/`.
-    pub host: PathBuf,
+    pub host: ConfigPath,
     /// The absolute path under which the plugin sees it.
     pub guest: String,
     #[serde(default)]
@@ -37,24 +37,30 @@ pub enum FolderModeConfig {
 impl FolderConfig {
     /// # Errors
     /// If an entry is invalid.
-    pub(super) fn check(folders: &[Self]) -> Result<(), String> {
+    pub(super) fn check(folders: &[Self]) -> Result<(), WrongValue> {
         for (at, folder) in folders.iter().enumerate() {
             let guest = &folder.guest;
+            let number = at.to_string();
+            let wrong = |key, why: String, hint: &str| Err(WrongValue::at(&["fs", &number, key], why).hint(hint));
             let is_normal = |path: &str| {
                 path.strip_prefix('/')
                     .is_some_and(|rest| rest.is_empty() || rest.split('/').all(|part| !matches!(part, "" | "." | "..")))
             };
             if !is_normal(guest) {
-                return Err(format!("guest must be an absolute path without '.', '..' or a trailing '/': {guest:?}"));
+                let why = format!("must be an absolute path without '.', '..' or a trailing '/', found {guest:?}");
+                return wrong("guest", why, "write it like this: guest = \"/data\"");
             }
             if folders[..at].iter().any(|other| other.guest == *guest) {
-                return Err(format!("two folders have the same guest path: {guest:?}"));
+                let why = format!("two folders have the same path in the plugin: {guest:?}");
+                return wrong("guest", why, "give each a path of its own");
             }
             if folder.host.as_os_str().is_empty() {
-                return Err("host must be the path of a folder: \"\"".into());
+                let why = "must be the path of a folder, found \"\"".to_owned();
+                return wrong("host", why, "write it like this: host = \"./data\"");
             }
             if folder.quota.is_some() && folder.mode == FolderModeConfig::Read {
-                return Err(format!("a read-only folder has no quota: {guest:?}"));
+                let why = format!("a folder that is only read has no quota: {guest:?}");
+                return wrong("quota", why, "remove it, or add mode = \"write\"");
             }
         }
         Ok(())
@@ -66,7 +72,7 @@ impl FolderConfig {
             FolderModeConfig::Read => FolderMode::Read,
             FolderModeConfig::Write => FolderMode::Write { quota },
         };
-        let host = resolve(&self.host, config);
+        let host = config.resolve(&self.host);
         let found = FolderState::of(&host);
         FolderGrant { host, guest: self.guest.clone(), mode, found }
     }
@@ -76,13 +82,6 @@ impl Config {
     /// The granted folders that do not exist.
     pub(super) fn missing_folders(&self) -> Vec<PathBuf> {
         let granted = self.plugins.values().flat_map(|plugin| &plugin.grants.fs);
-        granted.map(|folder| resolve(&folder.host, self)).filter(|folder| !folder.is_dir()).collect()
-    }
-}
-
-fn resolve(path: &Path, config: &Config) -> PathBuf {
-    match (path.strip_prefix("~"), etcetera::home_dir()) {
-        (Ok(below), Ok(home)) => home.join(below),
-        _ => config.resolve(path),
+        granted.map(|folder| self.resolve(&folder.host)).filter(|folder| !folder.is_dir()).collect()
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! What is not granted is denied; `plugin` defines what a grant allows.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, FolderConfig, HttpEntry};
-use crate::plugin::{Grants, HttpGrant, KeyvalueGrant, Secret, SecretTemplate};
+use super::{Config, FolderConfig, HttpEntry, WrongValue};
+use crate::plugin::{Grants, KeyvalueGrant, Secret, SecretTemplate};
 
 /// `[plugins.NAME.grants]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -48,7 +49,7 @@ pub struct GrantsConfig {
 
 /// The grant in short form, or with options.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
-#[serde(untagged, expecting = "keyvalue is true, false or { quota = \"4MiB\" }")]
+#[serde(untagged)]
 pub enum KeyvalueConfig {
     Short(bool),
     Long(KeyvalueLimits),
@@ -65,15 +66,17 @@ pub struct KeyvalueLimits {
 impl GrantsConfig {
     /// # Errors
     /// If a value is invalid.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), WrongValue> {
         let is_valid = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
         if let Some(name) = self.env.keys().find(|name| !is_valid(name)) {
-            return Err(format!("env: not a valid variable name: {name:?}"));
+            let why = format!("not a valid variable name: {name:?}");
+            return Err(WrongValue::at(&["env", name], why).hint("write it like this: env = { LANG = \"C\" }"));
         }
         if let Some((name, _)) = self.env.iter().find(|(_, value)| SecretTemplate::parse(value).is_none()) {
-            return Err(format!("env: after `${{` the name of a secret and `}}` must follow: {name}"));
+            let why = "after `${` the name of a secret and `}` must follow";
+            return Err(WrongValue::at(&["env", name], why).hint(format!("write it like this: {name} = \"${{NAME}}\"")));
         }
-        FolderConfig::check(&self.fs).map_err(|why| format!("fs: {why}"))
+        FolderConfig::check(&self.fs)
     }
 
     /// The grants for the sandbox. `place` is where a missing grant can be added, for log messages.
@@ -102,9 +105,27 @@ impl GrantsConfig {
 
     /// The names of all secrets used by the grants.
     pub(super) fn needed_secrets(&self) -> BTreeSet<String> {
-        let http = self.http.iter().flat_map(|entry| HttpGrant::secrets(&entry.0)).map(str::to_owned);
-        let env = self.environment().flat_map(|(_, value)| value.secrets().map(str::to_owned).collect::<Vec<_>>());
-        self.secrets.iter().cloned().chain(http).chain(env).collect()
+        self.named_secrets().map(|(_, name)| name).collect()
+    }
+
+    /// The names of secrets, each with the keys that lead to where it is used.
+    pub(super) fn named_secrets(&self) -> impl Iterator<Item = (Vec<String>, String)> {
+        let keys = |at: usize| vec!["secrets".to_owned(), at.to_string()];
+        let own = self.secrets.iter().enumerate().map(move |(at, name)| (keys(at), name.clone()));
+        own.chain(self.templates().flat_map(|(keys, template)| {
+            let names: Vec<String> = template.secrets().map(str::to_owned).collect();
+            names.into_iter().map(move |name| (keys.clone(), name))
+        }))
+    }
+
+    /// The texts in which secrets can be named, each with the keys that lead to it.
+    pub(super) fn templates(&self) -> impl Iterator<Item = (Vec<String>, Cow<'_, SecretTemplate>)> {
+        let http = self.http.iter().enumerate().flat_map(|(at, entry)| {
+            let keys = vec!["http".to_owned(), at.to_string()];
+            entry.0.templates().map(move |template| (keys.clone(), Cow::Borrowed(template)))
+        });
+        let env = self.environment();
+        http.chain(env.map(|(name, value)| (vec!["env".to_owned(), name.to_owned()], Cow::Owned(value))))
     }
 
     fn environment(&self) -> impl Iterator<Item = (&str, SecretTemplate)> {

@@ -2,14 +2,13 @@
 //!
 //! Checks the syntax only; `transport` uses the values.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use http::Uri;
 use http::uri::Authority;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, ConfigError, SecretConfig};
+use super::{Config, ConfigError, ConfigPath, SecretConfig, WrongValue};
 
 /// Minimum characters of a token; 128 bits take 32 in hexadecimal and 22 in base64.
 const MIN_TOKEN: usize = 16;
@@ -79,7 +78,7 @@ pub struct TokenConfig {
     pub env: Option<String>,
     /// A file that contains only the token.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<PathBuf>,
+    pub file: Option<ConfigPath>,
 }
 
 /// PEM files.
@@ -87,35 +86,43 @@ pub struct TokenConfig {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TlsConfig {
     /// The server's certificate chain.
-    pub cert: PathBuf,
-    pub key: PathBuf,
+    pub cert: ConfigPath,
+    pub key: ConfigPath,
 }
 
 impl HttpConfig {
     /// # Errors
     /// If a name is malformed, a token has not exactly one source, or a limit is zero.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        for host in &self.allowed_hosts {
+    pub(super) fn check(&self) -> Result<(), WrongValue> {
+        let wrong = |keys: &[&str], why: String, hint: &str| Err(WrongValue::at(keys, why).hint(hint));
+        for (at, host) in self.allowed_hosts.iter().enumerate() {
             if host.contains('@') || host.parse::<Authority>().is_err() {
                 let hint = "write it as in the Host header: \"tools.example\" or \"tools.example:8443\"";
-                return wrong(format!("allowed-hosts: not a host: {host:?}"), hint);
+                return wrong(&["allowed-hosts", &at.to_string()], format!("not a host: {host:?}"), hint);
             }
         }
-        for origin in &self.allowed_origins {
+        for (at, origin) in self.allowed_origins.iter().enumerate() {
             if !is_origin(origin) {
                 let hint = "write it as in the Origin header, without a path: \"https://app.example\"";
-                return wrong(format!("allowed-origins: not an origin: {origin:?}"), hint);
+                return wrong(&["allowed-origins", &at.to_string()], format!("not an origin: {origin:?}"), hint);
             }
         }
-        for token in &self.tokens {
+        for (at, token) in self.tokens.iter().enumerate() {
             if token.name.is_empty() || !token.secret().has_one_source() {
                 let hint = "write { name = \"ci\", env = \"WHARF_TOKEN\" } or { name = \"ci\", file = \"token\" }";
-                return wrong(format!("tokens: {:?} needs a name, and either env or file", token.name), hint);
+                let why = format!("{:?} needs a name, and either env or file", token.name);
+                return wrong(&["tokens", &at.to_string()], why, hint);
             }
         }
-        let times = [self.header_timeout, self.body_timeout, self.write_timeout];
-        if times.contains(&Duration::ZERO) || self.connections == 0 || self.connections_per_address == 0 {
-            return wrong("timeouts and connection limits must not be zero".into(), "omit them for the defaults");
+        let limits = [
+            ("header-timeout", self.header_timeout.is_zero()),
+            ("body-timeout", self.body_timeout.is_zero()),
+            ("write-timeout", self.write_timeout.is_zero()),
+            ("connections", self.connections == 0),
+            ("connections-per-address", self.connections_per_address == 0),
+        ];
+        if let Some((key, _)) = limits.iter().find(|(_, is_zero)| *is_zero) {
+            return wrong(&[key], "must be more than 0".into(), "omit it for the default");
         }
         Ok(())
     }
@@ -141,8 +148,4 @@ fn is_origin(text: &str) -> bool {
     let Ok(uri) = text.parse::<Uri>() else { return false };
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return false };
     !text.contains('@') && text.eq_ignore_ascii_case(&format!("{scheme}://{authority}"))
-}
-
-fn wrong(reason: String, hint: &str) -> Result<(), ConfigError> {
-    Err(ConfigError::new(format!("server.http.{reason}"), Some(hint.into())))
 }

@@ -1,12 +1,11 @@
 //! Secrets, which the file names and never contains: each is in an environment variable or a file.
 
 use std::env::VarError;
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use wharf_report::ShowPath as _;
+use wharf_report::{ShowPath as _, did_you_mean};
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, ConfigPath, WrongValue};
 use crate::os::files::FileError;
 use crate::os::private;
 use crate::plugin::Missing;
@@ -30,7 +29,7 @@ pub struct SecretConfig {
     pub env: Option<String>,
     /// A file that contains only the secret.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<PathBuf>,
+    pub file: Option<ConfigPath>,
 }
 
 /// Why a secret cannot be used.
@@ -95,25 +94,35 @@ impl SecretConfig {
 
 impl Config {
     /// # Errors
-    /// If a secret has not exactly one source, or a grant names one that does not exist.
-    pub(super) fn check_secrets(&self) -> Result<(), ConfigError> {
+    /// If a secret has not exactly one source, or a grant names one that does not exist, or seems to.
+    pub(super) fn check_secrets(&self) -> Result<(), WrongValue> {
         for (name, secret) in &self.secrets {
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || NAME_CHARS.contains(&c)) {
-                let reason = format!("secrets: a name may contain letters, digits, '_' and '-' only: {name:?}");
-                return Err(ConfigError::new(reason, None));
+                let why = format!("a name may contain letters, digits, '_' and '-' only: {name:?}");
+                return Err(WrongValue::at(&["secrets", name], why).hint("write it like this: api-token"));
             }
             if !secret.has_one_source() {
-                let reason = format!("secrets.{name}: needs either env or file");
-                let hint = "write { env = \"API_TOKEN\" } or { file = \"api-token\" }";
-                return Err(ConfigError::new(reason, Some(hint.into())));
+                return Err(WrongValue::at(&["secrets", name], "needs either env or file")
+                    .hint("write { env = \"API_TOKEN\" } or { file = \"api-token\" }"));
             }
         }
         for (plugin, own) in &self.plugins {
-            let unknown = own.grants.needed_secrets().into_iter().find(|name| !self.secrets.contains_key(name));
-            if let Some(name) = unknown {
-                let reason = format!("[plugins.{plugin}.grants]: there is no such secret: {name:?}");
-                let hint = format!("define it: {name} = {{ env = \"VARIABLE\" }} under [secrets]");
-                return Err(ConfigError::new(reason, Some(hint)));
+            let grants = ["plugins", plugin, "grants"];
+            if let Some((keys, name)) = own.grants.named_secrets().find(|(_, name)| !self.secrets.contains_key(name)) {
+                let define = format!("define it: {name} = {{ env = \"VARIABLE\" }} under [secrets]");
+                let hint = match did_you_mean(&name, self.secrets.keys().map(String::as_str)) {
+                    Some(near) => format!("did you mean {near}? Otherwise {define}"),
+                    None => define,
+                };
+                let wrong = WrongValue { keys, why: format!("there is no such secret: {name:?}"), hint: Some(hint) };
+                return Err(wrong.below(&grants));
+            }
+            for (keys, template) in own.grants.templates() {
+                if let Some(name) = self.secrets.keys().find(|name| template.has_bare(name)) {
+                    let why = format!("\"${name}\" is a text, and not the secret of that name");
+                    let hint = format!("for the secret write ${{{name}}}; for the text, give the secret another name");
+                    return Err(WrongValue { keys, why, hint: Some(hint) }.below(&grants));
+                }
             }
         }
         Ok(())

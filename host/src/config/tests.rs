@@ -1,3 +1,5 @@
+mod format;
+
 use std::time::Duration;
 
 use super::Config;
@@ -31,15 +33,19 @@ fn plugin_settings_override_global_ones() {
 #[test]
 fn an_unknown_key_is_an_error_with_its_position_and_a_suggestion() {
     let error = error("[limits]\ntimeout = '5s'\nmemroy = '1MiB'\n");
-    assert_eq!(error.to_string(), "read the configuration: line 3, column 1: unknown field `memroy`");
+    assert_eq!(error.to_string(), "read the configuration: line 3, column 1: unknown key `memroy` in [limits]");
     assert_eq!(error.hint.as_deref(), Some("did you mean `memory`?"));
 }
 
 #[test]
 fn wrong_values_are_errors() {
-    assert!(error("[limits]\ntimeout = 'soon'").to_string().contains("write it as"));
+    assert!(
+        error("[limits]\ntimeout = 'soon'")
+            .to_string()
+            .contains("limits.timeout: expected a duration in quotes, found 'soon'")
+    );
     assert!(error("[server]\npage-size = 0").to_string().contains("at least 1"));
-    assert!(error("[plugins.Bad_Name]").to_string().contains("[plugins.Bad_Name]"));
+    assert!(error("[plugins.Bad_Name]").to_string().contains("plugins.Bad_Name: "));
 }
 
 #[test]
@@ -48,7 +54,9 @@ fn a_zero_limit_is_an_error_with_its_position() {
         for nothing in ["timeout = '0s'", "cpu = '0ms'", "memory = 0", "output = '0 KiB'", "concurrency = 0"] {
             let error = error(&format!("[{table}]\nlog = '1KiB'\n{nothing}\n")).to_string();
             let column = nothing.find("= ").expect("a value") + 3;
-            let place = format!("read the configuration: line 3, column {column}: with 0 no call could run");
+            let key = nothing.split(' ').next().expect("a key");
+            let place =
+                format!("read the configuration: line 3, column {column}: {table}.{key}: with 0 no call could run");
             assert!(error.starts_with(&place), "{table} {nothing}: {error}");
         }
     }
@@ -112,10 +120,14 @@ fn grants_are_explicit_and_for_one_plugin() {
 #[test]
 fn an_invalid_grant_is_an_error() {
     let unknown = error("[plugins.notes.grants]\nkeyvlaue = true\n");
-    assert!(unknown.to_string().contains("line 2, column 1: unknown field `keyvlaue`"), "{unknown}");
+    assert!(
+        unknown.to_string().contains("line 2, column 1: unknown key `keyvlaue` in [plugins.notes.grants]"),
+        "{unknown}"
+    );
     for wrong in ["keyvalue = 'yes'", "keyvalue = { size = '1MiB' }", "keyvalue = { quota = 'much' }"] {
-        let error = error(&format!("[plugins.notes.grants]\n{wrong}\n")).to_string();
-        assert!(error.contains("keyvalue is true, false or { quota = \"4MiB\" }"), "{error}");
+        let error = error(&format!("[plugins.notes.grants]\n{wrong}\n"));
+        assert!(error.to_string().contains("expected true, false or a table with a quota, found "), "{error}");
+        assert_eq!(error.hint.as_deref(), Some("write it like this: keyvalue = { quota = \"4 MiB\" }"));
     }
 }
 
@@ -140,14 +152,20 @@ fn an_invalid_folder_grant_is_an_error() {
     let wrong = |entries: &str| error(&format!("[plugins.files.grants]\nfs = [{entries}]\n")).to_string();
     for guest in ["data", "", "/data/", "/a/../b", "/./a", "//a"] {
         let error = wrong(&format!("{{ host = 'x', guest = '{guest}' }}"));
-        assert!(error.contains("[plugins.files.grants]: fs: guest must be an absolute path"), "{error}");
+        assert!(
+            error.contains("line 2, column ")
+                && error.contains("plugins.files.grants.fs.guest: must be an absolute path"),
+            "{error}"
+        );
     }
     let twice = wrong("{ host = 'x', guest = '/a' }, { host = 'y', guest = '/a' }");
-    assert!(twice.contains("two folders have the same guest path: \"/a\""), "{twice}");
-    assert!(wrong("{ host = '', guest = '/a' }").contains("host must be the path of a folder"));
-    assert!(wrong("{ host = 'x', guest = '/a', quota = '1MiB' }").contains("a read-only folder has no quota"));
-    assert!(wrong("{ host = 'x', guest = '/a', mode = 'rw' }").contains("unknown variant `rw`"));
-    assert!(wrong("{ host = 'x', guest = '/a', readonly = true }").contains("unknown field `readonly`"));
+    assert!(twice.contains("two folders have the same path in the plugin: \"/a\""), "{twice}");
+    assert!(wrong("{ host = '', guest = '/a' }").contains("host: must be the path of a folder"));
+    assert!(wrong("{ host = 'x', guest = '/a', quota = '1MiB' }").contains("a folder that is only read has no quota"));
+    assert!(wrong("{ host = 'x', guest = '/a', mode = 'rw' }").contains("expected \"read\" or \"write\", found 'rw'"));
+    assert!(
+        wrong("{ host = 'x', guest = '/a', readonly = true }").contains("unknown key `readonly` in an entry of fs")
+    );
     assert!(error("[plugins.x.grants.env]\n'A=B' = 'c'\n").to_string().contains("not a valid variable name: \"A=B\""));
 }
 
@@ -259,15 +277,21 @@ fn http_grants_are_urls() {
 #[test]
 fn an_invalid_http_grant_is_an_error_with_its_position() {
     for (wrong, message) in [
-        ("'https://*.example.com'", "line 5, column 9: a grant is a scheme, a host"),
-        ("'https://me@example.com'", "line 5, column 9: not a URL for a grant, it has user information"),
+        ("'https://*.example.com'", "line 5, column 9: plugins.weather.grants.http: a grant is a scheme, a host"),
+        (
+            "'https://me@example.com'",
+            "line 5, column 9: plugins.weather.grants.http: not a URL for a grant, it has user information",
+        ),
         ("'example.com'", "it does not begin with https:// or http://"),
-        ("{ url = 'https://example.com', methods = ['*'] }", "line 5, column 9: not a method"),
-        ("{ url = 'https://example.com', method = 'GET' }", "unknown field `method`"),
-        ("{ methods = ['GET'] }", "missing field `url`"),
+        (
+            "{ url = 'https://example.com', methods = ['*'] }",
+            "line 5, column 9: plugins.weather.grants.http: not a method",
+        ),
+        ("{ url = 'https://example.com', method = 'GET' }", "unknown key `method` in an entry of http"),
+        ("{ methods = ['GET'] }", "the key `url` is missing"),
         ("{ url = 'https://example.com', headers = { Host = 'x' } }", "not a header that can be set: \"Host\""),
         ("{ url = 'https://example.com', headers = { X = '${other}' } }", "there is no such secret: \"other\""),
-        ("true", "\"https://HOST\" or { url"),
+        ("true", "expected a URL in quotes, or a table with one, found true"),
     ] {
         let error = granted(&format!("http = [{wrong}]")).expect_err(wrong).to_string();
         assert!(error.contains(message), "{wrong}: {error}");

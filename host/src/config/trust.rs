@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Config, ConfigError};
+use super::{Config, WrongValue};
 use crate::pins::{Rules, Trust};
 use crate::plugin::{Digest, PluginId, Signatures};
 
@@ -56,26 +56,22 @@ impl Config {
         Signatures::new(&self.signatures.keys, self.signatures.required).unwrap_or_default()
     }
 
-    pub(super) fn check_trust(&self) -> Result<(), ConfigError> {
+    /// # Errors
+    /// If a pin or a key is malformed, or keys are required and there are none.
+    pub(super) fn check_trust(&self) -> Result<(), WrongValue> {
         for (name, plugin) in &self.plugins {
             if let Some(pin) = plugin.pin.as_ref().filter(|pin| Digest::parse(pin).is_none()) {
-                return Err(ConfigError::new(
-                    format!("[plugins.{name}] pin: not a hash: {pin:?}"),
-                    Some("write blake3: and 64 hexadecimal digits; wharf status shows a file's".into()),
-                ));
+                return Err(WrongValue::at(&["plugins", name, "pin"], format!("not a hash: {pin:?}"))
+                    .hint("write \"blake3:\" and 64 hexadecimal digits; wharf status shows a file's"));
             }
         }
         if let Err(key) = Signatures::new(&self.signatures.keys, false) {
-            return Err(ConfigError::new(
-                format!("signatures.keys: not a public key of minisign: {key:?}"),
-                Some("write the second line of minisign.pub, which begins with RW".into()),
-            ));
+            return Err(WrongValue::at(&["signatures", "keys"], format!("not a public key of minisign: {key:?}"))
+                .hint("write the second line of minisign.pub, which begins with RW"));
         }
         if self.signatures.required && self.signatures.keys.is_empty() {
-            return Err(ConfigError::new(
-                "signatures.required: there are no keys".into(),
-                Some("set signatures.keys, or no plugin can be loaded".into()),
-            ));
+            return Err(WrongValue::at(&["signatures", "required"], "there are no keys")
+                .hint("set signatures.keys, or no plugin can be loaded"));
         }
         Ok(())
     }

@@ -62,6 +62,8 @@ pub enum Fault {
     Denied { denial: Denial, message: Option<String> },
     /// Too many calls are waiting.
     Busy,
+    /// The memory of all running calls together is used up; its own limit was not reached.
+    SharedMemory,
     /// Its code was still being compiled at the end of the wait.
     Compiling,
     /// It is quarantined for that long after repeated failures.
@@ -81,7 +83,7 @@ impl Fault {
             Self::OutputTooLarge { .. } => "output-too-large",
             Self::BadOutput(_) => "bad-output",
             Self::Denied { .. } => "denied",
-            Self::Busy => "busy",
+            Self::Busy | Self::SharedMemory => "busy",
             Self::Compiling => "compiling",
             Self::Quarantined { .. } => "quarantined",
             Self::Host => "host-error",
@@ -97,6 +99,7 @@ impl Fault {
             | Self::BadOutput(_)
             | Self::Denied { .. }
             | Self::Busy
+            | Self::SharedMemory
             | Self::Compiling
             | Self::Quarantined { .. }
             | Self::Host => None,
@@ -143,6 +146,12 @@ impl Fault {
             }
             Self::Busy => {
                 format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")
+            }
+            Self::SharedMemory => {
+                format!(
+                    "Plugin '{plugin}' was stopped: all running calls together use up the server's memory for them. \
+                     Try again later."
+                )
             }
             Self::Compiling => format!("Plugin '{plugin}' is still being compiled. Try again later."),
             Self::Quarantined { left } => {

@@ -25,6 +25,18 @@ impl Ask {
         }
     }
 
+    /// What a plugin does with it. Reads after "to".
+    pub const fn purpose(self) -> &'static str {
+        match self {
+            Ask::Roots => "learn which folders the user works in",
+            Ask::Sampling => "use the client's model",
+            Ask::SamplingTools => "let the client's model call tools",
+            Ask::SamplingContext => "give the client's model the context of other servers",
+            Ask::ElicitationForm => "ask the user with a form",
+            Ask::ElicitationUrl => "ask the user to visit a page",
+        }
+    }
+
     /// The minimal `ClientCapabilities` that allow it.
     pub fn required(self) -> Value {
         match self {

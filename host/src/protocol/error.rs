@@ -49,19 +49,18 @@ pub fn not_offered(method: &str, capability: &str) -> ErrorObject {
     )
 }
 
-/// -32602 at `path` (as `params.name`); `detail` is a lowercase fragment that reads
-/// after the path.
+/// -32602 at `path` (as `params.name`); `detail` is a lowercase fragment, or the text of a plugin.
 pub fn invalid_params(path: impl Display, detail: &str) -> ErrorObject {
     let path = echo(&path.to_string());
     ErrorObject::new(
         INVALID_PARAMS,
-        format!("Invalid params: {path} {detail}"),
+        format!("Invalid params: {path}: {detail}"),
         json!({ "reason": "invalid_params", "path": path, "detail": detail }),
     )
 }
 
 /// A tool's arguments do not fit its schema, in the revisions where that is an error.
-/// `first` is the first reason; `errors` has one entry per violation, in the caller's form.
+/// `first` is the first of them, with its place; `errors` has one entry per violation, in the caller's form.
 pub fn invalid_arguments(tool: &str, first: &str, errors: impl Iterator<Item = Value>) -> ErrorObject {
     let errors: Vec<Value> = errors.take(SUGGESTIONS).collect();
     ErrorObject::new(
@@ -179,7 +178,7 @@ pub fn unsupported_version(requested: &str) -> ErrorObject {
 pub fn missing_client_capability(ask: Ask) -> ErrorObject {
     ErrorObject::new(
         MISSING_CLIENT_CAPABILITY,
-        format!("Missing required client capability: {}", ask.name()),
+        format!("Missing required client capability: {}, to {}", ask.name(), ask.purpose()),
         json!({
             "reason": "missing_client_capability",
             "requiredCapabilities": ask.required(),

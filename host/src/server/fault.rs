@@ -12,6 +12,7 @@ use super::wire::{self, tool::CallToolResult};
 use crate::catalog::Entry;
 use crate::json::{self, Raw};
 use crate::plugin::abi::GuestError;
+use crate::plugin::text::quote;
 use crate::plugin::{Access, CallError, Fault, FrozenTool, PluginId, Violation};
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Ask, ErrorObject, Implementation, error};
@@ -72,7 +73,7 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
             Err(error::missing_client_capability(ask))
         }
         Refusal::NeedsClient(ask) => {
-            let text = format!("Tool '{}' needs {}, which the client does not support.", entry.name, ask.name());
+            let text = needs_client(&format!("Tool '{}'", entry.name), ask);
             failed(server, scope, entry, &FaultMeta::new(entry, "denied"), &text)
         }
         Refusal::TooManyRounds => {
@@ -112,7 +113,7 @@ pub(super) fn without_result(
         Refusal::Request(error) => error,
         Refusal::NeedsClient(ask) if scope.revision.has_capability_error() => error::missing_client_capability(ask),
         Refusal::NeedsClient(ask) => {
-            let text = format!("Plugin '{plugin}' needs {}, which the client does not support.", ask.name());
+            let text = needs_client(&format!("Plugin '{plugin}'"), ask);
             error::plugin_fault(plugin.as_ref(), "denied", json!({}), &text)
         }
         Refusal::TooManyRounds => {
@@ -131,13 +132,30 @@ pub(super) fn without_result(
         }
         Refusal::Call(CallError::Input(violations)) => {
             let wrong = violations.into_iter().next().unwrap_or_default();
-            error::invalid_params(format!("{input}{}", wrong.path.replace('/', ".")), &wrong.reason)
+            invalid_params(input, &wrong.path, &wrong.reason)
         }
         Refusal::Call(CallError::Guest(GuestError::InvalidInput(wrong))) => {
-            error::invalid_params(format!("{input}{}", wrong.path.replace('/', ".")), &wrong.reason)
+            invalid_params(input, &wrong.path, &wrong.reason)
         }
         Refusal::Call(CallError::Guest(GuestError::NotFound)) => not_found,
     }
+}
+
+/// `pointer` leads from `input` to what is wrong.
+fn invalid_params(input: &str, pointer: &str, reason: &str) -> ErrorObject {
+    let parts = pointer.split('/').filter(|part| !part.is_empty());
+    let place: String = parts.map(|part| format!(".{}", quote(part, usize::MAX))).collect();
+    error::invalid_params(format!("{input}{place}"), &on_one_line(reason))
+}
+
+/// A plugin's own reason may have several lines.
+fn on_one_line(reason: &str) -> String {
+    quote(&reason.lines().map(str::trim).collect::<Vec<_>>().join(" "), usize::MAX)
+}
+
+fn needs_client(who: &str, ask: Ask) -> String {
+    let (capability, purpose) = (ask.name(), ask.purpose());
+    format!("{who} needs to {purpose}, and the client does not declare the capability {capability}.")
 }
 
 fn too_many_rounds(plugin: &PluginId) -> String {
@@ -153,10 +171,11 @@ pub(super) fn invalid_arguments(
 ) -> Answer {
     let reported = &violations[..violations.len().min(MAX_VIOLATIONS)];
     if !scope.revision.invalid_arguments_are_results() {
-        let first = reported.first().map_or("", |violation| violation.reason.as_str());
-        return Err(error::invalid_arguments(entry.name.as_str(), first, reported.iter().map(entry_of)));
+        let place = |violation: &Violation| format!("{}: {}", place(violation), on_one_line(&violation.reason));
+        let first = reported.first().map(place).unwrap_or_default();
+        return Err(error::invalid_arguments(entry.name.as_str(), &first, reported.iter().map(entry_of)));
     }
-    let lines: Vec<String> = reported.iter().map(line).collect();
+    let lines: Vec<String> = reported.iter().map(item).collect();
     let text = format!("Invalid arguments for tool '{}':\n{}", entry.name, lines.join("\n"));
     let errors = reported.iter().map(entry_of).collect();
     result_of(server, scope, &text, &FaultMeta { errors, ..FaultMeta::new(entry, "bad-input") })
@@ -171,11 +190,19 @@ fn entry_of(violation: &Violation) -> serde_json::Value {
     entry
 }
 
-fn line(violation: &Violation) -> String {
-    let path = if violation.path.is_empty() { "(the whole)" } else { &violation.path };
-    let expected =
-        if violation.expected.is_empty() { String::new() } else { format!("; expected {}", violation.expected) };
-    format!("- {path}: {}{expected}", violation.reason)
+fn place(violation: &Violation) -> String {
+    if violation.path.is_empty() { "(the whole)".to_owned() } else { quote(&violation.path, usize::MAX) }
+}
+
+/// An item of a list. Further lines of the reason are indented, so that none looks like another item.
+fn item(violation: &Violation) -> String {
+    let expected = if violation.expected.is_empty() {
+        String::new()
+    } else {
+        format!("; expected {}", quote(&violation.expected, usize::MAX))
+    };
+    let reason: Vec<String> = violation.reason.lines().map(|line| quote(line, usize::MAX)).collect();
+    format!("- {}: {}{expected}", place(violation), reason.join("\n    "))
 }
 
 /// The description of a failure in `_meta`, for programs.
@@ -212,4 +239,27 @@ fn result_of(server: &Implementation, scope: &Scope, text: &str, meta: &FaultMet
     let meta = wire::text(meta)?;
     let envelope = Envelope { host_meta: &[("wharf/fault", Raw(&meta))], ..Envelope::default() };
     result::object(scope.revision, server, &CallToolResult::failed(text), envelope)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_of_a_plugin_begin_no_line_of_their_own() {
+        let violation = |path: &str, reason: &str| Violation {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+            expected: String::new(),
+        };
+        assert_eq!(item(&violation("/id", "there is no note")), "- /id: there is no note");
+        assert_eq!(item(&violation("/a\n- /b", "x\n- /c: y\u{1b}")), "- /a\\n- /b: x\n    - /c: y\\u{1b}");
+        assert_eq!(item(&violation("", "")), "- (the whole): ");
+        for (pointer, place) in
+            [("/id", "params.arguments.id"), ("id", "params.arguments.id"), ("", "params.arguments")]
+        {
+            let error = invalid_params("params.arguments", pointer, "there is\n  no note").message;
+            assert!(error.contains(&format!("Invalid params: {place}: there is no note")), "{error}");
+        }
+    }
 }

@@ -153,8 +153,12 @@ impl Admitted<'_> {
                 self.failed(now);
             }
             // Not the plugin's fault, or as much output as it was asked for.
-            Fault::OutputTooLarge { .. } | Fault::Busy | Fault::Compiling | Fault::Quarantined { .. } | Fault::Host => {
-            }
+            Fault::OutputTooLarge { .. }
+            | Fault::Busy
+            | Fault::SharedMemory
+            | Fault::Compiling
+            | Fault::Quarantined { .. }
+            | Fault::Host => {}
             // It works; the missing grant was logged for the operator.
             Fault::Denied { .. } => self.succeeded(now),
         }

@@ -373,7 +373,8 @@ impl PreparedComponent {
         match cause {
             Cause::OutputTooLarge => Fault::OutputTooLarge { limit: self.limits.output },
             Cause::PoolFull => Fault::Busy,
-            _ if state.quota.refused() => Fault::Memory { limit: self.limits.memory },
+            _ if state.quota.over_limit() => Fault::Memory { limit: self.limits.memory },
+            _ if state.quota.refused() => Fault::SharedMemory,
             Cause::Guest(kind) => Fault::Trap(kind),
             Cause::Abi => Fault::BadOutput("a value that violates the component ABI".into()),
             Cause::Host => {

@@ -49,7 +49,7 @@ impl Checker {
     /// Checks a text that is known to be JSON.
     ///
     /// # Errors
-    /// [`Fault::Busy`] if no memory is left for it.
+    /// [`Fault::SharedMemory`] if no memory is left for it.
     pub(in crate::plugin) async fn check(&self, schema: &Schema, text: &str) -> Result<Checked, Fault> {
         if is_small(text) {
             let value = match tree(text) {
@@ -70,7 +70,7 @@ impl Checker {
         }
         let mut memory = Quota::new(self.memory.clone(), Limits::MAX_MEMORY * 2);
         if !memory.grow(values as u64 * VALUE + text.len() as u64) {
-            return Err(Fault::Busy);
+            return Err(Fault::SharedMemory);
         }
         Ok(schema.validate_text(text))
     }

@@ -34,6 +34,12 @@ impl SecretTemplate {
         })
     }
 
+    /// Whether it has `$NAME`, without braces: a text that looks like a reference.
+    pub fn has_bare(&self, name: &str) -> bool {
+        let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        self.texts().any(|text| text.split('$').skip(1).any(|after| after.strip_prefix(name).is_some_and(ends)))
+    }
+
     /// What is between its secrets.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
@@ -83,6 +89,9 @@ mod tests {
             assert_eq!(template.fill(secret).as_deref(), filled, "{text}");
             assert_eq!(template.to_string(), text);
         }
+        let bare = |text: &str| SecretTemplate::parse(text).expect("a template").has_bare("KEY");
+        assert!(bare("$KEY") && bare("a$KEY.") && bare("${KEY} or $KEY"));
+        assert!(!bare("${KEY}") && !bare("$KEYS") && !bare("$KEY-1") && !bare("KEY $ KEY") && !bare("$key"));
         for text in ["${", "a ${KEY", "${}"] {
             assert_eq!(SecretTemplate::parse(text), None, "{text}");
         }

@@ -90,6 +90,25 @@ async fn crashes_and_memory_limits_are_distinguished() {
 }
 
 #[tokio::test]
+async fn memory_that_other_calls_use_is_not_blamed_on_the_plugin() {
+    let bomb = "(loop $l (br_if $l (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
+    let sandbox =
+        Sandbox::new(SandboxSettings { memory_budget: 8 << 20, ..SandboxSettings::default() }).expect("a sandbox");
+    let load = |limits| sandbox.load(id(), Guest::new(bomb).build(), limits, Grants::default());
+    let fault = async |limits: Limits| {
+        let plugin = load(limits).await.expect("a plugin");
+        plugin.call_tool("t", "{}".into(), Call::new("test")).await.err()
+    };
+    let shared = fault(Limits::default()).await;
+    assert_eq!(shared, Some(Fault::SharedMemory.into()));
+    let own = fault(Limits { memory: 4 << 20, ..Limits::default() }).await;
+    assert_eq!(own, Some(Fault::Memory { limit: 4 << 20 }.into()));
+    let (code, sentence) = (Fault::SharedMemory.code(), Fault::SharedMemory.sentence(&id()));
+    assert_eq!(code, "busy");
+    assert!(sentence.contains("all running calls together") && !sentence.contains("limits.memory"), "{sentence}");
+}
+
+#[tokio::test]
 async fn line_breaks_and_invalid_json_do_not_leave_the_sandbox() {
     let mut guest = Guest::new("");
     guest.structured("[1,\n{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}\n,2]");

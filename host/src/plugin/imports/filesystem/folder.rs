@@ -57,6 +57,9 @@ const RESTART: &str = "restart the server, since what the OS sandbox allows is f
 const CREATE: &str = "create the folder; a running server then grants it";
 const CREATE_AND_RESTART: &str =
     "create the folder, then restart the server, since what the OS sandbox allows is fixed at its start";
+/// What is in a folder is not watched.
+const MOVE_IT: &str =
+    "move that elsewhere and restart the server, or grant another folder, which contains only what the plugin needs";
 const ANOTHER: &str = "grant another folder, which contains only what the plugin needs";
 
 impl Folder {
@@ -90,7 +93,8 @@ impl Folder {
         let found = survey(&dir, own, ENTRIES, &identities(private)).map_err(failed)?;
         if let Some((what, place)) = found.objection {
             // The name was chosen by someone who can write there.
-            return Err(refused(format!("has {what} in it: {}", quote(&place.to_string_lossy(), 200))));
+            let why = format!("has {what} in it: {}", quote(&place.to_string_lossy(), 200));
+            return Err(Refusal { why, hint: MOVE_IT });
         }
         let opened = |dir, ledger: Option<Ledger>| Self {
             guest: grant.guest.clone(),

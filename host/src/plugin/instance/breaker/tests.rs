@@ -206,9 +206,10 @@ fn only_faults_of_the_plugin_count() {
         (0..5).for_each(|_| test.ends(Some(fault.clone().into())));
         assert!(test.left().is_some(), "{fault:?}");
     }
-    let others: [CallError; 6] = [
+    let others: [CallError; 7] = [
         Fault::OutputTooLarge { limit: 1 }.into(),
         Fault::Busy.into(),
+        Fault::SharedMemory.into(),
         Fault::Host.into(),
         Fault::Denied { denial: Denial::without_grant(Access::Elicit), message: None }.into(),
         CallError::Guest(GuestError::Failed("no".into())),

@@ -73,9 +73,14 @@ impl HttpGrant {
         Ok(self)
     }
 
+    /// The values of its headers.
+    pub fn templates(&self) -> impl Iterator<Item = &SecretTemplate> {
+        self.headers.iter().map(|(_, template)| &template.0)
+    }
+
     /// The secrets that its headers name.
-    pub fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.headers.iter().flat_map(|(_, template)| template.0.secrets())
+    pub(in crate::plugin) fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.templates().flat_map(SecretTemplate::secrets)
     }
 
     /// Whether a request is covered.

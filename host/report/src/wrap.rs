@@ -1,0 +1,112 @@
+//! Breaks long lines where a terminal would, but at blanks and with the indentation of their text.
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// Columns in which the label before a text ends, if it has one.
+const LABEL: usize = 30;
+/// Columns that a text needs beside its indentation.
+const LEAST: usize = 12;
+
+/// Breaks the lines that are longer than `width` columns at blanks. What follows begins below the text: behind the
+/// blanks, the sign or the label at the line's start. A word that is longer than a line stays whole.
+pub fn wrap(text: &str, width: usize) -> String {
+    let mut wrapped = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        wrap_line(line, width, &mut wrapped);
+        wrapped += end;
+    }
+    wrapped
+}
+
+fn wrap_line(line: &str, width: usize, wrapped: &mut String) {
+    let indent = indentation(line);
+    if columns(line) <= width || indent + LEAST > width {
+        *wrapped += line;
+        return;
+    }
+    let (mut column, mut at_start) = (0, true);
+    for word in line.split_inclusive(' ') {
+        let length = columns(word.trim_end_matches(' '));
+        if !at_start && column + length > width && length > 0 {
+            wrapped.truncate(wrapped.trim_end_matches(' ').len());
+            wrapped.push('\n');
+            wrapped.extend(std::iter::repeat_n(' ', indent));
+            (column, at_start) = (indent, true);
+        }
+        *wrapped += word;
+        column += columns(word);
+        at_start = at_start && column <= indent;
+    }
+}
+
+/// The column at which the text of a line begins.
+fn indentation(line: &str) -> usize {
+    let blanks = line.len() - line.trim_start_matches(' ').len();
+    let text = &line[blanks..];
+    if text.starts_with(['+', '-']) && text[1..].starts_with(' ') {
+        return blanks + 2;
+    }
+    let mut column = blanks;
+    let mut label = None;
+    let mut before = 0;
+    for (_, c) in visible(text) {
+        if c == ' ' {
+            before += 1;
+        } else {
+            if before > 1 && column <= LABEL {
+                label = Some(column);
+            }
+            before = 0;
+        }
+        column += c.width().unwrap_or(0);
+    }
+    label.unwrap_or(blanks)
+}
+
+fn columns(text: &str) -> usize {
+    visible(text).map(|(_, c)| c.width().unwrap_or(0)).sum()
+}
+
+/// The characters that take columns: those of no style.
+fn visible(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut in_style = false;
+    text.char_indices().filter(move |(_, c)| match (in_style, c) {
+        (false, '\u{1b}') => {
+            in_style = true;
+            false
+        }
+        (true, 'm') => {
+            in_style = false;
+            false
+        }
+        (in_style, _) => !in_style,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap;
+    use crate::NAME;
+
+    #[test]
+    fn long_lines_break_at_blanks_and_keep_their_indentation() {
+        for (text, wrapped) in [
+            ("short\n  lines\n", "short\n  lines\n"),
+            ("  one two three four five six", "  one two three four five\n  six"),
+            ("      + one two three four five", "      + one two three\n        four five"),
+            ("  tools    add, subtract, multiply", "  tools    add, subtract,\n           multiply"),
+            ("  file     /a/very/long/path/without/blanks", "  file\n           /a/very/long/path/without/blanks"),
+            ("    日本語の 日本語の 日本語の", "    日本語の 日本語の\n    日本語の"),
+            ("one two three four five six\nx y", "one two three four five\nsix\nx y"),
+        ] {
+            let expected = if text.contains("/a/very") { text } else { wrapped };
+            assert_eq!(wrap(text, 25), expected, "{text}");
+        }
+        // Styles take no columns.
+        let styled = format!("{NAME}add{NAME:#}   one two three four five");
+        assert_eq!(wrap(&styled, 26), format!("{NAME}add{NAME:#}   one two three four\n      five"));
+        // On a narrow terminal nothing is left to indent.
+        assert_eq!(wrap("        one two three four five", 18), "        one two three four five");
+    }
+}

@@ -1,0 +1,60 @@
+//! Paths in the file: absolute, relative to the file's folder, or to the home folder with `~/`.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
+use wharf_report::ShowPath as _;
+
+use super::Config;
+use crate::os::paths::folder_of;
+
+/// A path as it is written. It begins with no variable and no user's name: neither is replaced.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct ConfigPath(PathBuf);
+
+impl ConfigPath {
+    /// # Errors
+    /// What to write in its place, if a shell would replace its beginning and Wharf does not.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (first, rest) = text.split_once(['/', '\\']).map_or((text, None), |(first, rest)| (first, Some(rest)));
+        let variable = first.strip_prefix('$').map(|name| name.trim_matches(['{', '}']));
+        let variable = variable.or_else(|| first.strip_prefix('%')?.strip_suffix('%'));
+        if variable.is_none() && (!first.starts_with('~') || first == "~") {
+            return Ok(Self(text.into()));
+        }
+        let set = variable.and_then(std::env::var_os).filter(|value| Path::new(value).is_absolute());
+        let meant = set.map(|value| rest.map_or_else(|| PathBuf::from(&value), |rest| Path::new(&value).join(rest)));
+        let what = if variable.is_some() { "a variable" } else { "another user's home folder" };
+        let write = meant.map_or_else(
+            || "write the absolute path, or ~/ for your home folder".to_owned(),
+            |path| format!("write \"{}\"", path.shown()),
+        );
+        Err(format!("{what} is not replaced in a path: {text:?}; {write} (a folder of that name is ./{text})"))
+    }
+}
+
+impl Deref for ConfigPath {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for ConfigPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl Config {
+    /// Resolves a path of the file.
+    pub fn resolve(&self, path: &Path) -> PathBuf {
+        if let (Ok(below), Ok(home)) = (path.strip_prefix("~"), etcetera::home_dir()) {
+            return home.join(below);
+        }
+        self.file.as_deref().and_then(folder_of).map_or_else(|| path.to_owned(), |folder| folder.join(path))
+    }
+}
