@@ -43,13 +43,14 @@ fn the_rules_name_unreadable_schemas() {
         (of(json!({ "type": "object", "properties": {}, "additionalProperties": false })), "additionalProperties"),
         (of(json!({ "type": "string", "const": "x" })), "const"),
         (of(json!({ "enum": ["x"] })), "no type"),
+        (of(json!({ "description": "any" })), "no type"),
         (of(json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] })), "null for the optional a"),
         (json!({ "type": "object", "properties": { "a b": {} } }), "the name of a b"),
     ] {
         let wrong = unreadable(&[tool(schema.clone())]);
         assert!(wrong.iter().any(|line| line.contains(what)), "{schema}: {wrong:?}");
     }
-    assert_eq!(unreadable(&[json!({ "name": "f g", "inputSchema": of(json!({})) })]).len(), 2);
+    assert_eq!(unreadable(&[json!({ "name": "f g", "inputSchema": of(json!({ "type": "null" })) })]).len(), 2);
 }
 
 #[test]
