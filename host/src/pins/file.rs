@@ -36,6 +36,8 @@ pub struct PinFileError {
     pub hint: Option<String>,
     /// It says nothing of the file, which has to be read again.
     pub(super) temporary: bool,
+    /// The file could be read, and not written.
+    pub(super) of_writing: bool,
 }
 
 /// The pin file and its folder.
@@ -153,10 +155,9 @@ impl PinFile {
     }
 
     fn unwritable(&self, error: &io::Error) -> PinFileError {
-        self.error(
-            format!("write the pin file: {error}"),
-            Some("free disk space, or make its folder writable by this user; a server retries by itself".into()),
-        )
+        let hint = "free disk space, or make its folder writable by this user; a server retries by itself";
+        let of_writing = true;
+        PinFileError { of_writing, ..self.error(format!("write the pin file: {error}"), Some(hint.into())) }
     }
 
     /// `what` may have been written by others. The hint covers the file and its folder.
@@ -171,7 +172,7 @@ impl PinFile {
     }
 
     fn error(&self, what: String, hint: Option<String>) -> PinFileError {
-        PinFileError { what, path: self.folder.join(FILE_NAME), hint, temporary: false }
+        PinFileError { what, path: self.folder.join(FILE_NAME), hint, temporary: false, of_writing: false }
     }
 }
 

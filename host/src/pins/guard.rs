@@ -294,9 +294,11 @@ impl Guard {
                 let admitted = unpinned.iter().filter(|(at, ..)| outcomes[*at].is_ok());
                 file.store_surfaces(admitted.map(|(.., surface_text)| *surface_text), &pins);
             }
-            // A full or read-only disk: versions that must be pinned do not run.
+            // A full or read-only disk, or a damaged file: versions that must be pinned do not run.
             Err(error) => {
-                self.record_write(false);
+                if error.of_writing {
+                    self.record_write(false);
+                }
                 self.report(error);
                 hold_unpinned(&mut outcomes, &unpinned, &known);
             }

@@ -19,6 +19,11 @@ fn version(content: &[u8], surface_text: &str) -> ListedVersion {
     ListedVersion { version, surface_text: surface_text.to_owned() }
 }
 
+fn without_grants(content: &[u8]) -> ListedVersion {
+    let ListedVersion { version, surface_text } = version(content, "one");
+    ListedVersion { version: PluginVersion { grants: [].into(), ..version }, surface_text }
+}
+
 /// Admits one version.
 async fn admit(guard: &Arc<Guard>, id: &PluginId, version: ListedVersion) -> Result<AdmittedAs, Reason> {
     guard.admit(vec![(id.clone(), version)]).await.remove(0)
@@ -75,10 +80,6 @@ async fn versions_that_cannot_be_pinned_get_no_grants() {
     let home = tempfile::tempdir().expect("a folder");
     let guard = Arc::new(guard(home.path()));
     let id = |name: &str| PluginId::parse(name).expect("an id");
-    let free = |content: &[u8]| ListedVersion {
-        version: PluginVersion { grants: [].into(), ..version(content, "one").version },
-        surface_text: "one".into(),
-    };
     assert_eq!(admit(&guard, &id("p"), version(b"1", "one")).await, Ok(AdmittedAs::FirstUse));
     let blocker = home.path().join("lock.toml.next");
     fs::create_dir(&blocker).expect("a folder");
@@ -95,7 +96,7 @@ async fn versions_that_cannot_be_pinned_get_no_grants() {
     // The pinned version keeps running, and so do plugins without grants.
     assert_eq!(guard.may_list(&id("p"), &version(b"1", "one").version).await, Ok(true));
     assert_eq!(admit(&guard, &id("p"), version(b"1", "one")).await, Ok(AdmittedAs::Unchanged));
-    assert_eq!(admit(&guard, &id("free"), free(b"9")).await, Ok(AdmittedAs::FirstUse));
+    assert_eq!(admit(&guard, &id("free"), without_grants(b"9")).await, Ok(AdmittedAs::FirstUse));
     assert!(guard.may_stay(&guard.read_pins(), &id("p"), &version(b"1", "one").version).is_ok());
 
     let mut watch = guard.watch();
@@ -103,6 +104,18 @@ async fn versions_that_cannot_be_pinned_get_no_grants() {
     tokio::time::timeout(Duration::from_secs(60), watch.changed()).await.expect("it is retried automatically");
     assert!(guard.may_retry(&guard.read_pins(), &id("p"), &version(b"2", "one").version, &Reason::PinsUnwritable));
     assert_eq!(admit(&guard, &id("p"), version(b"2", "one")).await, Ok(AdmittedAs::Updated { surface_changed: false }));
+}
+
+/// Otherwise each version that is loaded would be followed by "the pin file is writable again".
+#[tokio::test]
+async fn a_damaged_pin_file_does_not_count_as_unwritable() {
+    let home = tempfile::tempdir().expect("a folder");
+    let guard = Arc::new(guard(home.path()));
+    let id = PluginId::parse("p").expect("an id");
+    assert_eq!(admit(&guard, &id, without_grants(b"1")).await, Ok(AdmittedAs::FirstUse));
+    fs::write(home.path().join("lock.toml"), "?").expect("damaged");
+    assert_eq!(admit(&guard, &id, without_grants(b"2")).await, Ok(AdmittedAs::FirstUse));
+    assert!(guard.was_writable());
 }
 
 #[tokio::test]
