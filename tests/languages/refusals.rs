@@ -58,7 +58,7 @@ pub(crate) fn typescript() {
     assert_eq!(
         failed("const ready = await load();\nasync function load() {}\n", ""),
         "error: failed to build: plugin.js:1:14: await is only available in functions\n\
-         hint: keep the promise, and await it in the functions that need it"
+         hint: await it in a function that is called: module-level code runs during the build, without HTTP and stores"
     );
     assert_eq!(
         failed("function mode() {\n  return process.env.MODE;\n}\nmode();\n", ""),

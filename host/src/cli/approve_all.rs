@@ -46,8 +46,8 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, yes: bool) -> R
         report::message(&format!("no version in {} can be approved, or all are", dir.shown()));
         return Ok(code);
     }
-    let command = format!("{} status {}", config.program(), shell_word(dir));
-    report::message(&format!("their descriptions and schemas are shown by: {command}"));
+    let command = format!("{} check --json {}", config.program(), shell_word(dir));
+    report::message(&format!("their descriptions and schemas are printed by: {command}"));
     let what = if waiting.len() == 1 { "this version".to_owned() } else { format!("these {} versions", waiting.len()) };
     confirm(&format!("Approve {what}?"), yes)?;
     for Waiting { id, version } in waiting {

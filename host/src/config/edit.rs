@@ -137,8 +137,8 @@ fn inline(text: &str) -> Result<InlineTable, String> {
 
 /// `HOST` or `HOST:GUEST`: the path on this machine, absolute unless it begins with `~/`, and the plugin's path.
 fn folder(text: &str) -> Option<(String, String)> {
-    // One letter before the colon is a drive.
-    let (host, guest) = match text.rsplit_once(":/").filter(|(host, _)| host.len() > 1) {
+    let is_drive = |host: &str| host.len() == 1 && Path::new(text).is_absolute();
+    let (host, guest) = match text.rsplit_once(":/").filter(|(host, _)| !host.is_empty() && !is_drive(host)) {
         Some((host, guest)) => (host, Some(format!("/{guest}"))),
         None => (text, None),
     };
@@ -281,30 +281,72 @@ fn add_element(list: &mut Item, section: &str, value: Value) -> Result<(), Strin
     match list {
         Item::Value(Value::Array(array)) => {
             let same = array.iter().position(|old| wanted.is_some() && identity(section, old) == wanted);
-            match same {
-                // A bare URL adds nothing to an entry with options.
-                Some(_) if value.is_str() => {}
-                Some(at) => {
-                    array.replace(at, value);
-                }
+            match same.and_then(|at| array.get_mut(at)) {
+                Some(old) if section == "http" => add_methods(old, value),
+                Some(old) => set_value(old, value),
                 None => push(array, value),
             }
             Ok(())
         }
         Item::ArrayOfTables(tables) => {
-            let table = match value {
-                Value::InlineTable(table) => table,
-                other => [("url", other)].into_iter().collect(),
-            };
+            let table = url_table(value);
             let same = |old: &Table| wanted.is_some() && table_identity(section, old) == wanted;
             let at = tables.iter().position(same);
             match at.and_then(|at| tables.get_mut(at)) {
+                Some(old) if section == "http" => merge(old, table),
                 Some(old) => table.iter().for_each(|(key, value)| set(old, key, value.clone())),
                 None => tables.push(table.into_table()),
             }
             Ok(())
         }
         _ => Err(format!("`{section}` is not a list")),
+    }
+}
+
+/// Replaces a value, but not what is around it.
+fn set_value(old: &mut Value, mut value: Value) {
+    *value.decor_mut() = old.decor().clone();
+    *old = value;
+}
+
+/// Adds to an `http` entry what another one of the same URL allows.
+fn add_methods(old: &mut Value, value: Value) {
+    if old.is_str() && value.is_str() {
+        return;
+    }
+    let mut merged = url_table(old.clone());
+    merge(&mut merged, url_table(value));
+    set_value(old, merged.into());
+}
+
+fn url_table(entry: Value) -> InlineTable {
+    match entry {
+        Value::InlineTable(table) => table,
+        mut url => {
+            url.decor_mut().clear();
+            [("url", url)].into_iter().collect()
+        }
+    }
+}
+
+/// What was allowed stays allowed: `grant` takes nothing away.
+fn merge(old: &mut dyn TableLike, new: InlineTable) {
+    let mut methods = methods_of(old);
+    let more: Vec<String> = methods_of(&new).into_iter().filter(|method| !methods.contains(method)).collect();
+    if !more.is_empty() {
+        methods.extend(more);
+        set(old, "methods", methods.into_iter().collect());
+    }
+    for (key, value) in new.into_iter().filter(|(key, _)| key != "methods" && key != "url") {
+        set(old, key.as_str(), value);
+    }
+}
+
+/// The methods of an `http` entry.
+fn methods_of(entry: &dyn TableLike) -> Vec<String> {
+    match entry.get("methods").and_then(Item::as_array) {
+        Some(methods) => methods.iter().filter_map(|method| method.as_str().map(str::to_owned)).collect(),
+        None => ["GET", "HEAD"].map(str::to_owned).into(),
     }
 }
 

@@ -45,13 +45,23 @@ fn comments_and_order_stay() {
 }
 
 #[test]
-fn an_entry_of_the_same_url_or_folder_is_replaced() {
+fn an_entry_of_the_same_url_or_folder_is_extended() {
     let text = added("", &["http=https://a.example", "read=/srv/data"]);
-    let edited = added(&text, &["http={ url = \"https://a.example\", methods = [\"POST\"] }", "write=/srv/data"]);
-    let expected = "[plugins.notes.grants]\nhttp = [{ url = \"https://a.example\", methods = [\"POST\"] }]\n\
+    let post = "http={ url = \"https://a.example\", methods = [\"POST\"] }";
+    let edited = added(&text, &[post, "write=/srv/data"]);
+    let expected = "[plugins.notes.grants]\n\
+                    http = [{ url = \"https://a.example\", methods = [\"GET\", \"HEAD\", \"POST\"] }]\n\
                     fs = [{ host = \"/srv/data\", guest = \"/data\", mode = \"write\" }]\n";
     assert_eq!(edited, expected);
-    assert_eq!(added(&edited, &["http=https://a.example"]), expected);
+    assert_eq!(added(&edited, &["http=https://a.example", post]), expected);
+    // Other options stay, and are added.
+    let private = "[plugins.notes.grants]\nhttp = [{ url = \"http://127.0.0.1:1\", private = true }] # ours\n";
+    let more = added(private, &["http={ url = \"http://127.0.0.1:1\", methods = [\"PUT\"] }"]);
+    let line = "{ url = \"http://127.0.0.1:1\", private = true, methods = [\"GET\", \"HEAD\", \"PUT\"] }] # ours";
+    assert!(more.contains(line), "{more}");
+    let tables = "[[plugins.notes.grants.http]]\nurl = \"https://a.example\"\nmethods = [\"POST\"]\n";
+    let more = added(tables, &["http=https://a.example"]);
+    assert!(more.contains("methods = [\"POST\", \"GET\", \"HEAD\"]"), "{more}");
     assert_eq!(removed(&edited, &["http=https://a.example", "write=/srv/data"]), "[plugins.notes.grants]\n");
 }
 
@@ -62,6 +72,9 @@ fn inline_tables_and_arrays_of_tables_are_edited_in_their_form() {
         added(text, &["keyvalue=4MiB"]),
         "[plugins]\nnotes = { prefix = false, grants = { keyvalue = { quota = \"4MiB\" } } }\n"
     );
+    // Not a drive.
+    let edited = added("", &["read=d:/x"]);
+    assert!(edited.contains("/d\", guest = \"/x\""), "{edited}");
     let text = "[[plugins.notes.grants.fs]]\nhost = \"/a\"\nguest = \"/a\"\n";
     let edited = added(text, &["read=/b"]);
     assert_eq!(edited, format!("{text}\n[[plugins.notes.grants.fs]]\nhost = \"/b\"\nguest = \"/b\"\n"));

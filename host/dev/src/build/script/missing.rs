@@ -58,7 +58,7 @@ pub(super) fn unbundled(stderr: &str) -> Option<Failure> {
     };
     if let Some(at) = stderr.find(TOP_LEVEL) {
         let failure = Failure::new(format!("build: {}await is only available in functions", place(at)));
-        return Some(failure.hint("keep the promise, and await it in the functions that need it".to_owned()));
+        return Some(failure.hint("await it in a function that is called: module-level code runs during the build, without HTTP and stores".to_owned()));
     }
     for (at, _) in stderr.match_indices(UNRESOLVED) {
         let name = stderr[at + UNRESOLVED.len()..].split('"').next().unwrap_or_default();
