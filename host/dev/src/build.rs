@@ -80,7 +80,15 @@ pub(crate) async fn build(
     screen: Option<&Screen>,
 ) -> Result<(), Failure> {
     wrapper::restore(project)?;
-    let work = project.dir.join("dist/.build");
+    let dist = project.dir.join("dist");
+    if dist.is_symlink() {
+        return Err(Failure::new(format!(
+            "build: files would be written outside of the project: {} is a link",
+            dist.shown()
+        ))
+        .hint("remove the link; `wharf build --out FILE` writes the component elsewhere".to_owned()));
+    }
+    let work = dist.join(".build");
     // Files of an earlier build may be stale.
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).map_err(|error| Failure::new(format!("create {}: {error}", work.shown())))?;

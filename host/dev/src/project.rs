@@ -1,6 +1,7 @@
 //! A plugin's sources: the folder with `plugin.toml`.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -13,6 +14,8 @@ use crate::wrapper;
 
 pub(crate) const FILE: &str = "plugin.toml";
 
+/// Maximum bytes of a file that is read whole.
+const MAX_TEXT: u64 = 1 << 20;
 /// Folders of generated files, besides hidden folders.
 const NOT_SOURCES: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", "target", "venv"];
 
@@ -81,12 +84,24 @@ struct Manifest {
     imports: Option<Vec<Import>>,
 }
 
+/// The text of a file in a project that others may have written: a FIFO would block.
+fn read_text(path: &Path) -> io::Result<String> {
+    let found = fs::metadata(path)?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    if found.len() > MAX_TEXT {
+        return Err(io::Error::other(format!("it has more than {} KiB", MAX_TEXT >> 10)));
+    }
+    fs::read_to_string(path)
+}
+
 impl Project {
     pub(crate) fn read(dir: &Path) -> Result<Self, Failure> {
         let file = dir.join(FILE);
         let failed = |reason: String| Failure::usage(format!("read the project: {reason}"));
         let shown = file.shown();
-        let text = fs::read_to_string(&file).map_err(|error| {
+        let text = read_text(&file).map_err(|error| {
             failed(format!("{error}: {shown}"))
                 .hint("pass the folder of a plugin project; `wharf new NAME --lang LANG` creates one".to_owned())
         })?;
@@ -109,7 +124,7 @@ impl Project {
     pub(crate) fn uses_wrapper_folder(&self) -> bool {
         let is_folder = |path: &str| path.trim_start_matches("./").trim_end_matches('/') == wrapper::FOLDER;
         let (file, _) = wrapper::reference(self.language);
-        let text = || fs::read_to_string(self.dir.join(file)).unwrap_or_default();
+        let text = || read_text(&self.dir.join(file)).unwrap_or_default();
         match self.language {
             Language::Python | Language::C | Language::Cpp => self.wrapper.to_str().is_some_and(is_folder),
             Language::Rust => {

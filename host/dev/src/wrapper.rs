@@ -13,7 +13,7 @@ use wharf_report::{Failure, ShowPath as _, line, message};
 
 use crate::language::Language;
 use crate::new::write_new;
-use crate::project::{Project, is_source};
+use crate::project::Project;
 use crate::{embedded, project};
 
 pub(crate) const FOLDER: &str = "wharf";
@@ -22,6 +22,9 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The record. Not `VERSION`: where file names have no case, C++ would include it as `<version>`.
 const RECORD: &str = "version.toml";
+/// What tools make in the folder; everything else is a person's.
+const GENERATED: [&str; 7] =
+    ["__pycache__", "node_modules", "target", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".DS_Store"];
 /// Maximum bytes of the record.
 const MAX_RECORD: u64 = 4 << 10;
 /// Maximum files that are compared; the wrappers have about 80.
@@ -92,7 +95,7 @@ pub(crate) fn read(project: &Path) -> io::Result<Option<Files>> {
         for entry in fs::read_dir(root.join(&folder))? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if !is_source(&name) || (folder.is_empty() && name == RECORD) {
+            if GENERATED.contains(&name.as_str()) || (folder.is_empty() && name == RECORD) {
                 continue;
             }
             let path = format!("{folder}{name}");

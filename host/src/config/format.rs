@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
         ("plugins.*.grants.fs[]", &["readonly", "read-only"], "a folder is read-only unless mode = \"write\""),
         ("plugins.*.grants.fs[]", &["write", "writable", "rw"], "write mode = \"write\""),
     ],
-    unshown: &["secrets", "server.state-key", "server.http.tokens"],
+    unshown: &["secrets", "server.state-key", "server.http.tokens", "plugins.*.grants.env", "plugins.*.grants.config"],
 };
 
 const NOT_HERE: &str =

@@ -66,6 +66,8 @@ pub enum Fault {
     SharedMemory,
     /// Its code was still being compiled at the end of the wait.
     Compiling,
+    /// Its code was awaited, and it was not put into service.
+    NotLoaded,
     /// It is quarantined for that long after repeated failures.
     Quarantined { left: Duration },
     /// Internal host error; the details are in its log.
@@ -85,6 +87,7 @@ impl Fault {
             Self::Denied { .. } => "denied",
             Self::Busy | Self::SharedMemory => "busy",
             Self::Compiling => "compiling",
+            Self::NotLoaded => "not-loaded",
             Self::Quarantined { .. } => "quarantined",
             Self::Host => "host-error",
         }
@@ -101,6 +104,7 @@ impl Fault {
             | Self::Busy
             | Self::SharedMemory
             | Self::Compiling
+            | Self::NotLoaded
             | Self::Quarantined { .. }
             | Self::Host => None,
         }
@@ -154,6 +158,9 @@ impl Fault {
                 )
             }
             Self::Compiling => format!("Plugin '{plugin}' is still being compiled. Try again later."),
+            Self::NotLoaded => {
+                format!("Plugin '{plugin}' is not in service any more; the server's log has the reason.")
+            }
             Self::Quarantined { left } => {
                 // Rounded up, so that a client that waits that long is not too early.
                 let seconds = left.as_millis().div_ceil(1000).max(1);

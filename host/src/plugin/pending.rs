@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
+use super::abi::{Completion, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use super::fault::{CallError, Fault};
 use super::id::{Digest, PluginId};
 use super::policy::access::Access;
@@ -21,10 +21,12 @@ pub struct PendingPlugin {
     id: PluginId,
     content: Digest,
     surface: Surface,
+    /// That of its calls, the wait for the code included.
+    timeout: Duration,
     loaded: watch::Receiver<Option<Arc<dyn Provider>>>,
 }
 
-/// Ends the waiting of a [`PendingPlugin`]'s calls. Dropped without a provider, its calls find nothing.
+/// Ends the waiting of a [`PendingPlugin`]'s calls. Dropped without a provider, its calls fail.
 pub struct Compiled(watch::Sender<Option<Arc<dyn Provider>>>);
 
 impl Compiled {
@@ -35,27 +37,30 @@ impl Compiled {
 }
 
 impl PendingPlugin {
-    pub fn new(id: PluginId, content: Digest, surface: Surface) -> (Self, Compiled) {
+    /// `timeout`: that of a call, from its start to its end.
+    pub fn new(id: PluginId, content: Digest, surface: Surface, timeout: Duration) -> (Self, Compiled) {
         let (compiled, loaded) = watch::channel(None);
-        (Self { id, content, surface, loaded }, Compiled(compiled))
+        (Self { id, content, surface, timeout, loaded }, Compiled(compiled))
     }
 
-    /// The loaded plugin.
+    /// The loaded plugin, and the call with what is left of its time.
     ///
     /// # Errors
     /// If it is not there in time, or is refused.
-    async fn loaded(&self, call: Option<&Call>) -> Result<Arc<dyn Provider>, CallError> {
+    async fn loaded(&self, call: Call) -> Result<(Arc<dyn Provider>, Call), CallError> {
+        let start = Instant::now();
+        let end = start + self.timeout;
+        let deadline = call.deadline.map_or(end, |deadline| deadline.min(end));
+        let provider = self.loaded_until(deadline.min(start + MAX_WAIT)).await?;
+        Ok((provider, Call { deadline: Some(deadline), ..call }))
+    }
+
+    async fn loaded_until(&self, end: Instant) -> Result<Arc<dyn Provider>, CallError> {
         let mut loaded = self.loaded.clone();
-        let end = end_of_wait(Instant::now(), call.and_then(|call| call.deadline));
         let waited = timeout_at(end, loaded.wait_for(Option::is_some)).await.map_err(|_| Fault::Compiling)?;
         let provider = waited.ok().and_then(|provider| provider.clone());
-        provider.ok_or(CallError::Guest(GuestError::NotFound))
+        Ok(provider.ok_or(Fault::NotLoaded)?)
     }
-}
-
-fn end_of_wait(start: Instant, deadline: Option<Instant>) -> Instant {
-    let latest = start + MAX_WAIT;
-    deadline.map_or(latest, |deadline| deadline.min(latest))
 }
 
 #[async_trait]
@@ -77,15 +82,17 @@ impl Provider for PendingPlugin {
     }
 
     async fn call_tool(&self, name: &str, arguments: Arc<str>, call: Call) -> Result<ToolOutcome, CallError> {
-        self.loaded(Some(&call)).await?.call_tool(name, arguments, call).await
+        let (provider, call) = self.loaded(call).await?;
+        provider.call_tool(name, arguments, call).await
     }
 
     async fn check_form(&self, schema: &str, content: &str) -> Result<(), CallError> {
-        self.loaded(None).await?.check_form(schema, content).await
+        self.loaded_until(Instant::now() + self.timeout.min(MAX_WAIT)).await?.check_form(schema, content).await
     }
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
-        self.loaded(Some(&call)).await?.read_resource(uri, call).await
+        let (provider, call) = self.loaded(call).await?;
+        provider.read_resource(uri, call).await
     }
 
     async fn get_prompt(
@@ -94,7 +101,8 @@ impl Provider for PendingPlugin {
         arguments: Vec<(String, String)>,
         call: Call,
     ) -> Result<PromptOutcome, CallError> {
-        self.loaded(Some(&call)).await?.get_prompt(name, arguments, call).await
+        let (provider, call) = self.loaded(call).await?;
+        provider.get_prompt(name, arguments, call).await
     }
 
     async fn complete(
@@ -105,11 +113,13 @@ impl Provider for PendingPlugin {
         given: Vec<(String, String)>,
         call: Call,
     ) -> Result<Completion, CallError> {
-        self.loaded(Some(&call)).await?.complete(subject, name, value, given, call).await
+        let (provider, call) = self.loaded(call).await?;
+        provider.complete(subject, name, value, given, call).await
     }
 
     async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
-        self.loaded(Some(&call)).await?.call_method(name, params, call).await
+        let (provider, call) = self.loaded(call).await?;
+        provider.call_method(name, params, call).await
     }
 }
 

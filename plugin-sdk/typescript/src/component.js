@@ -131,7 +131,7 @@ function run(work, asked = () => ({})) {
 const NEVER = "the function waits for a promise that nothing settles: no timer is left, and nothing else can run";
 
 /** An error with its stack, for the plugin's author. */
-const described = (error) => `${errorText(error)}\n${error?.stack ?? ""}`.trimEnd();
+const described = (error) => `${errorText(error)}\n${error instanceof Error ? (error.stack ?? "") : ""}`.trimEnd();
 
 function failure(error) {
   if (error instanceof NotFound) return { tag: "not-found" };

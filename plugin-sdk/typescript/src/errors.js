@@ -43,8 +43,12 @@ export class Unavailable extends Error {
   }
 }
 
-/** The error's text. */
+/** The error's text. Anything may be thrown, also what fails to make a text. */
 export function errorText(error) {
-  if (!(error instanceof Error)) return String(error);
-  return error.message ? `${error.name}: ${error.message}` : error.name;
+  try {
+    if (!(error instanceof Error)) return String(error);
+    return error.message ? `${error.name}: ${error.message}` : String(error.name);
+  } catch {
+    return "an error without a text";
+  }
 }

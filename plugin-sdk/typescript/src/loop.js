@@ -9,8 +9,11 @@ let running = false;
 let time = 0;
 let read = 0;
 let last = 0;
+let order = 0;
 let microtasks = [];
 const timers = new Map();
+/** A binary heap: the next timer is the first. Those that were cleared are in it until it is their turn. */
+const queue = [];
 
 /** Whether calls are running; while the component is built there is no host. */
 export const isRunning = () => running;
@@ -55,16 +58,50 @@ export function drain() {
   }
 }
 
+const isBefore = (one, other) => one.due < other.due || (one.due === other.due && one.order < other.order);
+
+function push(timer) {
+  let at = queue.length;
+  for (; at > 0; at = (at - 1) >> 1) {
+    const parent = queue[(at - 1) >> 1];
+    if (!isBefore(timer, parent)) break;
+    queue[at] = parent;
+  }
+  queue[at] = timer;
+}
+
+/** Takes the first timer, if there is one. */
+function pop() {
+  const [first] = queue;
+  const moved = queue.pop();
+  if (queue.length === 0) return first;
+  let at = 0;
+  for (;;) {
+    let child = 2 * at + 1;
+    if (child + 1 < queue.length && isBefore(queue[child + 1], queue[child])) child += 1;
+    if (child >= queue.length || !isBefore(queue[child], moved)) break;
+    queue[at] = queue[child];
+    at = child;
+  }
+  queue[at] = moved;
+  return first;
+}
+
 /** Waits for the next timer and runs it. False if there is none. */
 function advance() {
-  let next;
-  for (const timer of timers.values()) if (!next || timer.due < next.due) next = timer;
+  let next = pop();
+  while (next && timers.get(next.id) !== next) next = pop();
   if (!next) return false;
   const left = next.due - now();
   if (left > 0 && running) sleep(left);
   time = Math.max(now(), next.due);
-  if (next.every === undefined) timers.delete(next.id);
-  else next.due = time + next.every;
+  if (next.every === undefined) {
+    timers.delete(next.id);
+  } else {
+    next.due = time + next.every;
+    next.order = order += 1;
+    push(next);
+  }
   next.run();
   return true;
 }
@@ -83,13 +120,17 @@ function add(callback, delay, args, repeats) {
   if (typeof callback !== "function") throw new TypeError("a timer needs a function");
   const wait = Math.min(Math.max(Math.trunc(Number(delay)) || 0, 0), 0x7fffffff);
   last += 1;
-  timers.set(last, {
+  const timer = {
     id: last,
     due: now() + wait,
+    // Of timers that are due at the same time, the one that was set first runs first.
+    order: (order += 1),
     // A repeated timer without a delay would leave no time for others.
     every: repeats ? Math.max(wait, 1) : undefined,
     run: () => callback(...args),
-  });
+  };
+  timers.set(last, timer);
+  push(timer);
   return last;
 }
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { drain, runUntil, setImmediate, setInterval, setTimeout, clearInterval, clearTimeout, start } from "../src/loop.js";
+import { errorText } from "../src/errors.js";
 import { fromAsync, Promise as Own, unhandled } from "../src/promise.js";
 import { explained, install, place } from "../src/stacks.js";
 
@@ -92,4 +93,22 @@ test("stacks have the author's lines", () => {
   const stack = host.Error.prepareStackTrace(error, [site(9, "load"), site(2, "then"), site(3, "<anonymous>")]);
   assert.equal(stack, "    at load (lib/a.ts:1)\n    at plugin.ts:10\n");
   assert.match(error.message, /write import/);
+});
+
+test("many timers run in order, and cleared ones do not", () => {
+  const seen = [];
+  // All are set within the shortest delay.
+  const timers = Array.from({ length: 6_000 }, (_, at) => setTimeout(() => seen.push(at), (at % 3) * 200));
+  timers.filter((_, at) => at % 2).forEach((timer) => clearTimeout(timer));
+  start();
+  assert.equal(runUntil(() => false), false);
+  const even = Array.from({ length: 3_000 }, (_, at) => 2 * at);
+  assert.deepEqual(seen, [0, 1, 2].flatMap((delay) => even.filter((at) => at % 3 === delay)));
+});
+
+test("anything that is thrown has a text", () => {
+  const refuses = { toString: () => { throw new Error("no"); } };
+  assert.equal(errorText(refuses), "an error without a text");
+  assert.equal(errorText(Object.assign(new Error("a"), { name: Symbol("b") })), "an error without a text");
+  assert.equal(errorText(null), "null");
 });

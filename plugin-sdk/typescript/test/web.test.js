@@ -62,6 +62,7 @@ test("clones are those of Node", async () => {
   const values = [
     1, "a", null, undefined, 5n, loop, new Map([[{ a: 1 }, new Set([1])]]), /a/gi, new Uint8Array([1, 2]).subarray(1),
     Object(1), () => {}, Symbol("a"), { a: () => {} }, new Proxy({ a: 1 }, {}).a,
+    JSON.parse('{"__proto__":{"x":1}}'),
   ];
   for (const value of values) {
     const [own, node] = await Promise.all([web, globalThis].map(({ structuredClone }) => outcome(() => structuredClone(value))));

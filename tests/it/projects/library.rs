@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+
+use rustix::fs::{CWD, Mode, mkfifoat};
 
 use super::{Project, err, succeed};
 use crate::support::home::{Home, component, repository};
@@ -52,6 +55,26 @@ fn a_new_repository_has_only_the_authors_files_unless_it_is_vendored() {
         let ignored = fs::read_to_string(home.path("home/two/.gitignore")).expect("a file");
         assert!(!ignored.contains("wharf"), "{ignored}");
         assert!(home.path("home/two/wharf/version.toml").is_file());
+    }
+}
+
+/// A project may be of others.
+#[test]
+fn links_and_fifos_of_a_project_are_refused() {
+    let home = Home::new();
+    assert!(run(&home, ["new", "p", "--lang", "c"]).status.success());
+    let dir = home.path("home/p");
+    let victim = home.path("home/victim");
+    fs::create_dir_all(victim.join(".build/keep")).expect("a folder");
+    symlink(&victim, dir.join("dist")).expect("a link");
+    let build = || err(&run(&home, ["build".as_ref(), dir.as_os_str()]));
+    let said = build();
+    assert!(said.contains("outside of the project") && said.contains("is a link"), "{said}");
+    assert!(victim.join(".build/keep").is_dir());
+    fs::remove_file(dir.join("plugin.toml")).expect("it goes");
+    mkfifoat(CWD, dir.join("plugin.toml"), Mode::RWXU).expect("a FIFO");
+    for said in [build(), err(&upgrade(&home, &dir, &[]))] {
+        assert!(said.contains("it is not a regular file"), "{said}");
     }
 }
 

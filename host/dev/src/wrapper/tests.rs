@@ -86,7 +86,11 @@ fn an_older_folder_is_replaced_unless_it_was_changed() {
     assert!(!library.join("gone.c").exists());
     assert_eq!(record(&project.dir), Some(Record::own(&own(Language::C))));
     // Changed by hand: a file, one more, one less.
-    for change in [("wharf.h", true), ("mine.c", true), ("wharf_host.h", false)] {
+    let changes =
+        [("wharf.h", true), ("mine.c", true), (".notes", true), ("build/patch.c", true), ("wharf_host.h", false)];
+    for change in changes {
+        // An upgrade removes it.
+        fs::create_dir_all(library.join("build")).expect("a folder");
         match change {
             (path, true) => put(path, "mine"),
             (path, false) => fs::remove_file(library.join(path)).expect("it goes"),

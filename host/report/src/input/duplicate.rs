@@ -9,8 +9,8 @@ use super::{Wrong, locate};
 /// A merged line that is longer helps nobody.
 const MAX_MERGED: usize = 400;
 
-/// `second`: the key that is repeated.
-pub(super) fn explain(text: &str, second: &Range<usize>) -> Wrong {
+/// `second`: the key that is repeated. `is_shown`: whether the value of a key may be repeated.
+pub(super) fn explain(text: &str, second: &Range<usize>, is_shown: impl Fn(&[String]) -> bool) -> Wrong {
     let line_start = text[..second.start].rfind('\n').map_or(0, |end| end + 1);
     let line = text[line_start..].lines().next().unwrap_or_default();
     if let Some(header) = header(line) {
@@ -26,7 +26,9 @@ pub(super) fn explain(text: &str, second: &Range<usize>) -> Wrong {
     };
     let line = text[..at].matches('\n').count() + 1;
     let reason = format!("{} is written twice, first in line {line}", first.path.join("."));
-    let merged = value_after(text, second.start)
+    let merged = Some(second.start)
+        .filter(|_| is_shown(&first.path))
+        .and_then(|second| value_after(text, second))
         .and_then(|value| merge(&text[first.value.clone()], value))
         .map(|merged| format!("{name} = {merged}"))
         .filter(|merged| merged.len() <= MAX_MERGED);

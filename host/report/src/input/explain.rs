@@ -22,7 +22,7 @@ const MAX_SHOWN: usize = 60;
 /// What is wrong at a place, without the line and column, and a hint.
 pub(super) fn explain(text: &str, message: &str, span: Range<usize>, format: &Format) -> Wrong {
     if message == "duplicate key" {
-        return duplicate::explain(text, &span);
+        return duplicate::explain(text, &span, |path| is_shown(format, path));
     }
     let located = locate::at(text, &span);
     // What is missing from the file itself is in no key of it.

@@ -98,7 +98,7 @@ impl Folder {
             };
             let pinned = self.guard.configured_pin(&file.id).filter(|_| reason == Reason::PinMismatch);
             if !pinned.is_some_and(|pinned| file.is_reprieved(path, pinned)) {
-                (file.serving, file.loaded, file.reprieve) = (false, None, None);
+                (file.serving, file.loaded, file.reprieve, file.compiling) = (false, None, None, None);
                 let decision = Decision::new(file.id.clone(), &info, Err(reason.clone()));
                 // A newer version may be held already.
                 file.held.get_or_insert((info, reason));

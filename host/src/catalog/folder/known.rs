@@ -75,7 +75,8 @@ impl Folder {
             if naming == Naming::Long {
                 continue;
             }
-            let (pending, compiled) = PendingPlugin::new(file.id.clone(), version.content, surface);
+            let (pending, compiled) =
+                PendingPlugin::new(file.id.clone(), version.content, surface, settings.limits.timeout);
             (file.serving, file.compiling) = (true, Some(compiled));
             (file.serving_info, file.settings) = (Some(version), Some(settings));
             file.pinned_surface = pinned_surface(&self.guard, file);

@@ -159,8 +159,8 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
             "fs.mode: expected \"read\" or \"write\", found 7",
             "mode = \"write\"",
         ),
-        (grants("env = { A = 5 }"), "plugins.notes.grants.env.A: expected a string, found 5", "A = \"C\""),
-        (grants("env = 'A=5'"), "plugins.notes.grants.env: expected a table of strings, found 'A=5'", "env = { LANG"),
+        (grants("env = { A = 5 }"), "plugins.notes.grants.env.A: expected a string, found a whole number", "A = \"C\""),
+        (grants("env = 'A=5'"), "plugins.notes.grants.env: expected a table of strings, found a string", "env = { LANG"),
         (
             grants("secrets = true"),
             "grants.secrets: expected an array of names of [secrets], found true",
@@ -266,16 +266,31 @@ fn what_is_written_twice_is_merged_in_the_hint() {
     assert_eq!(hint, "replace both by one: http = [\"https://a.example\", \"https://b.example\"]");
     let merged = "[plugins.a.grants]\nelicit = true\nhttp = [\"https://a.example\", \"https://b.example\"]\n";
     Config::parse(merged).expect("the hint's line is valid");
-    assert_eq!(
-        twice("env = { A = \"1\" }", "env = { B = \"2\" }").1,
-        "replace both by one: env = { A = \"1\", B = \"2\" }"
-    );
-    assert_eq!(twice("env = {}", "env = { B = \"2\" }").1, "replace both by one: env = { B = \"2\" }");
+    let limits = |first: &str| told(&format!("[plugins.a]\nlimits = {first}\nlimits = {{ cpu = \"1s\" }}\n")).1;
+    assert_eq!(limits("{ memory = \"8MiB\" }"), "replace both by one: limits = { memory = \"8MiB\", cpu = \"1s\" }");
+    assert_eq!(limits("{}"), "replace both by one: limits = { cpu = \"1s\" }");
     assert_eq!(twice("keyvalue = true", "keyvalue = false").1, "remove one of them, or merge what they have into one");
     assert!(twice("http = [\n]", "http = []").1.starts_with("remove one of them"));
     let (reason, hint) = twice("keyvalue = true", "[plugins.b.grants]\n[plugins.a.grants] # again");
     assert_eq!(reason, "line 5, column 12: [plugins.a.grants] is written twice, first in line 1");
     assert!(hint.starts_with("move its keys under the first"), "{hint}");
+}
+
+/// It may be a secret, or be written where a secret is meant.
+#[test]
+fn errors_repeat_no_value_that_may_be_a_secret() {
+    for text in [
+        "[secrets]\nweather = [\"S3CRET\"]\nweather = [\"S3CRET\"]\n",
+        "[server]\nstate-key = { value = \"S3CRET\" }\nstate-key = { value = \"S3CRET\" }\n",
+        "[server.http]\ntokens = [{ token = \"S3CRET\" }]\ntokens = [{ token = \"S3CRET\" }]\n",
+        "[plugins.a.grants]\nenv = { A = \"S3CRET\" }\nenv = { A = \"S3CRET\" }\n",
+        "[plugins.a.grants]\nenv = \"KEY=S3CRET\"\n",
+        "[plugins.a.grants]\nenv = { A = [\"S3CRET\"] }\n",
+        "[plugins.a.grants]\nconfig = [\"S3CRET\"]\n",
+    ] {
+        let told = told(text);
+        assert!(!format!("{told:?}").contains("S3CRET"), "{text}: {told:?}");
+    }
 }
 
 #[test]

@@ -157,6 +157,7 @@ impl Admitted<'_> {
             | Fault::Busy
             | Fault::SharedMemory
             | Fault::Compiling
+            | Fault::NotLoaded
             | Fault::Quarantined { .. }
             | Fault::Host => {}
             // It works; the missing grant was logged for the operator.

@@ -28,7 +28,11 @@ fn id() -> PluginId {
 }
 
 fn pending() -> (PendingPlugin, Compiled) {
-    PendingPlugin::new(id(), Digest::of(b""), Surface::default())
+    pending_for(Duration::from_secs(30))
+}
+
+fn pending_for(timeout: Duration) -> (PendingPlugin, Compiled) {
+    PendingPlugin::new(id(), Digest::of(b""), Surface::default(), timeout)
 }
 
 #[tokio::test]
@@ -44,22 +48,37 @@ async fn calls_wait_for_the_code() {
 }
 
 #[tokio::test]
-async fn calls_of_a_plugin_that_is_refused_find_nothing() {
+async fn calls_of_a_plugin_that_is_refused_fail() {
     let (plugin, compiled) = pending();
     let mut call = plugin.call_tool("x", "{}".into(), Call::new("1"));
     assert!((&mut call).now_or_never().is_none());
     drop(compiled);
-    assert_eq!(call.await, Err(CallError::Guest(GuestError::NotFound)));
+    assert_eq!(call.await, Err(Fault::NotLoaded.into()));
 }
 
 #[tokio::test]
-async fn calls_wait_until_their_deadline_and_no_longer_than_a_minute() {
-    let (plugin, _compiled) = pending();
+async fn calls_wait_until_their_deadline_and_no_longer_than_a_call_may_take() {
+    let (short, long) = (Duration::from_millis(20), Duration::from_secs(30));
+    for (timeout, deadline) in [(short, None), (short, Some(long)), (long, Some(short))] {
+        let (plugin, _compiled) = pending_for(timeout);
+        let start = Instant::now();
+        let deadline = deadline.map(|left| start + left);
+        let called = plugin.call_tool("x", "{}".into(), Call { deadline, ..Call::new("1") }).await;
+        assert_eq!(called, Err(Fault::Compiling.into()));
+        assert!(start.elapsed() >= short);
+    }
+}
+
+/// The wait counts for the time limit of the call.
+#[tokio::test]
+async fn a_call_has_what_is_left_of_its_time() {
+    let (plugin, compiled) = pending();
     let start = Instant::now();
-    let soon = start + Duration::from_millis(20);
-    let called = plugin.call_tool("x", "{}".into(), Call { deadline: Some(soon), ..Call::new("1") }).await;
-    assert_eq!(called, Err(Fault::Compiling.into()));
-    assert!(start.elapsed() >= Duration::from_millis(20));
-    assert_eq!(end_of_wait(start, None), start + MAX_WAIT);
-    assert_eq!(end_of_wait(start, Some(start + 2 * MAX_WAIT)), start + MAX_WAIT);
+    compiled.serve_from(Arc::new(Loaded(id(), Digest::of(b""), Surface::default())));
+    let (_, call) = plugin.loaded(Call::new("1")).await.expect("loaded");
+    let deadline = call.deadline.expect("a deadline");
+    assert!(deadline >= start + Duration::from_secs(30) && deadline <= Instant::now() + Duration::from_secs(30));
+    let early = start + Duration::from_secs(1);
+    let (_, call) = plugin.loaded(Call { deadline: Some(early), ..Call::new("2") }).await.expect("loaded");
+    assert_eq!(call.deadline, Some(early));
 }

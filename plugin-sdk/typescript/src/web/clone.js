@@ -15,7 +15,11 @@ function clone(value, seen) {
     return made;
   };
   const members = (made, keys) => {
-    for (const key of keys) made[key] = clone(value[key], seen);
+    for (const key of keys) {
+      // Not by assignment, which would make `__proto__` the prototype.
+      const descriptor = { value: clone(value[key], seen), writable: true, enumerable: true, configurable: true };
+      Object.defineProperty(made, key, descriptor);
+    }
     return made;
   };
   switch (Object.prototype.toString.call(value).slice(8, -1)) {

@@ -10,8 +10,7 @@ use tokio::sync::mpsc;
 use crate::catalog::folder::tests::{loaded, put};
 use crate::catalog::{Catalog, Folder, FolderEvent, PluginSettings};
 use crate::pins::{Guard, Rules, Trust};
-use crate::plugin::abi::GuestError;
-use crate::plugin::{Call, CallError, Grants, Limits, PluginId, Sandbox, SandboxSettings, Signatures};
+use crate::plugin::{Call, Fault, Grants, Limits, PluginId, Sandbox, SandboxSettings, Signatures};
 
 const EVER: Duration = Duration::from_secs(3600);
 
@@ -105,7 +104,7 @@ async fn an_earlier_listing_ends_with_a_load_that_is_held() {
     strict.store(true, Ordering::Relaxed);
     loaded(&mut folder).await;
     assert_eq!(names(&catalog), [""; 0]);
-    assert_eq!(call.await, Err(CallError::Guest(GuestError::NotFound)));
+    assert_eq!(call.await, Err(Fault::NotLoaded.into()));
 }
 
 #[tokio::test]
