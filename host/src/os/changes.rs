@@ -67,8 +67,10 @@ impl Changes {
     }
 }
 
+/// Where a link leads nowhere, the stamps are those of the link itself, which may be replaced or removed.
 fn stamps(files: &[PathBuf], links: Links) -> Vec<Option<Stamp>> {
-    files.iter().map(|file| Stamp::of(file, links)).collect()
+    let stamp = |file: &PathBuf| Stamp::of(file, links).or_else(|| Stamp::of(file, Links::NotFollowed));
+    files.iter().map(stamp).collect()
 }
 
 #[cfg(test)]

@@ -43,17 +43,18 @@ impl FileError {
 /// descriptors or memory left, or the disk or the server of a network file system fails.
 pub(crate) fn is_temporary(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
-    !matches!(
-        error.kind(),
-        Kind::NotFound
-            | Kind::PermissionDenied
-            | Kind::NotADirectory
-            | Kind::IsADirectory
-            | Kind::InvalidFilename
-            | Kind::InvalidInput
-            | Kind::InvalidData
-            | Kind::Unsupported
-    )
+    !system::is_link_loop(error)
+        && !matches!(
+            error.kind(),
+            Kind::NotFound
+                | Kind::PermissionDenied
+                | Kind::NotADirectory
+                | Kind::IsADirectory
+                | Kind::InvalidFilename
+                | Kind::InvalidInput
+                | Kind::InvalidData
+                | Kind::Unsupported
+        )
 }
 
 impl From<FileError> for io::Error {

@@ -38,6 +38,11 @@ pub(super) fn file_error(error: io::Error, _: &Path, links: Links) -> FileError 
     }
 }
 
+/// Whether symbolic links lead to each other.
+pub(super) fn is_link_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+}
+
 /// Its kind with an article, unless it is a regular file.
 pub(super) fn not_a_file(kind: FileType) -> Option<&'static str> {
     if kind.is_file() {

@@ -57,6 +57,12 @@ pub(super) fn file_error(error: io::Error, path: &Path, _: Links) -> FileError {
     FileError::System(error)
 }
 
+/// Whether symbolic links lead to each other.
+pub(super) fn is_link_loop(error: &io::Error) -> bool {
+    const ERROR_CANT_RESOLVE_FILENAME: i32 = 1921;
+    error.raw_os_error() == Some(ERROR_CANT_RESOLVE_FILENAME)
+}
+
 /// Its kind with an article, unless it is a regular file.
 pub(super) fn not_a_file(kind: FileType) -> Option<&'static str> {
     if kind.is_file() {

@@ -5,6 +5,7 @@ use std::os::unix::net::UnixListener;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::*;
+use crate::os::Errno;
 
 #[test]
 fn only_regular_files_are_read_without_blocking() {
@@ -28,8 +29,21 @@ fn only_regular_files_are_read_without_blocking() {
     fs::write(at("bytes"), [0xff]).expect("a file");
     assert_eq!(result(&at("bytes")).expect_err("no text"), "it is not UTF-8 text");
     assert!(result(&at("none")).is_err());
-    symlink(at("loop"), at("loop")).expect("a link");
-    assert!(result(&at("loop")).is_err());
+}
+
+#[test]
+fn an_error_is_temporary_unless_it_says_something_of_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("loop");
+    symlink(&path, &path).expect("a link");
+    assert!(!read_text(&path, 8).expect_err("no file").is_temporary());
+    let is_temporary = |error: Errno| is_temporary(&error.into());
+    for error in [Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::IO, Errno::NOSPC, Errno::STALE] {
+        assert!(is_temporary(error), "{error}");
+    }
+    for error in [Errno::NOENT, Errno::ACCESS, Errno::PERM, Errno::NOTDIR, Errno::ISDIR, Errno::LOOP] {
+        assert!(!is_temporary(error), "{error}");
+    }
 }
 
 #[test]
