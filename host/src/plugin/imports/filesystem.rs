@@ -116,7 +116,8 @@ impl PreopenCalls for GuestState {
         let granted = self.granted.clone();
         // The guest's own library maps paths to folders, so the folder that it needs is not known.
         granted.deny_unavailable_folders(self.events.as_deref());
-        let folders = granted.folders().iter().map(|folder| {
+        let opened = granted.folders();
+        let folders = opened.iter().flat_map(|opened| opened.given()).map(|folder| {
             let handle = self.table().push(Descriptor::Dir(folder.dir.clone()))?;
             self.held.folders.insert(handle.rep(), folder.clone());
             Ok((handle, folder.guest.clone()))

@@ -5,13 +5,15 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwapOption;
 use tokio::runtime::Handle;
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::task::spawn_blocking;
 use wasmtime_wasi_config::WasiConfigVariables;
 
-use super::filesystem::{Folder, Opened, ProtectedFolders, open_all};
+use super::filesystem::{Opened, ProtectedFolders, open_all};
 use super::keyvalue::Store;
 use super::outbound::{Outbound, PluginOutbound};
 use crate::plugin::events::Events;
@@ -24,6 +26,11 @@ use crate::plugin::policy::secret::Secret;
 
 /// Maximum distinct denials logged per load; a plugin may invent new ones without end.
 const MAX_REPORTED: usize = 32;
+/// The log target of missing grants, which `wharf call` reports itself.
+const MISSING_GRANT: &str = "wharf::plugin::missing_grant";
+
+/// Minimum time until folders are opened again that could not be opened because of the system.
+const REOPEN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The resources behind grants, shared by all plugins.
 pub(in crate::plugin) struct Resources {
@@ -47,7 +54,10 @@ pub(in crate::plugin) struct Granted {
     /// As in [`Resources`].
     pub(in crate::plugin) files: Arc<Semaphore>,
     protected: Arc<ProtectedFolders>,
-    folders: OnceCell<Opened>,
+    /// `None` until they are opened.
+    folders: ArcSwapOption<Opened>,
+    /// When they were opened last; locked meanwhile.
+    opening: AsyncMutex<Option<Instant>>,
     /// Its entries in `wasi:config/store`.
     pub(in crate::plugin) config: WasiConfigVariables,
     reported: Mutex<HashSet<String>>,
@@ -69,7 +79,8 @@ impl Granted {
             redactor: Redactor::of(&grants.secrets).map(Arc::new),
             files: resources.files.clone(),
             protected: resources.protected.clone(),
-            folders: OnceCell::new(),
+            folders: ArcSwapOption::empty(),
+            opening: AsyncMutex::default(),
             config: grants.configured().collect(),
             reported: Mutex::default(),
             missing: Mutex::default(),
@@ -125,30 +136,39 @@ impl Granted {
 
     /// The same for granted folders that could not be opened.
     pub(in crate::plugin) fn deny_unavailable_folders(&self, events: Option<&Events>) {
-        for problem in self.folders.get().map(|opened| opened.problems.as_slice()).unwrap_or_default() {
+        for problem in self.folders().iter().flat_map(|opened| opened.problems()) {
             self.deny_unusable(events, Access::Fs, problem);
         }
     }
 
-    /// Opens the granted folders, unless that was done; a call does so before it begins.
+    /// Opens the granted folders that have to be opened; a call does so before it begins.
     pub(in crate::plugin) async fn open_folders(&self) {
-        let open = async || {
-            if self.grants.folders.is_empty() {
-                return Opened::default();
-            }
-            let (plugin, grants, protected) = (self.plugin.clone(), self.grants.clone(), self.protected.clone());
-            let opening = spawn_blocking(move || open_all(&plugin, &grants, &protected));
-            opening.await.unwrap_or_else(|error| {
-                tracing::error!(plugin = %self.plugin, "failed to open the granted folders: {error}");
-                Opened::default()
-            })
-        };
-        self.folders.get_or_init(open).await;
+        if self.has_all_folders() {
+            return;
+        }
+        let mut last = self.opening.lock().await;
+        if last.is_some_and(|last| last.elapsed() < REOPEN_INTERVAL) {
+            return;
+        }
+        let (plugin, grants, protected) = (self.plugin.clone(), self.grants.clone(), self.protected.clone());
+        let before = self.folders();
+        let opening = spawn_blocking(move || open_all(&plugin, &grants, &protected, before.as_deref()));
+        let opened = opening.await.unwrap_or_else(|error| {
+            tracing::error!(plugin = %self.plugin, "failed to open the granted folders: {error}");
+            Opened::default()
+        });
+        self.folders.store(Some(Arc::new(opened)));
+        *last = Some(Instant::now());
     }
 
-    /// The folders that could be opened.
-    pub(in crate::plugin) fn folders(&self) -> &[Arc<Folder>] {
-        self.folders.get().map(|opened| opened.given.as_slice()).unwrap_or_default()
+    /// Whether no folder has to be opened, for the first time or again.
+    pub(in crate::plugin) fn has_all_folders(&self) -> bool {
+        self.grants.folders.is_empty() || self.folders.load().as_ref().is_some_and(|opened| !opened.is_incomplete())
+    }
+
+    /// The granted folders; `None` if they are not opened yet, or there are none.
+    pub(in crate::plugin) fn folders(&self) -> Option<Arc<Opened>> {
+        self.folders.load_full()
     }
 
     /// Logs a missing grant, once per load; the arguments are as in [`Granted::deny`].
@@ -159,7 +179,7 @@ impl Granted {
         if self.is_new(&line) {
             let hint = self.grants.remedy(&line, &word);
             self.missing.lock().unwrap_or_else(PoisonError::into_inner).push(word);
-            tracing::warn!(plugin = %self.plugin, access = access.name(), %hint, "access denied: missing grant `{}`", access.name());
+            tracing::warn!(target: MISSING_GRANT, plugin = %self.plugin, access = access.name(), %hint, "access denied: missing grant `{}`", access.name());
         }
     }
 

@@ -315,9 +315,13 @@ impl PreparedComponent {
     }
 
     /// Makes an instance before a call needs it, while the ticker runs. `None` if it could
-    /// not be made, or if the guest logged something, which belongs to a call.
+    /// not be made, if the guest logged something, which belongs to a call, or if a granted folder
+    /// is missing, which may be there at the call.
     pub(in crate::plugin) async fn prepare(&self) -> Option<ReadyInstance> {
         self.granted.open_folders().await;
+        if !self.granted.has_all_folders() {
+            return None;
+        }
         let mut store = self.store(CpuMeter::new(self.limits.cpu), None, CancellationToken::new());
         let instance = BoundInstance::new(&self.pre, &mut store).await.ok()?;
         (!store.data().has_logged()).then_some(ReadyInstance { store, instance })

@@ -1,4 +1,4 @@
-//! One granted folder: opened once, when its plugin is loaded, and shared by all its calls.
+//! One granted folder: opened when its plugin is loaded, and shared by all its calls.
 //!
 //! What a guest asks of it is in `filesystem`.
 
@@ -19,7 +19,7 @@ use super::protected::{ProtectedFolders, identities, real};
 use super::survey::{ENTRIES, survey};
 use crate::os::Errno;
 use crate::os::entries::{open_folder, this_user};
-use crate::os::files::Links;
+use crate::os::files::{Links, is_temporary};
 use crate::os::sandbox::denies;
 use crate::os::stamp::Identity;
 use crate::plugin::id::PluginId;
@@ -44,13 +44,34 @@ pub(super) struct Refusal {
     /// Reads after the folder's path.
     pub(super) why: String,
     pub(super) hint: &'static str,
+    /// It says nothing of the folder, which has to be opened again.
+    temporary: bool,
 }
 
-/// The granted folders, as far as they are given.
+/// The granted folders in the order of the grants, as far as they are given.
 #[derive(Default)]
-pub(in crate::plugin) struct Opened {
-    pub(in crate::plugin) given: Vec<Arc<Folder>>,
-    pub(in crate::plugin) problems: Vec<GrantProblem>,
+pub(in crate::plugin) struct Opened(Vec<Result<Arc<Folder>, NotOpened>>);
+
+#[derive(Clone)]
+struct NotOpened {
+    problem: GrantProblem,
+    /// As in [`Refusal`].
+    temporary: bool,
+}
+
+impl Opened {
+    pub(in crate::plugin) fn given(&self) -> impl Iterator<Item = &Arc<Folder>> {
+        self.0.iter().flatten()
+    }
+
+    pub(in crate::plugin) fn problems(&self) -> impl Iterator<Item = &GrantProblem> {
+        self.0.iter().filter_map(|folder| folder.as_ref().err()).map(|not_opened| &not_opened.problem)
+    }
+
+    /// Whether a folder has to be opened again.
+    pub(in crate::plugin) fn is_incomplete(&self) -> bool {
+        self.0.iter().any(|folder| folder.as_ref().is_err_and(|not_opened| not_opened.temporary))
+    }
 }
 
 const RESTART: &str = "restart the server, since what the OS sandbox allows is fixed at its start";
@@ -60,6 +81,7 @@ const CREATE_AND_RESTART: &str =
 /// What is in a folder is not watched.
 const MOVE_IT: &str =
     "move that elsewhere and restart the server, or grant another folder, which contains only what the plugin needs";
+const AGAIN: &str = "the server tries again at a later call";
 const ANOTHER: &str = "grant another folder, which contains only what the plugin needs";
 
 impl Folder {
@@ -71,17 +93,20 @@ impl Folder {
         private: &[PrivateFile],
         protected: &ProtectedFolders,
     ) -> Result<(Self, Option<String>), Refusal> {
-        let refused = |why: String| Refusal { why, hint: ANOTHER };
+        let refusal = |why: &str, hint| Refusal { why: why.to_owned(), hint, temporary: false };
+        let refused = |why: String| refusal(&why, ANOTHER);
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound if is_outside_os_sandbox(grant) => {
-                Refusal { why: "does not exist".into(), hint: CREATE_AND_RESTART }
-            }
-            io::ErrorKind::NotFound => Refusal { why: "does not exist".into(), hint: CREATE },
-            io::ErrorKind::NotADirectory => Refusal { why: "is not a folder".into(), hint: "grant a folder" },
+            io::ErrorKind::NotFound if is_outside_os_sandbox(grant) => refusal("does not exist", CREATE_AND_RESTART),
+            io::ErrorKind::NotFound => refusal("does not exist", CREATE),
+            io::ErrorKind::NotADirectory => refusal("is not a folder", "grant a folder"),
             io::ErrorKind::PermissionDenied if denies(&grant.host, false) => {
-                Refusal { why: "is outside what the OS sandbox allows".into(), hint: RESTART }
+                refusal("is outside what the OS sandbox allows", RESTART)
             }
-            _ => Refusal { why: format!("cannot be opened: {error}"), hint: "fix that, or grant another folder" },
+            _ => {
+                let temporary = is_temporary(&error);
+                let hint = if temporary { AGAIN } else { "fix that, or grant another folder" };
+                Refusal { temporary, ..refusal(&format!("cannot be opened: {error}"), hint) }
+            }
         };
         // Checked first: no hint to create a folder, or to restart, for one that is never granted.
         let objection = |path: &Path| protected.objection(path, private).map_or(Ok(()), |why| Err(refused(why)));
@@ -94,7 +119,7 @@ impl Folder {
         if let Some((what, place)) = found.objection {
             // The name was chosen by someone who can write there.
             let why = format!("has {what} in it: {}", quote(&place.to_string_lossy(), 200));
-            return Err(Refusal { why, hint: MOVE_IT });
+            return Err(refusal(&why, MOVE_IT));
         }
         let opened = |dir, ledger: Option<Ledger>| Self {
             guest: grant.guest.clone(),
@@ -177,27 +202,42 @@ pub fn objection(
     protected: &ProtectedFolders,
 ) -> Option<String> {
     let refused = Folder::open(plugin, grant, private, protected).err();
-    refused.map(|Refusal { why, hint }| format!("{why}; {hint}"))
+    refused.map(|Refusal { why, hint, .. }| format!("{why}; {hint}"))
 }
 
-/// Opens all granted folders, and logs those that cannot be opened.
-pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, protected: &ProtectedFolders) -> Opened {
-    let mut all = Opened::default();
-    for grant in &grants.folders {
+/// Opens the granted folders that are not open since `before`, unless opening them again is of no use. Logs those that
+/// cannot be opened, once for each reason.
+pub(in crate::plugin) fn open_all(
+    plugin: &PluginId,
+    grants: &Grants,
+    protected: &ProtectedFolders,
+    before: Option<&Opened>,
+) -> Opened {
+    let open = |(at, grant): (usize, &FolderGrant)| {
+        let before = before.and_then(|before| before.0.get(at));
+        if let Some(known) = before.filter(|before| !before.as_ref().is_err_and(|not_opened| not_opened.temporary)) {
+            return known.clone();
+        }
         let folder = grant.host.shown();
         match Folder::open(plugin, grant, &grants.private, protected) {
             Ok((opened, remark)) => {
                 if let Some(remark) = remark {
                     tracing::warn!(%plugin, %folder, "granted, but {remark}");
                 }
-                all.given.push(Arc::new(opened));
+                Ok(Arc::new(opened))
             }
-            Err(Refusal { why, hint }) => {
-                tracing::warn!(%plugin, hint, "not granted: the folder {folder} {why}");
+            Err(Refusal { why, hint, temporary }) => {
+                let logged = format!("the folder {folder} {why}");
+                let is_known = |before: &Result<_, NotOpened>| {
+                    before.as_ref().is_err_and(|not_opened| not_opened.problem.logged == logged)
+                };
+                if !before.is_some_and(is_known) {
+                    tracing::warn!(%plugin, hint, "not granted: {logged}");
+                }
                 let message = format!("its folder '{}' is not available", grant.guest);
-                all.problems.push(GrantProblem { logged: format!("the folder {folder} {why}"), message, hint });
+                Err(NotOpened { problem: GrantProblem { logged, message, hint }, temporary })
             }
         }
-    }
-    all
+    };
+    Opened(grants.folders.iter().enumerate().map(open).collect())
 }
