@@ -31,6 +31,12 @@ impl Refusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", detail).header(header::CONNECTION, "close")
     }
 
+    /// For a request whose token was revoked while it ran.
+    pub(super) fn revoked() -> Self {
+        let refusal = Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "the bearer token was revoked");
+        refusal.header(header::WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"")
+    }
+
     /// Adds a header that the status requires.
     pub(super) fn header(self, name: HeaderName, value: &'static str) -> Self {
         Self { header: Some((name, value)), ..self }

@@ -25,7 +25,7 @@ use crate::jsonrpc::{self, ErrorObject, Frame, Invalid, Message, RequestId};
 use crate::protocol::revision::Revision;
 use crate::server::{Headers, MessageKind, Outgoing, PostKind, Server, post_kind};
 use crate::transport::http::caller::Caller;
-use crate::transport::http::refusal::{busy, refused, too_many_streams};
+use crate::transport::http::refusal::{Refusal, busy, refused, too_many_streams};
 use crate::transport::http::{Request, Response, refusal};
 
 pub(in crate::transport::http) const PATH: &str = "/mcp";
@@ -172,6 +172,11 @@ impl Mcp {
         {
             if !self.sessions.activate(&session) {
                 return too_many();
+            }
+            // The sessions of its principal may have been ended before this one was stored.
+            if caller.revoked.as_ref().is_some_and(CancellationToken::is_cancelled) {
+                self.sessions.end(&session);
+                return Refusal::revoked().into();
             }
             response.headers_mut().insert(SESSION, value);
         }
@@ -355,3 +360,6 @@ fn not_allowed(allowed: &'static str) -> Response {
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
+
+#[cfg(test)]
+mod tests;

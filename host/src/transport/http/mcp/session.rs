@@ -212,6 +212,11 @@ impl Sessions {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
         self.all.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

@@ -132,12 +132,6 @@ impl Tokens {
         Err(Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).header(WWW_AUTHENTICATE, challenge))
     }
 
-    /// The response to a request whose token was revoked while it ran.
-    pub(super) fn revoked() -> Refusal {
-        let refusal = Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", "the bearer token was revoked");
-        refusal.header(WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"")
-    }
-
     /// Compares with all tokens; hashes compare in constant time.
     fn find(&self, secret: &[u8]) -> Option<Token> {
         let hash = blake3::hash(secret);

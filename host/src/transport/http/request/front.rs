@@ -168,7 +168,7 @@ impl Front {
         let response = tokio::select! {
             biased;
             response = self.mcp.handle(reuse, caller, request) => response,
-            () = revoked.cancelled() => return Tokens::revoked().into(),
+            () = revoked.cancelled() => return Refusal::revoked().into(),
         };
         // Only a stream has no length.
         if response.body().size_hint().exact().is_some() {
