@@ -2,12 +2,16 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::net::UnixStream;
 use std::process::Stdio;
+use std::time::Instant;
 
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::json;
 
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::home::Home;
 use crate::support::http::{HttpConnection, Request, listening_address};
@@ -82,4 +86,36 @@ fn sighup_ends_a_server_whose_terminal_is_gone() {
     drop(master);
     send_hangup();
     assert!(child.wait().expect("an end").success());
+}
+
+/// A start may be blocked, here by a process that does not accept connections.
+#[test]
+fn a_second_sigterm_ends_a_start_that_is_blocked() {
+    let home = Home::with(&["echo"]);
+    let path = home.path("socket");
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).expect("a socket");
+    bind(&socket, &SocketAddrUnix::new(&path).expect("a short path")).expect("a free path");
+    // One connection waits, and the next one blocks.
+    listen(&socket, 0).expect("it listens");
+    let _waiting = UnixStream::connect(&path).expect("a connection");
+    let mut command = command(&home, ["serve".as_ref(), home.plugins().as_os_str(), "--http".as_ref()]);
+    command.arg(format!("unix:{}", path.display()));
+    let mut process = Process::start(command);
+    let files = format!("/proc/{}/fd", process.id());
+    let sockets = || {
+        let files = fs::read_dir(&files).expect("a process").filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+        files.filter(|file| file.to_string_lossy().starts_with("socket:")).count()
+    };
+    let deadline = Instant::now() + TIMEOUT;
+    // Three are for signals; with the fourth one it connects.
+    while sockets() < 4 {
+        assert!(Instant::now() < deadline && process.ended().is_none(), "{}", process.log());
+    }
+    process.signal(Signal::TERM);
+    // They are one signal if the first has not arrived yet.
+    while process.ended().is_none() {
+        assert!(Instant::now() < deadline, "{}", process.log());
+        process.signal(Signal::TERM);
+    }
+    assert_eq!(process.wait().code(), Some(143), "{}", process.log());
 }

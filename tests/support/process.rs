@@ -150,6 +150,14 @@ impl Process {
         prlimit(Some(self.pid()), Resource::Nofile, limit).expect("a process of this user");
     }
 
+    /// Limits its open files from now on to those that are open, and `more`.
+    pub fn limit_further_open_files(&self, more: usize) {
+        let entries = std::fs::read_dir(format!("/proc/{}/fd", self.id())).expect("a running process");
+        let open: Vec<u64> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+        let mut free = (0..).filter(|number| !open.contains(number));
+        self.limit_open_files(free.nth(more).expect("a number"));
+    }
+
     /// Closes its stdin, and waits for its exit.
     ///
     /// # Panics

@@ -65,10 +65,7 @@ impl Signatures {
             return if self.required { Err(LoadError::Unsigned) } else { Ok(None) };
         }
         let bad = |why: &str| LoadError::BadSignature(why.to_owned());
-        let text = file::read_up_to(&beside, MAX_SIZE).map_err(|error| match error {
-            error if error.is_temporary() => error,
-            error => bad(&format!("failed to {error}")),
-        })?;
+        let text = file::read_up_to(&beside, MAX_SIZE).map_err(unreadable)?;
         let signature = std::str::from_utf8(&text).ok().and_then(|text| Signature::decode(text).ok());
         let signature = signature.ok_or_else(|| bad("it is not a minisign signature"))?;
         // `true`: also the legacy form without prehashing, of minisign 0.10 and older.
@@ -78,6 +75,11 @@ impl Signatures {
             None => Err(bad("no trusted key made it for these bytes")),
         }
     }
+}
+
+/// The error for a signature file that was not read: an invalid signature, unless it is read again.
+fn unreadable(error: LoadError) -> LoadError {
+    if error.is_temporary() { error } else { LoadError::BadSignature(format!("failed to {error}")) }
 }
 
 /// The path of the signature for a component's file.

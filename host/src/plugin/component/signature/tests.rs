@@ -2,7 +2,7 @@ use std::fs;
 
 use minisign::{KeyPair, sign};
 
-use super::Signatures;
+use super::{Signatures, unreadable};
 use crate::plugin::error::LoadError;
 
 fn key() -> (KeyPair, String) {
@@ -40,4 +40,11 @@ fn a_signature_is_valid_missing_or_refused() {
 #[test]
 fn an_invalid_key_is_reported() {
     assert_eq!(Signatures::new(&["RWnonsense".into()], false), Err("RWnonsense".into()));
+}
+
+#[test]
+fn a_signature_that_cannot_be_read_now_is_not_invalid() {
+    let now = LoadError::System("Too many open files".into());
+    assert_eq!(unreadable(now.clone()), now);
+    assert!(unreadable(LoadError::Symlink).is_of_signature());
 }
