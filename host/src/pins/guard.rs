@@ -2,7 +2,10 @@
 //!
 //! The rules are in `decision`.
 
+mod missing;
+
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -38,6 +41,8 @@ pub struct Guard {
     unread: AtomicBool,
     /// When the pin file or a test file was last written, and whether that succeeded.
     last_write: Mutex<Option<(Instant, bool)>>,
+    /// Plugins whose files were removed, which is not recorded yet.
+    missing: Mutex<BTreeSet<PluginId>>,
 }
 
 /// The pins as read at one moment. `None`: they cannot be read.
@@ -65,7 +70,7 @@ impl Guard {
     ) -> Self {
         let (rules, signatures) = (Box::new(rules), Box::new(signatures));
         let (unread, last_error, last_write) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
-        Self { file, writes: true, rules, signatures, last_error, unread, last_write }
+        Self { file, writes: true, rules, signatures, last_error, unread, last_write, missing: Mutex::default() }
     }
 
     /// Also admits every version of one plugin, and pins none of it. What is revoked, or is not the configured pin,
@@ -242,6 +247,15 @@ impl Guard {
         *self.last_write() = Some((Instant::now(), succeeded));
     }
 
+    /// Reports why the pins could not be edited, and has [`Watch::changed`] wake when they may be.
+    fn record_failed_update(&self, error: PinFileError) {
+        if error.of_writing {
+            self.record_write(false);
+        }
+        self.unread.fetch_or(error.temporary, Ordering::Relaxed);
+        self.report(error);
+    }
+
     /// Decides on versions and pins the admitted ones, all in one write that is on disk when this
     /// returns. One result for each version, in order: how it was admitted, or why it is held.
     pub async fn admit(self: &Arc<Self>, versions: Vec<(PluginId, ListedVersion)>) -> Vec<Result<AdmittedAs, Reason>> {
@@ -251,6 +265,7 @@ impl Guard {
     }
 
     fn admit_all(&self, versions: &[(PluginId, ListedVersion)]) -> Vec<Result<AdmittedAs, Reason>> {
+        self.unmark_missing(versions.iter().map(|(id, _)| id));
         let known = self.read_pins();
         let mut outcomes = Vec::new();
         let mut unpinned = Vec::new();
@@ -296,28 +311,11 @@ impl Guard {
             }
             // A full or read-only disk, or a damaged file: versions that must be pinned do not run.
             Err(error) => {
-                if error.of_writing {
-                    self.record_write(false);
-                }
-                self.report(error);
+                self.record_failed_update(error);
                 hold_unpinned(&mut outcomes, &unpinned, &known);
             }
         }
         outcomes
-    }
-
-    /// Records in the background that the files of plugins were removed.
-    pub fn mark_missing(self: &Arc<Self>, ids: Vec<PluginId>) {
-        let guard = self.clone();
-        tokio::task::spawn_blocking(move || {
-            let Some(file) = guard.file.as_ref().filter(|_| guard.writes) else { return };
-            let pinned = |pins: &Pins| ids.iter().any(|id| pins.get(id).is_some());
-            if file.read().is_ok_and(|pins| pinned(&pins))
-                && let Err(error) = file.update(|pins| ids.iter().for_each(|id| pins.mark_missing(id)))
-            {
-                guard.report(error);
-            }
-        });
     }
 
     /// Wakes when the pin file changes, when it has to be read again because that failed, and when it
@@ -442,6 +440,8 @@ impl Watch {
             let file = self.file.as_mut();
             let unread = self.guard.unread.swap(false, Ordering::Relaxed);
             if file.is_some_and(Changes::take) || unread || writable_again {
+                let guard = self.guard.clone();
+                tokio::task::spawn_blocking(move || guard.record_missing());
                 return;
             }
         }
