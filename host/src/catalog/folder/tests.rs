@@ -8,7 +8,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::{Folder, PluginSettings};
-use crate::catalog::{Catalog, FolderEvent};
+use crate::catalog::watcher::Watcher;
+use crate::catalog::{Catalog, FolderEvent, files};
 use crate::pins::{Guard, Rules, Trust};
 use crate::plugin::{Digest, Grants, Limits, PluginId, Sandbox, SandboxSettings, Signatures};
 
@@ -68,6 +69,25 @@ async fn a_load_that_panics_blocks_neither_its_file_nor_others() {
     assert_eq!(refusals(&mut events), [""; 0]);
     let names: Vec<String> = catalog.snapshot().tools.names().map(str::to_owned).collect();
     assert_eq!(names, ["p_same", "q_same"], "it is loaded at its next change");
+}
+
+/// No event follows when the system can read it again.
+#[tokio::test]
+async fn a_subfolder_that_cannot_be_read_now_is_read_again() {
+    let root = tempfile::tempdir().expect("a folder");
+    let sub = root.path().join("sub");
+    fs::create_dir(&sub).expect("a folder");
+    put(&sub, "p");
+    let (mut folder, _, _) = following(root.path(), Guard::permissive());
+    let mut scan = files::scan(root.path()).expect("a folder");
+    scan.plugins.clear();
+    scan.unread = true;
+    folder.apply_scan(scan);
+    assert!(folder.files.is_empty());
+    tokio::time::sleep_until(folder.next_due().expect("a retry")).await;
+    folder.on_timer(&mut Watcher::new(root.path().to_owned()));
+    assert!(folder.files.contains_key(&sub.join("p.wasm")));
+    assert!(folder.next_retry().is_none(), "once");
 }
 
 #[tokio::test]
