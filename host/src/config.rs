@@ -22,12 +22,14 @@ mod secret;
 mod trust;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use audit::AuditConfig;
 pub use base::{Base, base};
@@ -43,7 +45,7 @@ pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
 pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
-use wharf_report::{ShowPath as _, from_toml_of, toml_place};
+use wharf_report::{ShowPath as _, bounded, from_toml_of, toml_place};
 
 use crate::os::files::FileError;
 use crate::os::private as trusted;
@@ -157,8 +159,10 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
+    /// What they repeat of the file is bounded.
     fn new(reason: String, hint: Option<String>) -> Self {
-        Self { reason, hint, temporary: false }
+        let hint = hint.map(|hint| bounded(&hint).into_owned());
+        Self { reason: bounded(&reason).into_owned(), hint, temporary: false }
     }
 
     /// Without the beginning that all have.
@@ -407,6 +411,35 @@ fn plain_size<S: serde::Serializer>(
         _ if bytes.is_multiple_of(1 << 10) => serializer.collect_str(&format_args!("{}KiB", bytes >> 10)),
         _ => serializer.serialize_u64(bytes),
     }
+}
+
+/// Reads a size such as `64MiB`, or a number of bytes. A number in quotes without a unit is neither.
+fn size<'de, D: Deserializer<'de>, T: From<ByteSize>>(deserializer: D) -> Result<T, D::Error> {
+    struct Size;
+
+    impl Visitor<'_> for Size {
+        type Value = ByteSize;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a size")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<ByteSize, E> {
+            let size = text.parse().ok().filter(|_| text.contains(|c: char| c.is_ascii_alphabetic()));
+            size.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+        }
+
+        fn visit_u64<E>(self, bytes: u64) -> Result<ByteSize, E> {
+            Ok(ByteSize(bytes))
+        }
+
+        fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<ByteSize, E> {
+            let size = u64::try_from(bytes).map(ByteSize);
+            size.map_err(|_| E::invalid_value(Unexpected::Signed(bytes), &self))
+        }
+    }
+
+    deserializer.deserialize_any(Size).map(T::from)
 }
 
 /// Durations as `30s`, `1m 30s` or `250ms`.

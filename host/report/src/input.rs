@@ -4,8 +4,11 @@
 mod duplicate;
 mod explain;
 mod locate;
+mod repair;
 #[cfg(test)]
 mod tests;
+
+use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 
@@ -38,6 +41,28 @@ pub struct Key {
 /// The reason with its line and column, and a hint if there is one.
 pub(crate) type Wrong = (String, Option<String>);
 
+/// Maximum bytes of a message about a file, which repeats what the file has: a key may have a megabyte.
+const MAX_MESSAGE: usize = 600;
+
+/// A text that is too long for a message: its beginning and its end.
+pub fn bounded(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_MESSAGE {
+        return text.into();
+    }
+    let half = MAX_MESSAGE / 2;
+    let (start, end) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
+    format!("{}…{}", &text[..start], &text[end..]).into()
+}
+
+/// What an implementation of `Deserialize` says of a value that has the right type, and is wrong nevertheless: with a
+/// hint, in place of the example of its key.
+pub fn wrong_value(why: &str, hint: &str) -> String {
+    format!("{why}{HINT}{hint}")
+}
+
+/// No message contains it otherwise: what is repeated of a file is quoted.
+const HINT: char = '\u{1}';
+
 /// # Errors
 /// If the text is not TOML, or not of that type.
 pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
@@ -48,9 +73,9 @@ pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
 /// As [`from_toml`], with what the format says.
 pub fn from_toml_of<T: DeserializeOwned>(text: &str, format: &Format) -> Result<T, Wrong> {
     toml::from_str(text).map_err(|error| {
-        let Some(span) = error.span() else { return (error.message().to_owned(), None) };
+        let Some(span) = error.span() else { return (bounded(error.message()).into(), None) };
         let (reason, hint) = explain::explain(text, error.message(), span.clone(), format);
-        (format!("{}{reason}", place(text, span.start)), hint)
+        (format!("{}{}", place(text, span.start), bounded(&reason)), hint.map(|hint| bounded(&hint).into_owned()))
     })
 }
 

@@ -94,10 +94,8 @@ pub(super) fn finding(config: &Config) -> Option<Finding> {
 }
 
 fn address(text: &str) -> Result<Address, Failure> {
-    text.parse().map_err(|error| {
-        Failure::usage(format!("read the address to listen on: {error}"))
-            .hint("write 127.0.0.1:8080, [::1]:8080, localhost:8080, unix:/path or systemd".to_owned())
-    })
+    text.parse()
+        .map_err(|error| Failure::usage(format!("read the address to listen on: {error}")).hint(Address::advice(text)))
 }
 
 /// Whether the configured address is not loopback.

@@ -89,7 +89,7 @@ impl GrantWord {
                 Addition::Member(name.to_owned(), value.into())
             }
             mode => {
-                ConfigPath::parse(value)?;
+                ConfigPath::parse(value).map_err(|(why, hint)| format!("{why}; {hint}"))?;
                 let (host, guest) = folder(value)
                     .ok_or_else(|| format!("the folder needs a path for the plugin: {0}={value}:/data", self.key))?;
                 if let Some((host, guest)) = relative(value) {
@@ -161,7 +161,7 @@ pub fn add_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<Stri
     let edited =
         edit(text, id, |grants| words.iter().try_for_each(|word| add(grants, word.section(), word.addition()?)));
     // How it is written in a file is not how it is written here.
-    let is_of_file = |hint: &str| hint.starts_with("write it like this: ");
+    let is_of_file = |hint: &str| hint.starts_with("write it ");
     edited.map_err(|error| match words {
         [word] if !FLAGS.contains(&word.key) && error.hint.as_deref().is_none_or(is_of_file) => {
             ConfigError { hint: Some(format!("write it like {}", example(word.key))), ..error }

@@ -9,6 +9,7 @@ use http::uri::Authority;
 use serde::{Deserialize, Serialize};
 
 use super::{Config, ConfigError, ConfigPath, SecretConfig, WrongValue};
+use crate::os::sockets::Address;
 
 /// Minimum characters of a token; 128 bits take 32 in hexadecimal and 22 in base64.
 const MIN_TOKEN: usize = 16;
@@ -92,9 +93,14 @@ pub struct TlsConfig {
 
 impl HttpConfig {
     /// # Errors
-    /// If a name is malformed, a token has not exactly one source, or a limit is zero.
+    /// If the address or a name is malformed, a token has not exactly one source, or a limit is zero.
     pub(super) fn check(&self) -> Result<(), WrongValue> {
         let wrong = |keys: &[&str], why: String, hint: &str| Err(WrongValue::at(keys, why).hint(hint));
+        if let Some(address) = &self.address
+            && let Err(why) = address.parse::<Address>()
+        {
+            return wrong(&["address"], why, &Address::advice(address));
+        }
         for (at, host) in self.allowed_hosts.iter().enumerate() {
             if host.contains('@') || host.parse::<Authority>().is_err() {
                 let hint = "write it as in the Host header: \"tools.example\" or \"tools.example:8443\"";

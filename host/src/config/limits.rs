@@ -4,12 +4,17 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
+use wharf_report::wrong_value;
 
 use crate::plugin::Limits;
 
 /// The error for a zero limit.
 const ZERO: &str = "with 0 no call could run: use a larger value, or omit it for the default";
+
+/// What a component with memory has at least.
+const PAGE: ByteSize = ByteSize::kib(64);
 
 /// Limits of a plugin; what is absent falls back to `[limits]`, then to the defaults.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -39,7 +44,7 @@ pub struct LimitsConfig {
     /// Bytes of one result.
     #[serde(
         serialize_with = "super::plain_size",
-        deserialize_with = "nonzero",
+        deserialize_with = "nonzero_size",
         skip_serializing_if = "Option::is_none"
     )]
     pub output: Option<ByteSize>,
@@ -50,7 +55,11 @@ pub struct LimitsConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<u32>,
     /// Bytes that one call may log.
-    #[serde(serialize_with = "super::plain_size", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        serialize_with = "super::plain_size",
+        deserialize_with = "super::size",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub log: Option<ByteSize>,
 }
 
@@ -86,30 +95,35 @@ fn nonzero_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Dur
     require_nonzero(super::duration::deserialize(deserializer)?)
 }
 
-/// A non-zero size or number.
-fn nonzero<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de> + Default + PartialEq,
-{
-    require_nonzero(T::deserialize(deserializer)?)
+/// A non-zero size.
+fn nonzero_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ByteSize>, D::Error> {
+    require_nonzero(super::size(deserializer)?)
 }
 
 fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ByteSize>, D::Error> {
-    at_most(nonzero(deserializer)?, ByteSize(Limits::MAX_MEMORY))
+    let size = at_most(nonzero_size(deserializer)?, ByteSize(Limits::MAX_MEMORY))?;
+    match size {
+        Some(size) if size < PAGE => {
+            let bytes = size.as_u64();
+            let why = format!("{bytes} bytes are less than a page of WebAssembly memory, {PAGE}: no call could run");
+            let hint = format!("write it with a unit: memory = \"{bytes} MiB\"");
+            Err(Error::custom(wrong_value(&why, &hint)))
+        }
+        size => Ok(size),
+    }
 }
 
 fn concurrency<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    at_most(nonzero(deserializer)?, Limits::MAX_CONCURRENCY)
+    at_most(require_nonzero(u32::deserialize(deserializer)?)?, Limits::MAX_CONCURRENCY)
 }
 
-fn at_most<T: PartialOrd + Display, E: serde::de::Error>(value: Option<T>, max: T) -> Result<Option<T>, E> {
+fn at_most<T: PartialOrd + Display, E: Error>(value: Option<T>, max: T) -> Result<Option<T>, E> {
     match value {
         Some(value) if value > max => Err(E::custom(format!("{value} is over the maximum of {max}"))),
         value => Ok(value),
     }
 }
 
-fn require_nonzero<T: Default + PartialEq, E: serde::de::Error>(value: T) -> Result<Option<T>, E> {
+fn require_nonzero<T: Default + PartialEq, E: Error>(value: T) -> Result<Option<T>, E> {
     if value == T::default() { Err(E::custom(ZERO)) } else { Ok(Some(value)) }
 }

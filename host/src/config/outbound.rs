@@ -8,8 +8,14 @@ use std::fmt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use wharf_report::wrong_value;
 
 use crate::plugin::HttpGrant;
+
+/// What to write in an entry.
+const URL: &str = "write url = \"https://api.example.com\"";
+const METHODS: &str = "write methods = [\"POST\"]";
+const HEADERS: &str = "write headers = { Accept = \"application/json\" }";
 
 /// One entry of `http`.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,11 +34,20 @@ struct Table {
 
 impl Table {
     fn grant(self) -> Result<HttpGrant, String> {
-        let mut grant = HttpGrant::new(&self.url)?.private(self.private);
-        if let Some(methods) = &self.methods {
-            grant = grant.methods(methods)?;
+        let grant = HttpGrant::new(&self.url).map_err(|why| wrong_value(&why, URL))?;
+        let mut grant = grant.private(self.private);
+        if let Some(names) = &self.methods {
+            let upper: Vec<String> = names.iter().map(|name| name.to_ascii_uppercase()).collect();
+            let meant = grant
+                .clone()
+                .methods(&upper)
+                .map_or_else(|_| METHODS.to_owned(), |_| format!("write methods = {upper:?}"));
+            grant = grant.methods(names).map_err(|why| wrong_value(&why, &meant))?;
         }
-        self.headers.iter().try_fold(grant, |grant, (name, value)| grant.header(name, value))
+        let mut headers = self.headers.iter();
+        headers
+            .try_fold(grant, |grant, (name, value)| grant.header(name, value))
+            .map_err(|why| wrong_value(&why, HEADERS))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
-use wharf_report::ShowPath as _;
+use wharf_report::{ShowPath as _, wrong_value};
 
 use super::Config;
 use crate::os::paths::folder_of;
@@ -16,22 +16,24 @@ pub struct ConfigPath(PathBuf);
 
 impl ConfigPath {
     /// # Errors
-    /// What to write in its place, if a shell would replace its beginning and Wharf does not.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Why not, and what to write in its place, if a shell would replace its beginning and Wharf does not.
+    pub fn parse(text: &str) -> Result<Self, (String, String)> {
         let (first, rest) = text.split_once(['/', '\\']).map_or((text, None), |(first, rest)| (first, Some(rest)));
         let variable = first.strip_prefix('$').map(|name| name.trim_matches(['{', '}']));
         let variable = variable.or_else(|| first.strip_prefix('%')?.strip_suffix('%'));
         if variable.is_none() && (!first.starts_with('~') || first == "~") {
             return Ok(Self(text.into()));
         }
+        let below = rest.map_or_else(String::new, |rest| format!("/{rest}"));
         let set = variable.and_then(std::env::var_os).filter(|value| Path::new(value).is_absolute());
         let meant = set.map(|value| rest.map_or_else(|| PathBuf::from(&value), |rest| Path::new(&value).join(rest)));
         let what = if variable.is_some() { "a variable" } else { "another user's home folder" };
-        let write = meant.map_or_else(
-            || "write the absolute path, or ~/ for your home folder".to_owned(),
-            |path| format!("write \"{}\"", path.shown()),
-        );
-        Err(format!("{what} is not replaced in a path: {text:?}; {write} (a folder of that name is ./{text})"))
+        let write = match meant {
+            _ if variable == Some("HOME") => format!("write \"~{below}\""),
+            Some(path) => format!("write \"{}\"", path.shown()),
+            None => "write the absolute path, or ~/ for your home folder".to_owned(),
+        };
+        Err((format!("{what} is not replaced in a path: {text:?}"), write))
     }
 }
 
@@ -45,7 +47,8 @@ impl Deref for ConfigPath {
 
 impl<'de> Deserialize<'de> for ConfigPath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(|(why, hint)| D::Error::custom(wrong_value(&why, &hint)))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::env::VarError;
 
 use serde::{Deserialize, Serialize};
-use wharf_report::{ShowPath as _, did_you_mean};
+use wharf_report::{ShowPath as _, bounded, did_you_mean};
 
 use super::{Config, ConfigError, ConfigPath, WrongValue};
 use crate::os::files::FileError;
@@ -60,7 +60,7 @@ impl SecretConfig {
     }
 
     fn value(&self, config: &Config, min: usize) -> Result<String, Unusable> {
-        let unusable = |why: String| Unusable { why, repair: None, temporary: false };
+        let unusable = |why: String| Unusable { why: bounded(&why).into(), repair: None, temporary: false };
         let (text, place) = match (&self.env, &self.file) {
             (Some(variable), _) => {
                 let place = format!("variable {variable}");

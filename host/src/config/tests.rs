@@ -124,7 +124,7 @@ fn an_invalid_grant_is_an_error() {
         unknown.to_string().contains("line 2, column 1: unknown key `keyvlaue` in [plugins.notes.grants]"),
         "{unknown}"
     );
-    for wrong in ["keyvalue = 'yes'", "keyvalue = { size = '1MiB' }", "keyvalue = { quota = 'much' }"] {
+    for wrong in ["keyvalue = 'much'", "keyvalue = { size = '1MiB' }", "keyvalue = { quota = 'much' }"] {
         let error = error(&format!("[plugins.notes.grants]\n{wrong}\n"));
         assert!(error.to_string().contains("expected true, false or a table with a quota, found "), "{error}");
         assert_eq!(error.hint.as_deref(), Some("write it like this: keyvalue = { quota = \"4 MiB\" }"));

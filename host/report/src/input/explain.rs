@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::locate::{ITEM, Located};
-use super::{Format, Key, Wrong, duplicate, locate};
+use super::repair::Written;
+use super::{Format, HINT, Key, Wrong, duplicate, locate};
 
 /// How the messages begin that say only that a value is of another type. The others are sentences for people.
 const MISMATCH: [&str; 8] = [
@@ -18,6 +19,11 @@ const MISMATCH: [&str; 8] = [
 ];
 /// Characters of a value that a message repeats.
 const MAX_SHOWN: usize = 60;
+/// The longest name, in bytes, that is compared with the known ones: the comparison takes memory for each byte.
+const MAX_COMPARED: usize = 100;
+/// How the parser's messages begin about a text without quotes, which it takes for what it begins with.
+const BARE: [&str; 5] =
+    ["string values must be quoted", "invalid float", "invalid boolean", "invalid integer", "invalid date-time"];
 
 /// What is wrong at a place, without the line and column, and a hint.
 pub(super) fn explain(text: &str, message: &str, span: Range<usize>, format: &Format) -> Wrong {
@@ -34,7 +40,7 @@ pub(super) fn explain(text: &str, message: &str, span: Range<usize>, format: &Fo
     if let Some(names) = names(message, "unknown field ") {
         return unknown_key(&located.path, &names, format);
     }
-    let value = Value::of(text, located, format);
+    let mut value = Value::of(text, located, format);
     if let Some(names) = names(message, "unknown variant ") {
         return value.unknown(&names, format);
     }
@@ -47,31 +53,67 @@ pub(super) fn explain(text: &str, message: &str, span: Range<usize>, format: &Fo
     if MISMATCH.iter().any(|start| message.starts_with(start)) {
         return value.mismatch(message);
     }
-    let hint = value.key.map(|key| like_this(key, &value.path));
+    if BARE.iter().any(|start| message.starts_with(start)) {
+        value.raw = if is_shown(format, &value.path) { bare_word(text, span.start) } else { None };
+        let hint = value.meant(Written::quoted);
+        return (format!("{}a text must be in quotes", prefix(&value.path)), hint);
+    }
+    let (message, own_hint) = message.split_once(HINT).map_or((message, None), |(message, hint)| (message, Some(hint)));
+    let hint = own_hint.map(str::to_owned).or_else(|| value.key.map(|key| like_this(key, &value.path)));
     (format!("{}{}", prefix(&value.path), words(message)), hint)
+}
+
+/// The words that are written there.
+fn bare_word(text: &str, at: usize) -> Option<String> {
+    let start = text[..at].rfind(|c: char| c.is_whitespace() || "=[{,".contains(c)).map_or(0, |end| end + 1);
+    let word = text[start..].split(['\n', ']', '}', ',', '#']).next()?.trim();
+    (!word.is_empty() && word.len() <= MAX_SHOWN && !word.contains(['"', '\\'])).then(|| word.to_owned())
 }
 
 /// A value that does not fit, and what its key takes.
 struct Value {
     path: Vec<String>,
     key: Option<&'static Key>,
+    /// What the entries of its array take.
+    entry: Option<&'static Key>,
     found: String,
+    kind: &'static str,
+    /// As it is written, if it may be repeated.
+    raw: Option<String>,
 }
 
 impl Value {
     fn of(text: &str, located: Located, format: &Format) -> Self {
         let Located { mut path, value, kind } = located;
-        let mut found = shown(&text[value], kind, is_shown(format, &path));
+        let mut raw = repeated(&text[value], kind, is_shown(format, &path)).map(str::to_owned);
+        let mut kind = kind;
+        let mut found = raw.clone();
         // An array or a table in place of something else has entries of which nothing is known.
         while key(format, &path).is_none() && path.len() > 1 && !format.keys.is_empty() {
-            found = if path.pop().as_deref() == Some(ITEM) { "an array" } else { "a table" }.to_owned();
+            kind = if path.pop().as_deref() == Some(ITEM) { "an array" } else { "a table" };
+            (raw, found) = (None, None);
         }
-        Self { key: key(format, &path), path, found }
+        let entry = [path.as_slice(), &[ITEM.to_owned()]].concat();
+        let found = found.unwrap_or_else(|| kind.to_owned());
+        Self { key: key(format, &path), entry: key(format, &entry), path, found, kind, raw }
+    }
+
+    /// What to write in place of it: made of the value itself, or the example.
+    fn meant(&self, repaired: fn(&Written) -> Option<String>) -> Option<String> {
+        let key = self.key?;
+        let written = Written { key, entry: self.entry, text: self.raw.clone(), kind: self.kind };
+        let repaired = repaired(&written).map(|repaired| match repaired.split_once(": ") {
+            Some((how, value)) if self.path.last().is_some_and(|last| last != ITEM) => {
+                format!("write it {how}: {} = {value}", last(&self.path))
+            }
+            _ => format!("write it {repaired}"),
+        });
+        Some(repaired.unwrap_or_else(|| like_this(key, &self.path)))
     }
 
     fn mismatch(&self, message: &str) -> Wrong {
         let takes = self.key.map_or_else(|| general(message), |key| key.takes);
-        let hint = self.key.map(|key| like_this(key, &self.path));
+        let hint = self.meant(Written::repaired);
         (format!("{}expected {takes}, found {}", prefix(&self.path), self.found), hint)
     }
 
@@ -176,18 +218,16 @@ fn general(message: &str) -> &'static str {
 /// The parser's words for what people write most.
 fn words(message: &str) -> &str {
     match message {
-        "string values must be quoted, expected literal string" => "a text must be in quotes",
         "key with no value, expected `=`" => "a key without `=` and a value",
         other => other,
     }
 }
 
-fn shown(text: &str, kind: &str, is_shown: bool) -> String {
+/// A value as messages repeat it.
+fn repeated<'t>(text: &'t str, kind: &str, is_shown: bool) -> Option<&'t str> {
     let is_value = !(kind == "a table" && !text.starts_with('{') || kind == "an array" && text.starts_with("[["));
-    if is_shown && is_value && !text.is_empty() && text.chars().count() <= MAX_SHOWN && !text.contains('\n') {
-        return text.to_owned();
-    }
-    if kind == "true or false" { text.to_owned() } else { kind.to_owned() }
+    let is_short = !text.is_empty() && text.chars().count() <= MAX_SHOWN && !text.contains('\n');
+    (is_shown && is_value && is_short || kind == "true or false").then_some(text)
 }
 
 fn is_shown(format: &Format, path: &[String]) -> bool {
@@ -235,6 +275,9 @@ fn segments(pattern: &str) -> Vec<&str> {
 
 /// The known name closest to an unknown one: a third of the letters may differ.
 pub fn did_you_mean<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    if wrong.len() > MAX_COMPARED {
+        return None;
+    }
     let near = names.map(|name| (strsim::damerau_levenshtein(wrong, name), name)).min()?;
     let letters = wrong.chars().count().max(near.1.chars().count());
     (near.0 * 3 <= letters).then_some(near.1)

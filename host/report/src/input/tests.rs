@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::{from_toml, toml_place};
+use super::{bounded, from_toml, toml_place};
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -66,4 +66,13 @@ fn values_are_found_by_their_keys() {
     ] {
         assert_eq!(toml_place(text, keys), place, "{keys:?}");
     }
+}
+
+#[test]
+fn a_long_message_keeps_its_beginning_and_its_end() {
+    let long = format!("start {} end", "\u{fc}".repeat(5000));
+    let shown = bounded(&long);
+    assert!(shown.starts_with("start ") && shown.contains('…') && shown.ends_with(" end"), "{shown}");
+    assert!(shown.len() < 700);
+    assert_eq!(bounded("short"), "short");
 }

@@ -18,12 +18,8 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
     let cases = [
         ("server = 5".into(), "line 1, column 10: server: expected a table, found 5", "server = { name = \"wharf\" }"),
         ("[[server]]".into(), "line 1, column 1: server: expected a table, found an array", "server = {"),
-        ("[server]\nname = 5".into(), "line 2, column 8: server.name: expected a string, found 5", "name = \"wharf\""),
-        (
-            "[server]\npage-size = '9'".into(),
-            "server.page-size: expected a whole number, found '9'",
-            "page-size = 1000",
-        ),
+        ("[server]\nname = 5".into(), "line 2, column 8: server.name: expected a string, found 5", "name = \"5\""),
+        ("[server]\npage-size = '9'".into(), "server.page-size: expected a whole number, found '9'", "page-size = 9"),
         ("[server]\npage-size = -1".into(), "server.page-size: expected a whole number, found -1", "page-size = 1000"),
         (
             "[server]\npage-size = 1.5".into(),
@@ -91,12 +87,12 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
         ),
         (
             "[limits]\nmemory = 'big'".into(),
-            "limits.memory: expected a size in quotes or a number of bytes, found 'big'",
+            "limits.memory: expected a size with its unit in quotes, or a number of bytes, found 'big'",
             "\"64 MiB\"",
         ),
         (
             "[limits]\nmemory = true".into(),
-            "limits.memory: expected a size in quotes or a number of bytes, found true",
+            "limits.memory: expected a size with its unit in quotes, or a number of bytes, found true",
             "\"64 MiB\"",
         ),
         ("[limits]\nmemory = -5".into(), "limits.memory: expected a size", "memory = \"64 MiB\""),
@@ -135,7 +131,7 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
         (
             grants("http = 'https://a.example'"),
             "plugins.notes.grants.http: expected an array of URLs",
-            "http = [\"https:",
+            "http = ['https://a.example']",
         ),
         (
             grants("http = [{ url = 5 }]"),
@@ -159,8 +155,12 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
             "fs.mode: expected \"read\" or \"write\", found 7",
             "mode = \"write\"",
         ),
-        (grants("env = { A = 5 }"), "plugins.notes.grants.env.A: expected a string, found a whole number", "A = \"C\""),
-        (grants("env = 'A=5'"), "plugins.notes.grants.env: expected a table of strings, found a string", "env = { LANG"),
+        (grants("env = { A = 5 }"), "plugins.notes.grants.env.A: expected a string, found a whole number", "A = \"…\""),
+        (
+            grants("env = 'A=5'"),
+            "plugins.notes.grants.env: expected a table of strings, found a string",
+            "env = { LANG",
+        ),
         (
             grants("secrets = true"),
             "grants.secrets: expected an array of names of [secrets], found true",
@@ -181,7 +181,7 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
         (
             "[sandbox]\nos-sandbox = 'no'".into(),
             "sandbox.os-sandbox: expected true or false, found 'no'",
-            "os-sandbox = true",
+            "os-sandbox = false",
         ),
         ("[server".into(), "line 1, column 8: ", ""),
     ];
@@ -276,6 +276,113 @@ fn what_is_written_twice_is_merged_in_the_hint() {
     assert!(hint.starts_with("move its keys under the first"), "{hint}");
 }
 
+/// Each hint is a line to copy, made of what was written.
+#[test]
+fn a_hint_that_is_followed_makes_the_file_valid() {
+    for (table, wrong, hint) in [
+        ("plugins.a.grants", "keyvalue = \"true\"", "write it without quotes: keyvalue = true"),
+        ("plugins.a.grants", "keyvalue = 'off'", "write it without quotes: keyvalue = false"),
+        ("plugins.a.grants", "elicit = 0", "write it like this: elicit = false"),
+        ("sandbox", "os-sandbox = no", "write it like this: os-sandbox = false"),
+        ("server", "discovery = True", "write it like this: discovery = true"),
+        ("plugins.a.grants", "env = { A = 5 }", "write it in quotes: A = \"…\""),
+        ("plugins.a.grants", "config = { A = true }", "write it in quotes: A = \"true\""),
+        ("server", "name = 5.5", "write it in quotes: name = \"5.5\""),
+        ("server", "name = my server # ours", "write it in quotes: name = \"my server\""),
+        ("server.http", "address = 127.0.0.1:80", "write it in quotes: address = \"127.0.0.1:80\""),
+        ("limits", "timeout = 5s", "write it in quotes: timeout = \"5s\""),
+        ("plugins.a.grants", "http = [https://a.example]", "write it in quotes: \"https://a.example\""),
+        ("server", "page-size = \"25\"", "write it without quotes: page-size = 25"),
+        ("server.http", "connections = '7'", "write it without quotes: connections = 7"),
+        ("server.http", "address = \"8080\"", "write \"127.0.0.1:8080\""),
+        ("server.http", "address = ':9'", "write \"127.0.0.1:9\""),
+        ("server.http", "allowed-hosts = 'a.example'", "write it in brackets: allowed-hosts = ['a.example']"),
+        ("limits", "memory = \"64\"", "write it with a unit: memory = \"64 MiB\""),
+        ("limits", "memory = 64", "write it with a unit: memory = \"64 MiB\""),
+        ("plugins.a.limits", "output = '5'", "write it with a unit: output = \"5 MiB\""),
+        ("limits", "log = \"32\"", "write it with a unit: log = \"32 KiB\""),
+        ("audit", "rotate-size = \"64\"", "write it with a unit: rotate-size = \"64 MiB\""),
+        ("limits", "timeout = \"5\"", "write it with a unit: timeout = \"5s\""),
+        ("limits", "cpu = 7", "write it with a unit: cpu = \"7s\""),
+        ("plugins.a.grants", "http = 'https://a.example'", "write it in brackets: http = ['https://a.example']"),
+        (
+            "plugins.a.grants",
+            "fs = { host = 'a', guest = '/a' }",
+            "write it in brackets: fs = [{ host = 'a', guest = '/a' }]",
+        ),
+    ] {
+        let told = told(&format!("[{table}]\n{wrong}\n"));
+        assert!(told.0.starts_with("line 2, column "), "{wrong}: {told:?}");
+        assert_eq!(told.1, hint, "{wrong}: {told:?}");
+        let (_, written) = hint.rsplit_once(": ").unwrap_or(("", hint));
+        let key = wrong.split(" = ").next().expect("a key");
+        let line = match hint.strip_prefix("write \"") {
+            None if hint.contains("quotes: \"https") => "http = [\"https://a.example\"]".to_owned(),
+            Some(value) => format!("{key} = \"{value}"),
+            None if written.starts_with("A = ") => format!("{key} = {{ {written} }}"),
+            None => written.to_owned(),
+        };
+        let line =
+            if hint.starts_with("write it in brackets") { &hint["write it in brackets: ".len()..] } else { &line };
+        Config::parse(&format!("[{table}]\n{line}\n")).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+    for (entry, reason, hint) in [
+        (
+            "methods = ['post', \"GET\"]",
+            "not a method, such as \"POST\": \"post\"",
+            "write methods = [\"POST\", \"GET\"]",
+        ),
+        ("methods = ['*']", "not a method", "write methods = [\"POST\"]"),
+        ("methods = []", "at least one is required", "write methods = [\"POST\"]"),
+        (
+            "headers = { Host = 'x' }",
+            "not a header that can be set",
+            "write headers = { Accept = \"application/json\" }",
+        ),
+    ] {
+        let file = |options: &str| format!("[plugins.a.grants]\nhttp = [{{ url = 'https://a.example', {options} }}]\n");
+        let told = told(&file(entry));
+        assert!(told.0.contains(reason) && told.0.starts_with("line 2, column "), "{entry}: {told:?}");
+        assert_eq!(told.1, hint);
+        Config::parse(&file(hint.trim_start_matches("write "))).expect(hint);
+    }
+}
+
+#[test]
+fn errors_are_short_however_long_what_they_repeat_is() {
+    let long = "x\\u001b".repeat(100_000);
+    for text in [
+        format!("\"{long}\" = 1\n"),
+        format!("[limits]\n\"{long}\" = 1\n"),
+        format!("[plugins.\"{long}\"]\nzzz = 1\n"),
+        format!("[plugins.\"{long}\"]\n"),
+        format!("[plugins.\"{long}.wasm\"]\n"),
+        format!("[server]\ntrust = \"{long}\"\n"),
+        format!("[server]\nname = [\"{long}\"]\n"),
+        format!("[server.http]\naddress = \"{long}\"\n"),
+        format!("[server.http]\nallowed-hosts = [\"{long}@\"]\n"),
+        format!("[server.http]\ntokens = [{{ name = \"{long}\" }}]\n"),
+        format!("[plugins.a]\npin = \"{long}\"\n"),
+        format!("[plugins.a.grants]\nhttp = [\"{long}\"]\n"),
+        format!("[plugins.a.grants]\nhttp = [{{ url = \"https://a.example\", methods = [\"{long}\"] }}]\n"),
+        format!("[plugins.a.grants]\nfs = [{{ host = \"a\", guest = \"{long}\" }}]\n"),
+        format!("[plugins.a.grants]\nfs = [{{ host = \"$A/{long}\", guest = \"/a\" }}]\n"),
+        format!("[plugins.a.grants]\nsecrets = [\"{long}\"]\n"),
+        format!("[plugins.a.grants]\nenv = {{ \"{long}=\" = \"\" }}\n"),
+        format!("[secrets]\n\"{long}\" = {{ env = \"A\" }}\n"),
+        format!("[signatures]\nkeys = [\"{long}\"]\n"),
+        format!("{long}\n"),
+        format!("a = 1\n\"{long}\" = 1\n\"{long}\" = 1\n"),
+    ] {
+        let (reason, hint) = told(&text);
+        let start = text.get(..40).expect("ASCII");
+        assert!(reason.starts_with("line ") && reason.len() < 700 && hint.len() < 700, "{start}: {reason} {hint}");
+    }
+    let secret = format!("[secrets]\na = {{ env = \"{}\" }}\n", "A".repeat(100_000));
+    let config = Config::parse(&secret).expect("valid");
+    assert!(config.secret("a").expect_err("not set").why.len() < 700);
+}
+
 /// It may be a secret, or be written where a secret is meant.
 #[test]
 fn errors_repeat_no_value_that_may_be_a_secret() {
@@ -320,7 +427,6 @@ fn what_a_shell_would_replace_is_refused() {
         assert!(hint.starts_with("did you mean weather? Otherwise define it: weahter = "), "{hint}");
     }
 
-    let home = std::env::var("HOME").expect("a home folder");
     let folder = |host: &str| format!("[plugins.a.grants]\nfs = [{{ host = '{host}', guest = '/a' }}]\n");
     for (text, key) in [
         (folder("$HOME/data"), "plugins.a.grants.fs.host"),
@@ -331,12 +437,15 @@ fn what_a_shell_would_replace_is_refused() {
         ("[server.http]\ntokens = [{ name = 'a', file = '$HOME/data' }]\n".into(), "server.http.tokens.file"),
         ("[server]\nstate-key = { file = '$HOME/data' }\n".into(), "server.state-key.file"),
     ] {
-        let said = told(&text).0;
-        assert!(said.contains(&format!("{key}: a variable is not replaced in a path")), "{said}");
-        assert!(said.contains(&format!("write \"{home}/data\" ")), "{said}");
-        Config::parse(&text.replace("${HOME}", &home).replace("$HOME", &home)).expect("the hint is valid");
+        let (said, hint) = told(&text);
+        assert!(
+            said.ends_with("/data\"") && said.contains(&format!("{key}: a variable is not replaced in a path")),
+            "{said}"
+        );
+        assert_eq!(hint, "write \"~/data\"");
+        Config::parse(&text.replace("${HOME}", "~").replace("$HOME", "~")).expect("the hint is valid");
     }
-    assert!(told(&folder("$NOT_SET_HERE/data")).0.contains("write the absolute path"));
+    assert_eq!(told(&folder("$NOT_SET_HERE/data")).1, "write the absolute path, or ~/ for your home folder");
     assert!(told(&folder("~bob/data")).0.contains("another user's home folder is not replaced"));
     for literal in ["./$HOME/data", "a/$HOME", "~/data", "~", "./~bob"] {
         Config::parse(&folder(literal)).expect(literal);

@@ -4,9 +4,8 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr};
+use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -15,6 +14,7 @@ use wharf_report::ShowPath as _;
 
 use crate::os::files::Links;
 use crate::os::service;
+pub use crate::os::sockets::Address;
 use crate::os::sockets::{BindError, LocalListener, LocalStream, PassedSocket};
 use crate::os::stamp::Identity;
 
@@ -26,34 +26,6 @@ const BACKLOG: u32 = 1024;
 /// A TCP or Unix stream.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
-
-/// Where to listen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// Port 0 is any free port.
-    Tcp(SocketAddr),
-    Unix(PathBuf),
-    /// The first socket passed by systemd (`LISTEN_FDS`).
-    Systemd,
-}
-
-impl FromStr for Address {
-    type Err = String;
-
-    /// `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` (which is 127.0.0.1), `unix:/path` or
-    /// `systemd`. Other names are not resolved: they may have several addresses.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let port = |port: &str| port.parse().ok().map(|port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
-        if text == "systemd" {
-            return Ok(Self::Systemd);
-        }
-        if let Some(path) = text.strip_prefix("unix:") {
-            return if path.is_empty() { Err("no path after 'unix:'".into()) } else { Ok(Self::Unix(path.into())) };
-        }
-        let local = text.strip_prefix("localhost:").and_then(port);
-        local.or_else(|| text.parse().ok()).map(Self::Tcp).ok_or_else(|| format!("not an address: {text:?}"))
-    }
-}
 
 /// Why the server cannot listen, and perhaps a hint.
 #[derive(Debug, thiserror::Error)]
