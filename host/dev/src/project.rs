@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use wharf_report::ShowPath as _;
-use wharf_report::{Failure, from_toml};
+use wharf_report::{Failure, from_toml, toml_place};
 
 use crate::language::Language;
 use crate::name::PluginName;
@@ -107,7 +107,10 @@ impl Project {
         })?;
         let manifest: Manifest =
             from_toml(&text).map_err(|(reason, hint)| failed(format!("{shown}: {reason}")).hint(hint))?;
-        let name = PluginName::parse(&manifest.name).map_err(|error| failed(format!("{shown}: {error}")))?;
+        let name = PluginName::parse(&manifest.name).map_err(|error| {
+            let near = PluginName::near(&manifest.name).map(|near| format!("write name = \"{near}\""));
+            failed(format!("{shown}: {}{error}", toml_place(&text, &["name"]))).hint(near)
+        })?;
         let dir = dir.canonicalize().map_err(|error| failed(format!("{error}: {}", dir.shown())))?;
         Ok(Self {
             dir,
@@ -183,7 +186,8 @@ mod tests {
             ("name = \"a\"\nlanguage = \"rust\"\nsourc = \"x\"\n", "did you mean `source`?"),
             ("name = \"a\"\nlanguage = \"pyton\"\n", "did you mean `python`?"),
             ("name = \"a\"\nlanguage = \"rust\"\nexports = [\"tool\"]\n", "did you mean `tools`?"),
-            ("name = \"a_b\"\nlanguage = \"rust\"\n", "a_b"),
+            ("name = \"a_b\"\nlanguage = \"rust\"\n", "plugin.toml: line 1, column 8: parse the plugin name"),
+            ("language = \"rust\"\nname = \"Tick\"\n", "write name = \\\"tick\\\""),
             ("name = \"a\"\n", "the key `language` is missing"),
             ("name = ", "line 1"),
         ] {

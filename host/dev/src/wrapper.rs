@@ -27,6 +27,8 @@ const GENERATED: [&str; 7] =
     ["__pycache__", "node_modules", "target", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".DS_Store"];
 /// Maximum bytes of the record.
 const MAX_RECORD: u64 = 4 << 10;
+/// Maximum characters of the version in it, which messages repeat.
+const MAX_VERSION: usize = 64;
 /// Maximum files that are compared; the wrappers have about 80.
 const MAX_FILES: usize = 4096;
 /// Bytes from which a file is not read: no wrapper has so large a file.
@@ -71,7 +73,9 @@ pub(crate) fn record(project: &Path) -> Option<Record> {
         return None;
     }
     let record: Record = toml::from_str(&fs::read_to_string(path).ok()?).ok()?;
-    numbers(&record.version).map(|_| record)
+    let is_plain = |c: u8| c.is_ascii_alphanumeric() || b".-+".contains(&c);
+    let is_short = record.version.len() <= MAX_VERSION && record.version.bytes().all(is_plain);
+    numbers(&record.version).filter(|_| is_short).map(|_| record)
 }
 
 /// The files that this program writes.

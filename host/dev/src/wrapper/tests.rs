@@ -107,9 +107,11 @@ fn an_older_folder_is_replaced_unless_it_was_changed() {
     fs::remove_file(library.join("version.toml")).expect("it goes");
     done(false);
     assert!(record(&project.dir).is_some());
-    for no_record in ["", "version = \"\\u001b[31m\"\ndigest = \"\"\n"] {
+    let of = |version: &str| format!("version = \"{version}\"\ndigest = \"\"\n");
+    let long = format!("1.0.0-{}", "a".repeat(1000));
+    for no_record in [String::new(), of("\\u001b[31m"), of("1.0.0-\\u001b[31m"), of("1.0.0 \\u202e"), of(&long)] {
         put("wharf.h", "mine");
-        put("version.toml", no_record);
+        put("version.toml", &no_record);
         assert!(refused(&project, false).contains("does not say which version"));
         done(true);
     }
