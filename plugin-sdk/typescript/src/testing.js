@@ -1,5 +1,6 @@
 // Tests a plugin without a host, in plain Node: no component is built.
 
+import { check } from "./arguments.js";
 import { Call } from "./call.js";
 import { connect, isConnected } from "./double.js";
 import { NotFound, ToolError } from "./errors.js";
@@ -12,6 +13,12 @@ export const decline = () => ({ declined: true });
 export const model = (text) => ({ sampled: { model: "test", content: [{ kind: "text", text }], text, stopReason: "endTurn" } });
 export const roots = (...uris) => ({ roots: uris.map((uri) => ({ uri })) });
 export const unavailable = (why = "the client does not support this") => ({ unavailable: why });
+
+// Those of Node, whatever a test replaces.
+const { setTimeout, clearTimeout } = globalThis;
+
+/** Milliseconds of a call. */
+const TIMEOUT = 10_000;
 
 const FEATURES = ["form", "url", "sample", "sample-tools", "sample-context", "roots"];
 
@@ -37,7 +44,10 @@ export class Client {
 
   call(tool, args = {}) {
     known("tool", tool, this.#plugin.tools.map(({ name }) => name));
-    const made = this.#run((call) => this.#plugin.callTool(tool, JSON.stringify(args), call));
+    const { inputSchema } = this.#plugin.tools.find(({ name }) => name === tool);
+    const text = JSON.stringify(args);
+    check(JSON.parse(inputSchema), JSON.parse(text));
+    const made = this.#run(`the tool '${tool}'`, (call) => this.#plugin.callTool(tool, text, call));
     return awaited("call", after(made, (result) => {
       if (result.structured !== undefined) result.structured = asJson(result.structured);
       return result;
@@ -46,7 +56,7 @@ export class Client {
 
   prompt(name, args = {}) {
     known("prompt", name, this.#plugin.prompts.map((prompt) => prompt.name));
-    return awaited("prompt", this.#run((call) => this.#plugin.getPrompt(name, args, call)));
+    return awaited("prompt", this.#run(`the prompt '${name}'`, (call) => this.#plugin.getPrompt(name, args, call)));
   }
 
   read(uri) {
@@ -63,12 +73,12 @@ export class Client {
     const subjects = [...this.#plugin.prompts.map(({ name }) => name), ...this.#plugin.templates().map(({ uri }) => uri)];
     known("prompt or template", subject, subjects);
     known(`argument of ${subject}`, argument, prompt ? Object.keys(prompt.shape) : template.template.variables);
-    return awaited("complete", this.#run((call) => this.#plugin.complete(subject, argument, typed, given, call)));
+    return awaited("complete", this.#run(`the completion of '${argument}'`, (call) => this.#plugin.complete(subject, argument, typed, given, call)));
   }
 
   method(name, params = {}) {
     known("method", name, [...this.#plugin.methods.keys()]);
-    return awaited("method", after(this.#run((call) => this.#plugin.callMethod(name, JSON.stringify(params), call)), asJson));
+    return awaited("method", after(this.#run(`the method '${name}'`, (call) => this.#plugin.callMethod(name, JSON.stringify(params), call)), asJson));
   }
 
   tools() {
@@ -83,25 +93,42 @@ export class Client {
   }
 
   resources() {
-    return awaited("resources", connect(this.#host(), () => this.#plugin.listed()));
+    return awaited("resources", this.#within("the list of resources", () => this.#plugin.listed()));
   }
 
   #read(uri) {
     if (!this.#plugin.has(uri)) known("resource", uri, this.#plugin.uris());
-    return this.#run((call) => this.#plugin.readResource(uri, call));
+    return this.#run(`the resource '${uri}'`, (call) => this.#plugin.readResource(uri, call));
   }
 
   /** Runs a function, again with the answers for as long as it asks. */
-  #run(work) {
+  #run(what, work) {
     const features = new Set(this.#options.features ?? FEATURES);
     const round = (answers, state) => {
-      const call = new Call({ id: "test", features, timeLeft: 30_000, answers, state, meta: this.#options.meta ?? {} });
+      const call = new Call({ id: "test", features, timeLeft: this.#timeout, answers, state, meta: this.#options.meta ?? {} });
       return after(call.attempt(() => work(call)), ({ required, value }) => {
         if (!required) return value;
         return round(new Map(required.questions.map((question) => [question.key, this.#answer(question)])), required.state);
       });
     };
-    return connect(this.#host(), () => round(new Map()));
+    return this.#within(what, () => round(new Map()));
+  }
+
+  get #timeout() {
+    return this.#options.timeout ?? TIMEOUT;
+  }
+
+  /** Runs a function with the simulated host. Without the timer, Node would end the tests while a promise that nothing
+      settles is waited for. */
+  #within(what, work) {
+    const made = connect(this.#host(), work);
+    if (!isLater(made)) return made;
+    let timer;
+    const late = new Promise((_, reject) => {
+      const why = `${what} is not done after ${this.#timeout} ms: does it wait for a promise that nothing settles?`;
+      timer = setTimeout(() => reject(new Error(why)), this.#timeout);
+    });
+    return Promise.race([made, late]).finally(() => clearTimeout(timer));
   }
 
   #answer(question) {

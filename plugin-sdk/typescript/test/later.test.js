@@ -60,6 +60,21 @@ test("errors of async functions", async () => {
   assert.equal((await client.call("now")).text, "now");
 });
 
+test("a promise that nothing settles fails its call, and leaves later calls alone", async () => {
+  const stuck = plugin()
+    .tool("stuck", {}, () => new Promise(() => {}))
+    .resource("stuck://1", {}, () => new Promise(() => {}))
+    .resources(() => new Promise(() => {}))
+    .tool("left", {}, (_, call) => `${call.timeLeft}`)
+    .tool("late", {}, async () => (await wait(5), "late"));
+  const client = new Client(stuck, { timeout: 20 });
+  await assert.rejects(async () => client.call("stuck"), /^Error: the tool 'stuck' is not done after 20 ms: does it wait for a promise/);
+  await assert.rejects(async () => client.read("stuck://1"), /the resource 'stuck:\/\/1' is not done/);
+  await assert.rejects(async () => client.resources(), /the list of resources is not done/);
+  assert.equal((await new Client(stuck).call("late")).text, "late");
+  assert.deepEqual([client, new Client(stuck)].map((client) => client.call("left").text), ["20", "10000"]);
+});
+
 test("calls at the same time have hosts of their own", async () => {
   const clients = [new Client(mine), new Client(mine)];
   await Promise.all(clients.map((client) => client.call("add", { a: 1 })));

@@ -107,6 +107,41 @@ test("resources", () => {
   assert.throws(() => client.read("bad://1"), /neither text nor bytes/);
 });
 
+test("arguments that the host refuses are refused", () => {
+  const item = s.object({ size: s.integer().min(1).max(9) });
+  const closed = { type: "object", properties: { a: {} }, additionalProperties: false };
+  const mine = plugin()
+    .tool("none", {}, () => "done")
+    .tool("some", {
+      input: s.object({ name: s.string().min(2).max(3).pattern(/^\p{L}+$/u).optional(), items: s.array(item).max(2).optional() }),
+    }, () => "done")
+    .tool("date", { input: s.object({ on: s.string().pattern(/^\d+\-\d+$/) }) }, () => "done")
+    .tool("open", { input: { type: "object" } }, () => "done")
+    .tool("raw", { input: { type: "object", properties: { in: closed }, additionalProperties: { maxLength: 1 } } }, () => "done");
+  const client = new Client(mine);
+  for (const [tool, args, why] of [
+    ["none", { nme: 1 }, /^InvalidArguments: \/nme: is not an argument; there is none$/],
+    ["some", { nme: "Ada" }, /^InvalidArguments: \/nme: is not an argument; there are: name, items$/],
+    ["some", { name: "A" }, /\/name: must be at least 2 characters/],
+    ["some", { name: "Adam" }, /\/name: must be at most 3 characters/],
+    ["some", { name: "A1" }, /\/name: must be like/],
+    ["some", { name: 1 }, /\/name: must be a string/],
+    ["some", { items: [{ size: 0 }] }, /\/items\/0\/size: must be at least 1/],
+    ["some", { items: [{ size: 10 }] }, /\/items\/0\/size: must be at most 9/],
+    ["some", { items: [1, 2, 3] }, /\/items: must be at most 2 items/],
+    ["date", { on: "1.2" }, /\/on: must be like/],
+    ["raw", { in: { b: 1 } }, /\/in\/b: is not an argument; there are: a/],
+    ["raw", { "x/y": "ab" }, /\/x~1y: must be at most 1 characters/],
+  ]) {
+    assert.throws(() => client.call(tool, args), why);
+  }
+  // A nested object allows other members, and so does a schema that does not forbid them.
+  const fine = [["some", { name: "äöü", items: [{ size: 9, more: 1 }] }], ["open", { a: 1 }], ["raw", { in: { a: 1 }, x: "y" }]];
+  for (const [tool, args] of fine) assert.equal(client.call(tool, args).text, "done");
+  // What JSON leaves out is not given.
+  assert.equal(client.call("none", { gone: undefined }).text, "done");
+});
+
 test("prompts, completions and methods", () => {
   const mine = plugin()
     .prompt("go", { arguments: { town: s.string(), times: s.integer().default(2) } }, ({ town, times }) => [

@@ -38,6 +38,8 @@ export interface ClientOptions {
   environment?: Record<string, string>;
   /** `false` revokes the grant. */
   store?: boolean;
+  /** Milliseconds of a call (`call.timeLeft`), after which its promise is rejected; 10,000 by default. */
+  timeout?: number;
   features?: Feature[];
   meta?: Meta;
 }
@@ -59,7 +61,8 @@ export declare class Client {
   readonly buckets: Map<string, Map<string, Uint8Array>>;
   /** Cancels: `call.cancelled` is true from now on. */
   cancel(): void;
-  /** Calls a tool and answers its questions. Structured content is converted by JSON. */
+  /** Calls a tool and answers its questions. Structured content is converted by JSON. Arguments that the host would
+      refuse are `InvalidArguments`. */
   call(tool: string, args?: object): Now<ToolResult & { structured: any }>;
   prompt(name: string, args?: Record<string, string>): Now<PromptResult>;
   read(uri: string): Now<ResourceContents[]>;
