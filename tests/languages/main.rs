@@ -75,7 +75,10 @@ fn rows(language: &'static Language) -> Vec<Row> {
             rows.push(row("types", Box::new(typed::python)));
             rows.push(row("refusals", Box::new(refusals::python)));
         }
-        "typescript" => rows.push(row("refusals", Box::new(refusals::typescript))),
+        "typescript" => {
+            rows.push(row("types", Box::new(typed::typescript)));
+            rows.push(row("refusals", Box::new(refusals::typescript)));
+        }
         _ => {}
     }
     for (name, dir) in samples(language) {

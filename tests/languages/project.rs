@@ -140,11 +140,15 @@ pub(crate) fn wharf_with(home: &Home, dir: &Path, arguments: &[&str]) -> Output 
 
 /// Runs a shell command of the language's tools, which must succeed.
 pub(crate) fn shell(language: &str, home: &Home, dir: &Path, line: &str) {
-    let mut command = Command::new("sh");
-    command.args(["-c", line]).current_dir(dir).envs(environment(home)).stdin(Stdio::null());
-    let output = command.output().expect("a shell");
+    let output = shell_with(home, dir, line);
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{language}: {line}: {}\n{said}", output.status);
+}
+
+pub(crate) fn shell_with(home: &Home, dir: &Path, line: &str) -> Output {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(dir).envs(environment(home)).stdin(Stdio::null());
+    command.output().expect("a shell")
 }
 
 /// The home's environment, but with the user's toolchains and a shared Cargo target folder.
