@@ -94,11 +94,12 @@ pub(crate) fn read(project: &Path) -> io::Result<Option<Files>> {
         Err(error) => return Err(error),
     }
     let mut files = Files::new();
-    let mut folders = vec![String::new()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(root.join(&folder))? {
+    let mut folders = vec![(root, String::new())];
+    while let Some((read, folder)) = folders.pop() {
+        for entry in fs::read_dir(read)? {
             let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
+            // One that is not UTF-8 is a person's: escaped, it is another than each of this program.
+            let name = entry.file_name().into_string().unwrap_or_else(|name| format!("{name:?}"));
             if GENERATED.contains(&name.as_str()) || (folder.is_empty() && name == RECORD) {
                 continue;
             }
@@ -106,7 +107,7 @@ pub(crate) fn read(project: &Path) -> io::Result<Option<Files>> {
             // Not of a link's target.
             let found = entry.metadata()?;
             if found.is_dir() {
-                folders.push(format!("{path}/"));
+                folders.push((entry.path(), format!("{path}/")));
                 continue;
             }
             let is_readable = found.is_file() && found.len() <= LARGE;

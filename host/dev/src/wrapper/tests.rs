@@ -117,6 +117,31 @@ fn an_older_folder_is_replaced_unless_it_was_changed() {
     }
 }
 
+/// Names that are not UTF-8, of files and of folders.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_of_any_bytes_are_a_persons() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let root = folder();
+    let project = project(root.path());
+    let library = project.dir.join("wharf");
+    let odd = |bytes: &[u8]| library.join(OsStr::from_bytes(bytes));
+    fs::write(odd(b"\xff.h"), "mine").expect("a file");
+    fs::write(odd(b"\xfe.h"), "mine").expect("a file");
+    fs::create_dir(odd(b"d\xff")).expect("a folder");
+    fs::write(odd(b"d\xff/a.h"), "mine").expect("a file");
+    let found = read(&project.dir).expect("it is read").expect("it is there");
+    for name in ["\"\\xFF.h\"", "\"\\xFE.h\"", "\"d\\xFF\"/a.h"] {
+        assert!(found.contains_key(name), "{name}: {:?}", found.keys());
+    }
+    assert!(refused(&project, false).contains("it was changed after Wharf"));
+    assert_eq!(fs::read(odd(b"\xff.h")).expect("a file"), b"mine");
+    upgrade::run(&project.dir, true).expect("it is replaced");
+    assert_eq!(read(&project.dir).expect("it is read"), Some(own(Language::C)));
+}
+
 #[test]
 fn links_lead_no_write_out_of_the_project() {
     let root = folder();
