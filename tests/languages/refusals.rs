@@ -55,6 +55,14 @@ pub(crate) fn typescript() {
         "error: failed to build: plugin.js:1:15: node:fs is a part of Node, which a component does not contain\n\
          hint: use Store for values; a plugin in JavaScript has no files"
     );
+    for (wrong, what, place) in [
+        ("const a = ;\n", "Unexpected \";\"", "plugin.js:1:10:"),
+        ("import a from \"./missing.js\";\na();\n", "Could not resolve \"./missing.js\"", "plugin.js:1:14:"),
+    ] {
+        let said = failed(wrong, "");
+        assert!(said.contains(what) && said.contains(place) && !said.contains("    at "), "{said}");
+        assert!(!said.contains("node:") && said.ends_with("\nerror: failed to build: esbuild failed"), "{said}");
+    }
     assert_eq!(
         failed("const ready = await load();\nasync function load() {}\n", ""),
         "error: failed to build: plugin.js:1:14: await is only available in functions\n\

@@ -92,10 +92,9 @@ async fn bundle(tools: &Tools<'_>, program: &Path, work: &Path, source: &Path) -
     let mut bundler = tools.command(program);
     bundler.arg(&entry).args(BUNDLING);
     bundler.arg(format!("--metafile={}", meta.display())).arg(format!("--outfile={}", bundle.display()));
-    let warnings = tools
-        .captured(bundler)
-        .await?
-        .map_err(|stderr| unbundled(&stderr).unwrap_or_else(|| Failure::new(reported("esbuild", &stderr))))?;
+    let warnings = tools.captured(bundler).await?.map_err(|stderr| {
+        unbundled(&stderr).unwrap_or_else(|| Failure::new(reported("esbuild", of_esbuild(&stderr))))
+    })?;
     if !warnings.is_empty() {
         message(warnings.trim_end());
     }
@@ -178,6 +177,14 @@ fn reported(program: &str, stderr: &str) -> String {
     format!("build: {program} failed")
 }
 
+/// What esbuild has written, without the stack of the script of its package that starts it.
+fn of_esbuild(stderr: &str) -> &str {
+    match stderr.split_once("\nnode:child_process:") {
+        Some((messages, _)) if !messages.trim().is_empty() => messages,
+        _ => stderr,
+    }
+}
+
 fn other_world(stderr: &str) -> Option<Vec<Export>> {
     let (_, rest) = stderr.rsplit_once(OTHER_WORLD)?;
     serde_json::from_str(rest.lines().next()?).ok()
@@ -195,7 +202,7 @@ fn explained(stderr: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{explained, externals, guess, other_world};
+    use super::{explained, externals, guess, of_esbuild, other_world};
     use crate::project::Export;
 
     #[test]
@@ -217,6 +224,16 @@ mod tests {
             Some("build: the plugin's modules failed: no, at f (plugin.ts:3), at plugin.ts:9")
         );
         assert_eq!(explained("Error: odd\n"), None);
+    }
+
+    #[test]
+    fn errors_of_the_bundler_are_shown_without_the_stack_of_its_launcher() {
+        let error = "✘ [ERROR] Unexpected \";\"\n\n    plugin.ts:1:10:\n      1 │ const a = ;\n        ╵           ^\n";
+        let stack = "\nnode:child_process:930\n    throw err;\n    ^\n\nError: Command failed: esbuild\n    at x\n";
+        assert_eq!(of_esbuild(&format!("{error}{stack}")), error);
+        assert_eq!(of_esbuild(error), error);
+        // Without a message of its own, the stack is all that says why.
+        assert_eq!(of_esbuild(stack), stack);
     }
 
     #[test]
