@@ -95,7 +95,7 @@ fn nothing_is_written_without_an_answer_or_when_it_is_invalid() {
         (&["grant", "notes", "elicit", "rw=./data", "--yes"], "there is no grant \"rw=./data\"; did you mean write?"),
         (
             &["grant", "notes", "read=$HOME/data", "--yes"],
-            "a variable is not replaced in a path: \"$HOME/data\"; write \"/",
+            "a variable is not replaced in a path: \"$HOME/data\"; write \"~/data\"",
         ),
         (&["grant", "notes", "env=KEY=$api", "--yes"], "hint: for the secret write ${api}; for the text"),
         (&["grant", "notes", "env=KEY=${apj}", "--yes"], "hint: did you mean api? Otherwise define it"),
@@ -109,6 +109,64 @@ fn nothing_is_written_without_an_answer_or_when_it_is_invalid() {
     assert_eq!(read(&file(&home)), before);
     let accepted = at_terminal(&home, &words, |person| person.sees(asked, "y"));
     assert!(accepted.status.success() && read(&file(&home)).contains("keyvalue = true"));
+}
+
+#[test]
+fn a_denial_is_told_once_with_its_hint() {
+    let home = Home::with(&["notes", "online"]);
+    let denied = call(&home, &[]);
+    let (out, hint) = (String::from_utf8_lossy(&denied.stdout), err(&denied));
+    assert!(out.contains("missing grant `keyvalue`"), "{out}");
+    let file = file(&home);
+    let place = format!("put `keyvalue = true` under `[plugins.notes.grants]` in {}", file.display());
+    assert_eq!(hint, format!("hint: {place}, or run: wharf grant notes keyvalue\n"));
+    // A log that was asked for has it too.
+    assert!(err(&call(&home, &["--log", "warn"])).contains("WARN access denied: missing grant `keyvalue`"));
+    // The entries that are there stay in the line to write.
+    home.configure("[plugins.online.grants]\nhttp = [\"https://a.example\"]\n");
+    let folder = home.plugins();
+    let fetch = r#"{"url":"http://127.0.0.1:9/x"}"#;
+    let words = ["call".as_ref(), folder.as_os_str(), "online_fetch".as_ref(), fetch.as_ref()];
+    let hint = err(&run(&home, words));
+    let line = r#"http = ["https://a.example", { url = "http://127.0.0.1:9", private = true }]"#;
+    assert!(hint.contains(&format!("put `{line}` under")) && hint.matches("denied").count() <= 1, "{hint}");
+}
+
+/// Before the question, with the reason that a server would log.
+#[test]
+fn a_grant_without_effect_is_reported_before_it_is_written() {
+    let home = Home::with(&["folders", "online"]);
+    fs::create_dir_all(home.path("home/.ssh")).expect("a folder");
+    fs::create_dir_all(home.path("home/given/.aws")).expect("a folder");
+    let folder = home.plugins();
+    let plugins = folder.to_str().expect("UTF-8");
+    let (keys, plain) = (home.path("home/.ssh"), home.path("home/given"));
+    for (words, why) in [
+        (
+            &["folders", "read=~/.ssh"][..],
+            format!("/.ssh of folders has no effect: {} is a credentials", keys.display()),
+        ),
+        (&["folders", "read=~/.gnupg"], "is a credentials folder; grant another folder".to_owned()),
+        (&["folders", "write=~/given"], format!("{} has a credentials folder in it", plain.display())),
+        (&["folders", plugins, &format!("read={plugins}:/own")], "/own of folders has no effect: ".to_owned()),
+        (&["online", "http=http://10.0.0.5"], "\"http://10.0.0.5\" of online has no effect: the address".to_owned()),
+        (&["online", "http=http://localhost:1/a"], "not public; to allow it, run: wharf grant online".to_owned()),
+        (&["online", "http={ url = \"https://[fd00::1]\", methods = [\"PUT\"] }"], "[\"PUT\"], private".to_owned()),
+    ] {
+        let output = run(&home, ["grant"].iter().chain(words));
+        let said = err(&output);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: nobody was asked: {said}");
+        let told = said.find(&why).unwrap_or_else(|| panic!("{words:?}: no {why:?} in {said}"));
+        assert!(said[..told].contains("warning: ") && said[told..].contains("add --yes"), "{said}");
+    }
+    let granted = run(&home, ["grant", "online", "http=http://localhost:1/a", "--yes"]);
+    assert!(granted.status.success() && err(&granted).contains("has no effect"), "{}", err(&granted));
+    let entry = r#"http={ url = "http://localhost:1/a", private = true }"#;
+    assert!(err(&granted).contains(&format!("to allow it, run: wharf grant online '{entry}'\n")), "{}", err(&granted));
+    let repaired = run(&home, ["grant", "online", entry, "--yes"]);
+    assert!(repaired.status.success() && !err(&repaired).contains("has no effect"), "{}", err(&repaired));
+    let text = read(&file(&home));
+    assert!(text.ends_with("http = [{ url = \"http://localhost:1/a\", private = true }]\n"), "{text}");
 }
 
 #[test]

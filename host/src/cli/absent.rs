@@ -1,5 +1,5 @@
 //! Settings without effect: of plugins that are not in the folder, since a misspelt name would silently grant nothing,
-//! and grants of folders that do not exist.
+//! and grants of folders that do not exist or are never given, and of addresses that are not public.
 
 use std::path::Path;
 use std::{fs, io};
@@ -8,7 +8,7 @@ use wharf_report::{ShowPath as _, shell_word};
 
 use crate::catalog::plugin_files;
 use crate::config::Config;
-use crate::plugin::{FolderGrant, Grants, PluginId};
+use crate::plugin::{FolderGrant, Grants, HttpGrant, PluginId, ProtectedFolders, folder_objection};
 use crate::protocol::nearest::did_you_mean;
 
 /// Names in one message.
@@ -29,19 +29,41 @@ pub(super) fn warnings(config: &Config, dir: &Path) -> Vec<Absent> {
 
 /// Warnings about granted folders that do not exist, or are not folders.
 pub(super) fn folders(id: &PluginId, grants: &Grants) -> Vec<String> {
-    let unfound = grants.folders.iter().filter(|folder| folder.found.is_none());
-    let warning = |folder: &FolderGrant| {
-        let (host, guest) = (&folder.host, &folder.guest);
-        match fs::metadata(host) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let command = shell_word(host);
-                format!("{guest} of {id} has no effect: {} does not exist; create it: mkdir -p {command}", host.shown())
-            }
-            Err(error) => format!("{guest} of {id} has no effect: {}: {error}", host.shown()),
-            Ok(_) => format!("{guest} of {id} has no effect: {} is not a folder that can be read", host.shown()),
+    grants.folders.iter().filter_map(|folder| unfound(id, folder)).collect()
+}
+
+fn unfound(id: &PluginId, folder: &FolderGrant) -> Option<String> {
+    let (host, guest) = (&folder.host, &folder.guest);
+    if folder.found.is_some() {
+        return None;
+    }
+    Some(match fs::metadata(host) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let command = shell_word(host);
+            format!("{guest} of {id} has no effect: {} does not exist; create it: mkdir -p {command}", host.shown())
         }
+        Err(error) => format!("{guest} of {id} has no effect: {}: {error}", host.shown()),
+        Ok(_) => format!("{guest} of {id} has no effect: {} is not a folder that can be read", host.shown()),
+    })
+}
+
+/// Warnings about all grants that the host would not give as they are. Looks through the folders.
+pub(super) fn grants(id: &PluginId, grants: &Grants, protected: &ProtectedFolders) -> Vec<String> {
+    let folder = |folder: &FolderGrant| {
+        let why = folder_objection(id, folder, &grants.private, protected)?;
+        // A folder that is never given need not exist.
+        let unfound = unfound(id, folder).filter(|_| why.starts_with("does not exist"));
+        Some(
+            unfound.unwrap_or_else(|| format!("{} of {id} has no effect: {} {why}", folder.guest, folder.host.shown())),
+        )
     };
-    unfound.map(warning).collect()
+    let private = |entry: &HttpGrant| {
+        let word = format!("http={}", entry.clone().private(true));
+        let command = format!("{} {}", grants.command, shell_word(word.as_ref()));
+        format!("{entry} of {id} has no effect: the address is not public; to allow it, run: {command}")
+    };
+    let folders = grants.folders.iter().filter_map(folder);
+    folders.chain(grants.http.iter().filter(|entry| entry.lacks_private()).map(private)).collect()
 }
 
 fn of_names<'n>(config: &Config, dir: &Path, present: impl Iterator<Item = &'n str>) -> Vec<Absent> {

@@ -21,9 +21,12 @@ use crate::plugin::signature;
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME, Screen};
 
-/// Log filter: warnings, and what the plugin prints and logs. The result says how the call failed, so the
+/// Log filter of a request: warnings, and what the plugin prints and logs. The result says how it failed, so the
 /// server need not.
 pub(super) const LOG_FILTER: &str = "warn,guest=info,wharf::plugin=info,wharf::server::fault=off";
+/// The same for `wharf call`, which says itself how to grant what is missing.
+pub(super) const CALL_LOG_FILTER: &str =
+    "warn,guest=info,wharf::plugin=info,wharf::missing_grant=off,wharf::server::fault=off";
 
 #[derive(Args)]
 pub(super) struct CallOptions {
@@ -56,16 +59,29 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     let arguments = arguments.inspect_err(|_| usage())?;
     let params = with_arguments(entry.name.as_str(), arguments);
     let mut answer = converse(&mut local, "tools/call", params.clone(), &answers).await;
-    if answer.as_ref().is_ok_and(|answer| answer.parsed["isError"] != true) || !can_ask() {
-        // Nothing is missing, or nobody could be asked.
-    } else if let missing @ [_, ..] = entry.provider.missing_grants().as_slice()
-        && grant::offer(options, entry.provider.id(), missing)?
-    {
-        local = Local::load(options, &path, screen).await?;
-        answer = converse(&mut local, "tools/call", params, &answers).await;
+    let mut missing = entry.provider.missing_grants();
+    let worked = answer.as_ref().is_ok_and(|answer| answer.parsed["isError"] != true);
+    if !missing.is_empty() && !worked && can_ask() {
+        match grant::offer(options, entry.provider.id(), &path, &missing)? {
+            Some(true) => {
+                local = Local::load(options, &path, screen).await?;
+                answer = converse(&mut local, "tools/call", params, &answers).await;
+                missing = local.tool(&tool)?.provider.missing_grants();
+            }
+            Some(false) => missing.clear(),
+            None => {}
+        }
+    }
+    if let Ok(answer) = &answer {
+        answer.print(json, text)?;
+    }
+    if !missing.is_empty() {
+        if !answer.as_ref().is_ok_and(|answer| answer.parsed["_meta"]["wharf/fault"]["code"] == "denied") {
+            grant::report_missing(entry.provider.id(), &missing);
+        }
+        hint(Some(&grant::advice(options, entry.provider.id(), &missing)));
     }
     let answer = answer?;
-    answer.print(json, text)?;
     if answer.parsed["_meta"]["wharf/fault"]["code"] == "bad-input" {
         usage();
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use wharf_report::{ShowPath as _, warning};
+use wharf_report::{ShowPath as _, shell_word, warning};
 
 use super::approve::plugin;
 use super::confirm::{ask, confirm};
@@ -53,24 +53,59 @@ pub(super) fn run(options: &Options, arguments: &Arguments, edit: Edit) -> Resul
     }
     warn_of_name(&id, folder);
     change.show();
+    if edit == Edit::Add {
+        change.warn(options, &id, folder);
+    }
     confirm(&format!("Write this change of the grants of {id}?"), arguments.yes)?;
     change.write(&id, edit)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Offers the person at the terminal to add grants that a call lacked. Returns whether they were added.
-pub(super) fn offer(options: &Options, id: &PluginId, words: &[String]) -> Result<bool, Failure> {
-    let words: Vec<GrantWord> = words.iter().filter_map(|word| GrantWord::parse(word).ok()).collect();
-    let change = Change::prepare(options, id, &words, Edit::Add)?;
+/// Offers the person at the terminal to add grants that a call of a plugin in `folder`, or that file, lacked. Returns
+/// whether they were added; `None` if the configuration has them.
+pub(super) fn offer(
+    options: &Options,
+    id: &PluginId,
+    folder: &Path,
+    words: &[String],
+) -> Result<Option<bool>, Failure> {
+    let change = Change::prepare(options, id, &parsed(words), Edit::Add)?;
     if change.new == change.old {
-        return Ok(false);
+        return Ok(None);
     }
+    report_missing(id, words);
     change.show();
+    change.warn(options, id, Some(folder));
     if !ask(&format!("Grant this to {id}, and call again?"))? {
-        return Ok(false);
+        return Ok(Some(false));
     }
     change.write(id, Edit::Add)?;
-    Ok(true)
+    Ok(Some(true))
+}
+
+/// Says which grants a call lacked.
+pub(super) fn report_missing(id: &PluginId, words: &[String]) {
+    let names: BTreeSet<&str> = words.iter().filter_map(|word| word.split('=').next()).collect();
+    warning(&format!("access of {id} denied: missing grant {}", names.into_iter().collect::<Vec<_>>().join(", ")));
+}
+
+/// How to add grants that a call lacked: what to write, and the command that does.
+pub(super) fn advice(options: &Options, id: &PluginId, words: &[String]) -> String {
+    let own: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
+    let run = format!("run: {} grant {id} {}", options.program(), own.join(" "));
+    let Ok(change) = Change::prepare(options, id, &parsed(words), Edit::Add) else { return run };
+    let is_new =
+        |line: &&str| !line.is_empty() && !line.starts_with('[') && !change.old.lines().any(|old| old == *line);
+    let lines: Vec<String> = change.new.lines().filter(is_new).map(|line| format!("`{}`", line.trim())).collect();
+    if lines.is_empty() {
+        run
+    } else {
+        format!("put {} {}, or {run}", lines.join(" and "), change.after.grants(id).place)
+    }
+}
+
+fn parsed(words: &[String]) -> Vec<GrantWord> {
+    words.iter().filter_map(|word| GrantWord::parse(word).ok()).collect()
 }
 
 /// A change of the configuration file.
@@ -106,6 +141,13 @@ impl Change {
         report::message(&format!("in {}:\n{}", self.path.shown(), diff(&self.old, &self.new)));
     }
 
+    /// Warns of grants that have no effect. `folder` has the plugin, if it is known.
+    fn warn(&self, options: &Options, id: &PluginId, folder: Option<&Path>) {
+        let plugins: Vec<PathBuf> = folder.map(PathBuf::from).into_iter().collect();
+        let protected = options.protected(&self.after, &plugins, base().as_ref());
+        absent::grants(id, &self.after.grants(id), &protected).iter().for_each(|text| warning(text));
+    }
+
     fn write(&self, id: &PluginId, edit: Edit) -> Result<(), Failure> {
         let Self { path, old, new, before, after } = self;
         if Config::text(path).map_err(invalid)? != *old {
@@ -113,7 +155,6 @@ impl Change {
                 .hint("run the command again".to_owned()));
         }
         if edit == Edit::Add {
-            absent::folders(id, &after.grants(id)).iter().for_each(|text| warning(text));
             extend_approval(before, after, id)?;
         }
         private::replace_text(path, new)

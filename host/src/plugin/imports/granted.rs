@@ -27,7 +27,7 @@ use crate::plugin::policy::secret::Secret;
 /// Maximum distinct denials logged per load; a plugin may invent new ones without end.
 const MAX_REPORTED: usize = 32;
 /// The log target of missing grants, which `wharf call` reports itself.
-const MISSING_GRANT: &str = "wharf::plugin::missing_grant";
+const MISSING_GRANT: &str = "wharf::missing_grant";
 
 /// Minimum time until folders are opened again that could not be opened because of the system.
 const REOPEN_INTERVAL: Duration = Duration::from_secs(1);

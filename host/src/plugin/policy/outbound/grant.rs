@@ -60,6 +60,11 @@ impl HttpGrant {
         Self { private, ..self }
     }
 
+    /// Whether it is known that no request can be sent unless private addresses are allowed.
+    pub fn lacks_private(&self) -> bool {
+        !self.private && self.target.is_private()
+    }
+
     /// Adds a header field that the host sets; `${NAME}` in it stands for a secret.
     ///
     /// # Errors
