@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use crate::pins::{AdmittedAs, Guard, ListedVersion, PinFile, PluginVersion, Rules};
 use crate::plugin::{Digest, PluginId, Signatures};
 
+/// Changes a pin file in this folder.
+type Change = fn(&Path);
+
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 fn guard(folder: &Path) -> Arc<Guard> {
@@ -54,7 +57,7 @@ async fn a_removal_is_recorded_when_the_pin_file_can_be_written() {
     let repaired = |folder: &Path| {
         fs::copy(folder.join("aside"), folder.join("lock.toml")).expect("a copy");
     };
-    let causes: [(&dyn Fn(&Path), &dyn Fn(&Path)); 2] = [(&unwritable, &writable), (&damaged, &repaired)];
+    let causes: [(Change, Change); 2] = [(unwritable, writable), (damaged, repaired)];
     for (fail, mend) in causes {
         let home = tempfile::tempdir().expect("a folder");
         let guard = guard(home.path());
