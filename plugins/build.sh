@@ -3,7 +3,8 @@
 #
 #   plugins/build.sh                 builds all of them
 #   plugins/build.sh text echo       builds those named
-#   plugins/build.sh --prebuilt      builds the samples, and copies them to plugins/prebuilt/
+#   plugins/build.sh --prebuilt      builds the samples, copies them to plugins/prebuilt/, and embeds their
+#                                    listings with the server, which it builds if necessary
 #
 # With rustup this runs only `cargo build --target wasm32-wasip2`. If rustup cannot fetch that
 # target, Debian's toolchain builds the standard library for it.
@@ -128,9 +129,15 @@ for name in "${names[@]}"; do
 done
 
 if [[ $prebuilt ]]; then
-    mkdir -p "$root/plugins/prebuilt"
+    mkdir -p "$root/plugins/prebuilt" "$target/prebuilt"
+    built=()
     for name in "${samples[@]}"; do
-        cp "$components/$name.wasm" "$root/plugins/prebuilt/$name.wasm"
+        cp "$components/$name.wasm" "$target/prebuilt/"
+        built+=("$target/prebuilt/$name.wasm")
     done
+    # With the toolchain of the host, not of the guests.
+    env -u RUSTC -u RUSTC_BOOTSTRAP -u RUSTFLAGS cargo run --quiet --release --locked \
+        --manifest-path "$root/host/Cargo.toml" -- embed "${built[@]}"
+    cp "${built[@]}" "$root/plugins/prebuilt/"
     du -bc "$root"/plugins/prebuilt/*.wasm >&2
 fi

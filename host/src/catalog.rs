@@ -13,7 +13,7 @@ mod names;
 mod snapshot;
 mod watcher;
 
-pub use admission::{Admission, KnownPlugin, ListedPlugin, NotServed, admit, load_plugin};
+pub use admission::{Admission, KnownPlugin, ListedPlugin, Loaded, NotServed, admit, load_plugin};
 pub use event::{FolderEvent, Held, Refusal, load_hint};
 pub use extensions::{Capabilities, Extensions, method_name};
 pub use files::{misnamed_files, plugin_files, plugin_of};

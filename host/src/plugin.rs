@@ -39,6 +39,7 @@ pub use fault::{CallError, Fault, TrapKind};
 pub use id::{Digest, InvalidPluginId, PluginId};
 pub use imports::filesystem::{ProtectedFolders, folder_objection};
 pub use imports::outbound::{Caps, OutboundSettings, Resolve, SystemResolver};
+pub use kept::EmbeddedListing;
 pub use limits::Limits;
 pub use load::Plugin;
 pub use pending::{Compiled, PendingPlugin};

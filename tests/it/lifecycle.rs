@@ -1,5 +1,6 @@
 //! The start of a connection while plugins are still being compiled.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::client::Client;
-use crate::support::home::{Home, component};
+use crate::support::home::{Home, component, repository};
 use crate::support::process::{Process, command};
 
 /// The first list waits at least this long for the first scan.
@@ -66,6 +67,43 @@ fn what_was_listed_before_is_listed_before_it_is_compiled_again() {
     assert_eq!(artifacts(&home), 0, "compiled before the list was answered");
     let call = json!({"name": "math_evaluate", "arguments": {"expression": "6*7"}});
     assert_eq!(client.result("tools/call", call)["structuredContent"]["result"], "42");
+}
+
+/// As `wharf build` leaves it.
+#[test]
+fn what_a_file_lists_is_listed_at_its_first_start() {
+    let home = Home::with(&["math", "time"]);
+    let tools = Client::initialized(cold(&home), "2025-11-25").tools();
+    let home = Home::with(&["math", "time"]);
+    for name in ["math", "time"] {
+        let file = home.plugins().join(format!("{name}.wasm"));
+        let mut embed = command(&home, ["embed".as_ref(), file.as_os_str()]);
+        // Its code is stored in another cache than the server's.
+        assert!(embed.env("XDG_CACHE_HOME", home.path("other")).status().expect("it runs").success());
+    }
+    let mut client = Client::initialized(cold(&home), "2025-11-25");
+    assert_eq!(client.tools(), tools);
+    assert_eq!(artifacts(&home), 0, "compiled before the list was answered");
+    let call = json!({"name": "math_evaluate", "arguments": {"expression": "6*7"}});
+    assert_eq!(client.result("tools/call", call)["structuredContent"]["result"], "42");
+}
+
+#[test]
+fn prebuilt_plugins_are_listed_at_their_first_start() {
+    let home = Home::new();
+    // Without the grants of `Home::configure`: what has grants is pinned before it is served, so it is compiled first.
+    fs::write(home.path("config/wharf/wharf.toml"), "[server]\nfirst-list = \"60s\"\n").expect("the configuration");
+    let mut plugins = 0;
+    for entry in fs::read_dir(repository().join("plugins/prebuilt")).expect("a folder") {
+        let file = entry.expect("an entry").path();
+        fs::copy(&file, home.plugins().join(file.file_name().expect("a name"))).expect("copied");
+        plugins += 1;
+    }
+    let mut client = Client::initialized(cold(&home), "2025-11-25");
+    let tools = client.tools();
+    assert_eq!(artifacts(&home), 0, "compiled before the list was answered");
+    let listed: BTreeSet<_> = tools.iter().filter_map(|tool| tool.split('_').next()).collect();
+    assert_eq!(listed.len(), plugins, "{tools:?}");
 }
 
 #[test]

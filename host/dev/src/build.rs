@@ -14,6 +14,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use wharf_report::ShowPath as _;
@@ -24,7 +25,7 @@ pub(crate) use self::tool::on_path;
 use crate::child::interrupted;
 use crate::language::Language;
 use crate::project::Project;
-use crate::{Server, os, wrapper};
+use crate::{Described, Server, os, wrapper};
 
 #[derive(Args)]
 pub struct BuildOptions {
@@ -65,20 +66,25 @@ async fn build_and_describe(
         Some(out) => out.clone(),
         None => project.dir.join("dist").join(format!("{}.wasm", project.name)),
     };
-    build(project, how.install, &out, Some(screen)).await?;
-    let described = server.describe(&project.name, &out);
-    message(&screen.timed(&format!("loading {}", project.name), described).await?);
+    let component = Arc::new(build(project, how.install, Some(screen)).await?);
+    let described = server.describe(&project.name, component.clone(), &out);
+    match screen.timed(&format!("loading {}", project.name), described).await {
+        Ok(Described { text, component }) => {
+            install(&component, &out)?;
+            message(&text);
+        }
+        Err(failure) => {
+            // For `wharf check` and other tools.
+            install(&component, &out)?;
+            return Err(failure);
+        }
+    }
     print(&out.shown().to_string())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the project and installs the component at `out`. Without a screen, no progress is shown.
-pub(crate) async fn build(
-    project: &Project,
-    install: bool,
-    out: &Path,
-    screen: Option<&Screen>,
-) -> Result<(), Failure> {
+/// Builds the project and returns the component. Without a screen, no progress is shown.
+pub(crate) async fn build(project: &Project, install: bool, screen: Option<&Screen>) -> Result<Vec<u8>, Failure> {
     wrapper::restore(project)?;
     let dist = project.dir.join("dist");
     if dist.is_symlink() {
@@ -100,17 +106,25 @@ pub(crate) async fn build(
         Language::Go => go::build(&tools, &work).await?,
         Language::C | Language::Cpp => c::build(&tools, &work).await?,
     };
-    fs::read(&component)
-        .and_then(|component| write_atomically(out, &component))
-        .map_err(|error| Failure::new(format!("write the component: {error}: {}", out.shown())))?;
+    let component = fs::read(&component)
+        .map_err(|error| Failure::new(format!("read the component: {error}: {}", component.shown())))?;
     // Kept after a failure, for inspection.
     let _ = fs::remove_dir_all(&work);
-    Ok(())
+    Ok(component)
 }
 
-/// Atomic, so that no watcher sees an incomplete file. The file is not writable by other users: it would
-/// not be served.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Puts a component where it is served from.
+pub(crate) fn install(component: &[u8], out: &Path) -> Result<(), Failure> {
+    write_atomically(out, component)
+        .map_err(|error| Failure::new(format!("write the component: {error}: {}", out.shown())))
+}
+
+/// Replaces a component's file. Atomic, so that no watcher sees an incomplete file. The file is not writable by other
+/// users: it would not be served.
+///
+/// # Errors
+/// Of the file system.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.part"));
     if let Some(folder) = path.parent() {

@@ -20,7 +20,7 @@ use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, failure, message, warning};
 
 use self::sources::Sources;
-use crate::build::{build, write_atomically};
+use crate::build::{build, install, write_atomically};
 use crate::child::{Group, interrupted};
 use crate::name::PluginName;
 use crate::project::Project;
@@ -176,7 +176,8 @@ impl Builds {
         let started = Instant::now();
         let project = Project::read(&self.dir)?;
         let name = project.name.clone();
-        build(&project, self.install, &self.built(&name), None).await?;
+        let component = build(&project, self.install, None).await?;
+        install(&component, &self.built(&name))?;
         // Under a name that it does not trust, the server must not find it.
         if !self.is_own || name == *trusted {
             self.install(&name)?;

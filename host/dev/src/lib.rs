@@ -12,6 +12,7 @@ mod name;
 mod new;
 mod os;
 mod project;
+mod section;
 mod toolchains;
 mod upgrade;
 mod wrapper;
@@ -19,15 +20,18 @@ mod wrapper;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Subcommand;
 use tokio::process;
 use wharf_report::{Failure, Screen};
 
 use self::build::BuildOptions;
+pub use self::build::write_atomically;
 use self::dev::DevOptions;
 use self::language::Language;
 pub use self::name::PluginName;
+pub use self::section::with_custom_section;
 pub use self::toolchains::{Toolchain, toolchains};
 
 #[derive(Subcommand)]
@@ -73,11 +77,23 @@ pub enum Command {
     },
 }
 
+/// A component that the server takes.
+pub struct Described {
+    /// What it offers, in a few lines.
+    pub text: String,
+    /// The component with what it lists.
+    pub component: Vec<u8>,
+}
+
 /// The server that plugins are built for.
 pub trait Server {
-    /// Loads a component as the server would, without any grant, and describes in a few lines what it
-    /// offers.
-    fn describe(&self, name: &PluginName, component: &Path) -> impl Future<Output = Result<String, Failure>>;
+    /// Loads a component as the server would, without any grant. It is to be written to `out`, which errors name.
+    fn describe(
+        &self,
+        name: &PluginName,
+        component: Arc<Vec<u8>>,
+        out: &Path,
+    ) -> impl Future<Output = Result<Described, Failure>>;
 
     /// Checks the folder to serve.
     ///

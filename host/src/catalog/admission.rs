@@ -8,7 +8,8 @@ use std::sync::Arc;
 use super::PluginSettings;
 use crate::pins::{AdmittedAs, Decision, Guard, ListedVersion, PluginVersion, Reason};
 use crate::plugin::{
-    Digest, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, Surface, could_be_plugin, read_component,
+    Digest, EmbeddedListing, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, Surface, could_be_plugin,
+    read_component,
 };
 
 /// A plugin that was loaded and listed. It must not serve before it is pinned.
@@ -43,8 +44,17 @@ impl From<LoadError> for NotServed {
     }
 }
 
-/// Loads and lists a plugin file. `None`: its digest is `serving`, the one in service. Meanwhile `known` gets what an
-/// earlier load has listed, if that may be served.
+/// What was found in a plugin file.
+pub enum Loaded {
+    Listed(ListedPlugin),
+    /// Its code has to be compiled first; with what is known of it and may be served meanwhile.
+    Uncompiled(Option<KnownPlugin>),
+    /// It is the version in service.
+    Unchanged,
+}
+
+/// Loads and lists a plugin file, unless its digest is `serving`, the one in service. Code that is not in the cache is
+/// compiled only if `compiles`.
 ///
 /// # Errors
 /// If it is not a valid plugin, or is held.
@@ -55,16 +65,18 @@ pub async fn load_plugin(
     id: &PluginId,
     settings: &PluginSettings,
     serving: Option<Digest>,
-    known: impl FnOnce(KnownPlugin) + Send,
-) -> Result<Option<ListedPlugin>, NotServed> {
+    compiles: bool,
+) -> Result<Loaded, NotServed> {
     let component = read_component(path).await?;
     let content = Digest::of(&component);
     if serving == Some(content) {
-        return Ok(None);
+        return Ok(Loaded::Unchanged);
     }
     let (signatures, file) = (guard.signatures(), path.to_owned());
-    let verified = tokio::task::spawn_blocking(move || (signatures.check(&file, &component), component)).await;
-    let (signer, component) = verified.map_err(|error| LoadError::Host(error.to_string()))?;
+    let verified = tokio::task::spawn_blocking(move || {
+        (signatures.check(&file, &component), EmbeddedListing::of(&component), component)
+    });
+    let (signer, embedded, component) = verified.await.map_err(|error| LoadError::Host(error.to_string()))?;
     let signer = match signer {
         Ok(signer) => signer,
         Err(error) => return Err(not_served(component, &settings.limits, error.into()).await),
@@ -75,11 +87,20 @@ pub async fn load_plugin(
         Ok(with_grants) => with_grants,
         Err(reason) => return Err(not_served(component, &settings.limits, held(&version, reason)).await),
     };
-    if with_grants && let Some(surface) = sandbox.kept_surface(content, &settings.grants).await {
-        let version = PluginVersion { surface: Some(surface.digest()), ..version.clone() };
-        if guard.may_serve_unpinned(id, &version).await {
-            known(KnownPlugin { surface, version });
+    if !compiles && !sandbox.has_code(content).await {
+        // Without its grants it may list something else.
+        if !with_grants {
+            return Ok(Loaded::Uncompiled(None));
         }
+        let known = sandbox.kept_surface(content, &settings.grants, embedded).await;
+        let known = known.map(|surface| {
+            let version = PluginVersion { surface: Some(surface.digest()), ..version };
+            KnownPlugin { surface, version }
+        });
+        return Ok(Loaded::Uncompiled(match known {
+            Some(known) if guard.may_serve_unpinned(id, &known.version).await => Some(known),
+            _ => None,
+        }));
     }
     let grants = if with_grants { settings.grants.clone() } else { settings.grants.none() };
     let limits = settings.limits.clone();
@@ -100,7 +121,7 @@ pub async fn load_plugin(
         surface_text = plugin.surface().canonical();
         version.surface = Some(Digest::of(surface_text.as_bytes()));
     }
-    Ok(Some(ListedPlugin { plugin, version: ListedVersion { version, surface_text } }))
+    Ok(Loaded::Listed(ListedPlugin { plugin, version: ListedVersion { version, surface_text } }))
 }
 
 /// Pins the plugins that may serve, in one write that is on disk when this returns. One result for each

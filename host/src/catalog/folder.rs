@@ -28,17 +28,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::files;
 use super::watcher::{Signal, Watcher};
-use super::{Admission, Catalog, FolderEvent, ListedPlugin, Naming, NotServed, load_plugin};
+use super::{Admission, Catalog, FolderEvent, ListedPlugin, Loaded, Naming, NotServed, load_plugin};
 use crate::os::files::is_temporary;
 use crate::pins::{Guard, PluginVersion, Reason};
 use crate::plugin::{Compiled, Digest, Grants, Limits, PluginId, Sandbox, Signatures};
-use known::KnownPlugins;
 use reprieve::Reprieve;
 use retry::Retry;
 use unserved::Unserved;
 
-/// Concurrent loads: one that compiles must not block those that are in the cache.
+/// Concurrent loads.
 const PARALLEL_LOADS: usize = 4;
+/// Those of them that may compile: they must not block those whose code is in the cache.
+const PARALLEL_COMPILATIONS: usize = 3;
 
 /// The configured settings of a plugin.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +72,6 @@ pub struct Folder {
     unserved: Unserved,
     retry: Retry,
     loads: JoinSet<LoadResult>,
-    known: KnownPlugins,
     /// By task of `loads`.
     loading: HashMap<Id, Load>,
     /// Listed plugins, to be pinned after the current batch.
@@ -109,7 +109,7 @@ struct File {
     /// The trusted signers when a version was refused for its signature.
     refused_signers: Option<Signatures>,
     serving: bool,
-    /// What is in service is an earlier listing; calls wait for the load that is running.
+    /// What is in service is an earlier listing, or that in the file; calls wait for the load.
     compiling: Option<Compiled>,
     /// Whether the file exports completions; the version in service may be another one.
     completions: bool,
@@ -124,6 +124,8 @@ enum LoadState {
     Idle,
     /// To be loaded when fewer than [`PARALLEL_LOADS`] run.
     Queued,
+    /// The same, for a file whose code has to be compiled: after those of which that is not known.
+    Uncompiled,
     Loading,
     /// It changed while it was being loaded, and is loaded again after that.
     Reloading,
@@ -142,8 +144,7 @@ struct Load {
     decision_epoch: u64,
 }
 
-/// The result of a load. `None`: the file's digest is the one in service.
-type LoadResult = Result<Option<ListedPlugin>, NotServed>;
+type LoadResult = Result<Loaded, NotServed>;
 
 impl Folder {
     /// `events` receives every event; its receiver may be dropped.
@@ -171,7 +172,6 @@ impl Folder {
             unserved: Unserved::default(),
             retry: Retry::default(),
             loads: JoinSet::new(),
-            known: KnownPlugins::default(),
             loading: HashMap::new(),
             listed: Vec::new(),
             pinning: JoinSet::new(),
@@ -266,7 +266,6 @@ impl Folder {
             tokio::select! {
                 Some(load) = self.loads.join_next_with_id() => self.finish_loads(load),
                 Some(pinned) = self.pinning.join_next() => self.finish_pinning(pinned),
-                known = self.known.next() => self.serve_known(known),
                 Ok(()) = settings_changed.changed() => {
                     self.decision_epoch += 1;
                     self.reconfigure();
@@ -338,16 +337,26 @@ impl Folder {
         self.emit(FolderEvent::FirstScanDone);
     }
 
+    /// First the files of which it is not known whether they have to be compiled: all that is compiled already, or
+    /// known before, is served before the first compilation.
     fn start_loads(&mut self) {
+        self.start_loads_of(LoadState::Queued, PARALLEL_LOADS);
+        if !self.files.values().any(|file| file.state == LoadState::Queued) {
+            self.start_loads_of(LoadState::Uncompiled, PARALLEL_COMPILATIONS);
+        }
+    }
+
+    fn start_loads_of(&mut self, state: LoadState, limit: usize) {
+        let compiles = state == LoadState::Uncompiled;
         for (path, file) in &mut self.files {
-            if self.loads.len() >= PARALLEL_LOADS {
+            if self.loads.len() >= limit {
                 break;
             }
-            if file.state != LoadState::Queued {
+            if file.state != state {
                 continue;
             }
             file.state = LoadState::Loading;
-            if !file.serving {
+            if !file.serving && !compiles {
                 let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
             }
             let load = Load {
@@ -360,10 +369,9 @@ impl Folder {
             };
             let (sandbox, guard, path) = (self.sandbox.clone(), self.guard.clone(), path.clone());
             let (id, settings, loaded) = (file.id.clone(), load.settings.clone(), file.loaded);
-            let known = self.known.sender(path.clone(), file.number, load.decision_epoch);
             let task = self
                 .loads
-                .spawn(async move { load_plugin(&sandbox, &guard, &path, &id, &settings, loaded, known).await })
+                .spawn(async move { load_plugin(&sandbox, &guard, &path, &id, &settings, loaded, compiles).await })
                 .id();
             self.loading.insert(task, load);
         }

@@ -1,27 +1,29 @@
 //! Commands for plugin authors: those of `wharf_dev`, with the server's part of them, and
 //! `wharf import-policy` for migration.
 
+mod embed;
 mod import_policy;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
+use std::sync::Arc;
 
 use clap::Subcommand;
 use tokio::process;
-use wharf_dev::{PluginName, Server, Toolchain};
+use wharf_dev::{Described, PluginName, Server, Toolchain, with_custom_section};
 use wharf_report::ShowPath as _;
 
 use super::doctor::Finding;
 use super::folder::plugin_folder;
-use super::local::load_file;
 use super::options::Options;
 use super::serve::plugin_settings;
 use super::summary::offers;
 use crate::audit::Audit;
 use crate::catalog::{PluginSettings, load_hint};
+use crate::config::SchemasConfig;
 use crate::os::process::this_program;
-use crate::plugin::{Plugin, PluginId, Provider as _};
+use crate::plugin::{Digest, Plugin, PluginId, Provider as _};
 use crate::report::{Failure, NAME, Screen};
 
 /// Log filter: loaded plugins, plugin logs without WebAssembly's frames, and each call.
@@ -31,6 +33,14 @@ const LOG_FILTER: &str = "info,guest=debug,guest::frames=off,call=debug";
 pub(super) enum Command {
     #[command(flatten)]
     Project(wharf_dev::Command),
+    /// Write into components what they list: servers list them before they are compiled
+    ///
+    /// `wharf build` does that. Sign and approve a component afterwards: its bytes change.
+    Embed {
+        /// The files
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
     /// Convert a Wassette policy file to grants for the configuration file
     ImportPolicy {
         /// policy.yaml
@@ -44,22 +54,26 @@ pub(super) enum Command {
 pub(super) async fn run(options: &Options, command: Command, screen: &Screen) -> Result<ExitCode, Failure> {
     match command {
         Command::Project(command) => wharf_dev::run(command, options, screen).await,
+        Command::Embed { files } => embed::run(options, &files, screen).await,
         Command::ImportPolicy { file, name } => import_policy::run(options, &file, name.as_deref()).await,
     }
 }
 
 impl Server for Options {
-    async fn describe(&self, name: &PluginName, component: &Path) -> Result<String, Failure> {
+    async fn describe(&self, name: &PluginName, component: Arc<Vec<u8>>, out: &Path) -> Result<Described, Failure> {
         let id = PluginId::parse(name.as_ref()).map_err(|error| Failure::usage(error.to_string()))?;
-        let config = self.config()?;
-        let sandbox = self.sandbox(&config, &[component.to_owned()], Audit::default()).await?;
-        let settings = plugin_settings(&config, &id);
-        let grants = settings.grants.none();
-        let loaded = load_file(&sandbox, component, &id, PluginSettings { grants, ..settings }).await;
-        let plugin = loaded.map_err(|error| {
-            Failure::new(format!("{error}: {}", component.shown())).hint(load_hint(&error, component))
-        })?;
-        Ok(describe(&plugin))
+        let mut config = self.config()?;
+        // What is embedded does not depend on the server of this machine.
+        config.server.schemas = SchemasConfig::default();
+        let sandbox = self.sandbox(&config, &[out.to_owned()], Audit::default()).await?;
+        let PluginSettings { limits, grants, .. } = plugin_settings(&config, &id);
+        let loaded = sandbox.load(id, component.clone(), limits, grants.none()).await;
+        let plugin =
+            loaded.map_err(|error| Failure::new(format!("{error}: {}", out.shown())).hint(load_hint(&error, out)))?;
+        let (section, listing) = plugin.surface().section();
+        let with_listing = with_custom_section(&component, section, listing.as_bytes());
+        sandbox.reuse_code(Digest::of(&component), Digest::of(&with_listing)).await;
+        Ok(Described { text: describe(&plugin), component: with_listing })
     }
 
     fn folder(&self, given: PathBuf) -> Result<PathBuf, Failure> {

@@ -14,8 +14,8 @@ use super::options::Options;
 use super::{pins, serve};
 use crate::audit::Audit;
 use crate::catalog::{
-    Catalog, Entry, Folder, FolderEvent, Member, NotServed, PluginSettings, Refusal, Snapshot, admit, load_hint,
-    load_plugin, plugin_of,
+    Catalog, Entry, Folder, FolderEvent, Loaded, Member, NotServed, PluginSettings, Refusal, Snapshot, admit,
+    load_hint, load_plugin, plugin_of,
 };
 use crate::config::Config;
 use crate::json;
@@ -321,8 +321,11 @@ async fn load_admitted(
         NotServed::Held(held) => (held.1.refusal(), Some(held.1.hint(&config.program(), folder))),
     };
     let guard = Arc::new(pins::read_only_guard(config));
-    let asked = load_plugin(sandbox, &guard, path, id, settings, None, |_| ()).await.map_err(denied)?;
-    match admit(&guard, asked.into_iter().collect()).await.pop() {
+    let listed = match load_plugin(sandbox, &guard, path, id, settings, None, true).await.map_err(denied)? {
+        Loaded::Listed(listed) => vec![listed],
+        Loaded::Uncompiled(_) | Loaded::Unchanged => Vec::new(),
+    };
+    match admit(&guard, listed).await.pop() {
         Some(admitted) => Ok(admitted.map_err(denied)?.plugin),
         None => Err(("load a version that is already serving".into(), None)),
     }

@@ -19,6 +19,8 @@ pub(super) enum Command {
     #[command(hide = true, disable_help_flag = true)]
     Upgrade(Arguments),
     #[command(hide = true, disable_help_flag = true)]
+    Embed(Arguments),
+    #[command(hide = true, disable_help_flag = true)]
     ImportPolicy(Arguments),
 }
 
@@ -41,6 +43,7 @@ pub(super) async fn run(_options: &Options, command: Command, _screen: &Screen) 
         Command::Build(_) => "build",
         Command::Dev(_) => "dev",
         Command::Upgrade(_) => "upgrade",
+        Command::Embed(_) => "embed",
         Command::ImportPolicy(_) => "import-policy",
     };
     Err(Failure::usage(format!("run wharf {name}: this build of Wharf has only the server")).hint(
@@ -66,9 +69,15 @@ mod tests {
     #[tokio::test]
     async fn missing_commands_are_hidden_and_fail_with_a_hint() {
         let help = TestCli::command().render_long_help().to_string();
-        for line in
-            ["new a --lang rust", "build . --install", "dev", "dev --help", "upgrade", "import-policy a.policy.yaml"]
-        {
+        for line in [
+            "new a --lang rust",
+            "build . --install",
+            "dev",
+            "dev --help",
+            "upgrade",
+            "embed a.wasm",
+            "import-policy a.policy.yaml",
+        ] {
             let arguments = ["wharf"].into_iter().chain(line.split(' '));
             let TestCli { options, command } = TestCli::try_parse_from(arguments).expect("any arguments are accepted");
             let failure = run(&options, command, &Screen::default()).await.expect_err("it is missing");

@@ -150,14 +150,17 @@ impl Guard {
         Ok(trusted)
     }
 
-    /// Whether a version may serve as it is pinned, or need not be pinned first.
+    /// Whether a version may serve as it is pinned, or, if no version of its content is pinned, need not be pinned first.
     pub async fn may_serve_unpinned(self: &Arc<Self>, id: &PluginId, version: &PluginVersion) -> bool {
         let (guard, id, version) = (self.clone(), id.clone(), version.clone());
         let decide = move || {
             let (known, rules) = (guard.read_pins(), (guard.rules)(&id));
             let pins = pins_to_check(known.as_ref(), &rules, &version)?;
             decide(&rules, pins.get(&id), pins.is_revoked(version.content), &version)?;
-            Ok(!must_be_pinned(&rules, pins.get(&id), &version))
+            let pin = pins.get(&id);
+            let is_as_pinned =
+                pin.is_none_or(|pin| pin.content != version.content || Some(pin.surface) == version.surface);
+            Ok(is_as_pinned && !must_be_pinned(&rules, pin, &version))
         };
         blocking(decide).await.unwrap_or(false)
     }

@@ -1,16 +1,20 @@
-//! Listings of earlier loads, stored beside the compiled code: what a plugin offers is known at once also when its code
-//! has to be compiled, for example by a newer version of the engine.
+//! Listings that are known before a component's code is compiled: of an earlier load, stored beside the compiled code,
+//! or in the component itself, where `wharf build` writes what it lists without grants.
 
 use std::sync::Arc;
 
-use super::component::compile::Compilation;
+use super::component::compile::{Compilation, blocking};
+use super::component::sections::custom_section;
 use super::id::Digest;
 use super::policy::grants::Grants;
 use super::sandbox::Sandbox;
-use super::surface::{Listed, Surface};
+use super::surface::stored::SECTION;
+use super::surface::{Listed, SchemaStyle, Surface};
 
 /// The format of stored listings; one in another format is not found.
 const FORMAT: u32 = 1;
+/// Maximum bytes of that section.
+const MAX_SECTION: usize = 1 << 20;
 
 /// Where the listing of a component is stored.
 pub(in crate::plugin) struct KeptListing {
@@ -33,22 +37,53 @@ impl KeptListing {
     }
 
     fn read(&self) -> Option<Surface> {
-        let text = self.compilation.cache()?.listing(self.entry)?;
-        let listed = Listed::of_stored(str::from_utf8(&text).ok()?)?;
-        listed.freeze().ok().map(|(surface, _)| surface)
+        frozen(&self.compilation.cache()?.listing(self.entry)?)
+    }
+}
+
+fn frozen(stored: &[u8]) -> Option<Surface> {
+    let listed = Listed::of_stored(str::from_utf8(stored).ok()?)?;
+    listed.freeze().ok().map(|(surface, _)| surface)
+}
+
+/// The listing in a component's custom section. Nothing of it is checked.
+pub struct EmbeddedListing(Vec<u8>);
+
+impl EmbeddedListing {
+    /// May take as long as reading the component.
+    pub fn of(component: &[u8]) -> Option<Self> {
+        let section = custom_section(component, SECTION)?;
+        (section.len() <= MAX_SECTION).then(|| Self(section.to_vec()))
     }
 }
 
 impl Sandbox {
-    /// What a component offered when it was last loaded under these grants, if its code has to be compiled first.
-    pub async fn kept_surface(self: &Arc<Self>, component: Digest, grants: &Grants) -> Option<Surface> {
+    /// Whether the code of a component is in the cache, and need not be compiled.
+    pub async fn has_code(&self, component: Digest) -> bool {
+        let compilation = self.compilation.clone();
+        blocking(move || compilation.cache().is_some_and(|cache| cache.has_code(component))).await.unwrap_or(false)
+    }
+
+    /// What a component offers as far as that is known before it is loaded: what it offered when it was last loaded
+    /// under these grants, or what its file says.
+    pub async fn kept_surface(
+        self: &Arc<Self>,
+        component: Digest,
+        grants: &Grants,
+        embedded: Option<EmbeddedListing>,
+    ) -> Option<Surface> {
         let kept = KeptListing::new(self, component, grants);
-        let read = move || {
-            let is_compiled = kept.compilation.cache()?.has_code(component);
-            if is_compiled { None } else { kept.read() }
-        };
+        let embedded = embedded.filter(|_| self.runtime.schemas == SchemaStyle::default());
+        let read = move || kept.read().or_else(|| frozen(&embedded?.0));
         // As when it is listed: schemas are compiled.
         let _freezing = self.runtime.freezing.acquire().await;
         self.runtime.guests().spawn_blocking(read).await.ok()?
+    }
+
+    /// Stores the code of one component also for another, which must differ from it in custom sections only.
+    pub async fn reuse_code(&self, from: Digest, to: Digest) {
+        let compilation = self.compilation.clone();
+        // A failure costs a compilation.
+        let _ = blocking(move || compilation.cache().map(|cache| cache.copy_code(from, to))).await;
     }
 }

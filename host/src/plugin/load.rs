@@ -44,13 +44,13 @@ impl Sandbox {
     pub async fn load(
         self: &Arc<Self>,
         id: PluginId,
-        component: Vec<u8>,
+        component: impl Into<Arc<Vec<u8>>>,
         limits: Limits,
         grants: Grants,
     ) -> Result<Plugin, LoadError> {
-        let sandbox = self.clone();
+        let (sandbox, component) = (self.clone(), component.into());
         let loading = self.runtime.guests().spawn(async move {
-            let (digest, component) = (Digest::of(&component), Arc::new(component));
+            let digest = Digest::of(&component);
             let (bytes, limit) = (component.clone(), limits.clone());
             let check = move || prescan(&bytes, &limit).and_then(|()| not_for_another_host(&bytes));
             compile::blocking(check).await??;

@@ -11,7 +11,7 @@ pub(in crate::plugin) mod normalize;
 mod nulls;
 mod shown;
 mod signature;
-mod stored;
+pub(in crate::plugin) mod stored;
 pub(in crate::plugin) mod template;
 
 use std::collections::HashSet;

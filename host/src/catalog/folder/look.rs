@@ -109,7 +109,7 @@ impl File {
     /// Schedules a load; if one is running, another one after it.
     pub(super) fn load_again(&mut self) {
         self.state = match self.state {
-            LoadState::Idle | LoadState::Queued => LoadState::Queued,
+            LoadState::Idle | LoadState::Queued | LoadState::Uncompiled => LoadState::Queued,
             LoadState::Loading | LoadState::Reloading => LoadState::Reloading,
         };
     }

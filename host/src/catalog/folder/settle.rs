@@ -11,7 +11,7 @@ use tokio::task::{Id, JoinError};
 use super::decide::pinned_surface;
 use super::{File, Folder, Load, LoadResult, LoadState};
 use crate::catalog::lookalike::look_alike;
-use crate::catalog::{Admission, FolderEvent, ListedPlugin, Member, NotServed, Refusal, admit, load_hint};
+use crate::catalog::{Admission, FolderEvent, ListedPlugin, Loaded, Member, NotServed, Refusal, admit, load_hint};
 use crate::pins::{Decision, KnownPins, PluginVersion};
 use crate::plugin::{LoadError, PluginId, Provider};
 
@@ -32,23 +32,21 @@ struct Batch {
 
 impl Folder {
     pub(super) fn finish_loads(&mut self, first: Result<(Id, LoadResult), JoinError>) {
-        // Sent before the load ended.
-        while let Some(known) = self.known.try_next() {
-            self.serve_known(known);
-        }
-        let mut done = Vec::new();
+        let (mut done, mut uncompiled) = (Vec::new(), Vec::new());
         let mut next = Some(first);
         while let Some(ended) = next {
             let (task, result) = ended.unwrap_or_else(|error| (error.id(), Err(panicked(&error))));
             if let Some(load) = self.loading.remove(&task) {
                 match result {
-                    Ok(Some(listed)) => self.listed.push((load, listed)),
-                    Ok(None) => done.push((load, None)),
+                    Ok(Loaded::Listed(listed)) => self.listed.push((load, listed)),
+                    Ok(Loaded::Uncompiled(known)) => uncompiled.push((load, known)),
+                    Ok(Loaded::Unchanged) => done.push((load, None)),
                     Err(reason) => done.push((load, Some(Err(reason)))),
                 }
             }
             next = self.loads.try_join_next_with_id();
         }
+        self.serve_known(uncompiled);
         self.apply_results(done);
         self.start_next();
     }
@@ -83,6 +81,7 @@ impl Folder {
         }
         self.expect_completions();
         self.start_loads();
+        self.mark_listed();
     }
 
     fn apply_results(&mut self, loads: Vec<(Load, LoadOutcome)>) {

@@ -74,6 +74,24 @@ async fn a_held_version_is_retried_only_if_it_might_be_admitted() {
     assert!(!may_retry(&held));
 }
 
+#[tokio::test]
+async fn a_pinned_version_is_served_early_only_with_its_pinned_surface() {
+    let home = tempfile::tempdir().expect("a folder");
+    let guard = Arc::new(guard(home.path()));
+    let id = PluginId::parse("p").expect("an id");
+    let early = async |surface: &str, content: &[u8]| {
+        let surface = Some(Digest::of(surface.as_bytes()));
+        guard.may_serve_unpinned(&id, &PluginVersion { surface, ..without_grants(content).version }).await
+    };
+    assert!(early("two", b"1").await, "nothing is pinned");
+    assert_eq!(admit(&guard, &id, without_grants(b"1")).await, Ok(AdmittedAs::FirstUse));
+    assert!(early("one", b"1").await);
+    assert!(!early("two", b"1").await);
+    assert!(early("two", b"2").await, "another version needs no pin");
+    let with_grants = version(b"2", "two").version;
+    assert!(!guard.may_serve_unpinned(&id, &with_grants).await, "it must be pinned first");
+}
+
 /// A directory at the path of the new pin file makes every write fail, even for root.
 #[tokio::test]
 async fn versions_that_cannot_be_pinned_get_no_grants() {

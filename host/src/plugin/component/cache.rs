@@ -70,6 +70,13 @@ impl Cache {
         self.store(&self.name(digest), artifact.code());
     }
 
+    /// Stores the code of a component also for another.
+    pub(in crate::plugin) fn copy_code(&self, from: Digest, to: Digest) {
+        if let Some(code) = self.entry(&self.name(from), from).and_then(|code| code.into_bytes().ok()) {
+            self.store(&self.name(to), &code);
+        }
+    }
+
     /// A listing that was stored under this digest.
     pub(in crate::plugin) fn listing(&self, digest: Digest) -> Option<Vec<u8>> {
         self.entry(&listing_name(digest), digest)?.into_bytes().ok()

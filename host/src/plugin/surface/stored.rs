@@ -10,7 +10,16 @@ use crate::plugin::abi::{
     Role, TaskSupport, Tool, ToolAnnotations,
 };
 
+/// The custom section of a component that has its listing: the text of [`Surface::stored`].
+pub(in crate::plugin) const SECTION: &str = "wharf:listing";
+
 impl Surface {
+    /// The name and content of the custom section for the component that lists this without grants, with schemas in
+    /// the default style.
+    pub fn section(&self) -> (&'static str, String) {
+        (SECTION, self.stored())
+    }
+
     /// A JSON object, which [`Listed::of_stored`] reads. Schemas are in it as clients are shown them.
     pub(in crate::plugin) fn stored(&self) -> String {
         self.lists().to_string()

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
 
+use crate::catalog::folder::PARALLEL_LOADS;
 use crate::catalog::folder::tests::{loaded, put};
 use crate::catalog::{Catalog, Folder, FolderEvent, PluginSettings};
 use crate::pins::{Guard, Rules, Trust};
@@ -60,11 +61,11 @@ fn names(catalog: &Catalog) -> Vec<String> {
     catalog.snapshot().tools.names().map(str::to_owned).collect()
 }
 
-/// Serves the plugin's earlier listing.
-async fn serve_known(root: &Path, folder: &mut Folder) {
+/// Looks at the plugin's file, without compiling it; serves what is known of it.
+async fn look(root: &Path, folder: &mut Folder) {
     folder.sync_path(root.join("plugins/p.wasm"));
-    let known = folder.known.next().await;
-    folder.serve_known(known);
+    let looked = folder.loads.join_next_with_id().await.expect("a load");
+    folder.finish_loads(looked);
 }
 
 #[tokio::test]
@@ -72,7 +73,7 @@ async fn an_earlier_listing_serves_until_the_code_is_compiled() {
     let root = loaded_before().await;
     remove_code(root.path());
     let (mut folder, catalog, mut events) = following(root.path(), &Arc::default());
-    serve_known(root.path(), &mut folder).await;
+    look(root.path(), &mut folder).await;
     assert_eq!(names(&catalog), ["p_same"]);
     let listings = catalog.listable(EVER).await;
     assert!(!catalog.is_ready());
@@ -97,7 +98,7 @@ async fn an_earlier_listing_ends_with_a_load_that_is_held() {
     remove_code(root.path());
     let strict = Arc::default();
     let (mut folder, catalog, _events) = following(root.path(), &strict);
-    serve_known(root.path(), &mut folder).await;
+    look(root.path(), &mut folder).await;
     let provider = catalog.snapshot().tools.get("p_same").expect("a tool").provider.clone();
     let mut call = provider.call_tool("same", r#"{"x":7}"#.into(), Call::new("1"));
     assert!((&mut call).now_or_never().is_none());
@@ -112,9 +113,9 @@ async fn a_version_that_is_held_is_not_listed() {
     let root = loaded_before().await;
     remove_code(root.path());
     let (mut folder, catalog, _events) = following(root.path(), &Arc::new(AtomicBool::new(true)));
-    folder.sync_path(root.path().join("plugins/p.wasm"));
+    look(root.path(), &mut folder).await;
+    assert_eq!(names(&catalog), [""; 0]);
     loaded(&mut folder).await;
-    assert!(folder.known.try_next().is_none());
     assert_eq!(names(&catalog), [""; 0]);
 }
 
@@ -122,8 +123,112 @@ async fn a_version_that_is_held_is_not_listed() {
 async fn compiled_code_is_loaded_and_not_announced() {
     let root = loaded_before().await;
     let (mut folder, catalog, _events) = following(root.path(), &Arc::default());
-    folder.sync_path(root.path().join("plugins/p.wasm"));
+    look(root.path(), &mut folder).await;
+    assert!(folder.loads.is_empty(), "it was loaded at once");
     loaded(&mut folder).await;
-    assert!(folder.known.try_next().is_none());
     assert_eq!(names(&catalog), ["p_same"]);
+}
+
+/// A component with a custom section of less than 16 kB.
+fn with_listing(mut component: Vec<u8>, listing: &str) -> Vec<u8> {
+    let name = "wharf:listing";
+    let size = 1 + name.len() + listing.len();
+    component.extend([0, (size % 128) as u8 | 0x80, (size / 128) as u8, name.len() as u8]);
+    component.extend(name.bytes().chain(listing.bytes()));
+    component
+}
+
+/// A folder with a plugin that was not loaded before, and has this listing in its file.
+fn embedded(listing: &str) -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a folder");
+    let plugins = root.path().join("plugins");
+    fs::create_dir(&plugins).expect("a folder");
+    put(&plugins, "p");
+    let component = fs::read(plugins.join("p.wasm")).expect("a plugin");
+    fs::write(plugins.join("p.wasm"), with_listing(component, listing)).expect("written");
+    root
+}
+
+/// A listing with one tool.
+fn listing(tool: &str) -> String {
+    let tool = format!(r#"{{"name":"{tool}","inputSchema":{{"type":"object"}},"taskSupport":"forbidden"}}"#);
+    format!(r#"{{"tools":[{tool}],"templates":[],"completions":false,"experimental":[],"extensions":[],"methods":[]}}"#)
+}
+
+#[tokio::test]
+async fn a_listing_in_the_file_serves_until_the_code_is_compiled() {
+    let root = embedded(&listing("early"));
+    let (mut folder, catalog, _events) = following(root.path(), &Arc::default());
+    look(root.path(), &mut folder).await;
+    assert_eq!(names(&catalog), ["p_early"]);
+    loaded(&mut folder).await;
+    assert_eq!(names(&catalog), ["p_same"], "what it lists itself is served");
+    // What the load has listed is stored, and counts more than what the file says.
+    remove_code(root.path());
+    let (mut folder, catalog, _events) = following(root.path(), &Arc::default());
+    look(root.path(), &mut folder).await;
+    assert_eq!(names(&catalog), ["p_same"]);
+}
+
+#[tokio::test]
+async fn a_listing_in_the_file_is_checked_as_one_of_the_plugin() {
+    let invalid = listing("early").replace("forbidden", "sometimes");
+    let large = listing("early").replace("early", &"e".repeat(15_000));
+    for (text, reason) in [(String::new(), "empty"), (invalid, "invalid"), (large, "a name that is too long")] {
+        let root = embedded(&text);
+        let (mut folder, catalog, _events) = following(root.path(), &Arc::default());
+        look(root.path(), &mut folder).await;
+        assert_eq!(names(&catalog), [""; 0], "{reason}");
+        loaded(&mut folder).await;
+        assert_eq!(names(&catalog), ["p_same"], "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_listing_in_the_file_of_a_version_that_is_held_is_not_served() {
+    let root = embedded(&listing("early"));
+    let (mut folder, catalog, _events) = following(root.path(), &Arc::new(AtomicBool::new(true)));
+    look(root.path(), &mut folder).await;
+    assert_eq!(names(&catalog), [""; 0]);
+    loaded(&mut folder).await;
+    assert_eq!(names(&catalog), [""; 0]);
+}
+
+/// Otherwise the first files would be compiled before the last ones are listed.
+#[tokio::test]
+async fn all_files_are_looked_at_before_one_is_compiled() {
+    let root = tempfile::tempdir().expect("a folder");
+    let plugins = root.path().join("plugins");
+    fs::create_dir(&plugins).expect("a folder");
+    put(&plugins, "p");
+    let component = with_listing(fs::read(plugins.join("p.wasm")).expect("a plugin"), &listing("early"));
+    for number in 0..3 * PARALLEL_LOADS {
+        fs::write(plugins.join(format!("p{number}.wasm")), &component).expect("written");
+    }
+    fs::remove_file(plugins.join("p.wasm")).expect("removed");
+    let (mut folder, catalog, _events) = following(root.path(), &Arc::default());
+    let scan = crate::catalog::files::scan(&plugins).expect("a folder");
+    folder.apply_scan(scan);
+    while folder.files.values().any(|file| !file.serving) {
+        let looked = folder.loads.join_next_with_id().await.expect("a load");
+        folder.finish_loads(looked);
+    }
+    assert!(names(&catalog).iter().all(|name| name.ends_with("_early")), "{:?}", names(&catalog));
+    loaded(&mut folder).await;
+    assert!(names(&catalog).iter().all(|name| name.ends_with("_same")), "{:?}", names(&catalog));
+    assert_eq!(names(&catalog).len(), 3 * PARALLEL_LOADS);
+}
+
+#[tokio::test]
+async fn a_file_is_looked_at_again_if_decisions_changed_meanwhile() {
+    let root = embedded(&listing("early"));
+    let (mut folder, catalog, _events) = following(root.path(), &Arc::default());
+    folder.sync_path(root.path().join("plugins/p.wasm"));
+    folder.decision_epoch += 1;
+    let looked = folder.loads.join_next_with_id().await.expect("a load");
+    folder.finish_loads(looked);
+    assert_eq!(names(&catalog), [""; 0]);
+    let looked = folder.loads.join_next_with_id().await.expect("a load");
+    folder.finish_loads(looked);
+    assert_eq!(names(&catalog), ["p_early"]);
 }

@@ -1,0 +1,29 @@
+//! `wharf embed`: writes into components what they list.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use wharf_dev::{Described, PluginName, Server as _, write_atomically};
+use wharf_report::ShowPath as _;
+
+use crate::catalog::{load_hint, plugin_of};
+use crate::cli::options::Options;
+use crate::plugin::read_component;
+use crate::report::{Failure, Screen, message};
+
+pub(super) async fn run(options: &Options, files: &[PathBuf], screen: &Screen) -> Result<ExitCode, Failure> {
+    for file in files {
+        let named = plugin_of(file).unwrap_or_else(|| Err("the file name does not end in .wasm".into()));
+        let name = named.and_then(|id| PluginName::parse(id.as_ref()).map_err(|error| error.to_string()));
+        let name = name.map_err(|why| Failure::usage(format!("{why}: {}", file.shown())))?;
+        let component = read_component(file)
+            .await
+            .map_err(|error| Failure::new(format!("{error}: {}", file.shown())).hint(load_hint(&error, file)))?;
+        let described = options.describe(&name, component.into(), file);
+        let Described { component, .. } = screen.timed(&format!("loading {}", file.shown()), described).await?;
+        write_atomically(file, &component)
+            .map_err(|error| Failure::new(format!("write the component: {error}: {}", file.shown())))?;
+        message(&format!("embedded the listing of {}", file.shown()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
