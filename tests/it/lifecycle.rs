@@ -54,6 +54,15 @@ fn a_list_that_does_not_wait_is_completed_by_a_notification() {
     client.notification("notifications/tools/list_changed");
 }
 
+/// Starts a host without compiled code, which lists these tools at once; the one of `math` is called then.
+fn assert_lists_uncompiled(home: &Home, tools: &[String]) {
+    let mut client = Client::initialized(cold(home), "2025-11-25");
+    assert_eq!(client.tools(), tools);
+    assert_eq!(artifacts(home), 0, "compiled before the list was answered");
+    let call = json!({"name": "math_evaluate", "arguments": {"expression": "6*7"}});
+    assert_eq!(client.result("tools/call", call)["structuredContent"]["result"], "42");
+}
+
 /// As after an upgrade of the host, whose engine cannot run the code that an earlier one compiled.
 #[test]
 fn what_was_listed_before_is_listed_before_it_is_compiled_again() {
@@ -62,11 +71,7 @@ fn what_was_listed_before_is_listed_before_it_is_compiled_again() {
     let compiled = artifacts_below(&home.path("cache"));
     assert_eq!(compiled.len(), 2);
     compiled.iter().for_each(|path| fs::remove_file(path).expect("removed"));
-    let mut client = Client::initialized(cold(&home), "2025-11-25");
-    assert_eq!(client.tools(), tools);
-    assert_eq!(artifacts(&home), 0, "compiled before the list was answered");
-    let call = json!({"name": "math_evaluate", "arguments": {"expression": "6*7"}});
-    assert_eq!(client.result("tools/call", call)["structuredContent"]["result"], "42");
+    assert_lists_uncompiled(&home, &tools);
 }
 
 /// As `wharf build` leaves it.
@@ -81,11 +86,7 @@ fn what_a_file_lists_is_listed_at_its_first_start() {
         // Its code is stored in another cache than the server's.
         assert!(embed.env("XDG_CACHE_HOME", home.path("other")).status().expect("it runs").success());
     }
-    let mut client = Client::initialized(cold(&home), "2025-11-25");
-    assert_eq!(client.tools(), tools);
-    assert_eq!(artifacts(&home), 0, "compiled before the list was answered");
-    let call = json!({"name": "math_evaluate", "arguments": {"expression": "6*7"}});
-    assert_eq!(client.result("tools/call", call)["structuredContent"]["result"], "42");
+    assert_lists_uncompiled(&home, &tools);
 }
 
 #[test]

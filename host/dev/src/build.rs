@@ -25,7 +25,7 @@ pub(crate) use self::tool::on_path;
 use crate::child::interrupted;
 use crate::language::Language;
 use crate::project::Project;
-use crate::{Described, Server, os, wrapper};
+use crate::{Server, os, wrapper};
 
 #[derive(Args)]
 pub struct BuildOptions {
@@ -68,17 +68,10 @@ async fn build_and_describe(
     };
     let component = Arc::new(build(project, how.install, Some(screen)).await?);
     let described = server.describe(&project.name, component.clone(), &out);
-    match screen.timed(&format!("loading {}", project.name), described).await {
-        Ok(Described { text, component }) => {
-            install(&component, &out)?;
-            message(&text);
-        }
-        Err(failure) => {
-            // For `wharf check` and other tools.
-            install(&component, &out)?;
-            return Err(failure);
-        }
-    }
+    let described = screen.timed(&format!("loading {}", project.name), described).await;
+    // One that would not load too, for `wharf check` and other tools.
+    install(described.as_ref().map_or(component.as_slice(), |described| &described.component), &out)?;
+    message(&described?.text);
     print(&out.shown().to_string())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -114,17 +107,17 @@ pub(crate) async fn build(project: &Project, install: bool, screen: Option<&Scre
 }
 
 /// Puts a component where it is served from.
-pub(crate) fn install(component: &[u8], out: &Path) -> Result<(), Failure> {
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn install(component: &[u8], out: &Path) -> Result<(), Failure> {
     write_atomically(out, component)
         .map_err(|error| Failure::new(format!("write the component: {error}: {}", out.shown())))
 }
 
-/// Replaces a component's file. Atomic, so that no watcher sees an incomplete file. The file is not writable by other
-/// users: it would not be served.
-///
-/// # Errors
-/// Of the file system.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Atomic, so that no watcher sees an incomplete file. The file is not writable by other users: it would
+/// not be served.
+fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.part"));
     if let Some(folder) = path.parent() {

@@ -20,7 +20,7 @@ use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, failure, message, warning};
 
 use self::sources::Sources;
-use crate::build::{build, install, write_atomically};
+use crate::build::{build, install};
 use crate::child::{Group, interrupted};
 use crate::name::PluginName;
 use crate::project::Project;
@@ -180,7 +180,7 @@ impl Builds {
         install(&component, &self.built(&name))?;
         // Under a name that it does not trust, the server must not find it.
         if !self.is_own || name == *trusted {
-            self.install(&name)?;
+            install(&component, &self.installed(&name))?;
         }
         let before = self.served.replace(Served { name: name.clone(), sources, at: SystemTime::now() });
         if let Some(before) = before.filter(|before| before.name != name && !self.is_own) {
@@ -195,10 +195,10 @@ impl Builds {
 
     /// Copies what was built into the folder that is served.
     fn install(&self, name: &PluginName) -> Result<(), Failure> {
-        let installed = self.installed(name);
-        fs::read(self.built(name))
-            .and_then(|bytes| write_atomically(&installed, &bytes))
-            .map_err(|error| Failure::new(format!("write the component: {error}: {}", installed.shown())))
+        let built = self.built(name);
+        let component = fs::read(&built)
+            .map_err(|error| Failure::new(format!("read the component: {error}: {}", built.shown())))?;
+        install(&component, &self.installed(name))
     }
 
     fn installed(&self, name: &PluginName) -> PathBuf {

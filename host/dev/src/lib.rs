@@ -27,7 +27,7 @@ use tokio::process;
 use wharf_report::{Failure, Screen};
 
 use self::build::BuildOptions;
-pub use self::build::write_atomically;
+pub use self::build::install;
 use self::dev::DevOptions;
 use self::language::Language;
 pub use self::name::PluginName;

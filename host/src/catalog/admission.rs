@@ -74,7 +74,9 @@ pub async fn load_plugin(
     }
     let (signatures, file) = (guard.signatures(), path.to_owned());
     let verified = tokio::task::spawn_blocking(move || {
-        (signatures.check(&file, &component), EmbeddedListing::of(&component), component)
+        // One that may be compiled is not served before.
+        let embedded = if compiles { None } else { EmbeddedListing::of(&component) };
+        (signatures.check(&file, &component), embedded, component)
     });
     let (signer, embedded, component) = verified.await.map_err(|error| LoadError::Host(error.to_string()))?;
     let signer = match signer {

@@ -1,4 +1,4 @@
-//! Commands for plugin authors: those of `wharf_dev`, with the server's part of them, and
+//! Commands for plugin authors: those of `wharf_dev`, with the server's part of them, `wharf embed`, and
 //! `wharf import-policy` for migration.
 
 mod embed;
@@ -72,7 +72,7 @@ impl Server for Options {
             loaded.map_err(|error| Failure::new(format!("{error}: {}", out.shown())).hint(load_hint(&error, out)))?;
         let (section, listing) = plugin.surface().section();
         let with_listing = with_custom_section(&component, section, listing.as_bytes());
-        sandbox.reuse_code(Digest::of(&component), Digest::of(&with_listing)).await;
+        sandbox.reuse_code(*plugin.digest(), Digest::of(&with_listing)).await;
         Ok(Described { text: describe(&plugin), component: with_listing })
     }
 

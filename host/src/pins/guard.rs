@@ -156,8 +156,8 @@ impl Guard {
         let decide = move || {
             let (known, rules) = (guard.read_pins(), (guard.rules)(&id));
             let pins = pins_to_check(known.as_ref(), &rules, &version)?;
-            decide(&rules, pins.get(&id), pins.is_revoked(version.content), &version)?;
             let pin = pins.get(&id);
+            decide(&rules, pin, pins.is_revoked(version.content), &version)?;
             let is_as_pinned =
                 pin.is_none_or(|pin| pin.content != version.content || Some(pin.surface) == version.surface);
             Ok(is_as_pinned && !must_be_pinned(&rules, pin, &version))

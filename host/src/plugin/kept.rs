@@ -13,7 +13,7 @@ use super::surface::{Listed, SchemaStyle, Surface};
 
 /// The format of stored listings; one in another format is not found.
 const FORMAT: u32 = 1;
-/// Maximum bytes of that section.
+/// Maximum bytes of the custom section with a listing.
 const MAX_SECTION: usize = 1 << 20;
 
 /// Where the listing of a component is stored.

@@ -110,13 +110,15 @@ async fn an_earlier_listing_ends_with_a_load_that_is_held() {
 
 #[tokio::test]
 async fn a_version_that_is_held_is_not_listed() {
-    let root = loaded_before().await;
-    remove_code(root.path());
-    let (mut folder, catalog, _events) = following(root.path(), &Arc::new(AtomicBool::new(true)));
-    look(root.path(), &mut folder).await;
-    assert_eq!(names(&catalog), [""; 0]);
-    loaded(&mut folder).await;
-    assert_eq!(names(&catalog), [""; 0]);
+    let before = loaded_before().await;
+    remove_code(before.path());
+    for (root, known) in [(before, "an earlier listing"), (embedded(&listing("early")), "a listing in the file")] {
+        let (mut folder, catalog, _events) = following(root.path(), &Arc::new(AtomicBool::new(true)));
+        look(root.path(), &mut folder).await;
+        assert_eq!(names(&catalog), [""; 0], "{known}");
+        loaded(&mut folder).await;
+        assert_eq!(names(&catalog), [""; 0], "{known}");
+    }
 }
 
 #[tokio::test]
@@ -182,16 +184,6 @@ async fn a_listing_in_the_file_is_checked_as_one_of_the_plugin() {
         loaded(&mut folder).await;
         assert_eq!(names(&catalog), ["p_same"], "{reason}");
     }
-}
-
-#[tokio::test]
-async fn a_listing_in_the_file_of_a_version_that_is_held_is_not_served() {
-    let root = embedded(&listing("early"));
-    let (mut folder, catalog, _events) = following(root.path(), &Arc::new(AtomicBool::new(true)));
-    look(root.path(), &mut folder).await;
-    assert_eq!(names(&catalog), [""; 0]);
-    loaded(&mut folder).await;
-    assert_eq!(names(&catalog), [""; 0]);
 }
 
 /// Otherwise the first files would be compiled before the last ones are listed.
