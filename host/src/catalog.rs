@@ -10,15 +10,17 @@ mod files;
 mod folder;
 mod lookalike;
 mod names;
+mod settings;
 mod snapshot;
 mod watcher;
 
 pub use admission::{Admission, KnownPlugin, ListedPlugin, Loaded, NotServed, admit, load_plugin};
-pub use event::{FolderEvent, Held, Refusal, load_hint};
+pub use event::{FolderEvent, Held, RefusedFile, load_hint};
 pub use extensions::{Capabilities, Extensions, method_name};
 pub use files::{misnamed_files, plugin_files, plugin_of};
-pub use folder::{Folder, PluginSettings};
+pub use folder::Folder;
 pub use names::{Entry, Item, Names, Naming, PublicName, Warning};
+pub use settings::PluginSettings;
 pub use snapshot::{Listings, Snapshot};
 
 use std::collections::{HashMap, HashSet};

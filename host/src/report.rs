@@ -22,11 +22,11 @@ use self::guest_lines::GuestLines;
 pub(crate) use self::log::Log;
 use self::progress::Progress;
 use self::screen::OnScreen;
-use crate::catalog::{FolderEvent, Held, Refusal};
+use crate::catalog::{FolderEvent, Held, RefusedFile};
 use crate::config::{Config, ConfigError};
 use crate::pins::AdmittedAs;
 
-pub(crate) fn refusal(refusal: &Refusal) {
+pub(crate) fn refusal(refusal: &RefusedFile) {
     let note = if refusal.still_serving { " (the previous version keeps serving)" } else { "" };
     message(&format!("{ERROR}refused{ERROR:#} {}: failed to {}{note}", refusal.path.shown(), line(&refusal.reason)));
     hint(refusal.hint.as_deref());

@@ -11,17 +11,15 @@ mod connection;
 mod discovery;
 mod fault;
 mod handlers;
-mod in_flight;
 mod outgoing;
+mod own_stream;
 mod pages;
-mod pending;
+mod questions;
+mod refusal;
 mod relay;
-mod request_budget;
+mod reply;
 mod scope;
 mod seal;
-mod session;
-mod unread;
-mod updates;
 mod wire;
 
 use std::sync::Arc;
@@ -35,17 +33,18 @@ use crate::audit::Audit;
 use crate::budget::Budget;
 use crate::catalog::{Catalog, Snapshot};
 use crate::protocol::Implementation;
+use bounds::unread::AllUnread;
+use changes::updates::Updates;
 use pages::Pages;
 use seal::EXPIRY;
-use unread::AllUnread;
-use updates::Updates;
 
 pub use crate::protocol::era::{PostKind, post_kind};
 pub use crate::protocol::headers::Headers;
+pub use bounds::unread::Unread;
 pub use connection::{Answered, Connection};
 pub use outgoing::{MessageKind, Outgoing};
-pub use seal::{Binding, Seal, SealError, Sealed};
-pub use unread::Unread;
+pub use questions::Sealed;
+pub use seal::{Binding, Seal, SealError};
 
 /// The server's identity and limits. No `Debug`: it may hold a secret.
 #[derive(Clone)]
@@ -139,7 +138,7 @@ pub struct Server {
     visit_key: [u8; 32],
     updates: Updates,
     pages: Pages,
-    /// See [`request_budget::RequestBudget`].
+    /// See [`connection::request_budget::RequestBudget`].
     large: Budget,
     unread: AllUnread,
     calls: AtomicU64,

@@ -7,7 +7,7 @@ use crate::check;
 use crate::jsonrpc::RequestId;
 use crate::sync::{Arc, AtomicUsize, Ordering, thread};
 
-#[path = "../../host/src/server/in_flight.rs"]
+#[path = "../../host/src/server/connection/in_flight.rs"]
 mod in_flight;
 
 use in_flight::InFlight;

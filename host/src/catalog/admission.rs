@@ -94,7 +94,7 @@ pub async fn load_plugin(
         if !with_grants {
             return Ok(Loaded::Uncompiled(None));
         }
-        let known = sandbox.kept_surface(content, &settings.grants, embedded).await;
+        let known = sandbox.stored_surface(content, &settings.grants, embedded).await;
         let known = known.map(|surface| {
             let version = PluginVersion { surface: Some(surface.digest()), ..version };
             KnownPlugin { surface, version }

@@ -10,7 +10,7 @@ use crate::plugin::{Digest, LoadError, PluginId};
 
 /// Why a file is not served.
 #[derive(Clone, Debug)]
-pub struct Refusal {
+pub struct RefusedFile {
     pub path: PathBuf,
     /// Reads after "failed to".
     pub reason: String,
@@ -45,9 +45,9 @@ pub struct Held {
 
 impl Held {
     /// As a refusal, for callers that do not distinguish the two.
-    pub fn refusal(&self) -> Refusal {
+    pub fn refusal(&self) -> RefusedFile {
         let (path, hint) = (self.path.clone(), Some(self.hint.clone()));
-        Refusal { path, reason: self.decision.refusal(), hint, still_serving: self.still_serving }
+        RefusedFile { path, reason: self.decision.refusal(), hint, still_serving: self.still_serving }
     }
 }
 
@@ -73,6 +73,6 @@ pub enum FolderEvent {
     /// The plugin keeps serving under changed limits, grants or names.
     Reconfigured(PluginId),
     Removed(PluginId),
-    Refused(Refusal),
+    Refused(RefusedFile),
     Warned(String),
 }

@@ -7,9 +7,9 @@ mod decide;
 mod gone;
 mod known;
 mod look;
+mod publish;
 mod reprieve;
 mod retry;
-mod settle;
 mod unserved;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -28,10 +28,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::files;
 use super::watcher::{Signal, Watcher};
-use super::{Admission, Catalog, FolderEvent, ListedPlugin, Loaded, Naming, NotServed, load_plugin};
+use super::{Admission, Catalog, FolderEvent, ListedPlugin, Loaded, NotServed, PluginSettings, load_plugin};
 use crate::os::files::is_temporary;
 use crate::pins::{Guard, PluginVersion, Reason};
-use crate::plugin::{Compiled, Digest, Grants, Limits, PluginId, Sandbox, Signatures};
+use crate::plugin::{Compiled, Digest, PluginId, Sandbox, Signatures};
 use reprieve::Reprieve;
 use retry::Retry;
 use unserved::Unserved;
@@ -40,14 +40,6 @@ use unserved::Unserved;
 const PARALLEL_LOADS: usize = 4;
 /// Those of them that may compile: they must not block those whose code is in the cache.
 const PARALLEL_COMPILATIONS: usize = 3;
-
-/// The configured settings of a plugin.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PluginSettings {
-    pub limits: Limits,
-    pub grants: Grants,
-    pub naming: Naming,
-}
 
 /// A plugin folder that is kept in sync with a catalog.
 pub struct Folder {

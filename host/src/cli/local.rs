@@ -14,7 +14,7 @@ use super::options::Options;
 use super::{pins, serve};
 use crate::audit::Audit;
 use crate::catalog::{
-    Catalog, Entry, Folder, FolderEvent, Loaded, Member, NotServed, PluginSettings, Refusal, Snapshot, admit,
+    Catalog, Entry, Folder, FolderEvent, Loaded, Member, NotServed, PluginSettings, RefusedFile, Snapshot, admit,
     load_hint, load_plugin, plugin_of,
 };
 use crate::config::Config;
@@ -40,7 +40,7 @@ pub(super) struct Local {
     /// Settings of plugins that are not there.
     absent: Vec<Absent>,
     /// Files that are not served.
-    pub(super) refusals: Vec<Refusal>,
+    pub(super) refusals: Vec<RefusedFile>,
     /// Other events of the folder.
     events: Vec<FolderEvent>,
 }
@@ -115,7 +115,7 @@ impl Local {
     fn report_of(&self, id: &PluginId) {
         let meant = |absent: &&Absent| absent.meant.as_deref() == Some(id.as_ref());
         self.absent.iter().filter(meant).for_each(|absent| warning(&absent.text));
-        let of_it = |refusal: &&Refusal| plugin_of(&refusal.path).is_some_and(|named| named.as_ref() == Ok(id));
+        let of_it = |refusal: &&RefusedFile| plugin_of(&refusal.path).is_some_and(|named| named.as_ref() == Ok(id));
         self.refusals.iter().filter(of_it).for_each(report::refusal);
     }
 

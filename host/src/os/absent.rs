@@ -21,11 +21,11 @@ pub(crate) mod sealed {
     use std::path::PathBuf;
 
     /// Not sealed yet.
-    pub(crate) struct Open(Vec<u8>);
+    pub(crate) struct Unsealed(Vec<u8>);
 
     pub(crate) struct Sealed(Vec<u8>);
 
-    impl Open {
+    impl Unsealed {
         pub(crate) fn new(_name: &str) -> Self {
             Self(Vec::new())
         }
@@ -37,7 +37,7 @@ pub(crate) mod sealed {
         }
     }
 
-    impl Write for Open {
+    impl Write for Unsealed {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.write(bytes)
         }

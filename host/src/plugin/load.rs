@@ -18,13 +18,13 @@ use super::fault::{CallError, Fault};
 use super::id::{Digest, PluginId};
 use super::imports::granted::Granted;
 use super::instance::call::PreparedComponent;
-use super::kept::KeptListing;
 use super::limits::Limits;
 use super::policy::access::Access;
 use super::policy::grants::Grants;
 use super::provider::{Call, Provider};
 use super::sandbox::Sandbox;
 use super::schema::allowance::Allowance;
+use super::stored_listing::StoredListing;
 use super::surface::{Listed, Surface};
 
 /// A loaded component. May be dropped at any time: calls in flight share ownership of what they need.
@@ -61,12 +61,12 @@ impl Sandbox {
             let linked = linked.await?;
             drop(component);
             linked.fits(&limits)?;
-            let kept = KeptListing::new(&sandbox, digest, &grants);
+            let stored = StoredListing::new(&sandbox, digest, &grants);
             let prepared =
                 PreparedComponent::new(sandbox.runtime.clone(), id, digest, limits, grants, linked.pre.clone());
             // Before the listing, whose deadline is short.
             prepared.granted.open_folders().await;
-            Plugin::listed(prepared, linked, Some(kept)).await
+            Plugin::listed(prepared, linked, Some(stored)).await
         });
         match loading.await {
             Ok(loaded) => loaded,
@@ -99,11 +99,11 @@ impl Plugin {
         Granted::new(self.prepared.id.clone(), grants, &self.prepared.runtime.resources).open_folders().await;
     }
 
-    /// Calls its list functions and freezes the surface; stores the listing in `kept`.
+    /// Calls its list functions and freezes the surface; stores the listing in `stored`.
     async fn listed(
         prepared: Arc<PreparedComponent>,
         linked: Arc<Linked>,
-        kept: Option<KeptListing>,
+        stored: Option<StoredListing>,
     ) -> Result<Self, LoadError> {
         let listed = Listed { schemas: prepared.runtime.schemas, ..linked.dialect.list(&prepared).await? };
         // On a blocking thread: compiling the schemas of a listing may take long.
@@ -111,7 +111,7 @@ impl Plugin {
         let dialect = linked.clone();
         let freeze = move || {
             let frozen = dialect.dialect.freeze(listed)?;
-            kept.into_iter().for_each(|kept| kept.store(&frozen.0));
+            stored.into_iter().for_each(|stored| stored.store(&frozen.0));
             Ok(frozen)
         };
         let frozen = prepared.runtime.guests().spawn_blocking(freeze).await;

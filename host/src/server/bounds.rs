@@ -3,6 +3,8 @@
 //! A plugin without free permits does not delay requests to another. A plugin's own concurrency is
 //! limited elsewhere.
 
+pub(in crate::server) mod unread;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,10 +12,10 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use super::fault::Refusal;
-use super::unread::Unread;
+use super::refusal::Refusal;
 use crate::plugin::{Fault, PluginId};
 use crate::protocol::error;
+use unread::Unread;
 
 /// Number of plugins from which unused semaphores are removed.
 const PRUNE_FROM: usize = 16;

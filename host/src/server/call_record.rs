@@ -8,8 +8,8 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
-use super::fault::Refusal;
-use super::handlers::Answer;
+use super::refusal::Refusal;
+use super::reply::Answer;
 use super::scope::Scope;
 use crate::audit::{Audit, Commit, Event, Record};
 use crate::plugin::text::quote;

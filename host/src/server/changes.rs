@@ -3,6 +3,8 @@
 //! Each stream's own task notifies after a pause, which coalesces changes. A call notifies of the
 //! changes that it caused before its response: many clients close their session with it.
 
+pub(in crate::server) mod updates;
+
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
@@ -12,10 +14,10 @@ use tokio::sync::{mpsc, watch};
 use super::Server;
 use super::bounds::Bounds;
 use super::outgoing::Outgoing;
-use super::updates::{Subscriber, Uris};
 use super::wire::text;
 use crate::catalog::Listings;
 use crate::json::Raw;
+use updates::{Subscriber, Uris};
 
 const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";

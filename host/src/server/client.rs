@@ -2,6 +2,8 @@
 //!
 //! It does not decide what may be sent; `relay` and the handlers do.
 
+pub(in crate::server) mod pending;
+
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -10,10 +12,10 @@ use tokio::time::timeout;
 
 use super::bounds::Bounds;
 use super::outgoing::Outgoing;
-use super::pending::{Pending, PendingRequests};
 use super::wire::question::Request;
 use crate::plugin::abi::ClientFeatures;
 use crate::protocol::ClientCapabilities;
+use pending::{Pending, PendingRequests};
 
 #[derive(Clone)]
 pub(in crate::server) struct Client {

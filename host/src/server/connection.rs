@@ -3,35 +3,44 @@
 //! It separates handshake revisions from stateless ones, keeps the handshake's state, and ensures
 //! that each request gets one response or, when cancelled, none. It does not know the transport.
 
+mod answered;
+mod arrival;
 mod batch;
 mod dispatch;
+mod in_flight;
+pub(in crate::server) mod request_budget;
+mod session;
 
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::bounds::Bounds;
-use super::changes::{Changes, Followers, Stream, Wanted};
-use super::handlers::{Answer, Later, Reply, subscriptions};
-use super::in_flight::InFlight;
+use super::bounds::unread::Unread;
+use super::client::pending::PendingRequests;
+use super::handlers::subscriptions;
 use super::outgoing::Outgoing;
-use super::pending::PendingRequests;
-use super::request_budget::{RequestBudget, RequestBytes};
-use super::session::Session;
-use super::unread::Unread;
+use super::own_stream::OwnStream;
+use super::reply::{Answer, Later, Reply};
 use crate::inline::poll_inline;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, RequestId};
 use crate::protocol::headers::Headers;
 use crate::protocol::meta::LastMeta;
 use crate::protocol::{ClientNotification, ErrorObject, Revision, era, error};
+use answered::{Admitted, Reservation};
+use arrival::{Arrival, Era};
+use in_flight::InFlight;
+use request_budget::RequestBudget;
+use session::Session;
+
+pub use answered::Answered;
 
 /// How long `initialize` and `server/discover` wait for the first listing of the plugin files.
 const FILE_LIST_TIMEOUT: Duration = Duration::from_secs(1);
@@ -40,77 +49,8 @@ const CUT_OFF_GRACE: Duration = Duration::from_secs(1);
 /// Responses up to this many bytes are always kept: the error that replaces them would be as long.
 const ALWAYS_KEPT: usize = 4 << 10;
 
-/// A frame's origin, and where its responses go.
-struct Arrival<'a> {
-    stream: &'a mpsc::Sender<Outgoing>,
-    era: Era<'a>,
-    /// Bytes of the whole frame.
-    size: usize,
-    /// The client reads messages that precede the response, so it can be sent requests.
-    accepts_stream: bool,
-    /// The transport has further frames ready.
-    more: bool,
-}
-
-/// What the transport knows about the era of a frame.
-#[derive(Clone, Copy)]
-enum Era<'a> {
-    /// Each request states its own.
-    Either,
-    /// The connection's handshake.
-    Handshake,
-    /// No session; the headers must match the request.
-    Stateless(&'a Arc<Headers>),
-}
-
-/// A response that was ready without waiting, and the resources its request holds.
-pub struct Answered {
-    pub message: Outgoing,
-    held: Option<Reservation>,
-}
-
-/// The resources that a request holds until its response has been sent.
-struct Reservation {
-    _bytes: RequestBytes,
-    _listen: Option<OwnedSemaphorePermit>,
-}
-
-impl Answered {
-    fn now(message: Outgoing) -> Option<Self> {
-        Some(Self { message, held: None })
-    }
-
-    /// Sends it to `stream`; until then its request counts as running.
-    pub async fn send(self, stream: &mpsc::Sender<Outgoing>) {
-        send(stream, self.message).await;
-        drop(self.held);
-    }
-
-    /// Whether it counts against the limit of running requests, so that it may wait while further
-    /// requests are read.
-    pub fn is_counted(&self) -> bool {
-        self.held.is_some()
-    }
-}
-
-/// The outcome of admitting a request.
-enum Admitted {
-    /// Its response, or an error.
-    Now(Outgoing),
-    /// A future of the response, or of `None` when it is cancelled.
-    Work(Work),
-}
-
-type Work = Pin<Box<dyn Future<Output = Option<Answered>> + Send>>;
-
-/// If the receiver is closed the message is dropped: the transport is shutting down.
-async fn send(stream: &mpsc::Sender<Outgoing>, message: Outgoing) {
-    let _ = stream.send(message).await;
-}
-
 pub struct Connection {
-    server: Arc<Server>,
-    outbox: mpsc::Sender<Outgoing>,
+    pub(super) own: OwnStream,
     session: Mutex<Option<Session>>,
     last_meta: Mutex<LastMeta>,
     principal: Arc<str>,
@@ -118,10 +58,7 @@ pub struct Connection {
     in_flight: InFlight,
     pending: Arc<PendingRequests>,
     request_budget: RequestBudget,
-    bounds: Arc<Bounds>,
     listen_streams: Arc<Semaphore>,
-    followers: Arc<Followers>,
-    closing: CancellationToken,
     /// Cancelled when running requests must end with an error: the server shuts down.
     cut_off: CancellationToken,
 }
@@ -159,19 +96,21 @@ impl Connection {
         let unread = server.unread.of(&caller, settings.unread);
         Arc::new(Self {
             request_budget: RequestBudget::new(settings.waiting, server.large.clone()),
-            bounds: Arc::new(Bounds::new(unread, settings.in_flight, settings.patience)),
             listen_streams: Arc::new(Semaphore::new(settings.listen_streams)),
             cut_off: server.cut_off.child_token(),
-            server,
-            outbox,
+            own: OwnStream {
+                bounds: Arc::new(Bounds::new(unread, settings.in_flight, settings.patience)),
+                server,
+                outbox,
+                followers: Arc::default(),
+                closing: CancellationToken::new(),
+            },
             session: Mutex::default(),
             last_meta: Mutex::default(),
             principal,
             caller,
             in_flight: InFlight::default(),
             pending: Arc::default(),
-            followers: Arc::default(),
-            closing: CancellationToken::new(),
         })
     }
 
@@ -187,15 +126,16 @@ impl Connection {
     /// Sends a response to the connection's own stream.
     pub async fn answer(&self, mut answered: Answered) {
         answered.message.hold(self.unread());
-        answered.send(&self.outbox).await;
+        answered.send(&self.own.outbox).await;
     }
 
     /// As [`Self::receive`], but returns a response that is ready at once for the caller to send.
     /// With `more` frames ready the request is spawned without being polled first.
     pub async fn begin(self: &Arc<Self>, frame: &[u8], more: bool) -> Option<Answered> {
-        let arrival = Arrival { stream: &self.outbox, era: Era::Either, size: frame.len(), accepts_stream: true, more };
+        let arrival =
+            Arrival { stream: &self.own.outbox, era: Era::Either, size: frame.len(), accepts_stream: true, more };
         match jsonrpc::decode(frame) {
-            Ok(frame) => self.take(&arrival, frame).await,
+            Ok(frame) => self.receive_frame(&arrival, frame).await,
             Err(invalid) => Answered::now(self.refusal(&invalid)),
         }
     }
@@ -213,19 +153,12 @@ impl Connection {
         accepts_stream: bool,
     ) -> Option<Answered> {
         let era = headers.map_or(Era::Handshake, Era::Stateless);
-        self.take(&Arrival { stream, era, size, accepts_stream, more: false }, frame).await
-    }
-
-    async fn take(self: &Arc<Self>, arrival: &Arrival<'_>, frame: Frame<'_>) -> Option<Answered> {
-        match frame {
-            Frame::Single(message) => self.receive_one(arrival, message).await,
-            Frame::Batch(messages) => self.receive_batch(arrival, messages),
-        }
+        self.receive_frame(&Arrival { stream, era, size, accepts_stream, more: false }, frame).await
     }
 
     /// Cancels all running requests: the client has disconnected.
     pub fn abandon(&self) {
-        self.closing.cancel();
+        self.own.closing.cancel();
         self.in_flight.cancel_all();
     }
 
@@ -239,7 +172,7 @@ impl Connection {
     /// Ends the listen streams with their results, gives running requests `grace` to finish, and
     /// answers those that remain with a `shutting_down` error.
     pub async fn close(&self, grace: Duration) {
-        self.closing.cancel();
+        self.own.closing.cancel();
         if tokio::time::timeout(grace, self.in_flight.idle()).await.is_err() {
             self.cut_off.cancel();
             // A request whose task is no longer polled cannot answer.
@@ -250,27 +183,11 @@ impl Connection {
 
     /// The accounting of this client's unread bytes.
     pub fn unread(&self) -> &Unread {
-        &self.bounds.unread
-    }
-
-    /// The changes from now on for a stream of this connection; `subscription`: the id of the
-    /// request that opened it, as JSON.
-    pub(super) fn changes(&self, wanted: Wanted, subscription: Option<Arc<str>>) -> Changes {
-        let stream = Stream { outbox: self.outbox.clone(), bounds: self.bounds.clone(), subscription };
-        Changes::from_now(&self.server, wanted, stream)
-    }
-
-    pub(super) fn followers(&self) -> &Followers {
-        &self.followers
-    }
-
-    /// Cancelled when the connection begins to close.
-    pub(super) fn closing(&self) -> &CancellationToken {
-        &self.closing
+        &self.own.bounds.unread
     }
 
     pub fn server(&self) -> &Arc<Server> {
-        &self.server
+        &self.own.server
     }
 
     /// The client's authenticated identity, or a default.
@@ -278,28 +195,23 @@ impl Connection {
         &self.principal
     }
 
-    /// Sends a message to the connection's own stream.
-    pub(super) async fn send(&self, mut message: Outgoing) {
-        message.hold(self.unread());
-        send(&self.outbox, message).await;
-    }
-
-    async fn receive_one(self: &Arc<Self>, arrival: &Arrival<'_>, message: Message<'_>) -> Option<Answered> {
-        let request = match message {
-            Message::Request(request) => request,
-            Message::Notification(notification) => {
+    async fn receive_frame(self: &Arc<Self>, arrival: &Arrival<'_>, frame: Frame<'_>) -> Option<Answered> {
+        let request = match frame {
+            Frame::Batch(messages) => return self.receive_batch(arrival, messages),
+            Frame::Single(Message::Request(request)) => request,
+            Frame::Single(Message::Notification(notification)) => {
                 self.handle_notification(&notification);
                 return None;
             }
-            Message::Response(response) => {
+            Frame::Single(Message::Response(response)) => {
                 self.pending.resolve(response);
                 return None;
             }
-            Message::Invalid(invalid) => return Answered::now(self.refusal(&invalid)),
+            Frame::Single(Message::Invalid(invalid)) => return Answered::now(self.refusal(&invalid)),
         };
         // Capabilities depend on which plugin files exist.
         if matches!(&*request.method, "initialize" | "server/discover") {
-            self.server.catalog.files_known(FILE_LIST_TIMEOUT).await;
+            self.own.server.catalog.files_known(FILE_LIST_TIMEOUT).await;
         }
         self.start(arrival, request)
     }
@@ -316,7 +228,7 @@ impl Connection {
                 Err(pending) => pending,
             };
         }
-        let (stream, bounds) = (arrival.stream.clone(), self.bounds.clone());
+        let (stream, bounds) = (arrival.stream.clone(), self.own.bounds.clone());
         tokio::spawn(async move {
             if let Some(mut answered) = work.await {
                 answered.message.hold(&bounds.unread);
@@ -339,7 +251,7 @@ impl Connection {
             Reply::Refused(error) => {
                 return Admitted::Now(Outgoing::error(Some(&request.id), UnreadableId::Omit, &error, true));
             }
-            Reply::Later(later) => (None, later, self.server.settings.cancel_grace),
+            Reply::Later(later) => (None, later, self.own.server.settings.cancel_grace),
             Reply::Listen(later) => match self.listen_streams.clone().try_acquire_owned() {
                 // No message may follow its cancellation.
                 Ok(listen) => (Some(listen), later, Duration::ZERO),
@@ -381,7 +293,7 @@ impl Connection {
             }
             answer = &mut later => answer,
             () = self.cut_off.cancelled() => {
-                self.server.cut_off_count.fetch_add(1, Ordering::Relaxed);
+                self.own.server.cut_off_count.fetch_add(1, Ordering::Relaxed);
                 Ok(Err(error::shutting_down()))
             }
         };
@@ -411,7 +323,7 @@ impl Connection {
                 if let Some(session) = self.session().as_mut()
                     && !std::mem::replace(&mut session.announcing, true)
                 {
-                    tokio::spawn(subscriptions::announce(self.clone(), session.uris.clone()));
+                    tokio::spawn(subscriptions::announce(self.own.clone(), session.uris.clone()));
                 }
             }
             Ok(

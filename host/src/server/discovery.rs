@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use super::fault::Refusal;
+use super::refusal::Refusal;
 use super::wire::text;
 use crate::catalog::{Catalog, Entry, Member, Naming, Snapshot};
 use crate::json::{self, Kind, Raw};

@@ -6,63 +6,20 @@
 use serde::Serialize;
 use serde_json::json;
 
-use super::handlers::Answer;
+use super::refusal::Refusal;
+use super::reply::Answer;
 use super::scope::Scope;
 use super::wire::{self, tool::CallToolResult};
 use crate::catalog::Entry;
 use crate::json::{self, Raw};
 use crate::plugin::abi::GuestError;
 use crate::plugin::text::quote;
-use crate::plugin::{Access, CallError, Fault, FrozenTool, PluginId, Violation};
+use crate::plugin::{Access, CallError, FrozenTool, PluginId, Violation};
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Ask, ErrorObject, Implementation, error};
 
 /// Maximum violations reported.
 const MAX_VIOLATIONS: usize = 10;
-
-/// Why a call has no result.
-pub(super) enum Refusal {
-    Call(CallError),
-    /// The plugin repeated a question that this client does not support.
-    NeedsClient(Ask),
-    /// The plugin exceeded the limit of rounds.
-    TooManyRounds,
-    /// The request itself is wrong.
-    Request(ErrorObject),
-}
-
-impl Refusal {
-    /// A code for programs: of the fault, or of another reason.
-    pub(super) fn code(&self) -> &'static str {
-        match self {
-            Self::Call(CallError::Fault(fault)) => fault.code(),
-            Self::Call(CallError::Guest(GuestError::Failed(_))) => "error",
-            Self::Call(CallError::Input(_) | CallError::Guest(GuestError::InvalidInput(_))) => "bad-input",
-            Self::Call(CallError::Guest(GuestError::NotFound)) => "not-found",
-            Self::NeedsClient(_) => "needs-client",
-            Self::TooManyRounds => "bad-output",
-            Self::Request(_) => "refused",
-        }
-    }
-}
-
-impl From<CallError> for Refusal {
-    fn from(error: CallError) -> Self {
-        Self::Call(error)
-    }
-}
-
-impl From<Fault> for Refusal {
-    fn from(fault: Fault) -> Self {
-        Self::Call(fault.into())
-    }
-}
-
-impl From<ErrorObject> for Refusal {
-    fn from(error: ErrorObject) -> Self {
-        Self::Request(error)
-    }
-}
 
 /// The response to a tool call that failed.
 pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenTool>, error: Refusal) -> Answer {

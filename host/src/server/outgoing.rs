@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-use super::handlers::Answer;
-use super::unread::{Unread, UnreadBytes};
+use super::bounds::unread::{Unread, UnreadBytes};
+use super::reply::Answer;
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, RequestId};
 

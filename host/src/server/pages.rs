@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::handlers::Answer;
+use super::reply::Answer;
 use crate::protocol::Revision;
 use crate::protocol::cursor::ListKind;
 

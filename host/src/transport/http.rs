@@ -7,8 +7,8 @@
 
 mod caller;
 mod mcp;
-mod refusal;
 mod request;
+mod responses;
 mod socket;
 
 use std::convert::Infallible;

@@ -87,7 +87,7 @@ pub async fn serve(
     // Threads, not tasks: reading stdin blocks, and must not delay the exit.
     thread::spawn(move || {
         let input = BufReader::with_capacity(64 << 10, input);
-        let end = read_frames(input, settings.max_message, |frame, more| reader.take(frame, more));
+        let end = read_lines(input, settings.max_message, |frame, more| reader.take(frame, more));
         // An error means that serving has ended for another reason.
         let _ = read_sender.send(end);
     });
@@ -136,12 +136,12 @@ struct Reader<W> {
 }
 
 impl<W: Output> Reader<W> {
-    /// With `more` frames available, the idle hook does not run yet.
-    fn take(&self, frame: Frame<'_>, more: bool) -> ControlFlow<End> {
+    /// With `more` lines available, the idle hook does not run yet.
+    fn take(&self, line: Line<'_>, more: bool) -> ControlFlow<End> {
         let Some(connection) = self.connection.upgrade() else { return ControlFlow::Break(End::Shutdown) };
-        let answered = match frame {
-            Frame::Line(line) => self.runtime.block_on(connection.begin(line, more)),
-            Frame::TooLong => connection.refuse_oversized(self.limit),
+        let answered = match line {
+            Line::Whole(line) => self.runtime.block_on(connection.begin(line, more)),
+            Line::TooLong => connection.refuse_oversized(self.limit),
         };
         let sent = answered.map_or(ControlFlow::Continue(()), |answered| self.send(&connection, answered));
         if !more {
@@ -169,19 +169,15 @@ impl<W: Output> Reader<W> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Frame<'a> {
+enum Line<'a> {
     /// Without its line ending; never blank.
-    Line(&'a [u8]),
+    Whole(&'a [u8]),
     TooLong,
 }
 
-/// Reads until the end of input, an error, or until frames are no longer accepted. Buffers at most
-/// `limit` bytes of a line. Reports with each frame whether the next one is available already.
-fn read_frames(
-    mut input: impl BufRead,
-    limit: usize,
-    mut take: impl FnMut(Frame<'_>, bool) -> ControlFlow<End>,
-) -> End {
+/// Reads until the end of input, an error, or until lines are no longer accepted. Buffers at most
+/// `limit` bytes of a line. Reports with each line whether the next one is available already.
+fn read_lines(mut input: impl BufRead, limit: usize, mut take: impl FnMut(Line<'_>, bool) -> ControlFlow<End>) -> End {
     // The beginning of an incomplete line.
     let mut partial = Vec::new();
     let mut too_long = false;
@@ -208,11 +204,11 @@ fn read_frames(
             let line = if partial.is_empty() { part } else { &partial };
             let more = newline.is_some_and(|at| memchr::memchr(b'\n', &chunk[at + 1..]).is_some());
             let taken = if std::mem::take(&mut too_long) {
-                take(Frame::TooLong, more)
+                take(Line::TooLong, more)
             } else if line.iter().all(u8::is_ascii_whitespace) {
                 ControlFlow::Continue(())
             } else {
-                take(Frame::Line(line), more)
+                take(Line::Whole(line), more)
             };
             if let ControlFlow::Break(end) = taken {
                 return end;

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 const SEAL_ATTEMPTS: usize = 10;
 
 /// Not sealed yet.
-pub(crate) struct Open(Memory);
+pub(crate) struct Unsealed(Memory);
 
 pub(crate) struct Sealed(Memory);
 
@@ -24,7 +24,7 @@ enum Memory {
     Heap(Vec<u8>),
 }
 
-impl Open {
+impl Unsealed {
     /// `name` is shown in `/proc/PID/maps`. Uses the heap if the system has no memory files.
     pub(crate) fn new(name: &str) -> Self {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -54,7 +54,7 @@ impl Open {
     }
 }
 
-impl Write for Open {
+impl Write for Unsealed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
             Memory::File(file) => match file.write(bytes) {
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn sealed_bytes_can_only_be_read() {
-        let mut open = Open::new("code");
+        let mut open = Unsealed::new("code");
         open.write_all(b"code").expect("written");
         let sealed = open.seal().expect("sealed");
         let path = sealed.path().expect("a file");

@@ -20,7 +20,7 @@ use wharf_report::ShowPath as _;
 pub(in crate::plugin) use artifact::{Artifact, Code, SealedCode};
 
 use crate::os::private::{self, Durability, OpenMode};
-use crate::os::sealed::{Open, Sealed};
+use crate::os::sealed::{Sealed, Unsealed};
 use crate::plugin::id::Digest;
 
 /// Maximum bytes of all entries together; the least recently used are removed first.
@@ -243,9 +243,9 @@ fn open(path: &Path, max: u64) -> io::Result<(File, u64)> {
 }
 
 /// Memory for the code of that component.
-fn memory_for(content: Digest) -> Open {
+fn memory_for(content: Digest) -> Unsealed {
     // The name is shown in the list of a process's mappings.
-    Open::new(&format!("wharf:{content}"))
+    Unsealed::new(&format!("wharf:{content}"))
 }
 
 /// Replaces a file atomically: readers see the old one or the new one, never a part.

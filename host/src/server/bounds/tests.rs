@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::{Bounds, WaitDeadline};
 use crate::plugin::PluginId;
-use crate::server::unread::AllUnread;
+use crate::server::bounds::unread::AllUnread;
 
 const PATIENCE: Duration = Duration::from_millis(50);
 

@@ -5,7 +5,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Admitted, Answered, Arrival, Connection, send};
+use super::Connection;
+use super::answered::{Admitted, Answered, send};
+use super::arrival::Arrival;
 use crate::jsonrpc::{Invalid, Message};
 use crate::protocol::{era, error};
 use crate::server::outgoing::Outgoing;
@@ -44,7 +46,7 @@ impl Connection {
                 (Message::Response(response), _) => self.pending.resolve(response),
             }
         }
-        let (stream, bounds) = (arrival.stream.clone(), self.bounds.clone());
+        let (stream, bounds) = (arrival.stream.clone(), self.own.bounds.clone());
         tokio::spawn(async move {
             let mut held = Vec::new();
             for answered in running {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Arrival, Connection, Era};
+use super::Connection;
+use super::arrival::{Arrival, Era};
 use crate::jsonrpc::Request;
 use crate::plugin::abi::{Prompt, ResourceDescription};
 use crate::plugin::{FrozenTemplate, FrozenTool};
@@ -12,10 +13,11 @@ use crate::protocol::era::{self, Verdict};
 use crate::protocol::params::Params;
 use crate::protocol::{ClientRequest, Revision, error, meta};
 use crate::server::client::Client;
+use crate::server::connection::session::Session;
 use crate::server::handlers::page::list;
-use crate::server::handlers::{Reply, completions, custom, lifecycle, prompts, resources, subscriptions, tools};
+use crate::server::handlers::{completions, custom, lifecycle, prompts, resources, subscriptions, tools};
+use crate::server::reply::Reply;
 use crate::server::scope::{Scope, Verbosity};
-use crate::server::session::Session;
 
 impl Connection {
     /// The only branch on the era.
@@ -36,7 +38,7 @@ impl Connection {
                 (era::stateless(&request.method, &params, &mut self.last_meta(), version), Some(headers))
             }
         };
-        let bounds = self.bounds.clone();
+        let bounds = self.own.bounds.clone();
         let (revision, meta, progress, client, verbosity) = match (verdict, &session) {
             (Verdict::Error(error), _) => return Reply::Refused(error),
             (Verdict::Ping, _) => return Reply::Now(Ok("{}".to_owned())),
@@ -68,25 +70,25 @@ impl Connection {
         };
         let scope = Scope {
             id: request.id.clone(),
-            call: self.server.next_call_id(),
+            call: self.own.server.next_call_id(),
             revision,
             meta,
             principal: self.principal.clone(),
             caller: self.caller.clone(),
             client,
-            followers: self.followers.clone(),
+            followers: self.own.followers.clone(),
             progress,
             verbosity,
             headers: headers.cloned(),
             cancelled: cancelled.clone(),
         };
-        let server = &self.server;
+        let server = &self.own.server;
         match (typed, session) {
             (ClientRequest::Ping, _) => Reply::Now(Ok("{}".to_owned())),
             (ClientRequest::Discover, _) => Reply::Now(lifecycle::discover(server, &scope)),
             (ClientRequest::ListTools { cursor }, _) => list::<FrozenTool>(server, scope, cursor.as_deref()),
             (ClientRequest::CallTool(call), _) => tools::call(server, scope, call),
-            (ClientRequest::Listen(filter), _) => subscriptions::listen(self, scope, &filter),
+            (ClientRequest::Listen(filter), _) => subscriptions::listen(&self.own, scope, &filter),
             (ClientRequest::ListResources { cursor }, _) => {
                 list::<ResourceDescription>(server, scope, cursor.as_deref())
             }
@@ -100,7 +102,7 @@ impl Connection {
             }
             (ClientRequest::Complete(request), _) => completions::complete(server, scope, request),
             (ClientRequest::Subscribe { uri }, Some(session)) => {
-                subscriptions::subscribe(self, scope, session.uris, &uri)
+                subscriptions::subscribe(server, scope, session.uris, &uri)
             }
             (ClientRequest::Unsubscribe { uri }, Some(session)) => {
                 session.uris.remove(&uri);
@@ -128,6 +130,6 @@ impl Connection {
         }
         let mut session = self.session();
         *session = Some(Session::new(hello, session.as_ref()));
-        Reply::Now(Ok(lifecycle::initialize(&self.server, revision)))
+        Reply::Now(Ok(lifecycle::initialize(&self.own.server, revision)))
     }
 }

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use super::Reply;
 use super::rounds::once;
 use crate::catalog::Snapshot;
 use crate::plugin::Provider;
@@ -13,6 +12,7 @@ use crate::protocol::request::{Complete, Reference};
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{ErrorObject, error};
 use crate::server::call_record::CallRecord;
+use crate::server::reply::Reply;
 use crate::server::scope::Scope;
 use crate::server::{Server, fault, wire};
 

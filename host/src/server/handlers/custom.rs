@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::rounds::once;
-use super::{Answer, Reply};
 use crate::audit::Record;
 use crate::catalog::{Capabilities, Snapshot};
 use crate::json;
@@ -17,6 +16,7 @@ use crate::protocol::error;
 use crate::protocol::request::Custom;
 use crate::protocol::result::{self, Envelope};
 use crate::server::call_record::CallRecord;
+use crate::server::reply::{Answer, Reply};
 use crate::server::scope::Scope;
 use crate::server::{Server, fault};
 

@@ -3,10 +3,11 @@
 //! Both are answered at once, even while plugins compile: a client that probes for the newer era
 //! times out and silently falls back to the older one.
 
-use super::{Answer, custom};
+use super::custom;
 use crate::protocol::result::Caching;
 use crate::protocol::{Revision, ServerCapabilities, discover, initialize};
 use crate::server::Server;
+use crate::server::reply::Answer;
 use crate::server::scope::Scope;
 
 pub(in crate::server) fn initialize(server: &Server, revision: Revision) -> String {

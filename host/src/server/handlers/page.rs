@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-use super::{Answer, Reply};
 use crate::catalog::{Entry, Item, Names, Snapshot};
 use crate::protocol::Revision;
 use crate::protocol::cursor::{Cursor, ListKind};
 use crate::protocol::result::{self, Caching, Envelope};
 use crate::server::Server;
 use crate::server::pages::Page;
+use crate::server::reply::{Answer, Reply};
 use crate::server::scope::Scope;
 
 /// What differs between the lists.

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use super::page::Listed;
 use super::rounds::{ResumedInput, Rounds};
 use super::settled::Settled;
-use super::{Answer, Reply};
 use crate::catalog::{Names, Snapshot};
 use crate::plugin::abi::Prompt;
 use crate::protocol::cursor::ListKind;
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Revision, error};
 use crate::server::call_record::CallRecord;
+use crate::server::reply::{Answer, Reply};
 use crate::server::scope::Scope;
 use crate::server::{Server, fault, wire};
 

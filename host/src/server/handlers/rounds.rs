@@ -29,10 +29,11 @@ use crate::protocol::result::{self, Envelope, ResultType};
 use crate::protocol::{Ask, ErrorObject, error};
 use crate::server::Server;
 use crate::server::bounds::WaitDeadline;
-use crate::server::fault::Refusal;
+use crate::server::questions::{Question, QuestionKind, Sealed};
+use crate::server::refusal::Refusal;
 use crate::server::relay::Relay;
 use crate::server::scope::Scope;
-use crate::server::seal::{Binding, EXPIRY, Question, QuestionKind, SealError, Sealed};
+use crate::server::seal::{Binding, EXPIRY, SealError};
 use crate::server::wire::question::{self, Request};
 use crate::server::wire::{Unrepresentable, answer, text};
 
@@ -226,10 +227,11 @@ impl<'a> Rounds<'a> {
             let answers = given.iter().take(ANSWERS).map(answer).collect::<Result<_, ErrorObject>>()?;
             return Ok(ResumePoint { answers, state: None, round: 0 });
         };
-        let sealed = self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|error| match error {
-            SealError::Expired => error::expired_state(EXPIRY),
-            SealError::Invalid => error::foreign_state(),
-        })?;
+        let sealed: Sealed =
+            self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|error| match error {
+                SealError::Expired => error::expired_state(EXPIRY),
+                SealError::Invalid => error::foreign_state(),
+            })?;
         let mut answers = Vec::new();
         for Question { key, kind } in sealed.asked {
             let path = format!("params.inputResponses.{key}");

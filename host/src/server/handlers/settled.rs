@@ -1,8 +1,8 @@
 //! The outcome of a request that may require input first.
 
-use super::Answer;
 use crate::server::call_record::CallRecord;
-use crate::server::fault::Refusal;
+use crate::server::refusal::Refusal;
+use crate::server::reply::Answer;
 
 /// The outcome of a request.
 pub(in crate::server) enum Settled<T> {

@@ -9,30 +9,32 @@ use std::sync::Arc;
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Answer, Reply, resources};
+use super::resources;
 use crate::json::Raw;
 use crate::protocol::error;
 use crate::protocol::keys::SUBSCRIPTION_ID;
 use crate::protocol::request::Filter;
 use crate::protocol::result::{self, Empty, Envelope};
+use crate::server::Server;
+use crate::server::changes::updates::Uris;
 use crate::server::changes::{Follower, Meta, Wanted};
 use crate::server::outgoing::Outgoing;
+use crate::server::own_stream::OwnStream;
+use crate::server::reply::{Answer, Reply};
 use crate::server::scope::Scope;
-use crate::server::updates::Uris;
 use crate::server::wire::{CANCELLED, Cancelled, text};
-use crate::server::{Connection, Server};
 
 /// Notifies an initialized client of changes of the lists and of `uris` until the connection ends.
 /// Changes count from this call on, not from the first poll.
-pub(in crate::server) fn announce(connection: Arc<Connection>, uris: Arc<Uris>) -> impl Future<Output = ()> {
+pub(in crate::server) fn announce(own: OwnStream, uris: Arc<Uris>) -> impl Future<Output = ()> {
     let wanted = Wanted { tools: true, prompts: true, resources: true, uris };
-    let follower = connection.followers().add(connection.changes(wanted, None));
-    async move { follow(&connection, &follower).await }
+    let follower = own.followers.add(own.changes(wanted, None));
+    async move { follow(&own, &follower).await }
 }
 
 /// `resources/subscribe`.
-pub(in crate::server) fn subscribe(connection: &Arc<Connection>, scope: Scope, uris: Arc<Uris>, uri: &str) -> Reply {
-    let (server, uri) = (connection.server().clone(), uri.to_owned());
+pub(in crate::server) fn subscribe(server: &Arc<Server>, scope: Scope, uris: Arc<Uris>, uri: &str) -> Reply {
+    let (server, uri) = (server.clone(), uri.to_owned());
     let subscribe = async move {
         if server.snapshot_with(|snapshot| snapshot.provider_of(&uri).is_some()).await.provider_of(&uri).is_none() {
             return Err(error::resource_not_found(scope.revision, &uri));
@@ -51,8 +53,8 @@ pub(in crate::server) fn subscribe(connection: &Arc<Connection>, scope: Scope, u
 
 /// A stream of the changes that the client asks for. Its first message acknowledges the filter;
 /// its result is sent when the connection ends.
-pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filter: &Filter) -> Reply {
-    let limit = connection.server().settings.subscriptions;
+pub(in crate::server) fn listen(own: &OwnStream, scope: Scope, filter: &Filter) -> Reply {
+    let limit = own.server.settings.subscriptions;
     // Invalid and excess URIs are left out of the acknowledgement.
     let uris: Vec<String> = filter.resources.iter().filter(|uri| resources::is_uri(uri)).take(limit).cloned().collect();
     let wanted = Wanted {
@@ -61,7 +63,7 @@ pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filt
         resources: filter.resources_list_changed,
         uris: Arc::new(Uris::new(uris.iter().map(String::as_str))),
     };
-    let connection = connection.clone();
+    let own = own.clone();
     Reply::Listen(Box::pin(async move {
         let agreed = Acknowledged {
             notifications: Agreed {
@@ -73,24 +75,24 @@ pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filt
             meta: Meta { subscription: Raw(scope.id.as_json()) },
         };
         let agreed = text(&agreed)?;
-        let changes = connection.changes(wanted, Some(scope.id.as_json().into()));
+        let changes = own.changes(wanted, Some(scope.id.as_json().into()));
         let acknowledged = Outgoing::notification("notifications/subscriptions/acknowledged", Some(&agreed));
-        connection.send(acknowledged).await;
+        own.send(acknowledged).await;
         // Only now, so that nothing precedes the acknowledgement.
-        let follower = connection.followers().add(changes);
-        follow(&connection, &follower).await;
-        end(&connection, &scope).await
+        let follower = own.followers.add(changes);
+        follow(&own, &follower).await;
+        end(&own, &scope).await
     }))
 }
 
 /// The revision requires both: a listen that the server ends is cancelled
 /// (basic/patterns/cancellation), and has a result (basic/patterns/subscriptions).
-async fn end(connection: &Connection, scope: &Scope) -> Answer {
+async fn end(own: &OwnStream, scope: &Scope) -> Answer {
     let cancelled = text(&Cancelled { request_id: Raw(scope.id.as_json()), reason: "the server is stopping" })?;
-    connection.send(Outgoing::notification(CANCELLED, Some(&cancelled))).await;
+    own.send(Outgoing::notification(CANCELLED, Some(&cancelled))).await;
     let host_meta = [(SUBSCRIPTION_ID, Raw(scope.id.as_json()))];
     let envelope = Envelope { host_meta: &host_meta, ..Envelope::default() };
-    result::object(scope.revision, &connection.server().implementation, &Empty {}, envelope)
+    result::object(scope.revision, &own.server.implementation, &Empty {}, envelope)
 }
 
 /// The wire's `SubscriptionsAcknowledgedNotificationParams`.
@@ -121,11 +123,11 @@ fn is_false(value: &bool) -> bool {
 
 /// Notifies of changes on a stream until the connection begins to close, with a pause between two
 /// rounds of the same kind.
-async fn follow(connection: &Connection, follower: &Follower) {
-    let mut stopping = connection.server().stopping.subscribe();
+async fn follow(own: &OwnStream, follower: &Follower) {
+    let mut stopping = own.server.stopping.subscribe();
     tokio::select! {
-        () = notify(connection.server(), follower) => {}
-        () = connection.closing().cancelled() => {}
+        () = notify(&own.server, follower) => {}
+        () = own.closing.cancelled() => {}
         // Never an error: the connection holds the server.
         _ = stopping.wait_for(|stopping| *stopping) => {}
     }

@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 use super::page::Listed;
 use super::rounds::{ResumedInput, Rounds};
 use super::settled::Settled;
-use super::{Answer, Reply};
 use crate::catalog::{Names, Snapshot};
 use crate::plugin::abi::ToolResult;
 use crate::plugin::{FrozenTool, Mirrored};
@@ -18,6 +17,7 @@ use crate::protocol::request::CallTool;
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Revision, error};
 use crate::server::call_record::CallRecord;
+use crate::server::reply::{Answer, Reply};
 use crate::server::scope::Scope;
 use crate::server::{Server, discovery, fault, wire};
 

@@ -13,10 +13,10 @@ use crate::catalog::Catalog;
 use crate::plugin::abi::{Listing, LogLevel};
 use crate::plugin::{Event, Events, LogBody, Provider};
 use crate::protocol::{ClientCapabilities, Level, Revision};
+use crate::server::changes::updates::Uris;
 use crate::server::scope::{Scope, SessionLevel, Verbosity};
 use crate::server::tests::client::{Inbox, client, scope};
 use crate::server::tests::double::Double;
-use crate::server::updates::Uris;
 use crate::server::{Server, Settings};
 
 const PATIENCE: Duration = Duration::from_secs(20);

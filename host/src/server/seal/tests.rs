@@ -1,6 +1,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::*;
+use crate::server::questions::{Question, QuestionKind, Sealed};
 
 const BINDING: Parts<'static> = ("local", "notes", b"v1", "tools/call", "notes_delete", r#"{"id":7,"why":"old"}"#);
 
@@ -32,7 +33,7 @@ fn closed(seal: &Seal, now: SystemTime) -> String {
 fn p25_opens_for_its_binding_until_it_expires() {
     let (seal, now) = (Seal::new(&[1; 32]), SystemTime::now());
     let text = closed(&seal, now);
-    let open = |parts, at| with(parts, |binding| seal.open(binding, &text, at));
+    let open = |parts, at| with(parts, |binding| seal.open::<Sealed>(binding, &text, at));
     assert_eq!(open(BINDING, now + EXPIRY), Ok(sealed()));
     assert_eq!(open(BINDING, now + EXPIRY + Duration::from_secs(1)), Err(SealError::Expired));
     // The same arguments, written by another client library.
@@ -62,10 +63,14 @@ fn p25_opens_for_no_other_binding() {
         (principal, plugin, version, "tools/callnotes", "_delete", arguments),
     ];
     for other in others {
-        assert_eq!(with(other, |binding| seal.open(binding, &text, now)), Err(SealError::Invalid), "{other:?}");
+        assert_eq!(
+            with(other, |binding| seal.open::<Sealed>(binding, &text, now)),
+            Err(SealError::Invalid),
+            "{other:?}"
+        );
     }
     let another = Seal::new(&[2; 32]);
-    assert_eq!(with(BINDING, |binding| another.open(binding, &text, now)), Err(SealError::Invalid));
+    assert_eq!(with(BINDING, |binding| another.open::<Sealed>(binding, &text, now)), Err(SealError::Invalid));
 }
 
 #[test]
@@ -105,9 +110,9 @@ fn p25_no_change_is_accepted() {
             }
             let changed = String::from_utf8(changed).unwrap();
             if changed != text {
-                assert_eq!(seal.open(binding, &changed, now), Err(SealError::Invalid), "{changed:?}");
+                assert_eq!(seal.open::<Sealed>(binding, &changed, now), Err(SealError::Invalid), "{changed:?}");
             }
         }
     });
-    assert_eq!(with(BINDING, |binding| seal.open(binding, &text, now)), Ok(sealed()));
+    assert_eq!(with(BINDING, |binding| seal.open::<Sealed>(binding, &text, now)), Ok(sealed()));
 }

@@ -14,7 +14,7 @@ use crate::protocol::params::Params;
 use crate::protocol::{ClientCapabilities, Revision, meta};
 use crate::server::bounds::Bounds;
 use crate::server::client::Client;
-use crate::server::pending::PendingRequests;
+use crate::server::client::pending::PendingRequests;
 use crate::server::scope::{Scope, Verbosity};
 use crate::server::{Outgoing, Server};
 

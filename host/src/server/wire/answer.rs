@@ -13,7 +13,7 @@ use crate::plugin::abi::{
     ElicitAction, Elicited, MediaContent, Reply, Role, Root, Sampled, SamplingContent, TextContent, ToolUse,
 };
 use crate::protocol::{ErrorObject, error, params};
-use crate::server::seal::QuestionKind;
+use crate::server::questions::QuestionKind;
 
 /// Maximum roots or contents of one answer; the excess is left out.
 const MAX_ITEMS: usize = 1024;

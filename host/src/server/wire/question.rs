@@ -9,9 +9,7 @@ use serde_json::{Number, Value};
 use super::content::{Block, role_name};
 use super::{Unrepresentable, form};
 use crate::json::{self, Raw};
-use crate::plugin::abi::{
-    Ask, ContextScope, ModelPreferences, Sampling, SamplingContent, SamplingMessage, SamplingTool, ToolChoice,
-};
+use crate::plugin::abi::{Ask, ContextScope, ModelPreferences, Sampling, SamplingMessage, SamplingTool, ToolChoice};
 use crate::protocol::{ClientCapabilities, Revision};
 
 /// A server request, without an id.
@@ -25,15 +23,6 @@ pub(in crate::server) struct Request {
 
 fn raw<S: Serializer>(params: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
     params.as_deref().map(Raw).serialize(serializer)
-}
-
-/// Whether the request offers tools to the model, which needs its own capability.
-pub(in crate::server) fn offers_tools(sampling: &Sampling) -> bool {
-    let of_tools =
-        |content: &SamplingContent| matches!(content, SamplingContent::ToolUse(_) | SamplingContent::ToolResult(_));
-    !sampling.tools.is_empty()
-        || sampling.tool_choice.is_some()
-        || sampling.messages.iter().flat_map(|message| &message.content).any(of_tools)
 }
 
 /// `visit` is the `elicitationId`, where the revision has it.

@@ -5,22 +5,22 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 
 use super::writer::{Output, Writer};
-use super::{Frame, read_frames};
+use super::{Line, read_lines};
 use crate::server::{MessageKind, Outgoing};
 
-/// The frames, read with a buffer of `chunk` bytes, so that lines are split in every way. A line that
+/// The lines, read with a buffer of `chunk` bytes, so that lines are split in every way. A line that
 /// is too long is `!`; one after which the next is already available ends in `+`.
-fn frames(input: &[u8], limit: usize, chunk: usize) -> Vec<String> {
-    let mut frames = Vec::new();
-    read_frames(BufReader::with_capacity(chunk, Cursor::new(input.to_vec())), limit, |frame, more| {
-        let text = match frame {
-            Frame::Line(line) => String::from_utf8(line.to_vec()).expect("text"),
-            Frame::TooLong => "!".to_owned(),
+fn lines(input: &[u8], limit: usize, chunk: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    read_lines(BufReader::with_capacity(chunk, Cursor::new(input.to_vec())), limit, |line, more| {
+        let text = match line {
+            Line::Whole(line) => String::from_utf8(line.to_vec()).expect("text"),
+            Line::TooLong => "!".to_owned(),
         };
-        frames.push(if more { text + "+" } else { text });
+        lines.push(if more { text + "+" } else { text });
         ControlFlow::Continue(())
     });
-    frames
+    lines
 }
 
 /// Shared memory as output.
@@ -55,7 +55,7 @@ fn message(text: &str) -> Outgoing {
 fn lines_are_complete_however_they_are_split() {
     for chunk in [1, 2, 3, 7, 64] {
         assert_eq!(
-            frames(b"{\"a\":1}\r\n\n  \n{\"b\":2}\n{\"last\":3}", 64, chunk)
+            lines(b"{\"a\":1}\r\n\n  \n{\"b\":2}\n{\"last\":3}", 64, chunk)
                 .iter()
                 .map(|line| line.trim_end_matches('+'))
                 .collect::<Vec<_>>(),
@@ -68,7 +68,7 @@ fn lines_are_complete_however_they_are_split() {
 fn a_line_over_the_limit_is_dropped_and_the_next_one_read() {
     for chunk in [1, 5, 64] {
         assert_eq!(
-            frames(b"123456789\n12345678\nx\n123456789", 8, chunk)
+            lines(b"123456789\n12345678\nx\n123456789", 8, chunk)
                 .iter()
                 .map(|line| line.trim_end_matches('+'))
                 .collect::<Vec<_>>(),
@@ -78,9 +78,9 @@ fn a_line_over_the_limit_is_dropped_and_the_next_one_read() {
 }
 
 #[test]
-fn frames_report_whether_the_next_one_is_available() {
-    assert_eq!(frames(b"1\n2\n3\n", 8, 64), ["1+", "2+", "3"]);
-    assert_eq!(frames(b"1\n2\n3", 8, 64), ["1+", "2", "3"]);
+fn lines_report_whether_the_next_one_is_available() {
+    assert_eq!(lines(b"1\n2\n3\n", 8, 64), ["1+", "2+", "3"]);
+    assert_eq!(lines(b"1\n2\n3", 8, 64), ["1+", "2", "3"]);
 }
 
 #[test]

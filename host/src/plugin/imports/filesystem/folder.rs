@@ -40,7 +40,7 @@ pub(in crate::plugin) struct Folder {
 
 /// Why a granted folder is not available.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct FolderError {
     /// Reads after the folder's path.
     pub(super) why: String,
     pub(super) hint: &'static str,
@@ -55,7 +55,7 @@ pub(in crate::plugin) struct Opened(Vec<Result<Arc<Folder>, NotOpened>>);
 #[derive(Clone)]
 struct NotOpened {
     problem: GrantProblem,
-    /// As in [`Refusal`].
+    /// As in [`FolderError`].
     temporary: bool,
 }
 
@@ -92,8 +92,8 @@ impl Folder {
         grant: &FolderGrant,
         private: &[PrivateFile],
         protected: &ProtectedFolders,
-    ) -> Result<(Self, Option<String>), Refusal> {
-        let refusal = |why: &str, hint| Refusal { why: why.to_owned(), hint, temporary: false };
+    ) -> Result<(Self, Option<String>), FolderError> {
+        let refusal = |why: &str, hint| FolderError { why: why.to_owned(), hint, temporary: false };
         let refused = |why: String| refusal(&why, ANOTHER);
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound if is_outside_os_sandbox(grant) => refusal("does not exist", CREATE_AND_RESTART),
@@ -105,7 +105,7 @@ impl Folder {
             _ => {
                 let temporary = is_temporary(&error);
                 let hint = if temporary { AGAIN } else { "fix that, or grant another folder" };
-                Refusal { temporary, ..refusal(&format!("cannot be opened: {error}"), hint) }
+                FolderError { temporary, ..refusal(&format!("cannot be opened: {error}"), hint) }
             }
         };
         // Checked first: no hint to create a folder, or to restart, for one that is never granted.
@@ -202,7 +202,7 @@ pub fn objection(
     protected: &ProtectedFolders,
 ) -> Option<String> {
     let refused = Folder::open(plugin, grant, private, protected).err();
-    refused.map(|Refusal { why, hint, .. }| format!("{why}; {hint}"))
+    refused.map(|FolderError { why, hint, .. }| format!("{why}; {hint}"))
 }
 
 /// Opens the granted folders that are not open since `before`, unless opening them again is of no use. Logs those that
@@ -226,7 +226,7 @@ pub(in crate::plugin) fn open_all(
                 }
                 Ok(Arc::new(opened))
             }
-            Err(Refusal { why, hint, temporary }) => {
+            Err(FolderError { why, hint, temporary }) => {
                 let logged = format!("the folder {folder} {why}");
                 let is_known = |before: &Result<_, NotOpened>| {
                     before.as_ref().is_err_and(|not_opened| not_opened.problem.logged == logged)

@@ -11,11 +11,11 @@ use crate::catalog::Catalog;
 use crate::protocol::ClientCapabilities;
 use crate::protocol::Revision::{self, V2025_11_25, V2026_07_28};
 use crate::protocol::request::Filter;
-use crate::server::handlers::{Answer, Reply};
+use crate::server::changes::updates::Uris;
+use crate::server::reply::{Answer, Reply};
 use crate::server::scope::Scope;
 use crate::server::tests::client::{Inbox, client, scope};
 use crate::server::tests::double::{Double, done};
-use crate::server::updates::Uris;
 use crate::server::{Connection, Server, Settings};
 
 const PAUSE: Duration = Duration::from_millis(100);
@@ -60,7 +60,7 @@ impl Fixture {
 
     /// Starts a stream, and returns it with its acknowledgement.
     async fn listen(&mut self, filter: &Filter) -> (JoinHandle<Answer>, Value) {
-        let Reply::Listen(stream) = listen(&self.connection, self.scope(V2026_07_28), filter) else {
+        let Reply::Listen(stream) = listen(&self.connection.own, self.scope(V2026_07_28), filter) else {
             panic!("no stream");
         };
         let stream = tokio::spawn(stream);
@@ -68,7 +68,7 @@ impl Fixture {
     }
 
     async fn subscribe(&self, uris: &Arc<Uris>, uri: &str) -> Result<String, String> {
-        let Reply::Later(answer) = subscribe(&self.connection, self.scope(V2025_11_25), uris.clone(), uri) else {
+        let Reply::Later(answer) = subscribe(&self.server, self.scope(V2025_11_25), uris.clone(), uri) else {
             panic!("it waits for the first scan");
         };
         answer.await.map_err(|error| error.data.expect("data")["reason"].as_str().unwrap_or_default().to_owned())
@@ -154,7 +154,7 @@ async fn the_first_scan_is_not_a_change() {
 #[tokio::test]
 async fn changes_are_reported_from_the_call_on() {
     let mut fixture = Fixture::new();
-    let announcing = announce(fixture.connection.clone(), Arc::default());
+    let announcing = announce(fixture.connection.own.clone(), Arc::default());
     fixture.put(tool("between"));
     let announcing = tokio::spawn(announcing);
     let changed = fixture.inbox.next().await;
@@ -184,7 +184,7 @@ async fn updates_stop_after_unsubscribing() {
     let mut fixture = Fixture::new();
     fixture.put(Double::new("p").resources(&["a:1", "a:2"]));
     let uris: Arc<Uris> = Arc::default();
-    tokio::spawn(announce(fixture.connection.clone(), uris.clone()));
+    tokio::spawn(announce(fixture.connection.own.clone(), uris.clone()));
     let updated = |uri: &str| json!({"jsonrpc": "2.0", "method": UPDATED, "params": {"uri": uri}});
     // Updates before the subscription are not reported.
     fixture.server.updates.publish("a:1");

@@ -25,8 +25,8 @@ use crate::jsonrpc::{self, ErrorObject, Frame, Invalid, Message, RequestId};
 use crate::protocol::revision::Revision;
 use crate::server::{Headers, MessageKind, Outgoing, PostKind, Server, post_kind};
 use crate::transport::http::caller::Caller;
-use crate::transport::http::refusal::{Refusal, busy, refused, too_many_streams};
-use crate::transport::http::{Request, Response, refusal};
+use crate::transport::http::responses::{ErrorResponse, busy, refused, too_many_streams};
+use crate::transport::http::{Request, Response, responses};
 
 pub(in crate::transport::http) const PATH: &str = "/mcp";
 pub(in crate::transport::http) const EVENTS: &str = "/sse";
@@ -146,7 +146,7 @@ impl Mcp {
     /// The response to an invalid message; in a session, as its revision defines it.
     fn bad_request(&self, caller: &Caller, headers: &HeaderMap, invalid: &Invalid) -> Response {
         match self.session(caller, headers, None) {
-            Ok(session) => refusal::json(StatusCode::BAD_REQUEST, session.connection.refusal(invalid)),
+            Ok(session) => responses::json(StatusCode::BAD_REQUEST, session.connection.refusal(invalid)),
             Err(_) => refused(StatusCode::BAD_REQUEST, invalid.id.as_ref(), &invalid.error),
         }
     }
@@ -176,7 +176,7 @@ impl Mcp {
             // The sessions of its principal may have been ended before this one was stored.
             if caller.revoked.as_ref().is_some_and(CancellationToken::is_cancelled) {
                 self.sessions.end(&session);
-                return Refusal::revoked().into();
+                return ErrorResponse::revoked().into();
             }
             response.headers_mut().insert(SESSION, value);
         }
@@ -216,7 +216,7 @@ impl Mcp {
         match self.known(caller, headers, mcp_headers) {
             Ok(session) => {
                 self.sessions.end(&session);
-                refusal::empty(StatusCode::OK)
+                responses::empty(StatusCode::OK)
             }
             Err(response) => *response,
         }
@@ -284,7 +284,7 @@ impl Mcp {
         }
         drop(outbox);
         if !needs_response {
-            return refusal::empty(StatusCode::ACCEPTED);
+            return responses::empty(StatusCode::ACCEPTED);
         }
         let replay = session.stream(request, messages);
         let mut reader = replay.reader(Some(0));
@@ -298,7 +298,7 @@ impl Mcp {
             // Cancelled, or a batch without requests: there is no response.
             First::None => {
                 session.forget(&replay);
-                return refusal::empty(StatusCode::ACCEPTED);
+                return responses::empty(StatusCode::ACCEPTED);
             }
         };
         let rest = replayed(session.clone(), reader, first);
@@ -312,7 +312,7 @@ impl Mcp {
 /// The JSON response to a POST in a session.
 fn session_response(message: Outgoing) -> Response {
     let refused = matches!(message.kind, MessageKind::Error { code: -32600, of_envelope: true });
-    refusal::json(if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK }, message)
+    responses::json(if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK }, message)
 }
 
 /// Counts a copy of a retained message as unread.
@@ -356,7 +356,7 @@ fn resumes(session: &Session) -> bool {
 }
 
 fn not_allowed(allowed: &'static str) -> Response {
-    let mut response = refusal::empty(StatusCode::METHOD_NOT_ALLOWED);
+    let mut response = responses::empty(StatusCode::METHOD_NOT_ALLOWED);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }

@@ -17,8 +17,8 @@ use super::stream_limit::{StreamPermit, until_evicted};
 use crate::jsonrpc::{self, ErrorObject, Invalid};
 use crate::server::{Connection, Outgoing, PostKind, Server, post_kind};
 use crate::transport::http::caller::Caller;
-use crate::transport::http::refusal::{Refusal, refused};
-use crate::transport::http::{Response, refusal};
+use crate::transport::http::responses::{ErrorResponse, refused};
+use crate::transport::http::{Response, responses};
 
 /// Capacity of the channel to the HTTP connection, in messages.
 const OUTBOX: usize = 64;
@@ -62,7 +62,7 @@ impl Sse {
     pub(super) fn get(&self, server: &Arc<Server>, caller: &Caller, post_path: &str, permit: StreamPermit) -> Response {
         let mut secret = [0; 16];
         if getrandom::fill(&mut secret).is_err() {
-            return refusal::empty(StatusCode::SERVICE_UNAVAILABLE);
+            return responses::empty(StatusCode::SERVICE_UNAVAILABLE);
         }
         let id = format!("{:032x}", u128::from_be_bytes(secret));
         let (outbox, incoming) = mpsc::channel(OUTBOX);
@@ -72,7 +72,7 @@ impl Sse {
         let guard = RemoveOnDrop { id, clients: self.0.clone() };
         // After `close`, nothing else would end the stream of a new client.
         if server.is_stopping() {
-            return Refusal::shutting_down().into();
+            return ErrorResponse::shutting_down().into();
         }
         let messages = stream::unfold((incoming, guard), |(mut incoming, guard)| async move {
             let message = incoming.recv().await?;
@@ -118,6 +118,6 @@ impl Sse {
                 answered.send(outbox).await;
             }
         }
-        refusal::empty(StatusCode::ACCEPTED)
+        responses::empty(StatusCode::ACCEPTED)
     }
 }

@@ -14,8 +14,8 @@ use super::stream_limit::{StreamLimit, until_evicted};
 use crate::jsonrpc::{Frame, Message};
 use crate::server::{Headers, MessageKind, Outgoing, Server};
 use crate::transport::http::caller::Caller;
-use crate::transport::http::refusal::too_many_streams;
-use crate::transport::http::{Response, refusal};
+use crate::transport::http::responses::too_many_streams;
+use crate::transport::http::{Response, responses};
 
 /// The long-lived request: its result ends the stream.
 const LISTEN: &str = "subscriptions/listen";
@@ -51,7 +51,7 @@ impl Stateless<'_> {
         let mut own = known.unwrap_or_else(|| StatelessConnection::new(self.server, caller));
         let answered = own.connection.receive_post(frame, size, Some(headers), &own.outbox, accepts.events).await;
         if !is_request {
-            return refusal::empty(StatusCode::ACCEPTED);
+            return responses::empty(StatusCode::ACCEPTED);
         }
         let suits =
             |kind: MessageKind| kind != MessageKind::ServerInitiated && (accepts.json || kind != MessageKind::Result);
@@ -83,5 +83,5 @@ impl Stateless<'_> {
 }
 
 fn json_response(message: Outgoing) -> Response {
-    refusal::json(reply::status_stateless(message.kind), message)
+    responses::json(reply::status_stateless(message.kind), message)
 }

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::transport::http::caller::{Caller, Peer, Principal};
-use crate::transport::http::refusal::Refusal;
+use crate::transport::http::responses::ErrorResponse;
 
 /// Failures of one network per second; beyond that, 429.
 const FAILURES: u32 = 10;
@@ -112,7 +112,7 @@ impl Tokens {
     ///
     /// # Errors
     /// 401 without a valid token, 429 after too many failures in a second.
-    pub(super) fn authenticate(&self, headers: &HeaderMap, peer: &Peer) -> Result<Caller, Refusal> {
+    pub(super) fn authenticate(&self, headers: &HeaderMap, peer: &Peer) -> Result<Caller, ErrorResponse> {
         if self.tokens.is_empty() {
             return Ok(peer.caller(self.anonymous.clone(), false));
         }
@@ -126,10 +126,11 @@ impl Tokens {
             None => ("Bearer", "this server requires a bearer token in the Authorization header"),
         };
         if self.too_many_failures(peer.network) {
-            let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_failures", "too many invalid tokens");
+            let refusal =
+                ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, "too_many_failures", "too many invalid tokens");
             return Err(refusal.header(RETRY_AFTER, "1"));
         }
-        Err(Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).header(WWW_AUTHENTICATE, challenge))
+        Err(ErrorResponse::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).header(WWW_AUTHENTICATE, challenge))
     }
 
     /// Compares with all tokens; hashes compare in constant time.

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::transport::http::refusal::Refusal;
+use crate::transport::http::responses::ErrorResponse;
 
 /// How long the rest of a refused body is read, so that its sender can read the response.
 const DISCARD: Duration = Duration::from_secs(2);
@@ -29,13 +29,13 @@ const SMALL: usize = 64 << 10;
 ///
 /// # Errors
 /// 415 otherwise.
-pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
-    let unsupported = |reason, detail| Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason, detail));
+pub(super) fn check_type(headers: &HeaderMap) -> Result<(), ErrorResponse> {
+    let unsupported = |reason, detail| Err(ErrorResponse::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason, detail));
     let mut content_types = headers.get_all(header::CONTENT_TYPE).iter();
     let content_type = content_types.next().map_or(&[][..], HeaderValue::as_bytes);
     // A proxy may use another line than the server.
     if content_types.next().is_some() {
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, "content_type", "the Content-Type header is repeated"));
+        return Err(ErrorResponse::new(StatusCode::BAD_REQUEST, "content_type", "the Content-Type header is repeated"));
     }
     let essence = content_type.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
     if !essence.eq_ignore_ascii_case(b"application/json") {
@@ -102,7 +102,7 @@ impl Bodies {
     /// # Errors
     /// 413 if it is too long (before any of it is read, if its length is declared), 408 if it takes
     /// too long, 503 if it waited as long for free bytes, 400 if it is incomplete.
-    pub(super) async fn read(&self, body: &mut Incoming, caller: &Arc<str>) -> Result<Bytes, Refusal> {
+    pub(super) async fn read(&self, body: &mut Incoming, caller: &Arc<str>) -> Result<Bytes, ErrorResponse> {
         let deadline = Instant::now() + self.time;
         let declared_size = body.size_hint();
         if declared_size.lower() > self.limit as u64 {
@@ -114,7 +114,7 @@ impl Bodies {
         while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| self.too_slow())? {
             let frame = frame.map_err(|error| {
                 tracing::debug!(%error, "incomplete body");
-                Refusal::new(StatusCode::BAD_REQUEST, "body_broken", "the body is incomplete")
+                ErrorResponse::new(StatusCode::BAD_REQUEST, "body_broken", "the body is incomplete")
                     .header(header::CONNECTION, "close")
             })?;
             let Ok(bytes) = frame.into_data() else { continue };
@@ -135,7 +135,7 @@ impl Bodies {
         Ok(Bytes::from_owner(buffer))
     }
 
-    async fn reserve(&self, bytes: usize, caller: &Arc<str>, deadline: Instant) -> Result<BodyPermit, Refusal> {
+    async fn reserve(&self, bytes: usize, caller: &Arc<str>, deadline: Instant) -> Result<BodyPermit, ErrorResponse> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let share = self.share(caller);
         let permit = async {
@@ -144,7 +144,7 @@ impl Bodies {
         };
         timeout_at(deadline, permit).await.ok().flatten().ok_or_else(|| {
             let detail = "too many large messages are being processed, retry later";
-            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_bodies", detail);
+            let refusal = ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_bodies", detail);
             refusal.header(header::RETRY_AFTER, "1")
         })
     }
@@ -161,14 +161,14 @@ impl Bodies {
         share
     }
 
-    fn too_long(&self) -> Refusal {
+    fn too_long(&self) -> ErrorResponse {
         let detail = format!("the message is longer than the limit of {} bytes", self.limit);
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "message_too_long", detail)
+        ErrorResponse::new(StatusCode::PAYLOAD_TOO_LARGE, "message_too_long", detail)
     }
 
-    fn too_slow(&self) -> Refusal {
+    fn too_slow(&self) -> ErrorResponse {
         let detail = format!("the body took longer than {:?}", self.time);
-        let refusal = Refusal::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail);
+        let refusal = ErrorResponse::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail);
         refusal.header(header::CONNECTION, "close")
     }
 }

@@ -21,7 +21,7 @@ use super::guard::{self, Guard};
 use crate::server::Server;
 use crate::transport::http::caller::{Caller, Peer};
 use crate::transport::http::mcp::{self, Mcp, Reuse};
-use crate::transport::http::refusal::{Refusal, plain};
+use crate::transport::http::responses::{ErrorResponse, plain};
 use crate::transport::http::{Request, Response, Settings};
 
 /// At shutdown, how long the rest of a body may take to arrive.
@@ -147,14 +147,14 @@ impl Front {
         }
         if !is_plainly_chunked(request.headers()) {
             let detail = "a Transfer-Encoding other than chunked is not supported; send the body unencoded";
-            let refusal = Refusal::new(StatusCode::NOT_IMPLEMENTED, "transfer_encoding", detail);
+            let refusal = ErrorResponse::new(StatusCode::NOT_IMPLEMENTED, "transfer_encoding", detail);
             return refusal.header(header::CONNECTION, "close").into();
         }
         let read = tokio::select! {
             // A body that has arrived is read at once, without registering for shutdown.
             biased;
             read = self.bodies.read(request.body_mut(), &caller.key) => read,
-            () = self.ending() => Err(Refusal::shutting_down()),
+            () = self.ending() => Err(ErrorResponse::shutting_down()),
         };
         match read {
             Ok(bytes) => self.handled(&info.reuse, &caller, request.map(|_| bytes)).await,
@@ -168,7 +168,7 @@ impl Front {
         let response = tokio::select! {
             biased;
             response = self.mcp.handle(reuse, caller, request) => response,
-            () = revoked.cancelled() => return Refusal::revoked().into(),
+            () = revoked.cancelled() => return ErrorResponse::revoked().into(),
         };
         // Only a stream has no length.
         if response.body().size_hint().exact().is_some() {
@@ -179,7 +179,7 @@ impl Front {
     }
 
     /// Checks path, method and content type.
-    fn expected(&self, path: &str, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn expected(&self, path: &str, method: &Method, headers: &HeaderMap) -> Result<(), ErrorResponse> {
         let (methods, allowed): (&[Method], _) = match path {
             mcp::PATH => (&[Method::POST, Method::GET, Method::DELETE], "GET, POST, DELETE"),
             mcp::EVENTS if self.settings.sse => (&[Method::GET], "GET"),
@@ -187,7 +187,7 @@ impl Front {
             _ if matches!(*method, Method::TRACE | Method::CONNECT) => (&[], "GET, POST, DELETE"),
             _ => {
                 let detail = "not found; the MCP endpoint is /mcp";
-                return Err(Refusal::new(StatusCode::NOT_FOUND, "path_not_found", detail));
+                return Err(ErrorResponse::new(StatusCode::NOT_FOUND, "path_not_found", detail));
             }
         };
         if !methods.contains(method) {
@@ -199,7 +199,7 @@ impl Front {
         }
     }
 
-    fn refuse(&self, request: http::Request<Incoming>, refusal: Refusal) -> Response {
+    fn refuse(&self, request: http::Request<Incoming>, refusal: ErrorResponse) -> Response {
         if refusal.keeps_connection() {
             body::discard(request, self.settings.max_message, self.stop.clone());
         }
@@ -214,7 +214,7 @@ fn is_plainly_chunked(headers: &HeaderMap) -> bool {
     codings.next().is_none() && first.is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
 }
 
-fn method_not_allowed(allowed: &'static str) -> Refusal {
+fn method_not_allowed(allowed: &'static str) -> ErrorResponse {
     let detail = format!("this method is not supported here; use {allowed}");
-    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).header(header::ALLOW, allowed)
+    ErrorResponse::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).header(header::ALLOW, allowed)
 }

@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, Uri};
 
-use crate::transport::http::refusal::{Refusal, empty};
+use crate::transport::http::responses::{ErrorResponse, empty};
 use crate::transport::http::{Response, Settings};
 
 /// The response headers that a page of an allowed origin may read.
@@ -41,7 +41,7 @@ impl Guard {
     ///
     /// # Errors
     /// 403 for other names, and for origins that are not allowed.
-    pub(super) fn check_probe(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+    pub(super) fn check_probe(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ErrorResponse> {
         let host = only(headers, &header::HOST)?.map(text);
         let target = uri.authority().map(|authority| authority.as_str());
         if !host.into_iter().chain(target).all(|name| is_address(name) || is_among(&self.hosts, name)) {
@@ -57,7 +57,7 @@ impl Guard {
     ///
     /// # Errors
     /// 403 if `Host` or `Origin` is not on the list.
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, Refusal> {
+    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, ErrorResponse> {
         let host = only(headers, &header::HOST)?.ok_or_else(|| forbidden("host_missing", "there is no Host header"))?;
         // An absolute-form target overrides the header (RFC 9112, section 3.2.2).
         let target = uri.authority().map(|authority| authority.as_str());
@@ -127,7 +127,7 @@ fn own_names(bound: Option<SocketAddr>, tls: bool) -> Vec<String> {
 }
 
 /// The value of a header that must not be repeated.
-fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, Refusal> {
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, ErrorResponse> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (first, None) => Ok(first),
@@ -145,18 +145,18 @@ fn text(value: &HeaderValue) -> &str {
     value.to_str().unwrap_or_default()
 }
 
-fn host_not_allowed() -> Refusal {
+fn host_not_allowed() -> ErrorResponse {
     let detail = "this Host is not one of the server's names; add it to server.http.allowed-hosts";
     forbidden("host_not_allowed", detail)
 }
 
-fn origin_not_allowed() -> Refusal {
+fn origin_not_allowed() -> ErrorResponse {
     let detail = "pages of this Origin may not use the server; add it to server.http.allowed-origins to allow them";
     forbidden("origin_not_allowed", detail)
 }
 
-fn forbidden(reason: &'static str, detail: &str) -> Refusal {
-    Refusal::new(StatusCode::FORBIDDEN, reason, detail)
+fn forbidden(reason: &'static str, detail: &str) -> ErrorResponse {
+    ErrorResponse::new(StatusCode::FORBIDDEN, reason, detail)
 }
 
 #[cfg(test)]

@@ -17,12 +17,12 @@ const FORMAT: u32 = 1;
 const MAX_SECTION: usize = 1 << 20;
 
 /// Where the listing of a component is stored.
-pub(in crate::plugin) struct KeptListing {
+pub(in crate::plugin) struct StoredListing {
     compilation: Arc<Compilation>,
     entry: Digest,
 }
 
-impl KeptListing {
+impl StoredListing {
     /// Of the component with that digest, under these grants: what a plugin lists may depend on them.
     pub(in crate::plugin) fn new(sandbox: &Sandbox, component: Digest, grants: &Grants) -> Self {
         let grants: Vec<String> = grants.texts().into_iter().collect();
@@ -66,15 +66,15 @@ impl Sandbox {
 
     /// What a component offers as far as that is known before it is loaded: what it offered when it was last loaded
     /// under these grants, or what its file says.
-    pub async fn kept_surface(
+    pub async fn stored_surface(
         self: &Arc<Self>,
         component: Digest,
         grants: &Grants,
         embedded: Option<EmbeddedListing>,
     ) -> Option<Surface> {
-        let kept = KeptListing::new(self, component, grants);
+        let stored = StoredListing::new(self, component, grants);
         let embedded = embedded.filter(|_| self.runtime.schemas == SchemaStyle::default());
-        let read = move || kept.read().or_else(|| frozen(&embedded?.0));
+        let read = move || stored.read().or_else(|| frozen(&embedded?.0));
         // As when it is listed: schemas are compiled.
         let _freezing = self.runtime.freezing.acquire().await;
         self.runtime.guests().spawn_blocking(read).await.ok()?

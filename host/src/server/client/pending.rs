@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
-use super::outgoing::Outgoing;
-use super::wire::{CANCELLED, Cancelled, text};
 use crate::budget::{Budget, Taken};
 use crate::json::Raw;
 use crate::jsonrpc::{Outcome, RequestId, Response};
+use crate::server::outgoing::Outgoing;
+use crate::server::wire::{CANCELLED, Cancelled, text};
 
 /// The client's result, or the reason for the plugin why there is none.
 pub(in crate::server) type ClientAnswer = Result<Box<RawValue>, String>;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::scope::SessionLevel;
-use super::updates::Uris;
 use crate::protocol::request::Initialize;
 use crate::protocol::{ClientCapabilities, Revision};
+use crate::server::changes::updates::Uris;
+use crate::server::scope::SessionLevel;
 
 #[derive(Clone)]
 pub(in crate::server) struct Session {

@@ -11,7 +11,7 @@ use tokio::task::{Id, JoinError};
 use super::decide::pinned_surface;
 use super::{File, Folder, Load, LoadResult, LoadState};
 use crate::catalog::lookalike::look_alike;
-use crate::catalog::{Admission, FolderEvent, ListedPlugin, Loaded, Member, NotServed, Refusal, admit, load_hint};
+use crate::catalog::{Admission, FolderEvent, ListedPlugin, Loaded, Member, NotServed, RefusedFile, admit, load_hint};
 use crate::pins::{Decision, KnownPins, PluginVersion};
 use crate::plugin::{LoadError, PluginId, Provider};
 
@@ -201,7 +201,7 @@ impl Folder {
                 if is_reported {
                     return;
                 }
-                let refusal = Refusal {
+                let refusal = RefusedFile {
                     reason: error.to_string(),
                     hint: load_hint(&error, &load.path),
                     path: load.path,

@@ -1,5 +1,5 @@
-//! Error responses: a status with a JSON-RPC error as its body, without an id where the message has
-//! not been read. Source: MCP 2026-07-28, basic/transports/streamable-http, "Security".
+//! Responses with a whole body. That of an error is a JSON-RPC error, without an id where the message
+//! has not been read. Source: MCP 2026-07-28, basic/transports/streamable-http, "Security".
 
 use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
@@ -10,16 +10,16 @@ use super::{Body, Response};
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, RequestId};
 
-/// A refused request: status and error.
+/// The response to a refused request: status and error.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ErrorResponse {
     status: StatusCode,
     reason: &'static str,
     detail: String,
     header: Option<(HeaderName, &'static str)>,
 }
 
-impl Refusal {
+impl ErrorResponse {
     /// `reason` as in `data.reason`, `detail` a lowercase fragment.
     pub(super) fn new(status: StatusCode, reason: &'static str, detail: impl Into<String>) -> Self {
         Self { status, reason, detail: detail.into(), header: None }
@@ -48,8 +48,8 @@ impl Refusal {
     }
 }
 
-impl From<Refusal> for Response {
-    fn from(refusal: Refusal) -> Self {
+impl From<ErrorResponse> for Response {
+    fn from(refusal: ErrorResponse) -> Self {
         let error = ErrorObject::invalid_request(refusal.reason, &refusal.detail);
         let mut response = json(refusal.status, encode::error(None, UnreadableId::Omit, &error));
         if let Some((name, value)) = refusal.header {

@@ -10,14 +10,14 @@ use crate::budget::{Budget, Parts, Taken};
 const SMALL: usize = 64 << 10;
 
 /// The limits of all connections.
-pub(super) struct AllUnread {
+pub(in crate::server) struct AllUnread {
     small: Parts,
     large: Parts,
 }
 
 impl AllUnread {
     /// Bytes of large messages, per caller and in total; half as many of small ones.
-    pub(super) fn new(of_caller: usize, together: usize) -> Self {
+    pub(in crate::server) fn new(of_caller: usize, together: usize) -> Self {
         Self {
             small: Parts::new(Budget::new(together / 2), of_caller / 2),
             large: Parts::new(Budget::new(together), of_caller),
@@ -25,7 +25,7 @@ impl AllUnread {
     }
 
     /// The accounting of one connection of a caller.
-    pub(super) fn of(&self, caller: &std::sync::Arc<str>, limit: usize) -> Unread {
+    pub(in crate::server) fn of(&self, caller: &std::sync::Arc<str>, limit: usize) -> Unread {
         Unread { own: Budget::new(limit), small: self.small.of(caller), large: self.large.of(caller) }
     }
 }
@@ -40,30 +40,30 @@ pub struct Unread {
 
 /// The reservation of one message, until it is dropped.
 #[derive(Debug)]
-pub(super) struct UnreadBytes {
+pub(in crate::server) struct UnreadBytes {
     _own: Taken,
     _with_others: Taken,
 }
 
 impl Unread {
     /// Counts a message, even beyond the limits.
-    pub(super) fn take(&self, bytes: usize) -> UnreadBytes {
+    pub(in crate::server) fn take(&self, bytes: usize) -> UnreadBytes {
         UnreadBytes { _own: self.own.take(bytes), _with_others: self.with_others(bytes).take(bytes) }
     }
 
     /// Counts a message, if the limits allow it.
-    pub(super) fn try_take(&self, bytes: usize) -> Option<UnreadBytes> {
+    pub(in crate::server) fn try_take(&self, bytes: usize) -> Option<UnreadBytes> {
         let own = self.own.try_take(bytes).ok()?;
         Some(UnreadBytes { _own: own, _with_others: self.with_others(bytes).try_take(bytes).ok()? })
     }
 
     /// Whether the client has read enough for calls to start.
-    pub(super) fn is_open(&self) -> bool {
+    pub(in crate::server) fn is_open(&self) -> bool {
         self.own.is_open() && self.small.is_open()
     }
 
     /// Waits until it has.
-    pub(super) async fn open(&self) {
+    pub(in crate::server) async fn open(&self) {
         while !self.is_open() {
             self.own.open().await;
             self.small.open().await;
@@ -71,7 +71,7 @@ impl Unread {
     }
 
     /// The connection's own budget.
-    pub(super) fn own(&self) -> &Budget {
+    pub(in crate::server) fn own(&self) -> &Budget {
         &self.own
     }
 

@@ -1,0 +1,30 @@
+//! A frame's origin, and where its responses go.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use crate::protocol::headers::Headers;
+use crate::server::outgoing::Outgoing;
+
+pub(super) struct Arrival<'a> {
+    pub(super) stream: &'a mpsc::Sender<Outgoing>,
+    pub(super) era: Era<'a>,
+    /// Bytes of the whole frame.
+    pub(super) size: usize,
+    /// The client reads messages that precede the response, so it can be sent requests.
+    pub(super) accepts_stream: bool,
+    /// The transport has further frames ready.
+    pub(super) more: bool,
+}
+
+/// What the transport knows about the era of a frame.
+#[derive(Clone, Copy)]
+pub(super) enum Era<'a> {
+    /// Each request states its own.
+    Either,
+    /// The connection's handshake.
+    Handshake,
+    /// No session; the headers must match the request.
+    Stateless(&'a Arc<Headers>),
+}
