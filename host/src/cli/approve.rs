@@ -7,14 +7,15 @@ use std::process::ExitCode;
 
 use wharf_report::ShowPath as _;
 
+use super::candidate::Candidate;
 use super::changes::{Change, changes};
 use super::confirm::confirm;
 use super::folder::plugin_folder;
 use super::local::Refused;
 use super::options::Options;
-use super::pins::{Candidate, lock, lock_failure};
 use super::summary::summary;
 use super::survey::files_of;
+use super::wiring::{lock, lock_failure};
 use super::{audit, local, wrapped};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;

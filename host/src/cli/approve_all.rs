@@ -5,12 +5,13 @@ use std::process::ExitCode;
 
 use wharf_report::{ShowPath as _, shell_word, warning};
 
+use super::candidate::Candidate;
 use super::confirm::confirm;
 use super::local::refused;
 use super::options::Options;
-use super::pins::{Candidate, guard, lock_failure};
 use super::summary::summary;
 use super::survey::Survey;
+use super::wiring::{guard, lock_failure};
 use super::{audit, wrapped};
 use crate::audit::Event;
 use crate::pins::{ListedVersion, Reason, Trust, approve_command};

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use wharf_report::ShowPath as _;
 
-use super::folder::is_component;
 use super::local::{id_of, load_file, refused};
 use super::options::Options;
-use super::serve::plugin_settings;
 use super::survey::report_misnamed;
+use super::wiring::{is_component, plugin_settings};
 use crate::audit::Audit;
 use crate::catalog::{PluginSettings, method_name, plugin_files};
 use crate::config::Config;

@@ -14,11 +14,11 @@ use tokio::process;
 use wharf_dev::{Described, PluginName, Server, Toolchain, with_custom_section};
 use wharf_report::ShowPath as _;
 
-use super::doctor::Finding;
+use super::finding::Finding;
 use super::folder::plugin_folder;
 use super::options::Options;
-use super::serve::plugin_settings;
 use super::summary::offers;
+use super::wiring::plugin_settings;
 use crate::audit::Audit;
 use crate::catalog::{PluginSettings, load_hint};
 use crate::config::SchemasConfig;

@@ -10,17 +10,18 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde_json::{Value, json};
-use wharf_report::{ERROR, GOOD, HINT, ShowPath as _, WARNING, line, shell_word};
+use wharf_report::{ShowPath as _, shell_word};
 
+use super::finding::Finding;
 use super::options::Options;
-use super::{absent, audit, dev, folder, http, install, pins, serve};
+use super::{absent, audit, dev, folder, http, install, wiring};
 use crate::audit::Audit;
 use crate::catalog::plugin_files;
 use crate::config::{self, Config};
 use crate::os::sandbox::{self, AllowedPaths, Enforcement, restrict_files};
 use crate::os::{limits, private};
 use crate::plugin::is_writable_by_others;
-use crate::report::{self, Failure, NAME};
+use crate::report::{self, Failure};
 
 #[derive(Args)]
 pub(super) struct DoctorOptions {
@@ -29,65 +30,6 @@ pub(super) struct DoctorOptions {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Good,
-    /// It works without.
-    Missing,
-    /// A server does not start, or not as configured.
-    Bad,
-}
-
-impl State {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Good => "ok",
-            Self::Missing => "note",
-            Self::Bad => "error",
-        }
-    }
-}
-
-/// The result of one check.
-pub(super) struct Finding {
-    about: &'static str,
-    state: State,
-    text: String,
-    hint: Option<String>,
-}
-
-impl Finding {
-    pub(super) fn good(about: &'static str, text: impl Into<String>) -> Self {
-        Self { about, state: State::Good, text: text.into(), hint: None }
-    }
-
-    pub(super) fn missing(about: &'static str, text: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { about, state: State::Missing, text: text.into(), hint: Some(hint.into()) }
-    }
-
-    pub(super) fn bad(about: &'static str, failure: Failure) -> Self {
-        let (what, hint) = failure.into_parts();
-        Self { about, state: State::Bad, text: format!("failed to {what}"), hint }
-    }
-
-    fn to_text(&self) -> String {
-        let (style, state) = match self.state {
-            State::Good => (GOOD, "ok   "),
-            State::Missing => (WARNING, "note "),
-            State::Bad => (ERROR, "error"),
-        };
-        let mut text = format!("{style}{state}{style:#} {NAME}{:<14}{NAME:#} {}\n", self.about, line(&self.text));
-        if let Some(hint) = &self.hint {
-            text += &format!("{:21}{HINT}hint{HINT:#}: {}\n", "", line(hint));
-        }
-        text
-    }
-
-    fn to_json(&self) -> Value {
-        json!({"about": self.about, "state": self.state.name(), "text": self.text, "hint": self.hint})
-    }
 }
 
 pub(super) async fn run(options: &Options, how: DoctorOptions) -> Result<ExitCode, Failure> {
@@ -103,14 +45,13 @@ pub(super) async fn run(options: &Options, how: DoctorOptions) -> Result<ExitCod
     findings.push(os_sandbox());
     findings.extend(install::findings());
     findings.extend(dev::findings().await);
-    let is_bad = |finding: &Finding| finding.state == State::Bad;
     if how.json {
         let findings: Vec<Value> = findings.iter().map(Finding::to_json).collect();
         report::print(&json!({ "findings": findings }).to_string())?;
     } else {
         report::print(&findings.iter().map(Finding::to_text).collect::<String>())?;
     }
-    Ok(if findings.iter().any(is_bad) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if findings.iter().any(Finding::is_bad) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn version() -> Finding {
@@ -162,7 +103,7 @@ async fn of_server(options: &Options, config: Arc<Config>, dir: Option<PathBuf>)
             None => Finding::bad(about, Failure::new("find its folder: no home folder")),
         });
     }
-    if let Err(failure) = pins::lock().and_then(|lock| lock.read().map_err(pins::lock_failure)) {
+    if let Err(failure) = wiring::lock().and_then(|lock| lock.read().map_err(wiring::lock_failure)) {
         findings.push(Finding::bad("approvals", failure));
     }
     findings.push(match audit::open(&config) {
@@ -194,10 +135,10 @@ fn plugins(config: &Config, dir: &Path) -> Vec<Finding> {
             format!("none in {}", dir.shown()),
             format!("copy .wasm files there: cp plugin.wasm {}", shell_word(dir)),
         ),
-        count => Finding {
-            hint: Some(format!("to check them: {check}")),
-            ..Finding::good("plugins", format!("{count} in {}", dir.shown()))
-        },
+        count => {
+            let found = Finding::good("plugins", format!("{count} in {}", dir.shown()));
+            found.hint(format!("to check them: {check}"))
+        }
     }];
     for path in [dir].into_iter().chain(files.values().map(PathBuf::as_path)).filter(|path| is_writable_by_others(path))
     {
@@ -231,7 +172,11 @@ fn writable(about: &'static str, folder: &Path) -> Finding {
 fn os_sandbox() -> Finding {
     let about = "OS sandbox";
     let without = |why: &str| {
-        Finding::missing(about, format!("none: {why}"), "plugins are sandboxed all the same; this is the second wall")
+        Finding::missing(
+            about,
+            format!("none: {why}"),
+            "WebAssembly sandboxes plugins all the same; the OS sandbox is a second layer around the host",
+        )
     };
     if let Some(why) = sandbox::UNSUPPORTED {
         return without(why);
@@ -249,7 +194,7 @@ fn os_sandbox() -> Finding {
 /// Whether the process may open as many files as the configured connections need.
 fn open_files(config: &Config) -> Option<Finding> {
     let files = limits::raise_open_files()?;
-    let needed = serve::needed_files(config.server.http.connections);
+    let needed = wiring::needed_files(config.server.http.connections);
     let about = "open files";
     Some(if files < needed {
         let text = format!("the limit is {files}; server.http.connections needs {needed}");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use wharf_report::{ShowPath as _, shell_word};
 
 use super::options::Options;
+use super::wiring::is_component;
 use crate::config;
 use crate::report::Failure;
 
@@ -39,8 +40,4 @@ pub(super) fn plugin_folder(options: &Options, dir: Option<PathBuf>) -> Result<P
 /// Whether a command works on this one file, and not on a folder.
 pub(super) fn is_file(path: &Path) -> bool {
     is_component(path) && !path.is_dir()
-}
-
-pub(super) fn is_component(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "wasm")
 }

@@ -11,7 +11,7 @@ use super::approve::plugin;
 use super::confirm::{ask, confirm};
 use super::diff::diff;
 use super::options::Options;
-use super::pins::{lock, lock_failure};
+use super::wiring::{lock, lock_failure};
 use super::{absent, audit};
 use crate::audit::Event;
 use crate::catalog::plugin_files;

@@ -1,13 +1,13 @@
 //! `wharf serve --http`: turns flags and configuration into a listener and its settings.
 
-use std::path::Path;
-
 use clap::Args;
 
-use super::doctor::Finding;
-use crate::config::{Config, ConfigError, TokenConfig};
+use super::finding::Finding;
+use super::reloadable::tokens;
+use super::wiring::is_remote;
+use crate::config::Config;
 use crate::report::{self, Failure};
-use crate::transport::http::{Address, Listener, SessionSettings, Settings, Tls, Token, TokenSet};
+use crate::transport::http::{Address, Listener, SessionSettings, Settings, Tls};
 
 #[derive(Args)]
 pub(super) struct HttpOptions {
@@ -98,12 +98,6 @@ fn address(text: &str) -> Result<Address, Failure> {
         .map_err(|error| Failure::usage(format!("read the address to listen on: {error}")).hint(Address::advice(text)))
 }
 
-/// Whether the configured address is not loopback.
-pub(super) fn is_remote(config: &Config) -> bool {
-    let address = config.server.http.address.as_deref().map(str::parse);
-    matches!(address, Some(Ok(Address::Tcp(address))) if !address.ip().to_canonical().is_loopback())
-}
-
 fn allow_remote(without_tokens: bool, settings: &Settings, address: &str) -> Result<(), Failure> {
     if !settings.tokens.is_empty() || without_tokens {
         return Ok(());
@@ -111,65 +105,6 @@ fn allow_remote(without_tokens: bool, settings: &Settings, address: &str) -> Res
     let hint =
         "set server.http.tokens, or add --allow-remote-without-auth if anyone who can connect may call every tool";
     Err(Failure::usage(format!("listen on a non-loopback address without a token: {address}")).hint(hint.to_owned()))
-}
-
-/// The settings of an HTTP server that can be reloaded while it runs.
-pub(super) struct Reloadable {
-    tokens: TokenSet,
-    tls: Option<Tls>,
-    /// Why the tokens could not be read now, as it was logged.
-    unread: Option<String>,
-}
-
-impl Reloadable {
-    pub(super) fn of(settings: &Settings) -> Self {
-        Self { tokens: settings.tokens.clone(), tls: settings.tls.clone(), unread: None }
-    }
-
-    /// Reloads the tokens and the certificate. On an error the old ones stay. A server that requires
-    /// tokens never stops requiring them.
-    pub(super) fn reload(&mut self, file: &Path) {
-        self.reload_tokens(file);
-        if let Some(tls) = &self.tls {
-            tls.reload();
-        }
-    }
-
-    /// Whether [`Reloadable::reload_tokens`] has to be called again: the system could not read them now.
-    pub(super) fn is_unread(&self) -> bool {
-        self.unread.is_some()
-    }
-
-    pub(super) fn reload_tokens(&mut self, file: &Path) {
-        let before = self.unread.take();
-        let tokens = match Config::read(file) {
-            Ok(config) => tokens(&config),
-            Err(error) if error.is_temporary() => Err(error),
-            // Reported by the task that follows the file.
-            Err(_) => return,
-        };
-        match tokens {
-            Ok(tokens) if tokens.is_empty() && !self.tokens.is_empty() => tracing::error!(
-                "tokens unchanged: the configuration has none, and only a restart can turn authentication off"
-            ),
-            Ok(tokens) => {
-                let count = tokens.len();
-                self.tokens.replace(tokens);
-                tracing::info!(count, "tokens reloaded");
-            }
-            Err(error) => {
-                self.unread = error.is_temporary().then(|| error.to_string());
-                if self.unread.is_none() || self.unread != before {
-                    tracing::error!(hint = error.hint, "tokens unchanged: failed to {error}");
-                }
-            }
-        }
-    }
-}
-
-fn tokens(config: &Config) -> Result<Vec<Token>, ConfigError> {
-    let token = |token: &TokenConfig| Ok(Token::new(&token.name, &token.read(config)?));
-    config.server.http.tokens.iter().map(token).collect()
 }
 
 fn settings(config: &Config) -> Result<Settings, Failure> {

@@ -16,7 +16,7 @@ use wharf_report::{ShowPath as _, shell_word};
 
 use super::confirm::confirm;
 use super::diff::diff;
-use super::doctor::Finding;
+use super::finding::Finding;
 use super::folder::plugin_folder;
 use super::options::Options;
 use crate::config;

@@ -11,7 +11,7 @@ use wharf_report::{ShowPath as _, shell_word, warning};
 use super::absent::{self, Absent};
 use super::folder::is_file;
 use super::options::Options;
-use super::{pins, serve};
+use super::wiring;
 use crate::audit::Audit;
 use crate::catalog::{
     Catalog, Entry, Folder, FolderEvent, Loaded, Member, NotServed, PluginSettings, RefusedFile, Snapshot, admit,
@@ -58,13 +58,13 @@ impl Local {
         }
         let config = Arc::new(options.config()?);
         let catalog = Arc::new(Catalog::default());
-        let server = Server::new(catalog.clone(), serve::settings(&config));
+        let server = Server::new(catalog.clone(), wiring::server_settings(&config));
         let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
         let (mut refusals, mut absent, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         if is_file(path) {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
             let id = id_of(path).map_err(failed)?;
-            let settings = serve::plugin_settings(&config, &id);
+            let settings = wiring::plugin_settings(&config, &id);
             let naming = settings.naming;
             let loading = load_admitted(&config, &sandbox, path, &id, &settings);
             let plugin = screen.timed(&format!("loading {id}"), loading).await.map_err(failed)?;
@@ -78,10 +78,10 @@ impl Local {
                 path.to_owned(),
                 catalog.clone(),
                 sandbox,
-                move |id| serve::plugin_settings(&settings, id),
+                move |id| wiring::plugin_settings(&settings, id),
                 sender,
             )
-            .with_guard(pins::read_only_guard(&config))
+            .with_guard(wiring::read_only_guard(&config))
             .with_program(config.program());
             screen
                 .timed("loading the plugins", folder.load_once())
@@ -320,7 +320,7 @@ async fn load_admitted(
         NotServed::Refused(error) => refused(error, path),
         NotServed::Held(held) => (held.1.refusal(), Some(held.1.hint(&config.program(), folder))),
     };
-    let guard = Arc::new(pins::read_only_guard(config));
+    let guard = Arc::new(wiring::read_only_guard(config));
     let listed = match load_plugin(sandbox, &guard, path, id, settings, None, true).await.map_err(denied)? {
         Loaded::Listed(listed) => vec![listed],
         Loaded::Uncompiled(_) | Loaded::Unchanged => Vec::new(),

@@ -9,14 +9,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 use wharf_report::{ShowPath as _, shell_word};
 
-use super::http::{HttpOptions, Reloadable};
+use super::http::HttpOptions;
 use super::options::Options;
+use super::reloadable::Reloadable;
 use super::signals::Signals;
 use super::typed_input::TypedInput;
-use super::{absent, audit, pins, summary};
+use super::wiring::{self, needed_files, plugin_settings, server_settings};
+use super::{absent, audit, summary};
 use crate::audit::Audit;
-use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
-use crate::config::{Config, Live, NamesConfig};
+use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot};
+use crate::config::{Config, Live};
 use crate::idle::IdleHook;
 use crate::os::{limits, memory, service};
 use crate::pins::{Guard, Reason, Trust};
@@ -28,9 +30,6 @@ use crate::transport::{self, stdio};
 /// Shown on a terminal: how clients connect.
 const ON_STDIN: &str = "Waiting for an MCP client on stdin: add this command to the client's configuration.";
 const ON_HTTP: &str = "Waiting for MCP clients at the address above: add it to their configuration.";
-
-/// Open files besides connections: about 40 of the host, and those that plugins open.
-const OWN_FILES: u64 = 128;
 
 pub(super) async fn run(
     options: Options,
@@ -58,7 +57,7 @@ pub(super) async fn run(
     let trust = config.trust(http.as_ref().is_some_and(|(listener, _)| !listener.is_local()));
     let on_http = http.is_some();
     let catalog = Arc::new(Catalog::default());
-    let server = Server::new(catalog.clone(), Settings { state_key, audit: audit.clone(), ..settings(&config) });
+    let server = Server::new(catalog.clone(), Settings { state_key, audit: audit.clone(), ..server_settings(&config) });
     let idle = IdleHook::default();
     let config = Live::new(config);
     let reloadable = http.as_ref().map(|(_, settings)| Reloadable::of(settings));
@@ -115,11 +114,6 @@ pub(super) async fn run(
 }
 
 /// Warns at start if the limit of open files is too low for the configured connections.
-/// Open files of a server with so many connections.
-pub(super) fn needed_files(connections: usize) -> u64 {
-    connections as u64 + OWN_FILES
-}
-
 fn warn_of_low_file_limit(files: u64, connections: usize) {
     if files < needed_files(connections) {
         tracing::warn!(
@@ -127,27 +121,6 @@ fn warn_of_low_file_limit(files: u64, connections: usize) {
             connections,
             "open file limit too low for server.http.connections: raise the hard limit (ulimit -Hn, LimitNOFILE), or lower it"
         );
-    }
-}
-
-pub(super) fn plugin_settings(config: &Config, id: &PluginId) -> PluginSettings {
-    let naming = match config.names(id) {
-        Some(NamesConfig::Wassette) => Naming::Long,
-        None if config.prefix(id) => Naming::Prefixed,
-        None => Naming::Plain,
-    };
-    PluginSettings { limits: config.limits(id), grants: config.grants(id), naming }
-}
-
-pub(super) fn settings(config: &Config) -> Settings {
-    Settings {
-        name: config.server.name.clone(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        instructions: config.server.instructions.clone(),
-        page_size: config.server.page_size,
-        first_list: config.server.first_list,
-        discovery: config.server.discovery,
-        ..Settings::default()
     }
 }
 
@@ -207,7 +180,7 @@ async fn follow_folder(
     let failed = |error: io::Error| Failure::new(format!("watch the plugin folder: {error}: {shown}"));
     tokio::spawn(config.clone().follow(report::reconfigured(&config.get())));
     let changed = config.changed();
-    let guard = pins::guard(
+    let guard = wiring::guard(
         {
             let config = config.clone();
             move || config.get()

@@ -33,7 +33,7 @@ pub(super) struct Arguments {
 
 /// This build has no need of toolchains.
 #[cfg(not(feature = "dev"))]
-pub(super) async fn findings() -> Vec<super::doctor::Finding> {
+pub(super) async fn findings() -> Vec<super::finding::Finding> {
     Vec::new()
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::http::Reloadable;
+use super::reloadable::Reloadable;
 use crate::config::Live;
 use crate::os::signals::{self, Received};
 use crate::report::Failure;

@@ -9,11 +9,12 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, warning};
 
+use super::candidate::Candidate;
 use super::changes::{Change, changes};
 use super::local::{Refused, refused};
 use super::options::Options;
-use super::pins::{Candidate, read_only_guard};
 use super::survey::{Survey, report_misnamed};
+use super::wiring::read_only_guard;
 use super::{absent, wrapped};
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
 use crate::plugin::text::escape_hidden_in_json;

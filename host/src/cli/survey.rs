@@ -10,7 +10,7 @@ use wharf_report::{ShowPath as _, warning};
 use super::absent;
 use super::folder::plugin_folder;
 use super::options::Options;
-use super::pins::{lock, lock_failure};
+use super::wiring::{lock, lock_failure};
 use crate::audit::Audit;
 use crate::catalog::{RefusedFile, misnamed_files, plugin_files};
 use crate::config::Config;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use wharf_report::{ShowPath as _, shell_word};
 
+use super::wiring::is_component;
 use crate::os::paths::folder_of;
 use crate::plugin::is_writable_by_others;
 
@@ -46,7 +47,7 @@ fn writable_in(path: &Path) -> Vec<PathBuf> {
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    entries.filter(|path| !is_hidden(path) && (is_folder(path) || super::folder::is_component(path))).collect()
+    entries.filter(|path| !is_hidden(path) && (is_folder(path) || is_component(path))).collect()
 }
 
 fn is_folder(path: &Path) -> bool {

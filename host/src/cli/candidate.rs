@@ -1,41 +1,16 @@
-//! Pins as the commands use them, and the inspection of one file without its grants.
+//! The inspection of one file before it may run.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::http::is_remote;
 use super::local::{Refused, load_file, refused};
-use super::serve::plugin_settings;
+use super::wiring::plugin_settings;
 use crate::catalog::PluginSettings;
-use crate::config::{self, Config};
-use crate::pins::{Guard, ListedVersion, PinFile, PinFileError, PluginVersion, Trust};
+use crate::config::Config;
+use crate::pins::{ListedVersion, PluginVersion};
 use crate::plugin::{
     Digest, Grants, LoadError, Plugin, PluginId, Provider as _, Sandbox, could_be_plugin, read_component,
 };
-use crate::report::Failure;
-
-/// The guard of a server with that configuration.
-pub(super) fn guard(config: impl Fn() -> Arc<Config> + Clone + Send + Sync + 'static, trust: Trust) -> Guard {
-    let signatures = config.clone();
-    let lock = config::base().map(|base| PinFile::new(base.state));
-    Guard::new(lock, move |id| config().rules(id, trust), move || signatures().signatures())
-}
-
-/// As [`guard`], but read-only. It does not know the address of a server that was started with `--http`.
-pub(super) fn read_only_guard(config: &Arc<Config>) -> Guard {
-    let shared = config.clone();
-    guard(move || shared.clone(), config.trust(is_remote(config))).read_only()
-}
-
-/// The pin file.
-pub(super) fn lock() -> Result<PinFile, Failure> {
-    let base = config::base().ok_or_else(|| Failure::usage("find the pin file: no home folder"))?;
-    Ok(PinFile::new(base.state))
-}
-
-pub(super) fn lock_failure(error: PinFileError) -> Failure {
-    Failure::new(error.to_string()).hint(error.hint)
-}
 
 /// A file, and what is known about it before it may run.
 pub(super) struct Candidate {

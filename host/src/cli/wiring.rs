@@ -1,0 +1,77 @@
+//! What a configuration means for a server, for all commands that look at one or run one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::catalog::{Naming, PluginSettings};
+use crate::config::{self, Config, NamesConfig};
+use crate::pins::{Guard, PinFile, PinFileError, Trust};
+use crate::plugin::PluginId;
+use crate::report::Failure;
+use crate::server::Settings;
+use crate::transport::http::Address;
+
+/// Open files besides connections: about 40 of the host, and those that plugins open.
+const OWN_FILES: u64 = 128;
+
+/// The configured settings of a plugin.
+pub(super) fn plugin_settings(config: &Config, id: &PluginId) -> PluginSettings {
+    let naming = match config.names(id) {
+        Some(NamesConfig::Wassette) => Naming::Long,
+        None if config.prefix(id) => Naming::Prefixed,
+        None => Naming::Plain,
+    };
+    PluginSettings { limits: config.limits(id), grants: config.grants(id), naming }
+}
+
+/// The settings of a server, without what it serves over.
+pub(super) fn server_settings(config: &Config) -> Settings {
+    Settings {
+        name: config.server.name.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        instructions: config.server.instructions.clone(),
+        page_size: config.server.page_size,
+        first_list: config.server.first_list,
+        discovery: config.server.discovery,
+        ..Settings::default()
+    }
+}
+
+/// The guard of a server with that configuration.
+pub(super) fn guard(config: impl Fn() -> Arc<Config> + Clone + Send + Sync + 'static, trust: Trust) -> Guard {
+    let signatures = config.clone();
+    let lock = config::base().map(|base| PinFile::new(base.state));
+    Guard::new(lock, move |id| config().rules(id, trust), move || signatures().signatures())
+}
+
+/// As [`guard`], but read-only. It does not know the address of a server that was started with `--http`.
+pub(super) fn read_only_guard(config: &Arc<Config>) -> Guard {
+    let shared = config.clone();
+    guard(move || shared.clone(), config.trust(is_remote(config))).read_only()
+}
+
+/// The pin file.
+pub(super) fn lock() -> Result<PinFile, Failure> {
+    let base = config::base().ok_or_else(|| Failure::usage("find the pin file: no home folder"))?;
+    Ok(PinFile::new(base.state))
+}
+
+pub(super) fn lock_failure(error: PinFileError) -> Failure {
+    Failure::new(error.to_string()).hint(error.hint)
+}
+
+/// Whether the configured address is not loopback.
+pub(super) fn is_remote(config: &Config) -> bool {
+    let address = config.server.http.address.as_deref().map(str::parse);
+    matches!(address, Some(Ok(Address::Tcp(address))) if !address.ip().to_canonical().is_loopback())
+}
+
+/// Open files of a server with so many connections.
+pub(super) fn needed_files(connections: usize) -> u64 {
+    connections as u64 + OWN_FILES
+}
+
+/// Whether a path has the name of a component.
+pub(super) fn is_component(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "wasm")
+}
