@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::PluginSettings;
 use crate::pins::{AdmittedAs, Decision, Guard, ListedVersion, PluginVersion, Reason};
 use crate::plugin::{
-    Digest, EmbeddedListing, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, Surface, could_be_plugin,
+    Digest, EmbeddedListing, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, StoredSurface, Surface, could_be_plugin,
     read_component,
 };
 
@@ -28,6 +28,8 @@ pub struct Admission {
 /// What a plugin offers, known before its code is compiled. It may serve without being pinned first.
 pub struct KnownPlugin {
     pub surface: Surface,
+    /// It is what the file says, and not what its code has listed.
+    pub is_embedded: bool,
     pub version: PluginVersion,
 }
 
@@ -95,12 +97,12 @@ pub async fn load_plugin(
             return Ok(Loaded::Uncompiled(None));
         }
         let known = sandbox.stored_surface(content, &settings.grants, embedded).await;
-        let known = known.map(|surface| {
+        let known = known.map(|StoredSurface { surface, is_embedded }| {
             let version = PluginVersion { surface: Some(surface.digest()), ..version };
-            KnownPlugin { surface, version }
+            KnownPlugin { surface, is_embedded, version }
         });
         return Ok(Loaded::Uncompiled(match known {
-            Some(known) if guard.may_serve_unpinned(id, &known.version).await => Some(known),
+            Some(known) if guard.may_serve_unpinned(id, &known.version, known.is_embedded).await => Some(known),
             _ => None,
         }));
     }

@@ -10,6 +10,7 @@ mod look;
 mod publish;
 mod reprieve;
 mod retry;
+mod turns;
 mod unserved;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -22,7 +23,7 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::{Id, JoinSet};
+use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 
@@ -35,11 +36,6 @@ use crate::plugin::{Compiled, Digest, PluginId, Sandbox, Signatures};
 use reprieve::Reprieve;
 use retry::Retry;
 use unserved::Unserved;
-
-/// Concurrent loads.
-const PARALLEL_LOADS: usize = 4;
-/// Those of them that may compile: they must not block those whose code is in the cache.
-const PARALLEL_COMPILATIONS: usize = 3;
 
 /// A plugin folder that is kept in sync with a catalog.
 pub struct Folder {
@@ -103,6 +99,8 @@ struct File {
     serving: bool,
     /// What is in service is an earlier listing, or that in the file; calls wait for the load.
     compiling: Option<Compiled>,
+    /// What is in service while it compiles is what the file says.
+    claimed_surface: Option<Digest>,
     /// Whether the file exports completions; the version in service may be another one.
     completions: bool,
     /// The version in service is no longer pinned, and serves until the pinned one is loaded.
@@ -114,10 +112,12 @@ struct File {
 #[derive(PartialEq)]
 enum LoadState {
     Idle,
-    /// To be loaded when fewer than [`PARALLEL_LOADS`] run.
+    /// To be loaded.
     Queued,
     /// The same, for a file whose code has to be compiled: after those of which that is not known.
     Uncompiled,
+    /// The same, for one that took long: after all others.
+    Slow,
     Loading,
     /// It changed while it was being loaded, and is loaded again after that.
     Reloading,
@@ -125,6 +125,11 @@ enum LoadState {
 
 /// One load.
 struct Load {
+    task: AbortHandle,
+    /// Whether it may compile.
+    compiles: bool,
+    /// It has used up its turn, as others wait for theirs.
+    is_slow: bool,
     path: PathBuf,
     /// [`File::number`]
     number: u64,
@@ -309,7 +314,8 @@ impl Folder {
 
     /// When [`Folder::on_timer`] has to be called next.
     fn next_due(&self) -> Option<time::Instant> {
-        [self.unserved.next_due(), self.next_grace_end(), self.next_retry()].into_iter().flatten().min()
+        let due = [self.unserved.next_due(), self.next_grace_end(), self.next_retry(), self.next_turn_end()];
+        due.into_iter().flatten().min()
     }
 
     fn on_timer(&mut self, watcher: &mut Watcher) {
@@ -318,6 +324,7 @@ impl Folder {
             self.emit_unserved();
         }
         self.end_grace_periods(now, |path| watcher.is_being_written(path));
+        self.end_turns(now);
         if self.next_retry().is_some_and(|due| due <= now) {
             self.retry(watcher);
         }
@@ -329,17 +336,8 @@ impl Folder {
         self.emit(FolderEvent::FirstScanDone);
     }
 
-    /// First the files of which it is not known whether they have to be compiled: all that is compiled already, or
-    /// known before, is served before the first compilation.
-    fn start_loads(&mut self) {
-        self.start_loads_of(LoadState::Queued, PARALLEL_LOADS);
-        if !self.files.values().any(|file| file.state == LoadState::Queued) {
-            self.start_loads_of(LoadState::Uncompiled, PARALLEL_COMPILATIONS);
-        }
-    }
-
     fn start_loads_of(&mut self, state: LoadState, limit: usize) {
-        let compiles = state == LoadState::Uncompiled;
+        let compiles = state != LoadState::Queued;
         for (path, file) in &mut self.files {
             if self.loads.len() >= limit {
                 break;
@@ -351,21 +349,24 @@ impl Folder {
             if !file.serving && !compiles {
                 let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
             }
+            let (sandbox, guard, file_path) = (self.sandbox.clone(), self.guard.clone(), path.clone());
+            let (id, settings, loaded) = (file.id.clone(), (self.settings)(&file.id), file.loaded);
+            let with = settings.clone();
+            let task = self.loads.spawn(async move {
+                load_plugin(&sandbox, &guard, &file_path, &id, &with, loaded, compiles).await
+            });
             let load = Load {
+                task: task.clone(),
+                compiles,
+                is_slow: state == LoadState::Slow,
                 path: path.clone(),
                 number: file.number,
                 started: Instant::now(),
-                settings: (self.settings)(&file.id),
+                settings,
                 signatures: self.guard.signatures(),
                 decision_epoch: self.decision_epoch,
             };
-            let (sandbox, guard, path) = (self.sandbox.clone(), self.guard.clone(), path.clone());
-            let (id, settings, loaded) = (file.id.clone(), load.settings.clone(), file.loaded);
-            let task = self
-                .loads
-                .spawn(async move { load_plugin(&sandbox, &guard, &path, &id, &settings, loaded, compiles).await })
-                .id();
-            self.loading.insert(task, load);
+            self.loading.insert(task.id(), load);
         }
     }
 

@@ -14,10 +14,10 @@ use super::survey::report_misnamed;
 use super::wiring::{is_component, plugin_settings};
 use crate::audit::Audit;
 use crate::catalog::{PluginSettings, method_name, plugin_files};
-use crate::config::Config;
+use crate::config::{Config, SchemasConfig};
 use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{
-    Access, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, Provider as _, Sandbox, inspect,
+    Access, EmbeddedListing, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, Provider as _, Sandbox, UNTRUE_LISTING, inspect,
     read_component, summarize,
 };
 use crate::report::{self, Failure, NAME, Screen};
@@ -103,11 +103,13 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         grants: Grants::default(),
         refusal: None,
     };
+    let mut embedded = None;
     // Imports are reported even if the file would not load.
     if let Ok(component) = read_component(file).await {
         let summary = summarize(&component);
         findings.inspection = inspect(&component).unwrap_or_else(|_| module_inspection(&summary));
         findings.summary = Some(summary);
+        embedded = EmbeddedListing::of(&component).filter(|_| config.server.schemas == SchemasConfig::default());
     }
     let loaded = match id_of(file) {
         Ok(id) => {
@@ -148,6 +150,10 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
                     capabilities.map(|(place, one)| (place, one.name.clone(), one.settings.clone())).collect();
             }
             findings.warnings = plugin.warnings().to_vec();
+            let embedded = embedded.and_then(|embedded| embedded.surface());
+            if embedded.is_some_and(|embedded| embedded.digest() != surface.digest()) {
+                findings.warnings.push(UNTRUE_LISTING.to_owned());
+            }
         }
         Err(refusal) => findings.refusal = Some(refusal),
     }

@@ -151,15 +151,24 @@ impl Guard {
     }
 
     /// Whether a version may serve as it is pinned, or, if no version of its content is pinned, need not be pinned first.
-    pub async fn may_serve_unpinned(self: &Arc<Self>, id: &PluginId, version: &PluginVersion) -> bool {
+    /// `is_claimed`: its surface is what its file says. A person who configured a pin has seen what its code lists.
+    pub async fn may_serve_unpinned(
+        self: &Arc<Self>,
+        id: &PluginId,
+        version: &PluginVersion,
+        is_claimed: bool,
+    ) -> bool {
         let (guard, id, version) = (self.clone(), id.clone(), version.clone());
         let decide = move || {
             let (known, rules) = (guard.read_pins(), (guard.rules)(&id));
             let pins = pins_to_check(known.as_ref(), &rules, &version)?;
             let pin = pins.get(&id);
             decide(&rules, pin, pins.is_revoked(version.content), &version)?;
-            let is_as_pinned =
-                pin.is_none_or(|pin| pin.content != version.content || Some(pin.surface) == version.surface);
+            let pinned = pin.filter(|pin| pin.content == version.content);
+            let is_as_pinned = match pinned {
+                Some(pin) => Some(pin.surface) == version.surface,
+                None => !(is_claimed && rules.configured_pin.is_some()),
+            };
             Ok(is_as_pinned && !must_be_pinned(&rules, pin, &version))
         };
         blocking(decide).await.unwrap_or(false)

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use super::component::compile;
@@ -49,7 +50,8 @@ impl Sandbox {
         grants: Grants,
     ) -> Result<Plugin, LoadError> {
         let (sandbox, component) = (self.clone(), component.into());
-        let loading = self.runtime.guests().spawn(async move {
+        // Dropped, it ends the compiler.
+        let loading = AbortOnDropHandle::new(self.runtime.guests().spawn(async move {
             let digest = Digest::of(&component);
             let (bytes, limit) = (component.clone(), limits.clone());
             let check = move || prescan(&bytes, &limit).and_then(|()| not_for_another_host(&bytes));
@@ -67,7 +69,7 @@ impl Sandbox {
             // Before the listing, whose deadline is short.
             prepared.granted.open_folders().await;
             Plugin::listed(prepared, linked, Some(stored)).await
-        });
+        }));
         match loading.await {
             Ok(loaded) => loaded,
             Err(error) => Err(LoadError::Host(error.to_string())),

@@ -46,14 +46,30 @@ fn frozen(stored: &[u8]) -> Option<Surface> {
     listed.freeze().ok().map(|(surface, _)| surface)
 }
 
+/// The warning if the code of a component lists something else than its custom section.
+pub const UNTRUE_LISTING: &str =
+    "the listing in its file differs from what its code lists; build it again, or run wharf embed";
+
 /// The listing in a component's custom section. Nothing of it is checked.
 pub struct EmbeddedListing(Vec<u8>);
+
+/// What a component offers, known before it is loaded.
+pub struct StoredSurface {
+    pub surface: Surface,
+    /// It is what the file says: no code has listed it yet.
+    pub is_embedded: bool,
+}
 
 impl EmbeddedListing {
     /// May take as long as reading the component.
     pub fn of(component: &[u8]) -> Option<Self> {
         let section = custom_section(component, SECTION)?;
         (section.len() <= MAX_SECTION).then(|| Self(section.to_vec()))
+    }
+
+    /// What it says; `None` if that cannot be a plugin's listing.
+    pub fn surface(&self) -> Option<Surface> {
+        frozen(&self.0)
     }
 }
 
@@ -71,10 +87,13 @@ impl Sandbox {
         component: Digest,
         grants: &Grants,
         embedded: Option<EmbeddedListing>,
-    ) -> Option<Surface> {
+    ) -> Option<StoredSurface> {
         let stored = StoredListing::new(self, component, grants);
         let embedded = embedded.filter(|_| self.runtime.schemas == SchemaStyle::default());
-        let read = move || stored.read().or_else(|| frozen(&embedded?.0));
+        let read = move || match stored.read() {
+            Some(surface) => Some(StoredSurface { surface, is_embedded: false }),
+            None => Some(StoredSurface { surface: embedded?.surface()?, is_embedded: true }),
+        };
         // As when it is listed: schemas are compiled.
         let _freezing = self.runtime.freezing.acquire().await;
         self.runtime.guests().spawn_blocking(read).await.ok()?

@@ -20,6 +20,7 @@ impl Folder {
         }
         // First, so that a version that was not approved with its new grants never has them.
         self.apply_decisions();
+        self.unlist_granted();
         let (mut changes, mut changed, mut to_list) = (Vec::new(), Vec::new(), Vec::new());
         for file in self.files.values_mut().filter(|file| file.serving) {
             let settings = (self.settings)(&file.id);
@@ -56,6 +57,20 @@ impl Folder {
         }
         self.retry_unread_settings();
         self.start_loads();
+    }
+
+    /// Takes plugins out of service that are listed before they are loaded, and whose grants have changed: with those they
+    /// may have to be pinned first. Calls that wait for the code go on waiting.
+    fn unlist_granted(&mut self) {
+        let mut unlisted = Vec::new();
+        for file in self.files.values_mut().filter(|file| file.serving && file.compiling.is_some()) {
+            let grants = (self.settings)(&file.id).grants;
+            if file.settings.as_ref().is_some_and(|before| before.grants != grants) {
+                (file.serving, file.serving_info, file.settings) = (false, None, None);
+                unlisted.push(file.id.clone());
+            }
+        }
+        self.warn(self.catalog.remove(&unlisted));
     }
 
     /// Loads a plugin again that changed its surface while that was allowed, which it no longer is: the

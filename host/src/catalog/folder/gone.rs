@@ -86,6 +86,7 @@ impl Folder {
         let (mut removed, mut inherited) = (Vec::new(), Vec::new());
         for path in paths {
             let Some(mut file) = self.files.remove(&path) else { continue };
+            self.abort_load(file.number);
             if let Some(successor) = successors.remove(&file.id).filter(|successor| self.exists(successor)) {
                 self.ignored.remove(&successor);
                 self.owners.insert(file.id.clone(), successor.clone());

@@ -17,7 +17,9 @@ impl Folder {
             let Some(file) = self.files.get_mut(&load.path).filter(|file| file.number == load.number) else { continue };
             // If it changed meanwhile, the next load reads that.
             file.state = LoadState::Uncompiled;
-            let Some(KnownPlugin { surface, version }) = known.filter(|_| !file.serving) else { continue };
+            // Calls that wait for the version that was listed before must not be lost.
+            let is_free = !file.serving && file.compiling.is_none();
+            let Some(KnownPlugin { surface, is_embedded, version }) = known.filter(|_| is_free) else { continue };
             // Approvals may have changed since it was decided that it may serve.
             if load.decision_epoch != self.decision_epoch {
                 file.state = LoadState::Queued;
@@ -32,6 +34,7 @@ impl Folder {
             let (pending, compiled) =
                 PendingPlugin::new(file.id.clone(), version.content, surface, settings.limits.timeout);
             (file.serving, file.compiling) = (true, Some(compiled));
+            file.claimed_surface = version.surface.filter(|_| is_embedded);
             (file.serving_info, file.settings) = (Some(version), Some(settings));
             file.pinned_surface = pinned_surface(&self.guard, file);
             members.push(Member { provider: Arc::new(pending), naming, pinned_surface: file.pinned_surface });

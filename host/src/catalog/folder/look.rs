@@ -67,6 +67,7 @@ impl Folder {
             _ => self.owners.insert(id.clone(), path.clone()),
         };
         let completions = exports_completions(&path);
+        let changed = path.clone();
         let last_number = &mut self.last_number;
         let file = self.files.entry(path).or_insert_with(|| {
             *last_number += 1;
@@ -74,6 +75,7 @@ impl Folder {
         });
         (file.completions, file.removal_at) = (completions, None);
         file.load_again();
+        self.abort_replaced(&changed);
         self.expect_completions();
         self.start_loads();
     }
@@ -100,6 +102,7 @@ impl File {
             refused_signers: None,
             serving: false,
             compiling: None,
+            claimed_surface: None,
             completions: false,
             reprieve: None,
             removal_at: None,
@@ -109,7 +112,7 @@ impl File {
     /// Schedules a load; if one is running, another one after it.
     pub(super) fn load_again(&mut self) {
         self.state = match self.state {
-            LoadState::Idle | LoadState::Queued | LoadState::Uncompiled => LoadState::Queued,
+            LoadState::Idle | LoadState::Queued | LoadState::Uncompiled | LoadState::Slow => LoadState::Queued,
             LoadState::Loading | LoadState::Reloading => LoadState::Reloading,
         };
     }

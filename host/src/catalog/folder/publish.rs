@@ -13,7 +13,7 @@ use super::{File, Folder, Load, LoadResult, LoadState};
 use crate::catalog::lookalike::look_alike;
 use crate::catalog::{Admission, FolderEvent, ListedPlugin, Loaded, Member, NotServed, RefusedFile, admit, load_hint};
 use crate::pins::{Decision, KnownPins, PluginVersion};
-use crate::plugin::{LoadError, PluginId, Provider};
+use crate::plugin::{LoadError, PluginId, Provider, UNTRUE_LISTING};
 
 /// The result of a load, pinning included. `None`: the file's digest is the one in service.
 type LoadOutcome = Option<Result<Admission, NotServed>>;
@@ -35,16 +35,21 @@ impl Folder {
         let (mut done, mut uncompiled) = (Vec::new(), Vec::new());
         let mut next = Some(first);
         while let Some(ended) = next {
-            let (task, result) = ended.unwrap_or_else(|error| (error.id(), Err(panicked(&error))));
-            if let Some(load) = self.loading.remove(&task) {
-                match result {
-                    Ok(Loaded::Listed(listed)) => self.listed.push((load, listed)),
-                    Ok(Loaded::Uncompiled(known)) => uncompiled.push((load, known)),
-                    Ok(Loaded::Unchanged) => done.push((load, None)),
-                    Err(reason) => done.push((load, Some(Err(reason)))),
-                }
-            }
             next = self.loads.try_join_next_with_id();
+            let (task, result) = match ended {
+                Err(error) if error.is_cancelled() => {
+                    self.finish_aborted(error.id());
+                    continue;
+                }
+                ended => ended.unwrap_or_else(|error| (error.id(), Err(panicked(&error)))),
+            };
+            let Some(load) = self.loading.remove(&task) else { continue };
+            match result {
+                Ok(Loaded::Listed(listed)) => self.listed.push((load, listed)),
+                Ok(Loaded::Uncompiled(known)) => uncompiled.push((load, known)),
+                Ok(Loaded::Unchanged) => done.push((load, None)),
+                Err(reason) => done.push((load, Some(Err(reason)))),
+            }
         }
         self.serve_known(uncompiled);
         self.apply_results(done);
@@ -116,6 +121,7 @@ impl Folder {
         file.shorten_reprieve();
         let id = file.id.clone();
         let compiling = file.compiling.take();
+        let claimed = file.claimed_surface.take();
         if compiling.is_some() && std::mem::take(&mut file.serving) && !matches!(outcome, Some(Ok(_))) {
             batch.refused.push(id.clone());
         }
@@ -149,7 +155,12 @@ impl Folder {
                 file.pinned_surface = pinned_surface(&self.guard, file);
                 let (naming, pinned_surface) = (settings.naming, file.pinned_surface);
                 let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);
-                let warnings: Vec<String> = plugin.warnings().to_vec();
+                let mut warnings: Vec<String> = plugin.warnings().to_vec();
+                // With grants it may list something else than the file can say.
+                let may_differ = !load.settings.grants.texts().is_empty();
+                if claimed.is_some_and(|claimed| claimed != plugin.surface().digest()) && !may_differ {
+                    warnings.push(UNTRUE_LISTING.to_owned());
+                }
                 let mut provider: Arc<dyn Provider> = Arc::new(plugin);
                 if settings != load.settings {
                     let updated = provider.with_settings(settings.limits.clone(), settings.grants.clone());

@@ -24,7 +24,7 @@ pub(super) fn put(root: &Path, name: &str) {
     fs::write(root.join(format!("{name}.wasm")), component).expect("a file");
 }
 
-fn following(root: &Path, guard: Guard) -> (Folder, Arc<Catalog>, mpsc::UnboundedReceiver<FolderEvent>) {
+pub(super) fn following(root: &Path, guard: Guard) -> (Folder, Arc<Catalog>, mpsc::UnboundedReceiver<FolderEvent>) {
     let (sender, events) = mpsc::unbounded_channel();
     let catalog = Arc::new(Catalog::default());
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
@@ -36,7 +36,7 @@ fn following(root: &Path, guard: Guard) -> (Folder, Arc<Catalog>, mpsc::Unbounde
     (Folder::new(root.to_owned(), catalog.clone(), sandbox, settings, sender).with_guard(guard), catalog, events)
 }
 
-fn refusals(events: &mut mpsc::UnboundedReceiver<FolderEvent>) -> Vec<String> {
+pub(super) fn refusals(events: &mut mpsc::UnboundedReceiver<FolderEvent>) -> Vec<String> {
     let mut found = Vec::new();
     while let Ok(event) = events.try_recv() {
         if let FolderEvent::Refused(refusal) = event {

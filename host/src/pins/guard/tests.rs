@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Guard, ListedVersion};
-use crate::pins::{AdmittedAs, PinFile, PluginVersion, Reason, Rules};
+use crate::pins::{AdmittedAs, PinFile, PluginVersion, Reason, Rules, Trust};
 use crate::plugin::{Access, Digest, PluginId, Signatures};
 
 fn version(content: &[u8], surface_text: &str) -> ListedVersion {
@@ -81,7 +81,7 @@ async fn a_pinned_version_is_served_early_only_with_its_pinned_surface() {
     let id = PluginId::parse("p").expect("an id");
     let early = async |surface: &str, content: &[u8]| {
         let surface = Some(Digest::of(surface.as_bytes()));
-        guard.may_serve_unpinned(&id, &PluginVersion { surface, ..without_grants(content).version }).await
+        guard.may_serve_unpinned(&id, &PluginVersion { surface, ..without_grants(content).version }, true).await
     };
     assert!(early("two", b"1").await, "nothing is pinned");
     assert_eq!(admit(&guard, &id, without_grants(b"1")).await, Ok(AdmittedAs::FirstUse));
@@ -89,7 +89,19 @@ async fn a_pinned_version_is_served_early_only_with_its_pinned_surface() {
     assert!(!early("two", b"1").await);
     assert!(early("two", b"2").await, "another version needs no pin");
     let with_grants = version(b"2", "two").version;
-    assert!(!guard.may_serve_unpinned(&id, &with_grants).await, "it must be pinned first");
+    assert!(!guard.may_serve_unpinned(&id, &with_grants, false).await, "it must be pinned first");
+}
+
+#[tokio::test]
+async fn what_a_file_says_of_itself_is_not_served_under_a_configured_pin() {
+    let home = tempfile::tempdir().expect("a folder");
+    let version = version(b"1", "one").version;
+    let content = version.content;
+    let rules = move |_: &PluginId| Rules { trust: Trust::Strict, configured_pin: Some(content), ..Rules::default() };
+    let guard = Arc::new(Guard::new(Some(PinFile::new(home.path().to_owned())), rules, Signatures::default));
+    let id = PluginId::parse("p").expect("an id");
+    assert!(!guard.may_serve_unpinned(&id, &version, true).await);
+    assert!(guard.may_serve_unpinned(&id, &version, false).await, "its code has listed it before");
 }
 
 /// A directory at the path of the new pin file makes every write fail, even for root.

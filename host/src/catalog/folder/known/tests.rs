@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
 
-use crate::catalog::folder::PARALLEL_LOADS;
+use crate::catalog::folder::turns::PARALLEL_LOADS;
 use crate::catalog::folder::tests::{loaded, put};
 use crate::catalog::{Catalog, Folder, FolderEvent, PluginSettings};
 use crate::pins::{Guard, Rules, Trust};

@@ -1,0 +1,80 @@
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use tokio::sync::watch;
+
+use super::super::tests::{following, put, refusals};
+use crate::catalog::FolderEvent;
+use crate::pins::Guard;
+
+/// A component that takes seconds to compile, and is no plugin: every local is live across every loop. `number` makes it
+/// unique.
+fn put_slow(root: &Path, number: usize) {
+    let (mut loops, locals) = (String::new(), 500);
+    for n in 0..800 {
+        let (from, to) = (n % locals, (n * 7 + 1) % locals);
+        let _ = write!(
+            loops,
+            "(loop (local.set {to} (i32.add (local.get {to}) (local.get {from}))) (br_if 0 (local.get {to})))"
+        );
+    }
+    let live: String = (0..locals).map(|n| format!("(i32.store (i32.const {}) (local.get {n}))", n * 4)).collect();
+    let module = format!(
+        "(component (core module (memory 1) (global i64 (i64.const {number})) (func (local {}) {loops} {live})))",
+        "i32 ".repeat(locals)
+    );
+    fs::write(root.join(format!("a{number}.wasm")), wat::parse_str(module).expect("valid text")).expect("a file");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_take_long_to_compile_give_way_to_others() {
+    let root = tempfile::tempdir().expect("a folder");
+    for number in 0..5 {
+        put_slow(root.path(), number);
+    }
+    put(root.path(), "z");
+    let (folder, _, mut events) = following(root.path(), Guard::permissive());
+    let (_settings, changed) = watch::channel(());
+    let following = tokio::spawn(folder.follow(changed));
+    let (mut refused, mut loaded) = (0, 0);
+    while loaded + refused < 6 {
+        match events.recv().await.expect("an event") {
+            FolderEvent::Loaded { id, .. } => {
+                assert_eq!(id.as_ref(), "z");
+                // Three would have ended if the last file had to wait for a place.
+                assert!(refused < 3, "{refused}");
+                loaded += 1;
+            }
+            FolderEvent::Refused(_) => refused += 1,
+            _ => {}
+        }
+    }
+    assert_eq!((loaded, refused), (1, 5), "the slow ones are compiled to their end");
+    following.abort();
+}
+
+#[tokio::test]
+async fn a_removed_file_is_not_compiled_to_its_end() {
+    let root = tempfile::tempdir().expect("a folder");
+    for number in 0..3 {
+        put_slow(root.path(), number);
+    }
+    let (mut folder, _, mut events) = following(root.path(), Guard::permissive());
+    folder.apply_scan(crate::catalog::files::scan(root.path()).expect("a folder"));
+    while folder.loading.values().filter(|load| load.compiles).count() < 3 {
+        let looked_at = folder.loads.join_next_with_id().await.expect("a load");
+        folder.finish_loads(looked_at);
+    }
+    for number in 0..3 {
+        let path = root.path().join(format!("a{number}.wasm"));
+        fs::remove_file(&path).expect("a file");
+        folder.mark_gone(&path);
+    }
+    while let Some(ended) = folder.loads.join_next_with_id().await {
+        assert!(ended.as_ref().is_err_and(|error| error.is_cancelled()));
+        folder.finish_loads(ended);
+    }
+    assert!(folder.loading.is_empty() && folder.files.is_empty());
+    assert_eq!(refusals(&mut events), [""; 0]);
+}
