@@ -65,7 +65,7 @@ impl LogBudget {
         admitted
     }
 
-    /// The guest crashed: its last lines on stderr say why, and are logged over the budget.
+    /// The guest crashed: its last lines on stderr are the reason, and are logged over the budget.
     pub(in crate::plugin) fn set_crashed(&self) {
         self.crashed.store(true, Ordering::Relaxed);
     }

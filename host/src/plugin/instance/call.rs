@@ -366,7 +366,7 @@ impl PreparedComponent {
             Cause::Guest(TrapKind::HostFunction | TrapKind::Other) | Cause::Abi => {
                 tracing::info!(target: "wharf::plugin", %plugin, "call stopped: {text}");
             }
-            // The fault says it.
+            // It is in the fault.
             _ => tracing::debug!(target: "wharf::plugin", %plugin, "call stopped: {text}"),
         }
         self.log_frames(error);

@@ -107,7 +107,7 @@ impl<W: Write> State<W> {
     fn write(&mut self) -> io::Result<()> {
         let written = self.output.write_all(&self.lines).and_then(|()| self.output.flush());
         self.lines.clear();
-        // One large message must not hold its memory for ever.
+        // One large message must not keep its memory allocated.
         self.lines.shrink_to(2 * BATCH);
         written
     }

@@ -89,7 +89,7 @@ impl Retention {
 impl CallerRetention {
     /// Reserves bytes; evicts older streams if necessary.
     pub(super) fn reserve(&self, bytes: usize) -> Option<Taken> {
-        // Otherwise all streams would be evicted in vain.
+        // Otherwise all streams would be evicted without making enough space.
         if bytes > self.all.per_caller {
             return None;
         }

@@ -40,7 +40,7 @@ pub struct Tls {
 /// Why there is no certificate.
 struct Unusable {
     why: String,
-    /// It says nothing of the files, which have to be read again.
+    /// A temporary error: read again later.
     temporary: bool,
 }
 
