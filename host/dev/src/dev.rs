@@ -65,7 +65,7 @@ pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Re
         Builds { sources, dir: project.dir, folder, is_own, install: how.install, last: None, served: None };
     loop {
         if let Some(socket) = address.socket {
-            message(&format!("add it to Claude Code: {}", server.client_command(&name, socket)?));
+            server.clients(&name, socket)?.iter().for_each(|client| message(client));
         }
         let command = server.serve_command(&builds.folder, &address.written, is_own.then_some(&name))?;
         let mut process = Group::spawn(command).map_err(|error| Failure::new(format!("start the server: {error}")))?;
