@@ -45,7 +45,7 @@ pub struct DevOptions {
 pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Result<ExitCode, Failure> {
     let mut interrupted = pin!(interrupted()?);
     let project = Project::read(dir)?;
-    wrapper::warn_of_version(&project);
+    wrapper::warn(&project);
     // Its files are sources too.
     wrapper::restore(&project)?;
     // In another folder, a file with the plugin's name may be somebody else's.
