@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::client::Client;
 use crate::support::guest::Guest;
@@ -199,6 +199,43 @@ fn a_folder_that_does_not_exist_is_reported() {
     assert!(status().contains(&warning), "{}", status());
     fs::create_dir(data).expect("the folder");
     assert!(!status().contains("does not exist"), "{}", status());
+}
+
+/// With the reasons of `grant` and of a server, and without a server.
+#[test]
+fn status_warns_of_grants_without_effect() {
+    let home = Home::with(&["folders", "online"]);
+    fs::create_dir_all(home.path("home/.ssh")).expect("a folder");
+    let (given, config) = (home.path("home/given"), home.path("config/wharf"));
+    fs::create_dir_all(given.join(".aws")).expect("a folder");
+    home.configure(
+        "[plugins.folders.grants]\nfs = [{ host = \"~/.ssh\", guest = \"/keys\", mode = \"read\" }, \
+         { host = \"~/given\", guest = \"/given\", mode = \"write\" }]\n\
+         [plugins.online.grants]\nhttp = [\"http://10.0.0.5\", \"https://a.example\"]\nsecrets = [\"key\", \"set\"]\n\
+         [secrets]\nkey = { env = \"WHARF_TEST_ABSENT\" }\nset = { file = \"set\" }\n",
+    );
+    fs::write(config.join("set"), "value").expect("a secret");
+    let folder = home.plugins();
+    let status = |more: &[&str]| {
+        run(
+            &home,
+            [&["status".as_ref(), folder.as_os_str()], &*more.iter().map(AsRef::as_ref).collect::<Vec<_>>()].concat(),
+        )
+    };
+    let said = err(&status(&[]));
+    let expected = [
+        format!("/keys of folders has no effect: {} is a credentials folder; ", home.path("home/.ssh").display()),
+        format!("/given of folders has no effect: {} has a credentials folder in it: .aws; ", given.display()),
+        "\"http://10.0.0.5\" of online has no effect: the address is not public; to allow it, run: ".to_owned(),
+        "the secret key of online is not set: variable WHARF_TEST_ABSENT; set its variable, then restart".to_owned(),
+    ];
+    for warning in &expected {
+        assert!(said.contains(warning), "no {warning:?} in {said}");
+    }
+    assert_eq!([" of folders ", " of online "].map(|of| said.matches(of).count()), [2, 2], "{said}");
+    let listed: Value = serde_json::from_slice(&status(&["--json"]).stdout).expect("JSON");
+    let count = |plugin: usize| listed["plugins"][plugin]["warnings"].as_array().map(Vec::len);
+    assert_eq!((count(0), count(1)), (Some(2), Some(2)), "{listed}");
 }
 
 /// A grant to an approved version needs no second approval.

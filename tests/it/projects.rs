@@ -363,6 +363,8 @@ fn dev_serves_its_own_builds_from_a_folder_of_their_own() {
     assert!(log.contains("needs no approval there"), "{log}");
     assert!(log.contains(&format!("port 8080 is in use: serving on port {}", address.port())), "{log}");
     assert!(log.contains(&format!("claude mcp add --transport http made http://{address}/mcp\n")), "{log}");
+    let inspector = format!("npx -y @modelcontextprotocol/inspector@2 --server-url http://{address}/mcp\n");
+    assert!(log.contains(&inspector), "{log}");
     drop(taken);
     let mut client = Client::with_capabilities(Streamable::connect(address), "2025-11-25", json!({}));
     client.tools_until(|tools| tools.len() == 2);

@@ -45,7 +45,7 @@ pub(crate) async fn run(
 ) -> Result<ExitCode, Failure> {
     let interrupted = interrupted()?;
     let project = Project::read(dir)?;
-    wrapper::warn_of_version(&project);
+    wrapper::warn(&project);
     tokio::select! {
         outcome = build_and_describe(server, &project, how, screen) => outcome,
         // Dropping the build ends its child processes.

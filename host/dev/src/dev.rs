@@ -45,7 +45,7 @@ pub struct DevOptions {
 pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Result<ExitCode, Failure> {
     let mut interrupted = pin!(interrupted()?);
     let project = Project::read(dir)?;
-    wrapper::warn_of_version(&project);
+    wrapper::warn(&project);
     // Its files are sources too.
     wrapper::restore(&project)?;
     // In another folder, a file with the plugin's name may be somebody else's.
@@ -65,7 +65,7 @@ pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Re
         Builds { sources, dir: project.dir, folder, is_own, install: how.install, last: None, served: None };
     loop {
         if let Some(socket) = address.socket {
-            message(&format!("add it to Claude Code: {}", server.client_command(&name, socket)?));
+            server.clients(&name, socket)?.iter().for_each(|client| message(client));
         }
         let command = server.serve_command(&builds.folder, &address.written, is_own.then_some(&name))?;
         let mut process = Group::spawn(command).map_err(|error| Failure::new(format!("start the server: {error}")))?;
@@ -127,6 +127,7 @@ struct Builds {
 struct Served {
     name: PluginName,
     sources: Hash,
+    component: Hash,
     at: SystemTime,
 }
 
@@ -182,9 +183,12 @@ impl Builds {
         if !self.is_own || name == *trusted {
             install(&component, &self.installed(&name))?;
         }
-        let before = self.served.replace(Served { name: name.clone(), sources, at: SystemTime::now() });
-        if let Some(before) = before.filter(|before| before.name != name && !self.is_own) {
-            self.remove(&before.name);
+        let served = Served { name: name.clone(), sources, component: blake3::hash(&component), at: SystemTime::now() };
+        if let Some(before) = self.served.replace(served).filter(|before| before.name != name) {
+            self.remove_built(&before);
+            if !self.is_own {
+                self.remove(&before.name);
+            }
         }
         Ok(format!("built {NAME}{name}{NAME:#} in {:.1} s", started.elapsed().as_secs_f64()))
     }
@@ -203,6 +207,16 @@ impl Builds {
 
     fn installed(&self, name: &PluginName) -> PathBuf {
         self.folder.join(format!("{name}.wasm"))
+    }
+
+    /// Removes the component of a former name from `dist`, unless it is no longer what this command built.
+    fn remove_built(&self, before: &Served) {
+        let built = self.built(&before.name);
+        if fs::read(&built).is_ok_and(|component| blake3::hash(&component) == before.component)
+            && let Err(error) = fs::remove_file(&built)
+        {
+            warning(&format!("{} is of the former name, and is not removed: {error}", built.shown()));
+        }
     }
 
     /// Removes a component that this command installed under a former name.

@@ -113,11 +113,11 @@ pub trait Server {
         trusted: Option<&PluginName>,
     ) -> Result<process::Command, Failure>;
 
-    /// The command that adds the server at that address to Claude Code, with the plugin's name.
+    /// How clients connect to the server of that plugin at that address, each in a line with its command.
     ///
     /// # Errors
     /// If the configuration cannot be read.
-    fn client_command(&self, name: &PluginName, address: SocketAddr) -> Result<String, Failure>;
+    fn clients(&self, name: &PluginName, address: SocketAddr) -> Result<Vec<String>, Failure>;
 }
 
 /// Runs the command.

@@ -126,7 +126,7 @@ impl Project {
     /// Whether the build takes the wrapper from `wharf/` in the project, and not from elsewhere.
     pub(crate) fn uses_wrapper_folder(&self) -> bool {
         let is_folder = |path: &str| path.trim_start_matches("./").trim_end_matches('/') == wrapper::FOLDER;
-        let (file, _) = wrapper::reference(self.language);
+        let (file, _) = wrapper::reference(self.language, wrapper::FOLDER);
         let text = || read_text(&self.dir.join(file)).unwrap_or_default();
         match self.language {
             Language::Python | Language::C | Language::Cpp => self.wrapper.to_str().is_some_and(is_folder),

@@ -15,7 +15,7 @@ pub(crate) fn run(dir: &Path, force: bool) -> Result<ExitCode, Failure> {
     let project = Project::read(dir)?;
     let folder = project.dir.join(FOLDER);
     if !project.uses_wrapper_folder() {
-        let (file, text) = wrapper::reference(project.language);
+        let (file, text) = wrapper::reference(project.language, FOLDER);
         return Err(Failure::usage(format!("upgrade {}: the project does not use it", folder.shown()))
             .hint(format!("a project uses it with this line in {file}: {text}")));
     }

@@ -2,14 +2,14 @@
 //!
 //! No package registry has them. The folder records which version of Wharf wrote it, and a digest of what it wrote.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use blake3::{Hash, Hasher};
 use serde::{Deserialize, Serialize};
-use wharf_report::{Failure, ShowPath as _, line, message};
+use wharf_report::{Failure, ShowPath as _, line, message, shell_word, warning};
 
 use crate::language::Language;
 use crate::new::write_new;
@@ -29,6 +29,10 @@ const GENERATED: [&str; 7] =
 const MAX_RECORD: u64 = 4 << 10;
 /// Maximum characters of the version in it, which messages repeat.
 const MAX_VERSION: usize = 64;
+/// Files that a warning names.
+const MAX_NAMED: usize = 5;
+/// The name that is suggested for a folder that was changed by hand.
+const KEPT: &str = "wharf-changed";
 /// Maximum files that are compared; the wrappers have about 80.
 const MAX_FILES: usize = 4096;
 /// Bytes from which a file is not read: no wrapper has so large a file.
@@ -183,33 +187,82 @@ pub(crate) fn restore(project: &Project) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says so if the folder is of another version of Wharf with other content.
-pub(crate) fn warn_of_version(project: &Project) {
-    if !project.uses_wrapper_folder() {
-        return;
+/// Warns of a folder that was changed by hand, or is of another version of Wharf with other content.
+pub(crate) fn warn(project: &Project) {
+    match remark(project) {
+        Some(Remark::Changed(text)) => warning(&text),
+        Some(Remark::OtherVersion(text)) => message(&text),
+        None => {}
     }
-    let own = Record::own(&own(project.language));
-    let of = match record(&project.dir) {
-        Some(record) if record.digest == own.digest => return,
+}
+
+#[derive(Debug)]
+enum Remark {
+    Changed(String),
+    OtherVersion(String),
+}
+
+fn remark(project: &Project) -> Option<Remark> {
+    if !project.uses_wrapper_folder() {
+        return None;
+    }
+    let files = own(project.language);
+    let own = Record::own(&files);
+    let (record, found) = (record(&project.dir), read(&project.dir).ok().flatten());
+    if let (Some(record), Some(found)) = (&record, &found)
+        && record.digest != digest(found)
+    {
+        return Some(Remark::Changed(changed(project, record, found, &files)));
+    }
+    let of = match record {
+        Some(record) if record.digest == own.digest => return None,
         Some(record) if record.is_newer() => {
             let newer = line(&record.version);
-            return message(&format!("{FOLDER}/ is of Wharf {newer}, which is newer than this one, {VERSION}"));
+            let text = format!("{FOLDER}/ is of Wharf {newer}, which is newer than this one, {VERSION}");
+            return Some(Remark::OtherVersion(text));
         }
         Some(record) if record.version == VERSION => format!("another build of Wharf {VERSION}"),
         Some(record) => format!("Wharf {}", line(&record.version)),
-        None if !matches!(read(&project.dir), Ok(Some(files)) if digest(&files) != own.digest) => return,
+        None if found.is_none_or(|found| digest(&found) == own.digest) => return None,
         None => "an unknown version of Wharf".to_owned(),
     };
-    message(&format!("{FOLDER}/ is of {of}; `wharf upgrade` takes that of this one, {VERSION}"));
+    Some(Remark::OtherVersion(format!("{FOLDER}/ is of {of}; `wharf upgrade` takes that of this one, {VERSION}")))
 }
 
-/// Where a project refers to the folder.
-pub(crate) fn reference(language: Language) -> (&'static str, &'static str) {
+/// What was changed by hand, and how to keep or discard that. The record has no files, so they are known only if this
+/// program wrote them.
+fn changed(project: &Project, record: &Record, found: &Files, own: &Files) -> String {
+    let mut what = format!("{FOLDER}/ was changed after Wharf {} wrote it", line(&record.version));
+    if record.digest == digest(own) {
+        let differs = |path: &&String| found.get(*path) != own.get(*path);
+        let names: BTreeSet<&String> = found.keys().chain(own.keys()).filter(differs).collect();
+        let named: Vec<&str> = names.iter().take(MAX_NAMED).map(|path| path.as_str()).collect();
+        what += &format!(": {}", named.join(", "));
+        if names.len() > MAX_NAMED {
+            what += &format!(" and {} more", names.len() - MAX_NAMED);
+        }
+    }
+    let (file, text) = reference(project.language, KEPT);
+    let then = match project.language {
+        Language::TypeScript | Language::JavaScript => ", and run npm install",
+        _ => "",
+    };
+    format!(
+        "{what}; `wharf upgrade` refuses to replace it. To keep the changes, rename the folder to {KEPT} and write \
+         {text} in {file}{then}; to discard them: wharf upgrade --force {}",
+        shell_word(&project.dir)
+    )
+}
+
+/// Where a project says which folder has the wrapper, and how.
+pub(crate) fn reference(language: Language, folder: &str) -> (&'static str, String) {
     match language {
-        Language::Rust => ("Cargo.toml", "wharf-plugin = { path = \"wharf\" }"),
-        Language::Go => ("go.mod", "replace wharf-plugin => ./wharf"),
-        Language::TypeScript | Language::JavaScript => ("package.json", "\"wharf-plugin\": \"file:./wharf\""),
-        Language::Python | Language::C | Language::Cpp => (project::FILE, "wrapper = \"wharf\""),
+        Language::Rust => ("Cargo.toml", format!("wharf-plugin = {{ path = \"{folder}\" }}")),
+        Language::Go => ("go.mod", format!("replace wharf-plugin => ./{folder}")),
+        Language::TypeScript | Language::JavaScript => {
+            ("package.json", format!("\"wharf-plugin\": \"file:./{folder}\""))
+        }
+        Language::Python | Language::C | Language::Cpp => (project::FILE, format!("wrapper = \"{folder}\"")),
     }
 }
 

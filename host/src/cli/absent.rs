@@ -1,5 +1,6 @@
 //! Settings without effect: of plugins that are not in the folder, since a misspelt name would silently grant nothing,
-//! and grants of folders that do not exist or are never given, and of addresses that are not public.
+//! and grants of folders that do not exist or are never given, of addresses that are not public, and of secrets that
+//! cannot be read. What a grant lacks is decided where a server decides it.
 
 use std::path::Path;
 use std::{fs, io};
@@ -8,7 +9,7 @@ use wharf_report::{ShowPath as _, shell_word};
 
 use crate::catalog::plugin_files;
 use crate::config::Config;
-use crate::plugin::{FolderGrant, Grants, HttpGrant, PluginId, ProtectedFolders, folder_objection};
+use crate::plugin::{FolderGrant, Grants, HttpGrant, PluginId, ProtectedFolders, Secret, folder_objection};
 use crate::protocol::nearest::did_you_mean;
 
 /// Names in one message.
@@ -27,11 +28,7 @@ pub(super) fn warnings(config: &Config, dir: &Path) -> Vec<Absent> {
     plugin_files(dir).map_or_else(|_| Vec::new(), |files| of_names(config, dir, files.keys().map(PluginId::as_ref)))
 }
 
-/// Warnings about granted folders that do not exist, or are not folders.
-pub(super) fn folders(id: &PluginId, grants: &Grants) -> Vec<String> {
-    grants.folders.iter().filter_map(|folder| unfound(id, folder)).collect()
-}
-
+/// A warning about a granted folder that does not exist, or is not a folder.
 fn unfound(id: &PluginId, folder: &FolderGrant) -> Option<String> {
     let (host, guest) = (&folder.host, &folder.guest);
     if folder.found.is_some() {
@@ -62,8 +59,10 @@ pub(super) fn grants(id: &PluginId, grants: &Grants, protected: &ProtectedFolder
         let command = format!("{} {}", grants.command, shell_word(word.as_ref()));
         format!("{entry} of {id} has no effect: the address is not public; to allow it, run: {command}")
     };
+    let secret = |secret: &Secret| secret.objection().map(|why| format!("the secret {} of {id} {why}", secret.name));
     let folders = grants.folders.iter().filter_map(folder);
-    folders.chain(grants.http.iter().filter(|entry| entry.lacks_private()).map(private)).collect()
+    let http = grants.http.iter().filter(|entry| entry.lacks_private()).map(private);
+    folders.chain(http).chain(grants.secrets.iter().filter_map(secret)).collect()
 }
 
 fn of_names<'n>(config: &Config, dir: &Path, present: impl Iterator<Item = &'n str>) -> Vec<Absent> {

@@ -29,6 +29,9 @@ use crate::report::{Failure, NAME, Screen};
 /// Log filter: loaded plugins, plugin logs without WebAssembly's frames, and each call.
 const LOG_FILTER: &str = "info,guest=debug,guest::frames=off,call=debug";
 
+/// The official inspector. Version 1 has other options.
+const INSPECTOR: &str = "npx -y @modelcontextprotocol/inspector@2";
+
 #[derive(Subcommand)]
 pub(super) enum Command {
     #[command(flatten)]
@@ -80,11 +83,17 @@ impl Server for Options {
         plugin_folder(self, Some(given))
     }
 
-    fn client_command(&self, name: &PluginName, address: SocketAddr) -> Result<String, Failure> {
+    fn clients(&self, name: &PluginName, address: SocketAddr) -> Result<Vec<String>, Failure> {
         let http = self.config()?.server.http;
         let scheme = if http.tls.is_some() { "https" } else { "http" };
         let token = if http.tokens.is_empty() { "" } else { " --header 'Authorization: Bearer TOKEN'" };
-        Ok(format!("claude mcp add --transport http {} {scheme}://{address}/mcp{token}", name.as_ref()))
+        let (name, url) = (name.as_ref(), format!("{scheme}://{address}/mcp"));
+        let mut clients = vec![format!("add it to Claude Code: claude mcp add --transport http {name} {url}{token}")];
+        // Node trusts no certificate that was made for development.
+        if http.tls.is_none() {
+            clients.push(format!("or try it in the MCP inspector: {INSPECTOR} --server-url {url}{token}"));
+        }
+        Ok(clients)
     }
 
     fn serve_command(

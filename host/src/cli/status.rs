@@ -16,9 +16,10 @@ use super::options::Options;
 use super::survey::{Survey, report_misnamed};
 use super::wiring::read_only_guard;
 use super::{absent, wrapped};
+use crate::config::base;
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
 use crate::plugin::text::escape_hidden_in_json;
-use crate::plugin::{Access, PluginId};
+use crate::plugin::{Access, PluginId, ProtectedFolders};
 use crate::report::{self, Failure, NAME, Screen};
 
 pub(super) async fn run(
@@ -30,7 +31,8 @@ pub(super) async fn run(
     let survey = Survey::open(options, dir).await?;
     let Survey { config, dir, .. } = &survey;
     let program = config.program();
-    let examiner = Examiner { guard: read_only_guard(config), survey: &survey };
+    let protected = options.protected(config, std::slice::from_ref(dir), base().as_ref());
+    let examiner = Examiner { guard: read_only_guard(config), survey: &survey, protected };
     let mut all_run = !report_misnamed(dir);
     let mut found = Vec::new();
     for (id, path) in &survey.files {
@@ -44,9 +46,7 @@ pub(super) async fn run(
     } else if found.is_empty() {
         report::message(&format!("no plugins in {}", dir.shown()));
     } else {
-        for id in survey.files.keys() {
-            absent::folders(id, &config.grants(id)).iter().for_each(|text| warning(text));
-        }
+        found.iter().flat_map(|status| &status.warnings).for_each(|text| warning(text));
         let text = found.iter().map(|status| status.to_text(&program, dir)).collect::<String>();
         report::print(&format!("{text}{}", counts(&found)))?;
     }
@@ -57,6 +57,7 @@ pub(super) async fn run(
 struct Examiner<'a> {
     survey: &'a Survey,
     guard: Guard,
+    protected: ProtectedFolders,
 }
 
 /// The status of one plugin.
@@ -69,6 +70,8 @@ struct Status {
     seen: Option<PluginVersion>,
     /// The changes from the pinned version to the file.
     changes: Vec<Change>,
+    /// What is granted without effect.
+    warnings: Vec<String>,
     state: Result<(), NotRunning>,
 }
 
@@ -80,8 +83,10 @@ enum NotRunning {
 impl Examiner<'_> {
     async fn status(&self, id: &PluginId, path: &Path) -> Status {
         let pin = self.survey.pins.get(id).cloned();
-        let granted = self.survey.config.grants(id).kinds();
-        let mut status = Status { id: id.clone(), pin, granted, seen: None, changes: Vec::new(), state: Ok(()) };
+        let grants = self.survey.config.grants(id);
+        let (granted, warnings) = (grants.kinds(), absent::grants(id, &grants, &self.protected));
+        let (id, changes) = (id.clone(), Vec::new());
+        let mut status = Status { id, pin, granted, seen: None, changes, warnings, state: Ok(()) };
         status.state = self.examine(&mut status, path).await;
         status
     }
@@ -238,6 +243,7 @@ impl Status {
             "pinned": pin,
             "file": file,
             "changes": self.changes.iter().map(Change::to_json).collect::<Vec<_>>(),
+            "warnings": self.warnings,
             "hint": self.hint(program, dir),
         })
     }

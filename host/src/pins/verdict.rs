@@ -10,7 +10,7 @@ use crate::plugin::{Digest, PluginId, Signer};
 /// On which ground a version was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdmittedAs {
-    /// Nothing was pinned: auto-approved on first use.
+    /// There is no pin to compare it with: auto-approved on first use, or nothing is pinned.
     FirstUse,
     /// It is the pinned version.
     Unchanged,
@@ -33,6 +33,14 @@ pub struct Decision {
 impl Decision {
     pub fn new(plugin: PluginId, version: &PluginVersion, outcome: Result<AdmittedAs, Reason>) -> Self {
         Self { plugin, content: version.content, surface: version.surface, signer: version.signer.clone(), outcome }
+    }
+
+    /// The same, if it replaces another version in service: compared with that one, which need not be the pinned one.
+    pub fn replacing(self, served: &PluginVersion) -> Self {
+        if self.outcome.is_err() || served.content == self.content {
+            return self;
+        }
+        Self { outcome: Ok(AdmittedAs::Updated { surface_changed: served.surface != self.surface }), ..self }
     }
 
     /// The code for logs.

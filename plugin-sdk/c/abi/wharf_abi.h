@@ -572,10 +572,10 @@ typedef struct {
   size_t len;
 } wharf_plugin_types_list_answer_t;
 
-// What a call has besides its arguments. It lives as long as the call; nothing in it
-// identifies the client.
+// The context of a call, valid until the call returns. Nothing in it identifies the
+// client.
 typedef struct wharf_plugin_types_call_context_t {
-  // The host's name for this call, the same in its log. Not the JSON-RPC id.
+  // The host's id of this call, as in its log. Not the JSON-RPC id.
   wharf_abi_string_t   id;
   // What `input-required` may request.
   wharf_plugin_types_client_features_t   client;
@@ -585,7 +585,7 @@ typedef struct wharf_plugin_types_call_context_t {
   wharf_plugin_types_list_answer_t   answers;
   // The `state` that the plugin returned in the earlier round, unchanged.
   wharf_abi_option_list_u8_t   state;
-  // The request's `_meta`, less the keys that MCP reserves. A JSON object.
+  // The request's `_meta`, without the keys that MCP reserves. A JSON object.
   wharf_plugin_types_option_json_t   meta;
 } wharf_plugin_types_call_context_t;
 
@@ -617,7 +617,7 @@ typedef struct wharf_plugin_types_call_error_t {
 
 typedef wharf_plugin_types_json_t wharf_plugin_host_json_t;
 
-// RFC 5424 severities, least first. MCP `LoggingLevel`.
+// RFC 5424 severities, from the least severe. MCP `LoggingLevel`.
 typedef uint8_t wharf_plugin_host_log_level_t;
 
 #define WHARF_PLUGIN_HOST_LOG_LEVEL_DEBUG 0
@@ -636,7 +636,7 @@ typedef uint8_t wharf_plugin_host_listing_t;
 #define WHARF_PLUGIN_HOST_LISTING_PROMPTS 1
 #define WHARF_PLUGIN_HOST_LISTING_RESOURCES 2
 
-// One header field; a name may come more than once.
+// One header field; a name may occur more than once.
 typedef struct wharf_plugin_http_header_t {
   wharf_abi_string_t   name;
   wharf_abi_list_u8_t   value;
@@ -869,7 +869,7 @@ typedef struct exports_wharf_plugin_resources_resource_template_t {
 // Who may cache the contents. MCP `cacheScope`.
 typedef uint8_t exports_wharf_plugin_resources_cache_scope_t;
 
-// Shared caches, for all users: only for contents that are the same for everybody.
+// Shared caches, for all users: only if the contents are the same for all users.
 #define EXPORTS_WHARF_PLUGIN_RESOURCES_CACHE_SCOPE_PUBLIC 0
 // Only the client, for the user of this request.
 #define EXPORTS_WHARF_PLUGIN_RESOURCES_CACHE_SCOPE_PRIVATE 1
@@ -877,7 +877,7 @@ typedef uint8_t exports_wharf_plugin_resources_cache_scope_t;
 // How long the contents stay fresh. MCP `CacheableResult`; dropped for clients older
 // than 2026-07-28, and where the read needed answers to questions.
 typedef struct exports_wharf_plugin_resources_caching_t {
-  // Milliseconds; a day at most.
+  // Milliseconds; at most one day.
   uint64_t   ttl_ms;
   exports_wharf_plugin_resources_cache_scope_t   scope;
 } exports_wharf_plugin_resources_caching_t;
@@ -892,10 +892,10 @@ typedef struct {
   exports_wharf_plugin_resources_caching_t val;
 } exports_wharf_plugin_resources_option_caching_t;
 
-// MCP `ReadResourceResult`; several contents where a URI stands for many (a folder).
+// MCP `ReadResourceResult`; several contents if the URI identifies a collection (a folder).
 typedef struct exports_wharf_plugin_resources_read_result_t {
   exports_wharf_plugin_resources_list_resource_contents_t   contents;
-  // Absent: to be read again each time.
+  // Absent: not cacheable.
   exports_wharf_plugin_resources_option_caching_t   caching;
   exports_wharf_plugin_resources_option_json_t   meta;
 } exports_wharf_plugin_resources_read_result_t;
@@ -1204,7 +1204,7 @@ extern bool wasi_config_store_get(wharf_abi_string_t *key, wharf_abi_option_stri
 extern bool wasi_config_store_get_all(wharf_abi_list_tuple2_string_string_t *ret, wasi_config_store_error_t *err);
 
 // Imported Functions from `wharf:plugin/host@0.1.0`
-// Logs a message: to the host's log, and to the client of this call if it wants
+// Logs a message: to the host's log, and to the client of this call if it requested
 // messages of this level. MCP `notifications/message`.
 extern void wharf_plugin_host_log(wharf_plugin_host_log_level_t level, wharf_abi_string_t *message);
 // The same with structured data and the name of a logger. MCP `notifications/message`

@@ -29,7 +29,7 @@ type Template struct {
 	Meta any
 }
 
-// Result is the contents of a resource; several if a URI stands for many.
+// Result is the contents of a resource; several if the URI identifies a collection.
 type Result struct {
 	Contents []wharf.Contents
 	// FreshFor is how long it may be cached, a day at most; 0 is not at all.

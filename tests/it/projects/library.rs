@@ -98,7 +98,7 @@ fn build_restores_the_library_of_a_clone() {
 }
 
 #[test]
-fn build_says_that_the_library_is_of_another_version() {
+fn build_says_that_the_library_is_of_another_version_or_was_changed() {
     let project = Project::new(&succeed(&component("echo")));
     assert!(project.build(&[]).status.success());
     let record = fs::read_to_string(project.dir.join("wharf/version.toml")).expect("a record");
@@ -111,13 +111,17 @@ fn build_says_that_the_library_is_of_another_version() {
     // The content is the same.
     let older = record.replace(&version, "version = \"0.0.9\"");
     assert!(!said(&older).contains("upgrade"));
-    let older = older.replace("digest = \"", "digest = \"0");
-    assert!(said(&older).contains("wharf/ is of Wharf 0.0.9; `wharf upgrade` takes that of this one"));
-    let newer = older.replace("0.0.9", "99.0.0");
-    assert!(said(&newer).contains("wharf/ is of Wharf 99.0.0, which is newer than this one"));
     assert!(!said("no record").contains("wharf/"), "its content is that of this version");
     project.put("wharf/wit/tools.wit", "package mine;");
     assert!(said("no record").contains("wharf/ is of an unknown version of Wharf; `wharf upgrade` takes"));
+    let changed = said(&record);
+    let warning =
+        format!("warning: wharf/ was changed after Wharf {} wrote it: wit/tools.wit; ", env!("CARGO_PKG_VERSION"));
+    assert!(changed.contains(&warning), "{changed}");
+    // The command of the warning.
+    let forced = upgrade(&project.home, &project.dir, &["--force"]);
+    assert!(changed.contains(&format!("wharf upgrade --force {}\n", project.dir.display())), "{changed}");
+    assert!(forced.status.success() && !err(&project.build(&[])).contains("wharf/"));
 }
 
 #[test]

@@ -39,6 +39,36 @@ fn tools_are_named_and_an_undone_failure_is_not_built_again() {
     assert!(dev.wait().success(), "{}", dev.log());
 }
 
+/// A server elsewhere has pinned another plugin of that name.
+#[test]
+fn changed_descriptions_are_those_of_the_version_before() {
+    let project = Project::new("");
+    let put = |answer: &str, description: &str| {
+        let file = project.home.path(&format!("{answer}.wasm"));
+        fs::write(&file, Guest::returning(answer).described("act", description).build()).expect("a file");
+        project.put("plugin.py", &succeed(&file));
+    };
+    project.home.put_bytes(&Guest::returning("other").build(), "made");
+    let mut elsewhere = Client::start(&project.home);
+    elsewhere.tools_until(|tools| tools.len() == 1);
+    drop(elsewhere);
+    assert!(project.home.path("state/wharf/lock.toml").exists());
+    let changed = "tool descriptions changed from the previous version";
+    let mut dev = dev(&project);
+    for (answer, description, expected) in [("one", "Acts.", 0), ("two", "Acts.", 0), ("three", "Acts twice.", 1)] {
+        let before = dev.log().matches("made offers tools").count();
+        put(answer, description);
+        let deadline = Instant::now() + TIMEOUT;
+        while dev.log().matches("made offers tools").count() == before {
+            assert!(Instant::now() < deadline, "{}", dev.log());
+            std::thread::yield_now();
+        }
+        assert_eq!(dev.log().matches(changed).count(), expected, "{answer}: {}", dev.log());
+    }
+    dev.signal(Signal::TERM);
+    assert!(dev.wait().success(), "{}", dev.log());
+}
+
 /// The server starts again, since it trusts one name.
 #[test]
 fn a_renamed_plugin_is_served_under_its_new_name_alone() {
@@ -60,6 +90,8 @@ fn a_renamed_plugin_is_served_under_its_new_name_alone() {
     assert_eq!(client.text("other_version", json!({})), "one");
     let served = project.dir.join("dist/.dev");
     assert!(served.join("other.wasm").is_file() && !served.join("made.wasm").exists());
+    let dist = served.with_file_name("");
+    assert!(dist.join("other.wasm").is_file() && !dist.join("made.wasm").exists());
     dev.signal(Signal::TERM);
     assert!(dev.wait().success(), "{}", dev.log());
     assert!(!dev.log().contains("held: "), "{}", dev.log());
@@ -76,12 +108,15 @@ fn a_renamed_plugin_leaves_nothing_in_a_shared_folder() {
         Process::start(command(&project.home, [&words[..], &["--http".as_ref(), "127.0.0.1:0".as_ref()]].concat()));
     let address = listening_address(&dev);
     dev.log_with("made offers tools");
+    // Not what this command built.
+    fs::write(project.dir.join("dist/made.wasm"), "mine").expect("a file");
     project.put("plugin.toml", "name = \"other\"\nlanguage = \"python\"\n");
     dev.log_with("other offers tools");
     let mut client = Client::with_capabilities(Streamable::connect(address), "2025-11-25", json!({}));
     client.tools_until(|tools| !tools.iter().any(|tool| tool.starts_with("made_")));
     assert!(folder.join("other.wasm").is_file() && folder.join("another.wasm").is_file());
     assert!(!folder.join("made.wasm").exists());
+    assert_eq!(fs::read(project.dir.join("dist/made.wasm")).expect("a file"), b"mine");
     dev.signal(Signal::TERM);
     assert!(dev.wait().success(), "{}", dev.log());
 }

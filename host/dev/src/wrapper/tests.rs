@@ -3,7 +3,7 @@ use std::path::Path;
 
 use clap::ValueEnum as _;
 
-use super::{Record, digest, own, read, record, restore};
+use super::{Record, Remark, digest, own, read, record, remark, restore};
 use crate::language::Language;
 use crate::new;
 use crate::os::link_file;
@@ -115,6 +115,55 @@ fn an_older_folder_is_replaced_unless_it_was_changed() {
         assert!(refused(&project, false).contains("records no version of Wharf"));
         done(true);
     }
+}
+
+#[test]
+fn a_build_says_what_was_changed_by_hand_and_what_is_of_another_version() {
+    let root = folder();
+    let project = project(root.path());
+    let library = project.dir.join("wharf");
+    let put = |path: &str, text: &str| fs::write(library.join(path), text).expect("a file");
+    let recorded = |version: &str| {
+        let digest = digest(&read(&project.dir).expect("it is read").expect("it is there"));
+        put("version.toml", &format!("version = \"{version}\"\ndigest = \"{digest}\"\n"));
+    };
+    let changed = || match remark(&project) {
+        Some(Remark::Changed(text)) => text,
+        other => panic!("{other:?}"),
+    };
+    let other_version = || match remark(&project) {
+        Some(Remark::OtherVersion(text)) => text,
+        other => panic!("{other:?}"),
+    };
+    assert!(remark(&project).is_none());
+    put("wharf.h", "mine");
+    put("mine.c", "mine");
+    fs::remove_file(library.join("wharf_host.h")).expect("it goes");
+    let text = changed();
+    assert!(text.contains(" wrote it: mine.c, wharf.h, wharf_host.h; `wharf upgrade` refuses"), "{text}");
+    assert!(
+        text.contains("write wrapper = \"wharf-changed\" in plugin.toml; to discard them: wharf upgrade"),
+        "{text}"
+    );
+    for number in 0..9 {
+        put(&format!("a{number}.c"), "mine");
+    }
+    assert!(changed().contains(": a0.c, a1.c, a2.c, a3.c, a4.c and 7 more; "), "{}", changed());
+    // Once its files are those of the record, it is of that version.
+    recorded("0.0.9");
+    assert!(other_version().starts_with("wharf/ is of Wharf 0.0.9; `wharf upgrade` takes"), "{}", other_version());
+    recorded("999.0.0");
+    assert!(other_version().contains("999.0.0, which is newer"), "{}", other_version());
+    put("wharf.h", "other");
+    let text = changed();
+    assert!(text.contains("wharf/ was changed after Wharf 999.0.0 wrote it; `wharf upgrade` refuses"), "{text}");
+    // What the warning says: the changes are kept.
+    fs::rename(&library, project.dir.join("wharf-changed")).expect("it is renamed");
+    fs::write(project.dir.join("plugin.toml"), "name = \"made\"\nlanguage = \"c\"\nwrapper = \"wharf-changed\"\n")
+        .expect("a file");
+    let project = Project::read(&project.dir).expect("a project");
+    restore(&project).expect("nothing to do");
+    assert!(remark(&project).is_none() && !library.exists());
 }
 
 /// Names that are not UTF-8, of files and of folders.

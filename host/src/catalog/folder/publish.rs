@@ -150,6 +150,10 @@ impl Folder {
                 let version = version.with_grants(&settings.grants);
                 let digest = *plugin.digest();
                 let swapped = std::mem::replace(&mut file.serving, true);
+                let decision = match file.serving_info.as_ref().filter(|_| swapped) {
+                    Some(served) => decision.replacing(served),
+                    None => decision,
+                };
                 file.loaded = Some(digest);
                 (file.serving_info, file.held, file.reprieve) = (Some(version), None, None);
                 file.pinned_surface = pinned_surface(&self.guard, file);

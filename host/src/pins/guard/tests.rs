@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Guard, ListedVersion};
-use crate::pins::{AdmittedAs, PinFile, PluginVersion, Reason, Rules, Trust};
+use crate::pins::{AdmittedAs, Decision, PinFile, PluginVersion, Reason, Rules, Trust};
 use crate::plugin::{Access, Digest, PluginId, Signatures};
 
 fn version(content: &[u8], surface_text: &str) -> ListedVersion {
@@ -55,6 +55,28 @@ async fn admitted_versions_are_pinned_with_their_surface_and_held_ones_are_not()
         fs::write(file.expect("an entry").path(), "three").expect("a file");
     }
     assert_eq!(stored("two"), None);
+}
+
+/// A server elsewhere may have pinned another version under the same name.
+#[tokio::test]
+async fn where_nothing_is_pinned_a_version_is_compared_with_the_one_in_service() {
+    let home = tempfile::tempdir().expect("a folder");
+    let id = PluginId::parse("p").expect("an id");
+    admit(&Arc::new(guard(home.path())), &id, version(b"1", "one")).await.expect("it is pinned");
+    let trusting = Arc::new(guard(home.path()).trusting(id.clone()));
+    let second = version(b"2", "two");
+    assert_eq!(admit(&trusting, &id, second.clone()).await, Ok(AdmittedAs::FirstUse));
+    for (content, surface, outcome) in [
+        (b"2", "two", AdmittedAs::FirstUse),
+        (b"3", "two", AdmittedAs::Updated { surface_changed: false }),
+        (b"3", "one", AdmittedAs::Updated { surface_changed: true }),
+    ] {
+        let next = version(content, surface);
+        let decision = Decision::new(id.clone(), &next.version, admit(&trusting, &id, next.clone()).await);
+        assert_eq!(decision.replacing(&second.version).outcome, Ok(outcome), "{surface}");
+    }
+    let held = Decision::new(id, &version(b"3", "one").version, Err(Reason::Revoked));
+    assert_eq!(held.replacing(&second.version).outcome, Err(Reason::Revoked));
 }
 
 #[tokio::test]

@@ -40,6 +40,12 @@ impl Secret {
         self.value.as_ref().is_err_and(|missing| missing.temporary)
     }
 
+    /// Why it is not available, with what to do: reads after its name.
+    pub fn objection(&self) -> Option<String> {
+        let Missing { why, hint, .. } = self.value.as_ref().err()?;
+        Some(format!("{why}; {hint}"))
+    }
+
     /// The problem of a grant that needs it, if it is not available.
     pub(in crate::plugin) fn problem(&self) -> Option<GrantProblem> {
         let Missing { why, hint, .. } = self.value.as_ref().err()?;

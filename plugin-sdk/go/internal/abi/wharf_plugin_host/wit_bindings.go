@@ -28,7 +28,7 @@ LogLevel_Critical uint8 = 5
 LogLevel_Alert uint8 = 6
 LogLevel_Emergency uint8 = 7
 )
-// RFC 5424 severities, least first. MCP `LoggingLevel`.
+// RFC 5424 severities, from the least severe. MCP `LoggingLevel`.
 type LogLevel = uint8
 
 const (

@@ -18,7 +18,7 @@ witTypes "wharf-plugin/internal/wit/types"
 )
 
 
-// One header field; a name may come more than once.
+// One header field; a name may occur more than once.
 type Header struct {
         Name string
 Value []uint8

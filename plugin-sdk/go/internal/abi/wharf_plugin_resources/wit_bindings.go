@@ -36,7 +36,7 @@ Meta witTypes.Option[string]
 }
 
 const (
-        // Shared caches, for all users: only for contents that are the same for everybody.
+        // Shared caches, for all users: only if the contents are the same for all users.
 CacheScope_Public uint8 = 0
 // Only the client, for the user of this request.
 CacheScope_Private uint8 = 1
@@ -47,15 +47,15 @@ type CacheScope = uint8
 // How long the contents stay fresh. MCP `CacheableResult`; dropped for clients older
 // than 2026-07-28, and where the read needed answers to questions.
 type Caching struct {
-        // Milliseconds; a day at most.
+        // Milliseconds; at most one day.
 TtlMs uint64
 Scope CacheScope
 }
 
-// MCP `ReadResourceResult`; several contents where a URI stands for many (a folder).
+// MCP `ReadResourceResult`; several contents if the URI identifies a collection (a folder).
 type ReadResult struct {
         Contents []wharf_plugin_types.ResourceContents
-// Absent: to be read again each time.
+// Absent: not cacheable.
 Caching witTypes.Option[Caching]
 Meta witTypes.Option[string]
 }

@@ -560,10 +560,10 @@ type Answer struct {
 Reply Reply
 }
 
-// What a call has besides its arguments. It lives as long as the call; nothing in it
-// identifies the client.
+// The context of a call, valid until the call returns. Nothing in it identifies the
+// client.
 type CallContext struct {
-        // The host's name for this call, the same in its log. Not the JSON-RPC id.
+        // The host's id of this call, as in its log. Not the JSON-RPC id.
 Id string
 // What `input-required` may request.
 Client ClientFeatures
@@ -573,7 +573,7 @@ TimeLeftMs uint64
 Answers []Answer
 // The `state` that the plugin returned in the earlier round, unchanged.
 State witTypes.Option[[]uint8]
-// The request's `_meta`, less the keys that MCP reserves. A JSON object.
+// The request's `_meta`, without the keys that MCP reserves. A JSON object.
 Meta witTypes.Option[string]
 }
 
