@@ -68,10 +68,13 @@ pub(crate) fn typescript() {
         "error: failed to build: plugin.js:1:14: await is only available in functions\n\
          hint: await it in a function that is called: module-level code runs during the build, without HTTP and stores"
     );
+    let missing = "process is not defined in a plugin: settings.environment() has the variables of the grant `env`";
     assert_eq!(
         failed("function mode() {\n  return process.env.MODE;\n}\nmode();\n", ""),
-        "error: failed to build: the plugin's modules failed: process is not defined in a plugin: \
-         settings.environment() has the variables of the grant `env`, at mode (plugin.js:2), at plugin.js:4"
+        format!(
+            "{missing}\n    at mode (plugin.js:2)\n    at plugin.js:4\n\
+         error: failed to build: the plugin's modules failed: {missing}"
+        )
     );
     assert_eq!(
         failed("", "exports = [\"prompts\"]\n"),

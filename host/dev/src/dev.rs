@@ -20,7 +20,7 @@ use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, failure, message, warning};
 
 use self::sources::Sources;
-use crate::build::{build, install};
+use crate::build::{build, install, output_folder};
 use crate::child::{Group, interrupted};
 use crate::name::PluginName;
 use crate::project::Project;
@@ -45,13 +45,15 @@ pub struct DevOptions {
 pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Result<ExitCode, Failure> {
     let mut interrupted = pin!(interrupted()?);
     let project = Project::read(dir)?;
+    // Before anything is written or removed there.
+    let dist = output_folder(&project)?;
     wrapper::warn_of_version(&project);
     // Its files are sources too.
     wrapper::restore(&project)?;
     // In another folder, a file with the plugin's name may be somebody else's.
     let (folder, is_own) = match how.serve {
         Some(folder) => (server.folder(folder)?, false),
-        None => (own_folder(&project.dir)?, true),
+        None => (own_folder(&dist)?, true),
     };
     let address = address::choose(how.http.as_deref())?;
     let shown = folder.shown().to_string();
@@ -98,8 +100,8 @@ async fn stop(server: &mut Group) {
 }
 
 /// A folder that only this plugin is served from, without what an earlier run left there.
-fn own_folder(project: &Path) -> Result<PathBuf, Failure> {
-    let folder = project.join("dist/.dev");
+fn own_folder(dist: &Path) -> Result<PathBuf, Failure> {
+    let folder = dist.join(".dev");
     let failed = |error| Failure::new(format!("create {}: {error}", folder.shown()));
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),

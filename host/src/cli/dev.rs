@@ -23,7 +23,7 @@ use crate::audit::Audit;
 use crate::catalog::{PluginSettings, load_hint};
 use crate::config::SchemasConfig;
 use crate::os::process::this_program;
-use crate::plugin::{Digest, Plugin, PluginId, Provider as _};
+use crate::plugin::{Digest, Plugin, PluginId, Provider as _, check_size};
 use crate::report::{Failure, NAME, Screen};
 
 /// Log filter: loaded plugins, plugin logs without WebAssembly's frames, and each call.
@@ -72,6 +72,10 @@ impl Server for Options {
             loaded.map_err(|error| Failure::new(format!("{error}: {}", out.shown())).hint(load_hint(&error, out)))?;
         let (section, listing) = plugin.surface().section();
         let with_listing = with_custom_section(&component, section, listing.as_bytes());
+        check_size(with_listing.len() as u64).map_err(|error| {
+            Failure::new(format!("write into the component what it lists: {error}: {}", out.shown()))
+                .hint("without that it is served as well, and listed once it is compiled".to_owned())
+        })?;
         sandbox.reuse_code(*plugin.digest(), Digest::of(&with_listing)).await;
         Ok(Described { text: describe(&plugin), component: with_listing })
     }

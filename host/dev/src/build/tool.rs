@@ -10,6 +10,7 @@ use tokio::process::Command;
 use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, Screen, message};
 
+use super::packages::Packages;
 use crate::child::Group;
 use crate::os;
 use crate::project::Project;
@@ -24,6 +25,8 @@ pub(super) struct Tool {
 /// The tools of one project's build.
 pub(super) struct Tools<'p> {
     pub(super) project: &'p Project,
+    /// What is installed into the project besides tools.
+    pub(super) packages: Option<Packages>,
     /// Install missing tools, instead of only printing how.
     pub(super) install: bool,
     /// Where a person waits for the build.
@@ -43,6 +46,30 @@ impl Tools<'_> {
             }
         }
         Err(Failure::new(format!("find {}, which the build needs", tool.program)).hint(self.how(tool.install)))
+    }
+
+    /// Installs the packages again if the project lists others than those that are installed, and `install` is set.
+    pub(super) async fn update(&self) -> Result<(), Failure> {
+        let Some(packages) = self.packages.filter(|_| self.install) else { return Ok(()) };
+        let dir = &self.project.dir;
+        // Without packages, the first tool that is missing installs them.
+        if packages.are_there(dir) && packages.are_outdated(dir) != Some(false) {
+            self.install(packages.install).await?;
+        }
+        Ok(())
+    }
+
+    /// The failure of a build, with the command that may be all that it lacks.
+    pub(super) fn with_advice(&self, failure: Failure) -> Failure {
+        let dir = &self.project.dir;
+        match self.packages {
+            Some(packages) if !self.install && packages.are_outdated(dir) == Some(true) => failure.or_hint(&format!(
+                "{} changed since the packages were installed; in {}: wharf build --install",
+                packages.listed[0],
+                dir.shown()
+            )),
+            _ => failure,
+        }
     }
 
     /// The project's programs take precedence over those in `PATH`. Node packages are also searched in
@@ -67,7 +94,11 @@ impl Tools<'_> {
         // Package managers show their progress themselves.
         shell.stdout(io::stderr());
         let name = name_of(&shell);
-        check(&name, finish(shell, None).await?.status)
+        check(&name, finish(shell, None).await?.status)?;
+        if let Some(packages) = self.packages.filter(|packages| packages.install == line) {
+            packages.record(&self.project.dir);
+        }
+        Ok(())
     }
 
     /// Runs a program until it exits. Its output goes to stderr unchanged: stdout is for data. Meanwhile a terminal
@@ -115,6 +146,14 @@ impl Tools<'_> {
         command.current_dir(&self.project.dir);
         command
     }
+}
+
+/// Shows what a tool has written, which a failure cannot repeat: it is one line.
+pub(super) fn reported(output: &str, failure: Failure) -> Failure {
+    if !output.trim().is_empty() {
+        message(output.trim_end());
+    }
+    failure
 }
 
 /// A program in `PATH`.

@@ -70,6 +70,14 @@ pub(super) fn unbundled(stderr: &str) -> Option<Failure> {
     None
 }
 
+/// What to do about a package that is not installed.
+pub(super) fn unresolved(stderr: &str) -> Option<String> {
+    let mut names =
+        stderr.match_indices(UNRESOLVED).filter_map(|(at, _)| stderr[at + UNRESOLVED.len()..].split('"').next());
+    let name = names.find(|name| !name.starts_with(['.', '/']))?;
+    Some(format!("if \"{name}\" is a package, list it in package.json, then run: wharf build --install"))
+}
+
 fn instead(module: &str) -> Option<&'static str> {
     let (is_node, name) = match module.strip_prefix("node:") {
         Some(name) => (true, name),
@@ -82,12 +90,12 @@ fn instead(module: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::unbundled;
+    use super::{unbundled, unresolved};
 
     #[test]
     fn what_a_component_cannot_have_is_named_with_its_place() {
-        let unresolved = "✘ [ERROR] Could not resolve \"node:fs/promises\"\n\n    plugin.ts:2:21:\n      2 │ import\n";
-        let said = format!("{:?}", unbundled(unresolved));
+        let node = "✘ [ERROR] Could not resolve \"node:fs/promises\"\n\n    plugin.ts:2:21:\n      2 │ import\n";
+        let said = format!("{:?}", unbundled(node));
         assert!(
             said.contains("plugin.ts:2:21: node:fs/promises is a part of Node") && said.contains("Store"),
             "{said}"
@@ -97,6 +105,10 @@ mod tests {
         let awaited = "✘ [ERROR] Top-level await is not available in the configured\n\n    a/b.ts:3:12:\n      3 │ x\n";
         let said = format!("{:?}", unbundled(awaited));
         assert!(said.contains("a/b.ts:3:12: await is only available in functions"), "{said}");
-        assert!(unbundled("✘ [ERROR] Could not resolve \"lodash\"\n").is_none());
+        let package = "✘ [ERROR] Could not resolve \"./a.js\"\n✘ [ERROR] Could not resolve \"lodash\"\n";
+        assert!(unbundled(package).is_none());
+        let hint = unresolved(package).expect("a hint");
+        assert!(hint.contains("\"lodash\"") && hint.ends_with("wharf build --install"), "{hint}");
+        assert_eq!(unresolved("✘ [ERROR] Could not resolve \"./a.js\"\n"), None);
     }
 }
