@@ -108,7 +108,8 @@ fn a_file_stays_one_that_is_served_when_its_listing_is_embedded() {
     let limit = 64 << 20;
     let content = limit - component.len() - 6;
     component.push(0);
-    component.extend((0..5).map(|at| u8::try_from(content >> (7 * at) & 0x7f).expect("7 bits") | u8::from(at < 4) << 7));
+    component
+        .extend((0..5).map(|at| u8::try_from(content >> (7 * at) & 0x7f).expect("7 bits") | u8::from(at < 4) << 7));
     component.extend(*b"\x01x");
     component.resize(limit, 0);
     fs::remove_file(&file).expect("removed");

@@ -23,7 +23,7 @@ use wharf_report::{Failure, Screen, message, print};
 
 use self::packages::Packages;
 use self::tool::Tools;
-pub(crate) use self::tool::on_path;
+pub(crate) use self::tool::{on_path, read};
 use crate::child::interrupted;
 use crate::language::Language;
 use crate::project::Project;
@@ -68,9 +68,9 @@ async fn build_and_describe(
         Some(out) => out.clone(),
         None => project.dir.join("dist").join(format!("{}.wasm", project.name)),
     };
-    let component = Arc::new(build(project, how.install, Some(screen)).await?);
+    let component = Arc::new(build(project, how.install, screen).await?);
     let described = server.describe(&project.name, component.clone(), &out);
-    let described = screen.timed(&format!("loading {}", project.name), described).await;
+    let described = screen.announced(&format!("compiling {}", project.name), described).await;
     // One that would not load too, for `wharf check` and other tools.
     install(described.as_ref().map_or(component.as_slice(), |described| &described.component), &out)?;
     message(&described?.text);
@@ -78,8 +78,8 @@ async fn build_and_describe(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the project and returns the component. Without a screen, no progress is shown.
-pub(crate) async fn build(project: &Project, install: bool, screen: Option<&Screen>) -> Result<Vec<u8>, Failure> {
+/// Builds the project and returns the component.
+pub(crate) async fn build(project: &Project, install: bool, screen: &Screen) -> Result<Vec<u8>, Failure> {
     wrapper::restore(project)?;
     let dist = output_folder(project)?;
     let work = dist.join(".build");

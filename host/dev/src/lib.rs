@@ -32,7 +32,7 @@ use self::dev::DevOptions;
 use self::language::Language;
 pub use self::name::PluginName;
 pub use self::section::with_custom_section;
-pub use self::toolchains::{Toolchain, toolchains};
+pub use self::toolchains::{State as ToolchainState, Toolchain, toolchains};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -129,7 +129,7 @@ pub async fn run(command: Command, server: &impl Server, screen: &Screen) -> Res
     match command {
         Command::New { name, lang, dir, vendor } => new::run(&name, new::chosen(lang)?, dir, vendor),
         Command::Build { dir, how } => build::run(server, &dir, &how, screen).await,
-        Command::Dev { dir, how } => dev::run(server, &dir, how).await,
+        Command::Dev { dir, how } => dev::run(server, &dir, how, screen).await,
         Command::Upgrade { dir, force } => upgrade::run(&dir, force),
     }
 }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use tokio::process;
-use wharf_dev::{Described, PluginName, Server, Toolchain, with_custom_section};
-use wharf_report::ShowPath as _;
+use wharf_dev::{Described, PluginName, Server, Toolchain, ToolchainState, with_custom_section};
+use wharf_report::{ShowPath as _, shell_word};
 
 use super::finding::Finding;
 use super::folder::plugin_folder;
@@ -116,9 +116,21 @@ impl Server for Options {
 
 /// The toolchains of `wharf build`, for `wharf doctor`.
 pub(super) async fn findings() -> Vec<Finding> {
-    let finding = |Toolchain { languages, found }| match found {
-        Ok(program) => Finding::good("toolchain", format!("{languages}: {}", program.shown())),
-        Err(install) => Finding::missing(
+    let finding = |Toolchain { languages, state }| match state {
+        ToolchainState::Ready { program, version } => {
+            Finding::good("toolchain", format!("{languages}: {}, version {version}", program.shown()))
+        }
+        ToolchainState::Outdated { program, version, needed } => Finding::missing(
+            "toolchain",
+            format!("{languages}: {} has version {version}", program.shown()),
+            format!("to build plugins in it, install {needed} or newer, and put its folder first in PATH"),
+        ),
+        ToolchainState::Unknown { program, argument } => Finding::missing(
+            "toolchain",
+            format!("{languages}: {} does not print its version", program.shown()),
+            format!("look at what this says: {} {argument}", shell_word(&program)),
+        ),
+        ToolchainState::Missing(install) => Finding::missing(
             "toolchain",
             format!("{languages}: not complete on this machine"),
             format!("to build plugins in it: {install}"),

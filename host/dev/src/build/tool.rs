@@ -30,7 +30,7 @@ pub(super) struct Tools<'p> {
     /// Install missing tools, instead of only printing how.
     pub(super) install: bool,
     /// Where a person waits for the build.
-    pub(super) screen: Option<&'p Screen>,
+    pub(super) screen: &'p Screen,
 }
 
 impl Tools<'_> {
@@ -106,7 +106,7 @@ impl Tools<'_> {
     pub(super) async fn run(&self, mut command: Command) -> Result<(), Failure> {
         let name = name_of(&command);
         // Through this program, so that no line is written into that of the progress.
-        let forward = self.screen.filter(|_| io::stderr().is_terminal());
+        let forward = Some(self.screen).filter(|_| io::stderr().is_terminal());
         if forward.is_some() {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
         } else {
@@ -132,12 +132,9 @@ impl Tools<'_> {
         Ok(if output.status.success() { Ok(stderr) } else { Err(stderr) })
     }
 
-    /// Waits for a step, and shows how long it takes.
+    /// Waits for a step, and shows on a terminal how long it takes.
     pub(super) async fn timed<T>(&self, step: &str, work: impl Future<Output = T>) -> T {
-        match self.screen {
-            Some(screen) => screen.timed(step, work).await,
-            None => work.await,
-        }
+        self.screen.announced(step, work).await
     }
 
     /// A command that runs in the project's folder.
@@ -182,8 +179,8 @@ async fn finish(mut command: Command, forward: Option<&Screen>) -> Result<Output
     Ok(Output { status, stdout, stderr })
 }
 
-/// All of it, or what is not forwarded of it.
-async fn read(pipe: Option<impl AsyncRead + Unpin>, forward: Option<&Screen>) -> io::Result<Vec<u8>> {
+/// Reads all of it; if `forward` is given, whole lines go there as they come.
+pub(crate) async fn read(pipe: Option<impl AsyncRead + Unpin>, forward: Option<&Screen>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let Some(mut pipe) = pipe else { return Ok(bytes) };
     let Some(screen) = forward else {
