@@ -183,7 +183,7 @@ fn build_reports_why_it_failed() {
     let said = err(&failed);
     assert_eq!((failed.status.code(), out(&failed).as_str()), (Some(1), ""), "{said}");
     // As lines, with the author's frame alone.
-    let trace = said.strip_prefix("Traceback (most recent call last):\n  File \"").expect(&said);
+    let (_, trace) = said.split_once("Traceback (most recent call last):\n  File \"").expect(&said);
     let failure = "ValueError: what\nerror: failed to build: the plugin's modules failed: ValueError: what\n";
     assert!(trace.ends_with(&format!("/made/plugin.py\", line 2, in <module>\n{failure}")), "{said}");
     assert_eq!(trace.lines().count(), 3, "{said}");
