@@ -63,7 +63,7 @@ impl Tools<'_> {
     pub(super) fn with_advice(&self, failure: Failure) -> Failure {
         let dir = &self.project.dir;
         match self.packages {
-            Some(packages) if !self.install && packages.are_outdated(dir) == Some(true) => failure.or_hint(&format!(
+            Some(packages) if !self.install && self.are_packages_outdated() => failure.or_hint(&format!(
                 "{} changed since the packages were installed; in {}: wharf build --install",
                 packages.listed[0],
                 dir.shown()
@@ -130,6 +130,20 @@ impl Tools<'_> {
         let output = self.timed(&name, finish(command, None)).await?;
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         Ok(if output.status.success() { Ok(stderr) } else { Err(stderr) })
+    }
+
+    /// As [`Self::captured`], for a program that reports to stdout.
+    pub(super) async fn checked(&self, mut command: Command) -> Result<Result<(), String>, Failure> {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let name = name_of(&command);
+        let output = self.timed(&name, finish(command, None)).await?;
+        let printed = || String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned();
+        Ok(if output.status.success() { Ok(()) } else { Err(printed()) })
+    }
+
+    /// Whether it is known that the packages are not those that the project lists.
+    pub(super) fn are_packages_outdated(&self) -> bool {
+        self.packages.is_some_and(|packages| packages.are_outdated(&self.project.dir) == Some(true))
     }
 
     /// Waits for a step, and shows on a terminal how long it takes.

@@ -47,6 +47,7 @@ const OTHERS: [&str; 24] = [
 ];
 
 const UNRESOLVED: &str = "Could not resolve \"";
+const UNTYPED: &str = "Cannot find module '";
 const TOP_LEVEL: &str = "Top-level await is not available";
 
 /// Why the bundler failed, if that is known.
@@ -70,12 +71,30 @@ pub(super) fn unbundled(stderr: &str) -> Option<Failure> {
     None
 }
 
-/// What to do about a package that is not installed.
+/// What to do about a package that the bundler did not find.
 pub(super) fn unresolved(stderr: &str) -> Option<String> {
-    let mut names =
-        stderr.match_indices(UNRESOLVED).filter_map(|(at, _)| stderr[at + UNRESOLVED.len()..].split('"').next());
-    let name = names.find(|name| !name.starts_with(['.', '/']))?;
-    Some(format!("if \"{name}\" is a package, list it in package.json, then run: wharf build --install"))
+    let mut names = quoted(stderr, UNRESOLVED, '"');
+    names.find(|name| is_package(name)).map(install)
+}
+
+/// What to do about a package, or a part of Node, that the compiler did not find.
+pub(super) fn untyped(errors: &str) -> Option<String> {
+    let name = quoted(errors, UNTYPED, '\'').find(|name| is_package(name))?;
+    Some(instead(name).map_or_else(|| install(name), str::to_owned))
+}
+
+/// What stands between each such text and the next quote.
+fn quoted<'a>(text: &'a str, before: &'a str, quote: char) -> impl Iterator<Item = &'a str> {
+    text.match_indices(before).filter_map(move |(at, _)| text[at + before.len()..].split(quote).next())
+}
+
+/// Not a file of the project.
+fn is_package(name: &str) -> bool {
+    !name.starts_with(['.', '/'])
+}
+
+fn install(name: &str) -> String {
+    format!("if \"{name}\" is a package, list it in package.json, then run: wharf build --install")
 }
 
 fn instead(module: &str) -> Option<&'static str> {
@@ -90,7 +109,7 @@ fn instead(module: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{unbundled, unresolved};
+    use super::{unbundled, unresolved, untyped};
 
     #[test]
     fn what_a_component_cannot_have_is_named_with_its_place() {
@@ -110,5 +129,10 @@ mod tests {
         let hint = unresolved(package).expect("a hint");
         assert!(hint.contains("\"lodash\"") && hint.ends_with("wharf build --install"), "{hint}");
         assert_eq!(unresolved("✘ [ERROR] Could not resolve \"./a.js\"\n"), None);
+        let errors =
+            |name: &str| untyped(&format!("a.ts(1,2): error TS2307: Cannot find module '{name}' or its types"));
+        assert_eq!(errors("lodash"), Some(hint));
+        assert!(errors("node:fs").is_some_and(|hint| hint.contains("Store")));
+        assert_eq!(errors("./a.js"), None);
     }
 }
