@@ -48,6 +48,8 @@ const OTHERS: [&str; 24] = [
 
 const UNRESOLVED: &str = "Could not resolve \"";
 const UNTYPED: &str = "Cannot find module '";
+const UNNAMED: &str = "Cannot find name '";
+const NODE_TYPES: &str = "type definitions for node";
 const TOP_LEVEL: &str = "Top-level await is not available";
 
 /// Why the bundler failed, if that is known.
@@ -79,8 +81,11 @@ pub(super) fn unresolved(stderr: &str) -> Option<String> {
 
 /// What to do about a package, or a part of Node, that the compiler did not find.
 pub(super) fn untyped(errors: &str) -> Option<String> {
-    let name = quoted(errors, UNTYPED, '\'').find(|name| is_package(name))?;
-    Some(instead(name).map_or_else(|| install(name), str::to_owned))
+    // Its own advice, to install types for Node, does not help.
+    let of_node = errors.lines().filter(|line| line.contains(NODE_TYPES));
+    let instead_of = of_node.flat_map(|line| quoted(line, UNNAMED, '\'')).find_map(instead);
+    let package = || quoted(errors, UNTYPED, '\'').find(|name| is_package(name));
+    instead_of.map(str::to_owned).or_else(|| Some(install(package()?)))
 }
 
 /// What stands between each such text and the next quote.
@@ -132,7 +137,9 @@ mod tests {
         let errors =
             |name: &str| untyped(&format!("a.ts(1,2): error TS2307: Cannot find module '{name}' or its types"));
         assert_eq!(errors("lodash"), Some(hint));
-        assert!(errors("node:fs").is_some_and(|hint| hint.contains("Store")));
+        let of_node =
+            "a.ts(1,2): error TS2591: Cannot find name 'node:fs'. Do you need to install type definitions for node?";
+        assert!(untyped(of_node).is_some_and(|hint| hint.contains("Store")));
         assert_eq!(errors("./a.js"), None);
     }
 }
