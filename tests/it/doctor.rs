@@ -8,7 +8,7 @@ use std::process::Output;
 use serde_json::Value;
 
 use crate::support::home::{Home, names_in};
-use crate::support::process::run;
+use crate::support::process::{command, run};
 
 struct Findings(Vec<Value>);
 
@@ -117,4 +117,35 @@ fn what_keeps_a_server_from_starting_is_an_error() {
     assert_eq!(output.status.code(), Some(1));
     assert!(found.one("configuration").0.starts_with("error: failed to "), "{:?}", found.0);
     assert!(found.one("OS sandbox").0.contains(": "), "the rest is examined all the same");
+}
+
+/// A program that is too old, one that prints no version, and one that prints without end.
+#[test]
+fn a_toolchain_is_judged_by_its_version() {
+    let home = Home::new();
+    let programs = home.path("programs");
+    fs::create_dir(&programs).expect("a folder");
+    let scripts = [("node", "echo v16.0.0"), ("python3", "echo unknown"), ("go", "while :; do echo; done")];
+    for (program, script) in scripts {
+        let file = programs.join(program);
+        fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("a file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("a mode");
+    }
+    let folder = home.plugins();
+    let mut doctor = command(&home, ["doctor".as_ref(), folder.as_os_str(), "--json".as_ref()]);
+    let output = doctor.env("PATH", &programs).current_dir(home.path("home")).output().expect("the binary runs");
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = Findings(found["findings"].as_array().expect("a list").clone()).about("toolchain");
+    let of = |language: &str| {
+        let starts = |(text, _): &&(String, String)| text.starts_with(&format!("note: {language}"));
+        found.iter().find(starts).unwrap_or_else(|| panic!("{language}: {found:?}"))
+    };
+    let (text, hint) = of("typescript, javascript: ");
+    assert!(text.ends_with("/programs/node has version 16.0.0"), "{text}");
+    assert!(hint.contains("install Node.js 20 or newer"), "{hint}");
+    let (text, hint) = of("python: ");
+    assert!(text.ends_with("/programs/python3 does not print its version"), "{text}");
+    assert!(hint.ends_with("/programs/python3 --version"), "{hint}");
+    assert!(of("go: ").1.ends_with("/programs/go version"), "{found:?}");
+    assert!(of("rust: ").1.contains("rustup"), "{found:?}");
 }

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::support::client::Client;
+use crate::support::guest::Guest;
 use crate::support::home::{Home, component, repository};
-use crate::support::process::{Process, command};
+use crate::support::process::{Process, command, run};
 
 /// The first list waits at least this long for the first scan.
 const PATIENT: Duration = Duration::from_secs(10);
@@ -87,6 +89,36 @@ fn what_a_file_lists_is_listed_at_its_first_start() {
         assert!(embed.env("XDG_CACHE_HOME", home.path("other")).status().expect("it runs").success());
     }
     assert_lists_uncompiled(&home, &tools);
+}
+
+/// The file keeps its mode, and is left alone if it would become too large to be served.
+#[test]
+fn a_file_stays_one_that_is_served_when_its_listing_is_embedded() {
+    let home = Home::new();
+    let file = home.path("one.wasm");
+    let mut component = Guest::returning("1").build();
+    fs::write(&file, &component).expect("a file");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).expect("a mode");
+    let embedded = run(&home, ["embed".as_ref(), file.as_os_str()]);
+    assert!(embedded.status.success(), "{embedded:?}");
+    let found = file.metadata().expect("a file");
+    assert!(found.len() > component.len() as u64);
+    assert_eq!(found.permissions().mode() & 0o777, 0o444);
+    // A custom section that leaves no room: its number, its length in five bytes, the length of its name, its name.
+    let limit = 64 << 20;
+    let content = limit - component.len() - 6;
+    component.push(0);
+    component
+        .extend((0..5).map(|at| u8::try_from(content >> (7 * at) & 0x7f).expect("7 bits") | u8::from(at < 4) << 7));
+    component.extend(*b"\x01x");
+    component.resize(limit, 0);
+    fs::remove_file(&file).expect("removed");
+    fs::write(&file, &component).expect("a file");
+    let refused = run(&home, ["embed".as_ref(), file.as_os_str()]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("failed to write into the component what it lists: "), "{said}");
+    assert!(fs::read(&file).expect("a file") == component, "it was changed");
 }
 
 #[test]

@@ -34,6 +34,8 @@ fn succeed(path: &Path) -> String {
 
 const FAIL: &str = r#"cat >&2 <<'END'
 AssertionError: Traceback (most recent call last):
+  File "/0/wharf_entry.py", line 4, in <module>
+    from plugin import plugin
   File "/1/plugin.py", line 2, in <module>
 ValueError: what
 
@@ -109,6 +111,10 @@ fn new_prints_the_next_commands_and_overwrites_nothing() {
         assert_eq!(wrong.status.code(), Some(2));
         assert!(err(&wrong).contains(said), "{}", err(&wrong));
     }
+    let without = run(&home, ["new", "other"]);
+    assert_eq!(without.status.code(), Some(2));
+    let hint = "hint: add --lang with one of these: rust, typescript, javascript, python, go, c, cpp";
+    assert!(err(&without).contains(hint), "{}", err(&without));
 }
 
 #[test]
@@ -176,7 +182,11 @@ fn build_reports_why_it_failed() {
     let failed = project.build(&[]);
     let said = err(&failed);
     assert_eq!((failed.status.code(), out(&failed).as_str()), (Some(1), ""), "{said}");
-    assert!(said.contains("made/plugin.py\", line 2") && said.contains("ValueError: what"), "{said}");
+    // As lines, with the author's frame alone.
+    let (_, trace) = said.split_once("Traceback (most recent call last):\n  File \"").expect(&said);
+    let failure = "ValueError: what\nerror: failed to build: the plugin's modules failed: ValueError: what\n";
+    assert!(trace.ends_with(&format!("/made/plugin.py\", line 2, in <module>\n{failure}")), "{said}");
+    assert_eq!(trace.lines().count(), 3, "{said}");
     assert!(!said.contains("Caused by") && !project.dir.join("dist/made.wasm").exists(), "{said}");
     // A component that is built but cannot be loaded is an error too.
     let broken = project.home.path("broken.wasm");
@@ -258,10 +268,67 @@ fn build_installs_missing_tools_with_the_flag() {
     assert!(err(&built).contains("$ python3 -m venv .venv"), "the command is shown: {}", err(&built));
 }
 
+/// What `--install` runs is a shell script that counts its runs.
+#[test]
+fn build_installs_packages_again_once_the_project_lists_others() {
+    let project = Project::new(&succeed(&component("echo")));
+    let (programs, count) = (project.home.path("programs"), project.home.path("count"));
+    fs::create_dir(&programs).expect("a folder");
+    for (file, script) in [
+        (programs.join("python3"), "#!/bin/sh\n".to_owned()),
+        (project.dir.join(".venv/bin/pip"), format!("#!/bin/sh\necho >> '{}'\n", count.display())),
+    ] {
+        fs::write(&file, script).expect("a file");
+        fs::set_permissions(&file, Permissions::from_mode(0o755)).expect("a mode");
+    }
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let build = |more: &[&str]| {
+        let output = command_in(&project.home, &project.dir).args(more).env("PATH", &path).output();
+        output.expect("the binary runs")
+    };
+    let installed = || fs::read_to_string(&count).unwrap_or_default().lines().count();
+    for (requirements, times) in [("a==1\n", 1), ("a==1\n", 1), ("a==2\n", 2)] {
+        project.put("requirements.txt", requirements);
+        let built = build(&["--install"]);
+        assert!(built.status.success(), "{}", err(&built));
+        assert_eq!(installed(), times, "{requirements}");
+    }
+    // Without the flag the hint of a failure says it.
+    project.put("plugin.py", FAIL);
+    assert!(!err(&build(&[])).contains("--install"));
+    project.put("requirements.txt", "a==3\n");
+    let said = err(&build(&[]));
+    assert!(said.contains("hint: requirements.txt changed since the packages were installed; in "), "{said}");
+    assert!(said.ends_with(": wharf build --install\n"), "{said}");
+    project.put("plugin.py", &FAIL.replace("ValueError: what", "ModuleNotFoundError: No module named 'a'"));
+    let said = err(&build(&[]));
+    assert!(said.contains("hint: if 'a' is of a package, list that in requirements.txt"), "{said}");
+    assert_eq!(installed(), 2, "something was installed without --install");
+}
+
 fn command_in(home: &Home, dir: &Path) -> Command {
     let mut build = command(home, ["build".as_ref(), dir.as_os_str()]);
     build.stdin(Stdio::null());
     build
+}
+
+/// `dist` is a link: nothing outside of the project is written or removed.
+#[test]
+fn build_and_dev_touch_nothing_outside_of_the_project() {
+    let project = Project::new(&succeed(&component("echo")));
+    let kept = project.home.path("victim/.dev/kept");
+    fs::create_dir_all(kept.parent().expect("a folder")).expect("it is made");
+    fs::write(&kept, "").expect("a file");
+    std::os::unix::fs::symlink(project.home.path("victim"), project.dir.join("dist")).expect("a link");
+    for command in ["build", "dev"] {
+        let refused = run(&project.home, [command.as_ref(), project.dir.as_os_str()]);
+        let said = err(&refused);
+        assert_eq!(refused.status.code(), Some(1), "{said}");
+        assert!(said.contains("outside of the project") && said.contains("dist is a link"), "{said}");
+        assert!(said.contains("hint: remove the link"), "{said}");
+    }
+    assert!(kept.is_file());
+    assert_eq!(fs::read_dir(project.home.path("victim")).expect("a folder").count(), 1);
 }
 
 #[test]

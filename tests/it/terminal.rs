@@ -9,6 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
@@ -191,6 +192,39 @@ fn a_build_that_takes_seconds_shows_its_step_and_them() {
         // Its reader gets the end of the file.
         drop(OpenOptions::new().write(true).open(&go).expect("a reader"));
         person.sees("built", "");
+    });
+    assert!(output.status.success(), "{}", output.status);
+}
+
+/// The server's log, which comes meanwhile, is lines of its own.
+#[test]
+fn dev_shows_the_step_that_it_waits_for() {
+    let home = Home::new();
+    let (dir, go) = (home.path("home/made"), home.path("go"));
+    let (component, id) = (component("echo"), home.path("id"));
+    fs::create_dir_all(dir.join(".venv/bin")).expect("a folder");
+    fs::write(dir.join("plugin.toml"), "name = \"made\"\nlanguage = \"python\"\n").expect("a file");
+    fs::write(dir.join("plugin.py"), "").expect("a file");
+    assert!(Command::new("mkfifo").arg(&go).status().expect("mkfifo runs").success());
+    let tool = dir.join(".venv/bin/componentize-py");
+    let script = format!(
+        "#!/bin/sh\neval \"out=\\${{$#}}\"\necho $PPID > '{}'\ncat '{}'\ncp '{}' \"$out\"\n",
+        id.display(),
+        go.display(),
+        component.display()
+    );
+    fs::write(&tool, script).expect("a file");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let words = ["dev".as_ref(), dir.as_os_str(), "--http".as_ref(), "127.0.0.1:0".as_ref()];
+    let output = at_terminal(&home, &words, |person| {
+        let mut seen = person.reads_up_to("componentize-py, 2 s");
+        drop(OpenOptions::new().write(true).open(&go).expect("a reader"));
+        seen += &person.reads_up_to("made offers tools made_echo, made_add");
+        let log = seen.find("listening on ").expect("the server logs on the terminal");
+        let line = seen[..log].rsplit('\n').next().expect("a line");
+        assert!(!line.contains("componentize-py") || line.contains("\r\u{1b}[2K"), "{line:?}");
+        let id = fs::read_to_string(&id).expect("an id").trim().parse().ok().and_then(Pid::from_raw);
+        kill_process(id.expect("an id"), Signal::TERM).expect("it runs");
     });
     assert!(output.status.success(), "{}", output.status);
 }

@@ -18,7 +18,7 @@ pub(crate) const LANGUAGES: [Language; 7] = [
     Language { name: "rust", test: "cargo test --quiet", sample_test: "cargo test --quiet", wrapper: None },
     Language {
         name: "python",
-        test: "PYTHONPATH=wharf python3 -m unittest",
+        test: "PATH=\".venv/bin:$PATH\" PYTHONPATH=wharf python3 -m unittest",
         sample_test: "PYTHONPATH=.:../../plugin-sdk/python python3 -m unittest discover -s tests",
         wrapper: Some(("python", "python3 -m unittest discover -s tests")),
     },

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Output;
 
 use crate::project::{build, wharf, wharf_with};
 use crate::support::home::Home;
@@ -21,10 +22,10 @@ pub(crate) fn python() {
     let source = fs::read_to_string(dir.join("plugin.py")).expect("the plugin");
     fs::write(dir.join("plugin.py"), source.replace("import re\n", "import re\nimport pydantic\n")).expect("a file");
     let failed = wharf_with(&home, &dir, &["build"]);
-    let said = String::from_utf8_lossy(&failed.stderr);
+    let said = said(&failed);
     assert_eq!(failed.status.code(), Some(1), "{said}");
     assert_eq!(
-        said.trim_end(),
+        said,
         "error: failed to build: pydantic cannot be part of a plugin: it needs \
          pydantic_core/_pydantic_core.cpython-314-x86_64-linux-gnu.so, which is compiled for another platform, and a \
          component contains only Python code; use dataclasses or TypedDict for arguments and results, or pydantic<2 \
@@ -46,7 +47,7 @@ pub(crate) fn typescript() {
         fs::write(dir.join("plugin.js"), format!("{prefix}{source}")).expect("a file");
         fs::write(dir.join("plugin.toml"), format!("{manifest}{stated}")).expect("a file");
         let failed = wharf_with(&home, &dir, &["build"]);
-        let said = String::from_utf8_lossy(&failed.stderr).trim_end().to_owned();
+        let said = said(&failed);
         assert_eq!(failed.status.code(), Some(1), "{said}");
         said
     };
@@ -68,10 +69,13 @@ pub(crate) fn typescript() {
         "error: failed to build: plugin.js:1:14: await is only available in functions\n\
          hint: await it in a function that is called: module-level code runs during the build, without HTTP and stores"
     );
+    let missing = "process is not defined in a plugin: settings.environment() has the variables of the grant `env`";
     assert_eq!(
         failed("function mode() {\n  return process.env.MODE;\n}\nmode();\n", ""),
-        "error: failed to build: the plugin's modules failed: process is not defined in a plugin: \
-         settings.environment() has the variables of the grant `env`, at mode (plugin.js:2), at plugin.js:4"
+        format!(
+            "{missing}\n    at mode (plugin.js:2)\n    at plugin.js:4\n\
+         error: failed to build: the plugin's modules failed: {missing}"
+        )
     );
     assert_eq!(
         failed("", "exports = [\"prompts\"]\n"),
@@ -82,6 +86,12 @@ pub(crate) fn typescript() {
         .expect("a file");
     fs::write(dir.join("plugin.toml"), manifest).expect("a file");
     build(&home, &dir, "wrong");
+}
+
+/// The messages of a build, without those about steps that take long.
+fn said(build: &Output) -> String {
+    let said = String::from_utf8_lossy(&build.stderr);
+    said.lines().filter(|line| !line.ends_with(" …")).collect::<Vec<_>>().join("\n")
 }
 
 /// What `wharf check` says that the component imports.

@@ -220,6 +220,12 @@ impl Guest {
         self.does(name, &body)
     }
 
+    /// Adds a tool that logs this at the level `debug`, which then returns.
+    pub fn logs_debug(mut self, name: &str, text: &str) -> Self {
+        let Text { at, len } = self.text(text);
+        self.does(name, &format!("(call $log (i32.const 0) (i32.const {at}) (i32.const {len}))"))
+    }
+
     /// Adds a tool that reports progress that many times, then runs `rest`.
     pub fn reports_progress_times(self, name: &str, times: usize, rest: &str) -> Self {
         let body = format!(

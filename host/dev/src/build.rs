@@ -4,13 +4,14 @@ mod c;
 mod component;
 mod go;
 mod guessed;
+mod packages;
 mod python;
 pub(crate) mod rust;
 mod script;
 mod tool;
 mod world;
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,8 +21,9 @@ use clap::Args;
 use wharf_report::ShowPath as _;
 use wharf_report::{Failure, Screen, message, print};
 
+use self::packages::Packages;
 use self::tool::Tools;
-pub(crate) use self::tool::on_path;
+pub(crate) use self::tool::{on_path, read};
 use crate::child::interrupted;
 use crate::language::Language;
 use crate::project::Project;
@@ -66,9 +68,9 @@ async fn build_and_describe(
         Some(out) => out.clone(),
         None => project.dir.join("dist").join(format!("{}.wasm", project.name)),
     };
-    let component = Arc::new(build(project, how.install, Some(screen)).await?);
+    let component = Arc::new(build(project, how.install, screen).await?);
     let described = server.describe(&project.name, component.clone(), &out);
-    let described = screen.timed(&format!("loading {}", project.name), described).await;
+    let described = screen.announced(&format!("compiling {}", project.name), described).await;
     // One that would not load too, for `wharf check` and other tools.
     install(described.as_ref().map_or(component.as_slice(), |described| &described.component), &out)?;
     message(&described?.text);
@@ -76,9 +78,47 @@ async fn build_and_describe(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the project and returns the component. Without a screen, no progress is shown.
-pub(crate) async fn build(project: &Project, install: bool, screen: Option<&Screen>) -> Result<Vec<u8>, Failure> {
+/// Builds the project and returns the component.
+pub(crate) async fn build(project: &Project, install: bool, screen: &Screen) -> Result<Vec<u8>, Failure> {
     wrapper::restore(project)?;
+    let dist = output_folder(project)?;
+    let work = dist.join(".build");
+    // Files of an earlier build may be stale.
+    let _ = fs::remove_dir_all(&work);
+    fs::create_dir_all(&work).map_err(|error| Failure::new(format!("create {}: {error}", work.shown())))?;
+    let packages = packages_of(project.language);
+    let tools = Tools { project, packages, install, screen };
+    tools.update().await?;
+    let built = match project.language {
+        Language::Rust => rust::build(&tools, &work).await,
+        Language::TypeScript | Language::JavaScript => script::build(&tools, &work).await,
+        Language::Python => python::build(&tools, &work).await,
+        Language::Go => go::build(&tools, &work).await,
+        Language::C | Language::Cpp => c::build(&tools, &work).await,
+    };
+    let component = built.map_err(|failure| tools.with_advice(failure))?;
+    let component = fs::read(&component)
+        .map_err(|error| Failure::new(format!("read the component: {error}: {}", component.shown())))?;
+    // Kept after a failure, for inspection.
+    let _ = fs::remove_dir_all(&work);
+    Ok(component)
+}
+
+/// The packages that builds install into a project, besides compilers.
+fn packages_of(language: Language) -> Option<Packages> {
+    match language {
+        Language::TypeScript | Language::JavaScript => Some(script::PACKAGES),
+        Language::Python => Some(python::PACKAGES),
+        // cargo and go fetch what the project lists; C has no packages.
+        Language::Rust | Language::Go | Language::C | Language::Cpp => None,
+    }
+}
+
+/// The folder `dist` of the project, in which files are removed and written.
+///
+/// # Errors
+/// If it is a link: that would happen outside of the project.
+pub(crate) fn output_folder(project: &Project) -> Result<PathBuf, Failure> {
     let dist = project.dir.join("dist");
     if dist.is_symlink() {
         return Err(Failure::new(format!(
@@ -87,23 +127,7 @@ pub(crate) async fn build(project: &Project, install: bool, screen: Option<&Scre
         ))
         .hint("remove the link; `wharf build --out FILE` writes the component elsewhere".to_owned()));
     }
-    let work = dist.join(".build");
-    // Files of an earlier build may be stale.
-    let _ = fs::remove_dir_all(&work);
-    fs::create_dir_all(&work).map_err(|error| Failure::new(format!("create {}: {error}", work.shown())))?;
-    let tools = Tools { project, install, screen };
-    let component = match project.language {
-        Language::Rust => rust::build(&tools, &work).await?,
-        Language::TypeScript | Language::JavaScript => script::build(&tools, &work).await?,
-        Language::Python => python::build(&tools, &work).await?,
-        Language::Go => go::build(&tools, &work).await?,
-        Language::C | Language::Cpp => c::build(&tools, &work).await?,
-    };
-    let component = fs::read(&component)
-        .map_err(|error| Failure::new(format!("read the component: {error}: {}", component.shown())))?;
-    // Kept after a failure, for inspection.
-    let _ = fs::remove_dir_all(&work);
-    Ok(component)
+    Ok(dist)
 }
 
 /// Puts a component where it is served from.
@@ -111,13 +135,25 @@ pub(crate) async fn build(project: &Project, install: bool, screen: Option<&Scre
 /// # Errors
 /// If the file cannot be written.
 pub fn install(component: &[u8], out: &Path) -> Result<(), Failure> {
-    write_atomically(out, component)
-        .map_err(|error| Failure::new(format!("write the component: {error}: {}", out.shown())))
+    write_atomically(out, component, None).map_err(|error| not_written(&error, out))
+}
+
+/// The same with the mode of the file that was there.
+///
+/// # Errors
+/// If the file cannot be read or written.
+pub fn replace(component: &[u8], out: &Path) -> Result<(), Failure> {
+    let written = fs::metadata(out).and_then(|found| write_atomically(out, component, Some(&found)));
+    written.map_err(|error| not_written(&error, out))
+}
+
+fn not_written(error: &io::Error, out: &Path) -> Failure {
+    Failure::new(format!("write the component: {error}: {}", out.shown()))
 }
 
 /// Atomic, so that no watcher sees an incomplete file. The file is not writable by other users: it would
-/// not be served.
-fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// not be served. It gets the mode of `like` otherwise.
+fn write_atomically(path: &Path, bytes: &[u8], like: Option<&Metadata>) -> io::Result<()> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.part"));
     if let Some(folder) = path.parent() {
@@ -126,5 +162,8 @@ fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let _ = fs::remove_file(&temporary);
     let mut file = os::create_new(&temporary)?;
     file.write_all(bytes)?;
+    if let Some(like) = like {
+        os::copy_mode(like, &file)?;
+    }
     fs::rename(&temporary, path)
 }

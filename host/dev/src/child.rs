@@ -1,12 +1,20 @@
 //! Child processes that end with this process, together with their descendants.
 
 use std::io;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
+use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, Command};
+use tokio::time::timeout;
 use wharf_report::Failure;
 
 use crate::os;
+
+/// Of a program that only prints something.
+const PRINTED_WITHIN: Duration = Duration::from_secs(5);
+/// Bytes.
+const MAX_PRINTED: u64 = 4 << 10;
 
 /// Resolves on a termination signal. Child processes do not get it: separate process groups receive
 /// neither Ctrl-C nor the hangup of a closed terminal.
@@ -41,6 +49,19 @@ impl Group {
             os::terminate_group(id);
         }
     }
+}
+
+/// What a program prints at once, such as its version: the first few kilobytes within a few seconds. Nothing if it does
+/// not start.
+pub(crate) async fn printed(mut command: Command) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    let Ok(mut group) = Group::spawn(command) else { return bytes };
+    if let Some(stdout) = group.child.stdout.take() {
+        // What was read until an error or the end of the time counts.
+        let _ = timeout(PRINTED_WITHIN, stdout.take(MAX_PRINTED).read_to_end(&mut bytes)).await;
+    }
+    bytes
 }
 
 impl Drop for Group {

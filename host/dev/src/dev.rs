@@ -7,26 +7,30 @@ mod address;
 mod sources;
 
 use std::fs;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use blake3::Hash;
 use clap::Args;
+use tokio::process::Command;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use wharf_report::ShowPath as _;
-use wharf_report::{Failure, NAME, failure, message, warning};
+use wharf_report::{Failure, NAME, Screen, failure, is_coloured, message, warning};
 
 use self::sources::Sources;
-use crate::build::{build, install};
+use crate::build::{build, install, output_folder, read};
 use crate::child::{Group, interrupted};
 use crate::name::PluginName;
 use crate::project::Project;
 use crate::{Server, wrapper};
 
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+/// Of a server that has exited.
+const LAST_LINES_WITHIN: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
 pub struct DevOptions {
@@ -42,16 +46,23 @@ pub struct DevOptions {
     install: bool,
 }
 
-pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(
+    server: &impl Server,
+    dir: &Path,
+    how: DevOptions,
+    screen: &Screen,
+) -> Result<ExitCode, Failure> {
     let mut interrupted = pin!(interrupted()?);
     let project = Project::read(dir)?;
+    // Before anything is written or removed there.
+    let dist = output_folder(&project)?;
     wrapper::warn(&project);
     // Its files are sources too.
     wrapper::restore(&project)?;
     // In another folder, a file with the plugin's name may be somebody else's.
     let (folder, is_own) = match how.serve {
         Some(folder) => (server.folder(folder)?, false),
-        None => (own_folder(&project.dir)?, true),
+        None => (own_folder(&dist)?, true),
     };
     let address = address::choose(how.http.as_deref())?;
     let shown = folder.shown().to_string();
@@ -62,44 +73,78 @@ pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Re
     let sources = Sources::watch(&project.dir)
         .map_err(|error| Failure::new(format!("watch {}: {error}", project.dir.shown())))?;
     let mut builds =
-        Builds { sources, dir: project.dir, folder, is_own, install: how.install, last: None, served: None };
+        Builds { sources, dir: project.dir, folder, is_own, install: how.install, screen, last: None, served: None };
     loop {
         if let Some(socket) = address.socket {
             server.clients(&name, socket)?.iter().for_each(|client| message(client));
         }
         let command = server.serve_command(&builds.folder, &address.written, is_own.then_some(&name))?;
-        let mut process = Group::spawn(command).map_err(|error| Failure::new(format!("start the server: {error}")))?;
+        let mut process =
+            Serving::start(command, screen).map_err(|error| Failure::new(format!("start the server: {error}")))?;
         tokio::select! {
             renamed = builds.follow(&name) => {
-                stop(&mut process).await;
+                process.stop().await;
                 builds.remove(&name);
                 builds.install(&renamed)?;
                 message(&format!("{NAME}{name}{NAME:#} is now {NAME}{renamed}{NAME:#}: the server starts again"));
                 name = renamed;
             }
-            ended = process.wait() => return Err(match ended {
+            ended = process.ended() => return Err(match ended {
                 // The server has logged why.
                 Ok(status) => Failure::new(format!("serve {shown}: the server exited with {status}"))
                     .hint("choose another address with --http, or 127.0.0.1:0 for a free port".to_owned()),
                 Err(error) => Failure::new(format!("wait for the server: {error}")),
             }),
             () = &mut interrupted => {
-                stop(&mut process).await;
+                process.stop().await;
                 return Ok(ExitCode::SUCCESS);
             }
         }
     }
 }
 
-async fn stop(server: &mut Group) {
-    server.terminate();
-    // Its exit status does not matter.
-    let _ = timeout(SHUTDOWN_TIMEOUT, server.wait()).await;
+/// The server's process.
+struct Serving {
+    group: Group,
+    /// Passes on what it logs, so that no line is written into that of the progress.
+    log: Option<JoinHandle<io::Result<Vec<u8>>>>,
+}
+
+impl Serving {
+    fn start(mut command: Command, screen: &Screen) -> io::Result<Self> {
+        if io::stderr().is_terminal() {
+            command.stderr(Stdio::piped());
+            if is_coloured() {
+                command.env("CLICOLOR_FORCE", "1");
+            }
+        }
+        let mut group = Group::spawn(command)?;
+        let screen = screen.clone();
+        let stderr = group.child.stderr.take();
+        let log = stderr.map(|stderr| tokio::spawn(async move { read(Some(stderr), Some(&screen)).await }));
+        Ok(Self { group, log })
+    }
+
+    /// Waits for its exit, and for what it logged.
+    async fn ended(&mut self) -> io::Result<ExitStatus> {
+        let status = self.group.wait().await?;
+        if let Some(log) = self.log.take() {
+            // Another process may have inherited the pipe.
+            let _ = timeout(LAST_LINES_WITHIN, log).await;
+        }
+        Ok(status)
+    }
+
+    async fn stop(&mut self) {
+        self.group.terminate();
+        // Its exit status does not matter.
+        let _ = timeout(SHUTDOWN_TIMEOUT, self.ended()).await;
+    }
 }
 
 /// A folder that only this plugin is served from, without what an earlier run left there.
-fn own_folder(project: &Path) -> Result<PathBuf, Failure> {
-    let folder = project.join("dist/.dev");
+fn own_folder(dist: &Path) -> Result<PathBuf, Failure> {
+    let folder = dist.join(".dev");
     let failed = |error| Failure::new(format!("create {}: {error}", folder.shown()));
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
@@ -110,7 +155,7 @@ fn own_folder(project: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Builds of the project, and what is served of them.
-struct Builds {
+struct Builds<'s> {
     sources: Sources,
     dir: PathBuf,
     /// Where components are installed.
@@ -118,6 +163,7 @@ struct Builds {
     /// Whether nothing but builds of this plugin is in that folder.
     is_own: bool,
     install: bool,
+    screen: &'s Screen,
     /// The sources of the last build, and whether it succeeded.
     last: Option<(Hash, bool)>,
     served: Option<Served>,
@@ -131,7 +177,7 @@ struct Served {
     at: SystemTime,
 }
 
-impl Builds {
+impl Builds<'_> {
     /// Builds once, and again whenever the sources differ from those that were built. Returns the plugin's name if it
     /// is another one than `trusted`, which the server was started for.
     async fn follow(&mut self, trusted: &PluginName) -> PluginName {
@@ -177,7 +223,7 @@ impl Builds {
         let started = Instant::now();
         let project = Project::read(&self.dir)?;
         let name = project.name.clone();
-        let component = build(&project, self.install, None).await?;
+        let component = build(&project, self.install, self.screen).await?;
         install(&component, &self.built(&name))?;
         // Under a name that it does not trust, the server must not find it.
         if !self.is_own || name == *trusted {

@@ -27,12 +27,12 @@ use tokio::process;
 use wharf_report::{Failure, Screen};
 
 use self::build::BuildOptions;
-pub use self::build::install;
+pub use self::build::{install, replace};
 use self::dev::DevOptions;
 use self::language::Language;
 pub use self::name::PluginName;
 pub use self::section::with_custom_section;
-pub use self::toolchains::{Toolchain, toolchains};
+pub use self::toolchains::{State as ToolchainState, Toolchain, toolchains};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -41,8 +41,9 @@ pub enum Command {
         /// The plugin's name: 1 to 48 of a-z, 0-9 and -
         name: String,
         /// The language to write it in
+        // Required, but said by `new::chosen`, which lists the languages.
         #[arg(long, value_name = "LANG")]
-        lang: Language,
+        lang: Option<Language>,
         /// Folder to create [default: ./NAME]
         #[arg(long, value_name = "PATH")]
         dir: Option<PathBuf>,
@@ -126,9 +127,9 @@ pub trait Server {
 /// Why it failed.
 pub async fn run(command: Command, server: &impl Server, screen: &Screen) -> Result<ExitCode, Failure> {
     match command {
-        Command::New { name, lang, dir, vendor } => new::run(&name, lang, dir, vendor),
+        Command::New { name, lang, dir, vendor } => new::run(&name, new::chosen(lang)?, dir, vendor),
         Command::Build { dir, how } => build::run(server, &dir, &how, screen).await,
-        Command::Dev { dir, how } => dev::run(server, &dir, how).await,
+        Command::Dev { dir, how } => dev::run(server, &dir, how, screen).await,
         Command::Upgrade { dir, force } => upgrade::run(&dir, force),
     }
 }

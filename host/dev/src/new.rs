@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::ValueEnum as _;
 use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, message};
 
@@ -14,6 +15,15 @@ use crate::{embedded, wrapper};
 
 /// Keeps `wharf/` out of the author's repository.
 const IGNORED: &str = "# The library; written again by `wharf build` and `wharf upgrade`.\n/wharf/\n";
+
+/// The language to write the plugin in.
+pub(crate) fn chosen(language: Option<Language>) -> Result<Language, Failure> {
+    language.ok_or_else(|| {
+        let names: Vec<&str> = Language::value_variants().iter().map(|language| language.name()).collect();
+        Failure::usage("create the project: --lang is missing")
+            .hint(format!("add --lang with one of these: {}", names.join(", ")))
+    })
+}
 
 pub(crate) fn run(name: &str, language: Language, dir: Option<PathBuf>, vendor: bool) -> Result<ExitCode, Failure> {
     let id = plugin_name(name)?;

@@ -7,7 +7,7 @@ pub(crate) use self::windows::*;
 
 #[cfg(unix)]
 mod unix {
-    use std::fs::{File, Metadata, OpenOptions};
+    use std::fs::{File, Metadata, OpenOptions, Permissions};
     use std::io;
     use std::os::fd::AsFd as _;
     use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -75,6 +75,11 @@ mod unix {
     pub(crate) fn create_new(file: &Path) -> io::Result<File> {
         OpenOptions::new().write(true).create_new(true).mode(0o644).open(file)
     }
+
+    /// Gives a file the mode of another one, without the rights of other users to write.
+    pub(crate) fn copy_mode(of: &Metadata, to: &File) -> io::Result<()> {
+        to.set_permissions(Permissions::from_mode(of.permissions().mode() & 0o755))
+    }
 }
 
 #[cfg(windows)]
@@ -136,5 +141,10 @@ mod windows {
 
     pub(crate) fn create_new(file: &Path) -> io::Result<File> {
         File::create_new(file)
+    }
+
+    /// Files have no modes here.
+    pub(crate) fn copy_mode(_of: &Metadata, _to: &File) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -16,6 +16,8 @@ const ERASE: &str = "\r\u{1b}[2K";
 const CUT: (&str, &str) = ("\u{1b}[?7l", "\u{1b}[?7h");
 /// Between two times shown.
 const SECOND: Duration = Duration::from_secs(1);
+/// How long a log or a script hears nothing.
+const UNANNOUNCED: Duration = Duration::from_secs(3);
 /// Maximum characters of it.
 const MAX_PROGRESS: usize = 300;
 
@@ -68,6 +70,20 @@ impl Screen {
                 }
             }
         }
+    }
+
+    /// The same for work that may take a minute: off a terminal one line says so, once it is longer than a few seconds.
+    pub async fn announced<T>(&self, what: &str, work: impl Future<Output = T>) -> T {
+        if io::stderr().is_terminal() {
+            return self.timed(what, work).await;
+        }
+        let mut work = pin!(work);
+        if let Ok(result) = timeout(UNANNOUNCED, &mut work).await {
+            return result;
+        }
+        let what: String = line(what).chars().take(MAX_PROGRESS).collect();
+        self.write_lines(format!("{what} …\n").as_bytes());
+        work.await
     }
 
     /// Writes whole lines, above the line of progress.

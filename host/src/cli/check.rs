@@ -37,7 +37,7 @@ pub(super) async fn run(
     }
     for file in files {
         let what = format!("checking {}", file.shown());
-        let findings = screen.timed(&what, check(&config, &sandbox, &file)).await;
+        let findings = screen.announced(&what, check(&config, &sandbox, &file)).await;
         all_load &= findings.loads();
         report::print(&if json { escape_hidden_in_json(&findings.to_json().to_string()) } else { findings.to_text() })?;
     }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use tokio::process;
-use wharf_dev::{Described, PluginName, Server, Toolchain, with_custom_section};
-use wharf_report::ShowPath as _;
+use wharf_dev::{Described, PluginName, Server, Toolchain, ToolchainState, with_custom_section};
+use wharf_report::{ShowPath as _, shell_word};
 
 use super::finding::Finding;
 use super::folder::plugin_folder;
@@ -23,7 +23,7 @@ use crate::audit::Audit;
 use crate::catalog::{PluginSettings, load_hint};
 use crate::config::SchemasConfig;
 use crate::os::process::this_program;
-use crate::plugin::{Digest, Plugin, PluginId, Provider as _};
+use crate::plugin::{Digest, Plugin, PluginId, Provider as _, check_size};
 use crate::report::{Failure, NAME, Screen};
 
 /// Log filter: loaded plugins, plugin logs without WebAssembly's frames, and each call.
@@ -75,6 +75,10 @@ impl Server for Options {
             loaded.map_err(|error| Failure::new(format!("{error}: {}", out.shown())).hint(load_hint(&error, out)))?;
         let (section, listing) = plugin.surface().section();
         let with_listing = with_custom_section(&component, section, listing.as_bytes());
+        check_size(with_listing.len() as u64).map_err(|error| {
+            Failure::new(format!("write into the component what it lists: {error}: {}", out.shown()))
+                .hint("without that it is served as well, and listed once it is compiled".to_owned())
+        })?;
         sandbox.reuse_code(*plugin.digest(), Digest::of(&with_listing)).await;
         Ok(Described { text: describe(&plugin), component: with_listing })
     }
@@ -121,9 +125,21 @@ impl Server for Options {
 
 /// The toolchains of `wharf build`, for `wharf doctor`.
 pub(super) async fn findings() -> Vec<Finding> {
-    let finding = |Toolchain { languages, found }| match found {
-        Ok(program) => Finding::good("toolchain", format!("{languages}: {}", program.shown())),
-        Err(install) => Finding::missing(
+    let finding = |Toolchain { languages, state }| match state {
+        ToolchainState::Ready { program, version } => {
+            Finding::good("toolchain", format!("{languages}: {}, version {version}", program.shown()))
+        }
+        ToolchainState::Outdated { program, version, needed } => Finding::missing(
+            "toolchain",
+            format!("{languages}: {} has version {version}", program.shown()),
+            format!("to build plugins in it, install {needed} or newer, and put its folder first in PATH"),
+        ),
+        ToolchainState::Unknown { program, argument } => Finding::missing(
+            "toolchain",
+            format!("{languages}: {} does not print its version", program.shown()),
+            format!("look at what this says: {} {argument}", shell_word(&program)),
+        ),
+        ToolchainState::Missing(install) => Finding::missing(
             "toolchain",
             format!("{languages}: not complete on this machine"),
             format!("to build plugins in it: {install}"),

@@ -43,8 +43,9 @@ where
             write!(writer, "{plugin} | ")?;
         }
         match source.as_str() {
-            // What is printed has no level, and a backtrace has the host's.
+            // What is printed has no level, nor has a stack, and a backtrace has the host's.
             "stdout" | "stderr" => {}
+            _ if metadata.target() == "guest::stack" => {}
             "" if metadata.target() != "guest" => {}
             source => {
                 match *metadata.level() {

@@ -1,8 +1,10 @@
 """What is found out while a component is built, without one: the interface is simulated."""
 
 import importlib
+import re
 import sys
 import tempfile
+import traceback
 import types
 import unittest
 from collections.abc import Iterator
@@ -13,7 +15,9 @@ from typing import Any
 for name in ("wit_world", "wit_world.exports"):
     sys.modules.setdefault(name, types.ModuleType(name))
 from wharf_plugin import component  # noqa: E402
-from wharf_plugin.component import needs, packages  # noqa: E402
+from wharf_plugin.call import Call, Context  # noqa: E402
+from wharf_plugin.component import needs, packages, traces  # noqa: E402
+from wharf_plugin.errors import ToolError  # noqa: E402
 
 
 @contextmanager
@@ -90,6 +94,43 @@ class Imports(unittest.TestCase):
             trace = trace.tb_next
         self.assertFalse({"needs.py"} & set(files), files)
         self.assertEqual(files[-1], "inner.py")
+
+
+class Traces(unittest.TestCase):
+    def test_only_frames_of_the_author_are_shown(self) -> None:
+        source = (
+            "import json\n\ndef parse(text):\n    return json.loads(text)\n\ndef read():\n    try:\n"
+            "        parse('')\n    except ValueError:\n        raise KeyError(1)\n"
+        )
+        with modules({"author.py": source}) as folder:
+            author: Any = importlib.import_module("author")
+            with self.assertRaises(ToolError) as raised:
+                # As in a component.
+                Call(Context()).attempt(author.read)
+            cause = raised.exception.__cause__
+            assert cause is not None
+            said = traces.shown(cause)
+        file = re.escape(str(folder / "author.py"))
+        text = r"(    .*\n)*"
+        start = r"Traceback \(most recent call last\):\n"
+        expected = (
+            rf'{start}  File "{file}", line 8, in read\n{text}  File "{file}", line 4, in parse\n{text}'
+            rf'(  File ".*json.*", line .*\n{text})+json\.decoder\.JSONDecodeError: .*\n\nDuring handling .*\n\n'
+            rf'{start}  File "{file}", line 10, in read\n{text}KeyError: 1\n'
+        )
+        self.assertRegex(said, f"^{expected}$")
+
+    def test_files_have_the_names_of_the_project(self) -> None:
+        names = {"/1/plugin.py": "plugin.py", "/1/a/b.py": "a/b.py", "/usr/x.py": "/usr/x.py", "<string>": "<string>"}
+        for file, name in names.items():
+            self.assertEqual(traces._name(file), name)
+
+    def test_an_error_of_the_wrapper_keeps_its_frames(self) -> None:
+        own = f"{traces._PACKAGE}call.py"
+        frames = [traceback.FrameSummary(file, 1, "f", line="x") for file in ("/0/wharf_entry.py", own)]
+        self.assertEqual([frame.filename for frame in traces._of_author(frames)], ["/0/wharf_entry.py", own])
+        frames.append(traceback.FrameSummary("/1/plugin.py", 1, "f", line="x"))
+        self.assertEqual([frame.filename for frame in traces._of_author(frames)], ["plugin.py"])
 
 
 class Packages(unittest.TestCase):

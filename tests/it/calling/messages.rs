@@ -1,8 +1,14 @@
 //! What else is said during a call: the plugin's messages and progress, and nothing of other plugins.
 
+use std::ffi::OsStr;
+
+use serde_json::json;
+
 use super::wharf;
+use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
+use crate::support::process::{Process, command};
 use crate::terminal::at_terminal;
 
 #[test]
@@ -45,4 +51,27 @@ fn refused_plugins_are_reported_only_if_the_tool_may_be_theirs() {
     assert!(call("broken_tool").contains("refused"), "{}", call("broken_tool"));
     let listed = wharf(&home, "list", &home.plugins(), &[]);
     assert!(listed.err.contains("broken.wasm"), "{}", listed.err);
+}
+
+/// As the wrapper for TypeScript logs it.
+#[test]
+fn an_exception_with_its_stack_is_shown_as_lines() {
+    let home = Home::new();
+    let stack = "RangeError: bad\n    at f (plugin.ts:42)\n    at plugin.ts:7\n";
+    let guest = Guest::returning("answer").logs_debug("fails", stack).logs_debug("tells", "a detail\nand another");
+    home.put_bytes(&guest.build(), "thrower");
+    let plugin = home.plugin("thrower");
+    let call = |tool: &str, more: &[&str]| wharf(&home, "call", &plugin, &[&[tool], more].concat()).err;
+    let shown = "thrower | RangeError: bad\nthrower |     at f (plugin.ts:42)\nthrower |     at plugin.ts:7\n";
+    assert_eq!(call("fails", &[]), shown);
+    assert_eq!(call("tells", &[]), "");
+    let told = "thrower | debug: a detail\nthrower | debug: and another\n";
+    assert!(call("tells", &["--log", "guest=debug"]).contains(told));
+    // In the log of a server each is a line of the plugin too.
+    let folder = home.plugins();
+    let words: [&OsStr; 4] = ["serve".as_ref(), folder.as_os_str(), "--log".as_ref(), "guest=debug".as_ref()];
+    let mut client = Client::initialized(Process::start(command(&home, words)), "2025-11-25");
+    client.tools_until(|tools| !tools.is_empty());
+    client.call("thrower_fails", json!({}));
+    client.process().log_with("guest:     at plugin.ts:7");
 }

@@ -2,6 +2,7 @@
 
 mod guess;
 mod source;
+mod trace;
 
 use std::env;
 use std::fs;
@@ -13,14 +14,17 @@ use wharf_report::ShowPath as _;
 
 use self::guess::{Found, guess};
 use super::guessed::{Outcome, corrected};
-use super::tool::{Tool, Tools};
+use super::packages::Packages;
+use super::tool::{Tool, Tools, reported};
 use super::world::{self, World};
 use crate::project::{Export, Import, Project};
 
-const COMPONENTIZE: Tool = Tool {
-    program: "componentize-py",
+pub(super) const PACKAGES: Packages = Packages {
+    listed: &["requirements.txt"],
+    folder: ".venv",
     install: "python3 -m venv .venv && .venv/bin/pip install --requirement requirements.txt",
 };
+const COMPONENTIZE: Tool = Tool { program: "componentize-py", install: PACKAGES.install };
 
 /// Prefix of the wrapper's errors.
 const REFUSED: &str = "wharf_plugin.component.BuildError: ";
@@ -66,7 +70,7 @@ async fn componentize(
         .and_then(|()| fs::write(entry.join("wharf_entry.py"), entry_module(project, source)))
         .map_err(|error| Failure::new(format!("write {}: {error}", entry.shown())))?;
     let component = work.join("component.wasm");
-    // The module search path, in this order; errors refer to entries by number.
+    // The module search path, in this order; traces refer to entries by number.
     let paths = [entry, project.dir.clone(), project.dir.join(&project.wrapper)];
     let mut command = tools.command(program);
     command.env("RUST_BACKTRACE", "0").env("PYTHONDONTWRITEBYTECODE", "1");
@@ -81,7 +85,7 @@ async fn componentize(
     let Err(stderr) = tools.captured(command).await? else { return Ok(Outcome::Built(component)) };
     match other_world(&stderr) {
         Some(right) => Ok(Outcome::OtherWorld(right)),
-        None => Err(Failure::new(explained(&stderr, &paths))),
+        None => Err(explained(&stderr, &paths)),
     }
 }
 
@@ -114,18 +118,27 @@ fn other_world(stderr: &str) -> Option<Interfaces> {
     serde_json::from_str(rest.lines().next()?).ok()
 }
 
-/// The tool's error without its own stack frames, with real file paths.
-fn explained(stderr: &str, paths: &[PathBuf]) -> String {
+/// The plugin's error, without the tool's own stack frames.
+fn explained(stderr: &str, paths: &[PathBuf; 3]) -> Failure {
     let own = stderr.split_once("AssertionError: ").map_or(stderr, |(_, own)| own);
     let own = own.split_once("\nCaused by:").map_or(own, |(own, _)| own).trim();
     if let Some((_, reason)) = own.rsplit_once(REFUSED) {
-        return format!("build: {}", reason.trim());
+        return Failure::new(format!("build: {}", reason.trim()));
     }
-    let mut text = own.to_owned();
-    for (number, path) in paths.iter().enumerate() {
-        text = text.replace(&format!("File \"/{number}/"), &format!("File \"{}/", path.display()));
+    match own.strip_prefix(trace::START) {
+        Some(_) => {
+            let [_, project, _] = paths;
+            let failure = Failure::new(format!("build: the plugin's modules failed: {}", trace::error(own)));
+            reported(&trace::of_author(own, project), failure.hint(missing_module(own)))
+        }
+        None => reported(own, Failure::new("build: componentize-py failed")),
     }
-    format!("build: componentize-py reports:\n{text}")
+}
+
+/// What to do about a package that is not installed.
+fn missing_module(trace: &str) -> Option<String> {
+    let name = trace::error(trace).strip_prefix("ModuleNotFoundError: No module named ")?;
+    Some(format!("if {name} is of a package, list that in requirements.txt, then run: wharf build --install"))
 }
 
 #[cfg(test)]
@@ -140,15 +153,17 @@ mod tests {
         f()\nValueError: what\n\n\nCaused by:\n    ValueError: what\n";
 
     #[test]
-    fn errors_have_the_project_file_paths() {
+    fn errors_are_those_of_the_plugin() {
         let paths = ["/w/entry", "/p", "/p/wharf"].map(PathBuf::from);
-        let text = explained(STDERR, &paths);
-        assert!(text.contains("File \"/p/plugin.py\", line 2"), "{text}");
-        assert!(text.ends_with("ValueError: what") && !text.contains("sys.exit"), "{text}");
+        let explained = |stderr| explained(stderr, &paths).into_parts();
+        assert_eq!(explained(STDERR), ("build: the plugin's modules failed: ValueError: what".into(), None));
         let refused =
             "AssertionError: Traceback\n  x\nwharf_plugin.component.BuildError: add \"prompts\"\n\n\nCaused by:\n";
-        assert_eq!(explained(refused, &paths), "build: add \"prompts\"");
-        assert_eq!(explained("no space left\n", &paths), "build: componentize-py reports:\nno space left");
+        assert_eq!(explained(refused), ("build: add \"prompts\"".into(), None));
+        assert_eq!(explained("no space left\n"), ("build: componentize-py failed".into(), None));
+        let missing = STDERR.replace("ValueError: what", "ModuleNotFoundError: No module named 'yaml'");
+        let (_, hint) = explained(&missing);
+        assert!(hint.is_some_and(|hint| hint.contains("'yaml'") && hint.ends_with("wharf build --install")));
     }
 
     #[test]

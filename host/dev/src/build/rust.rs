@@ -13,6 +13,7 @@ use wharf_report::Failure;
 use wharf_report::ShowPath as _;
 
 use super::tool::{Tool, Tools, on_path};
+use crate::child::printed;
 use crate::os;
 
 const TARGET: &str = "wasm32-wasip2";
@@ -45,13 +46,11 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
 /// The compiler of a toolchain that can build plugins; or the shell command that installs what is missing.
 pub(crate) async fn toolchain() -> Result<PathBuf, &'static str> {
     let (Some(_), Some(rustc)) = (on_path(CARGO.program), on_path(RUSTC.program)) else { return Err(RUSTUP) };
-    if has_debian_toolchain() {
+    // A compiler that does not start has no targets either.
+    if is_folder(&printed(target_folder(Command::new(&rustc))).await) {
         return Ok(rustc);
     }
-    // A compiler that does not start has no targets either.
-    let printed = target_folder(Command::new(&rustc)).output().await;
-    let folder = printed.map(|output| output.stdout).unwrap_or_default();
-    if is_folder(&folder) { Ok(rustc) } else { Err(ADD_TARGET) }
+    if has_debian_toolchain() { Ok(Path::new(DEBIAN_PROGRAMS).join(DEBIAN[1])) } else { Err(ADD_TARGET) }
 }
 
 /// `cargo build` of a toolchain that has the target.

@@ -12,14 +12,17 @@ use wharf_report::ShowPath as _;
 use wharf_report::{Failure, is_coloured, message};
 
 use self::lines::lines;
-use self::missing::unbundled;
+use self::missing::{unbundled, unresolved, untyped};
 use super::guessed::{Outcome, corrected};
-use super::tool::{Tool, Tools};
+use super::packages::Packages;
+use super::tool::{Tool, Tools, reported};
 use super::world::{self, World};
 use crate::language::Language;
 use crate::project::{Export, Project};
 
 const NODE: Tool = Tool { program: "node", install: "apt-get install --no-install-recommends nodejs npm" };
+pub(super) const PACKAGES: Packages =
+    Packages { listed: &["package.json", "package-lock.json"], folder: "node_modules", install: INSTALL };
 /// No package needs its install scripts. Not `npm ci`: componentize-qjs names optional packages that
 /// were never published, and `npm ci` rejects a lockfile without them.
 const INSTALL: &str = "npm install --ignore-scripts --no-save --no-audit --no-fund";
@@ -65,7 +68,11 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
         if is_coloured() {
             check.arg("--pretty");
         }
-        tools.run(check).await?;
+        if let Err(errors) = tools.checked(check).await? {
+            let missing = not_installed(&project.dir).filter(|_| !tools.are_packages_outdated());
+            let hint = missing.or_else(|| untyped(&errors));
+            return Err(reported(&errors, Failure::new("build: tsc failed").hint(hint)));
+        }
     }
     let bundle = bundle(tools, &tools.find(&tool("esbuild")).await?, work, &source).await?;
     let program = tools.find(&tool("componentize-qjs")).await?;
@@ -93,7 +100,9 @@ async fn bundle(tools: &Tools<'_>, program: &Path, work: &Path, source: &Path) -
     bundler.arg(&entry).args(BUNDLING);
     bundler.arg(format!("--metafile={}", meta.display())).arg(format!("--outfile={}", bundle.display()));
     let warnings = tools.captured(bundler).await?.map_err(|stderr| {
-        unbundled(&stderr).unwrap_or_else(|| Failure::new(reported("esbuild", of_esbuild(&stderr))))
+        unbundled(&stderr).unwrap_or_else(|| {
+            reported(of_esbuild(&stderr), Failure::new("build: esbuild failed").hint(unresolved(&stderr)))
+        })
     })?;
     if !warnings.is_empty() {
         message(warnings.trim_end());
@@ -129,7 +138,10 @@ async fn componentize(
     let Err(stderr) = tools.captured(command).await? else { return Ok(Outcome::Built(component)) };
     match other_world(&stderr) {
         Some(right) => Ok(Outcome::OtherWorld(right)),
-        None => Err(Failure::new(explained(&stderr).unwrap_or_else(|| reported("componentize-qjs", &stderr)))),
+        None => Err(match explained(&stderr) {
+            Some(Explained { what, stack }) => reported(&stack, Failure::new(format!("build: {what}"))),
+            None => reported(&stderr, Failure::new("build: componentize-qjs failed")),
+        }),
     }
 }
 
@@ -171,10 +183,14 @@ fn externals(meta: &[u8]) -> Vec<String> {
     paths
 }
 
-/// Shows what a tool has written, which is not of one line.
-fn reported(program: &str, stderr: &str) -> String {
-    message(stderr.trim_end());
-    format!("build: {program} failed")
+/// A package that the project lists and Node would not find: what to do.
+fn not_installed(dir: &Path) -> Option<String> {
+    let manifest: Value = serde_json::from_slice(&fs::read(dir.join("package.json")).ok()?).ok()?;
+    let listed = ["dependencies", "devDependencies"].map(|kind| manifest[kind].as_object());
+    let mut names = listed.into_iter().flatten().flat_map(|packages| packages.keys());
+    let is_there = |name: &str| dir.ancestors().any(|folder| folder.join("node_modules").join(name).exists());
+    let name = names.find(|name| !is_there(name))?;
+    Some(format!("package.json lists {name}, which is not installed; in {}: wharf build --install", dir.shown()))
 }
 
 /// What esbuild has written, without the stack of the script of its package that starts it.
@@ -190,19 +206,27 @@ fn other_world(stderr: &str) -> Option<Vec<Export>> {
     serde_json::from_str(rest.lines().next()?).ok()
 }
 
-/// The plugin's error, with the lines of its files; `None` if the tool failed otherwise.
-fn explained(stderr: &str) -> Option<String> {
+#[derive(Debug, PartialEq, Eq)]
+struct Explained {
+    what: String,
+    /// The error with the lines of the author's files; empty if there are none.
+    stack: String,
+}
+
+/// The plugin's error; `None` if the tool failed otherwise.
+fn explained(stderr: &str) -> Option<Explained> {
     let (_, error) = stderr.split_once(EVALUATED)?;
-    if let Some(reason) = error.strip_prefix(REFUSED) {
-        return reason.lines().next().map(|reason| format!("build: {reason}"));
+    let first = error.lines().next().unwrap_or_default();
+    if let Some(reason) = first.strip_prefix(REFUSED) {
+        return Some(Explained { what: reason.to_owned(), stack: String::new() });
     }
-    let lines: Vec<&str> = error.trim().lines().map(str::trim).collect();
-    Some(format!("build: the plugin's modules failed: {}", lines.join(", ")))
+    let stack = if error.trim().contains('\n') { error.trim_end() } else { "" };
+    Some(Explained { what: format!("the plugin's modules failed: {first}"), stack: stack.to_owned() })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{explained, externals, guess, of_esbuild, other_world};
+    use super::{Explained, explained, externals, guess, not_installed, of_esbuild, other_world};
     use crate::project::Export;
 
     #[test]
@@ -218,11 +242,13 @@ mod tests {
     #[test]
     fn errors_are_shown_without_the_stack_of_the_wrapper() {
         let failed = |error: &str| explained(&format!("Error: : Failed: module evaluation: Error: {error}"));
-        assert_eq!(failed("BuildError: add \"prompts\"\n    at x").as_deref(), Some("build: add \"prompts\""));
+        let expected = |what: &str, stack: &str| Some(Explained { what: what.to_owned(), stack: stack.to_owned() });
+        assert_eq!(failed("BuildError: add \"prompts\"\n    at x"), expected("add \"prompts\"", ""));
         assert_eq!(
-            failed("no\n    at f (plugin.ts:3)\n    at plugin.ts:9\n\n").as_deref(),
-            Some("build: the plugin's modules failed: no, at f (plugin.ts:3), at plugin.ts:9")
+            failed("no\n    at f (plugin.ts:3)\n    at plugin.ts:9\n\n"),
+            expected("the plugin's modules failed: no", "no\n    at f (plugin.ts:3)\n    at plugin.ts:9")
         );
+        assert_eq!(failed("no\n"), expected("the plugin's modules failed: no", ""));
         assert_eq!(explained("Error: odd\n"), None);
     }
 
@@ -234,6 +260,24 @@ mod tests {
         assert_eq!(of_esbuild(error), error);
         // Without a message of its own, the stack is the only explanation.
         assert_eq!(of_esbuild(stack), stack);
+    }
+
+    #[test]
+    fn a_listed_package_that_is_not_installed_is_named() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let manifest = r#"{"dependencies": {"@a/b": "1"}, "devDependencies": {"c": "1"}}"#;
+        std::fs::write(dir.path().join("package.json"), manifest).expect("a file");
+        let inner = dir.path().join("inner");
+        for package in ["@a/b", "c"] {
+            let hint = not_installed(dir.path()).expect("a hint");
+            assert!(hint.contains(&format!("lists {package},")) && hint.ends_with("wharf build --install"), "{hint}");
+            std::fs::create_dir_all(dir.path().join("node_modules").join(package)).expect("a folder");
+        }
+        assert_eq!(not_installed(dir.path()), None);
+        // Node searches parent folders too.
+        std::fs::create_dir(&inner).expect("a folder");
+        std::fs::write(inner.join("package.json"), manifest).expect("a file");
+        assert_eq!(not_installed(&inner), None);
     }
 
     #[test]

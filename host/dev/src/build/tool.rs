@@ -10,6 +10,7 @@ use tokio::process::Command;
 use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, Screen, message};
 
+use super::packages::Packages;
 use crate::child::Group;
 use crate::os;
 use crate::project::Project;
@@ -24,10 +25,12 @@ pub(super) struct Tool {
 /// The tools of one project's build.
 pub(super) struct Tools<'p> {
     pub(super) project: &'p Project,
+    /// What is installed into the project besides tools.
+    pub(super) packages: Option<Packages>,
     /// Install missing tools, instead of only printing how.
     pub(super) install: bool,
     /// Where a person waits for the build.
-    pub(super) screen: Option<&'p Screen>,
+    pub(super) screen: &'p Screen,
 }
 
 impl Tools<'_> {
@@ -43,6 +46,30 @@ impl Tools<'_> {
             }
         }
         Err(Failure::new(format!("find {}, which the build needs", tool.program)).hint(self.how(tool.install)))
+    }
+
+    /// Installs the packages again if the project lists others than those that are installed, and `install` is set.
+    pub(super) async fn update(&self) -> Result<(), Failure> {
+        let Some(packages) = self.packages.filter(|_| self.install) else { return Ok(()) };
+        let dir = &self.project.dir;
+        // Without packages, the first tool that is missing installs them.
+        if packages.are_there(dir) && packages.are_outdated(dir) != Some(false) {
+            self.install(packages.install).await?;
+        }
+        Ok(())
+    }
+
+    /// The failure of a build, with the command that may be all that it lacks.
+    pub(super) fn with_advice(&self, failure: Failure) -> Failure {
+        let dir = &self.project.dir;
+        match self.packages {
+            Some(packages) if !self.install && self.are_packages_outdated() => failure.or_hint(&format!(
+                "{} changed since the packages were installed; in {}: wharf build --install",
+                packages.listed[0],
+                dir.shown()
+            )),
+            _ => failure,
+        }
     }
 
     /// The project's programs take precedence over those in `PATH`. Node packages are also searched in
@@ -67,7 +94,11 @@ impl Tools<'_> {
         // Package managers show their progress themselves.
         shell.stdout(io::stderr());
         let name = name_of(&shell);
-        check(&name, finish(shell, None).await?.status)
+        check(&name, finish(shell, None).await?.status)?;
+        if let Some(packages) = self.packages.filter(|packages| packages.install == line) {
+            packages.record(&self.project.dir);
+        }
+        Ok(())
     }
 
     /// Runs a program until it exits. Its output goes to stderr unchanged: stdout is for data. Meanwhile a terminal
@@ -75,7 +106,7 @@ impl Tools<'_> {
     pub(super) async fn run(&self, mut command: Command) -> Result<(), Failure> {
         let name = name_of(&command);
         // Through this program, so that no line is written into that of the progress.
-        let forward = self.screen.filter(|_| io::stderr().is_terminal());
+        let forward = Some(self.screen).filter(|_| io::stderr().is_terminal());
         if forward.is_some() {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
         } else {
@@ -101,12 +132,23 @@ impl Tools<'_> {
         Ok(if output.status.success() { Ok(stderr) } else { Err(stderr) })
     }
 
-    /// Waits for a step, and shows how long it takes.
+    /// As [`Self::captured`], for a program that reports to stdout.
+    pub(super) async fn checked(&self, mut command: Command) -> Result<Result<(), String>, Failure> {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let name = name_of(&command);
+        let output = self.timed(&name, finish(command, None)).await?;
+        let printed = || String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned();
+        Ok(if output.status.success() { Ok(()) } else { Err(printed()) })
+    }
+
+    /// Whether it is known that the packages are not those that the project lists.
+    pub(super) fn are_packages_outdated(&self) -> bool {
+        self.packages.is_some_and(|packages| packages.are_outdated(&self.project.dir) == Some(true))
+    }
+
+    /// Waits for a step, and shows on a terminal how long it takes.
     pub(super) async fn timed<T>(&self, step: &str, work: impl Future<Output = T>) -> T {
-        match self.screen {
-            Some(screen) => screen.timed(step, work).await,
-            None => work.await,
-        }
+        self.screen.announced(step, work).await
     }
 
     /// A command that runs in the project's folder.
@@ -115,6 +157,14 @@ impl Tools<'_> {
         command.current_dir(&self.project.dir);
         command
     }
+}
+
+/// Shows what a tool has written, which a failure cannot repeat: it is one line.
+pub(super) fn reported(output: &str, failure: Failure) -> Failure {
+    if !output.trim().is_empty() {
+        message(output.trim_end());
+    }
+    failure
 }
 
 /// A program in `PATH`.
@@ -143,8 +193,8 @@ async fn finish(mut command: Command, forward: Option<&Screen>) -> Result<Output
     Ok(Output { status, stdout, stderr })
 }
 
-/// All of it, or what is not forwarded of it.
-async fn read(pipe: Option<impl AsyncRead + Unpin>, forward: Option<&Screen>) -> io::Result<Vec<u8>> {
+/// Reads all of it; if `forward` is given, whole lines go there as they come.
+pub(crate) async fn read(pipe: Option<impl AsyncRead + Unpin>, forward: Option<&Screen>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let Some(mut pipe) = pipe else { return Ok(bytes) };
     let Some(screen) = forward else {

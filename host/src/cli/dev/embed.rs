@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use wharf_dev::{Described, PluginName, Server as _, install};
+use wharf_dev::{Described, PluginName, Server as _, replace};
 use wharf_report::ShowPath as _;
 
 use crate::catalog::{load_hint, plugin_of};
@@ -20,8 +20,8 @@ pub(super) async fn run(options: &Options, files: &[PathBuf], screen: &Screen) -
             .await
             .map_err(|error| Failure::new(format!("{error}: {}", file.shown())).hint(load_hint(&error, file)))?;
         let described = options.describe(&name, component.into(), file);
-        let Described { component, .. } = screen.timed(&format!("loading {}", file.shown()), described).await?;
-        install(&component, file)?;
+        let Described { component, .. } = screen.announced(&format!("compiling {}", file.shown()), described).await?;
+        replace(&component, file)?;
         message(&format!("embedded the listing of {}", file.shown()));
     }
     Ok(ExitCode::SUCCESS)

@@ -88,10 +88,15 @@ fn check(file: &Metadata) -> Result<(), LoadError> {
         Some(Distrust::OthersWrite) => return Err(LoadError::WritableByOthers),
         None => {}
     }
-    if file.len() > MAX_SIZE {
-        return Err(LoadError::TooLarge { size: file.len(), limit: MAX_SIZE });
-    }
-    Ok(())
+    check_size(file.len())
+}
+
+/// Whether a component of that many bytes would be read.
+///
+/// # Errors
+/// That it is too large.
+pub fn check_size(size: u64) -> Result<(), LoadError> {
+    if size > MAX_SIZE { Err(LoadError::TooLarge { size, limit: MAX_SIZE }) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -97,13 +97,28 @@ impl LogBudget {
         self.write(LogLevel::Info, stream, line.trim_end_matches('\r'));
     }
 
-    /// Writes one admitted message.
+    /// Writes one admitted message, each of its lines by itself: a further one costs as much as an empty message.
     pub(in crate::plugin) fn write(&self, level: LogLevel, source: &str, message: &str) {
+        let source = text::quote(source, 64);
+        let is_stack = is_stack(level, message);
+        let mut room = LINE;
+        for (number, line) in message.strip_suffix('\n').unwrap_or(message).split('\n').enumerate() {
+            if number > 0 && (room == 0 || !self.admit(0)) {
+                break;
+            }
+            let line = text::quote(line.trim_end_matches('\r'), room);
+            room = room.saturating_sub(line.len());
+            self.write_event(level, is_stack, &source, &line);
+        }
+    }
+
+    fn write_event(&self, level: LogLevel, is_stack: bool, source: &str, line: &str) {
         // No line of the host begins with this prefix. The plugin's id comes last, so that a message
         // cannot continue after it.
-        let (plugin, message) = (&self.plugin, format!("guest: {}", text::quote(message, LINE)));
-        let source = text::quote(source, 64);
+        let (plugin, message) = (&self.plugin, format!("guest: {line}"));
         match level {
+            // A target of its own: commands of authors show it.
+            LogLevel::Debug if is_stack => tracing::debug!(target: "guest::stack", source, %plugin, "{message}"),
             LogLevel::Debug => tracing::debug!(target: "guest", source, %plugin, "{message}"),
             LogLevel::Info | LogLevel::Notice => {
                 tracing::info!(target: "guest", source, %plugin, "{message}");
@@ -114,6 +129,12 @@ impl LogBudget {
             }
         }
     }
+}
+
+/// Whether it is an exception with its stack, as wrappers log it at a level that clients do not get unasked.
+fn is_stack(level: LogLevel, message: &str) -> bool {
+    let is_frame = |line: &str| line.starts_with(' ') && line.trim_start().starts_with("at ");
+    level == LogLevel::Debug && message.lines().skip(1).any(is_frame)
 }
 
 impl Drop for LogBudget {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from ..content import Audio, Image, Text
 from ..errors import InvalidArguments, NotFound, ToolError
 from ..sampling import Sampled, Sampling, SamplingMessage, ToolAnswer, ToolUse
 from ..values import dumps
-from . import preload
+from . import preload, traces
 from .lower import media, meta, number, optional, piece, role, text, text_content
 
 _FEATURES = {
@@ -48,8 +47,8 @@ def ended(context: Any, work: Callable[[Call], Any], complete: Any = None, input
     except BaseException as error:
         message = str(error) or type(error).__name__
         if error.__cause__ is not None:
-            # The traceback goes to the host's log; the model gets only the text.
-            traceback.print_exception(error.__cause__)
+            # The trace goes to the host's log; the model gets only the text.
+            traces.show(error.__cause__)
         if isinstance(error.__cause__, ModuleNotFoundError):
             message += preload.HINT
         raise Err(t.CallError_Failed(text(message))) from None
@@ -60,7 +59,7 @@ def listed(work: Callable[[], list[Any]]) -> list[Any]:
     try:
         return work()
     except BaseException as error:
-        traceback.print_exception(error)
+        traces.show(error)
         raise Err(text(f"{type(error).__name__}: {error}")) from None
 
 

@@ -47,6 +47,9 @@ const OTHERS: [&str; 24] = [
 ];
 
 const UNRESOLVED: &str = "Could not resolve \"";
+const UNTYPED: &str = "Cannot find module '";
+const UNNAMED: &str = "Cannot find name '";
+const NODE_TYPES: &str = "type definitions for node";
 const TOP_LEVEL: &str = "Top-level await is not available";
 
 /// Why the bundler failed, if that is known.
@@ -70,6 +73,35 @@ pub(super) fn unbundled(stderr: &str) -> Option<Failure> {
     None
 }
 
+/// What to do about a package that the bundler did not find.
+pub(super) fn unresolved(stderr: &str) -> Option<String> {
+    let mut names = quoted(stderr, UNRESOLVED, '"');
+    names.find(|name| is_package(name)).map(install)
+}
+
+/// What to do about a package, or a part of Node, that the compiler did not find.
+pub(super) fn untyped(errors: &str) -> Option<String> {
+    // Its own advice, to install types for Node, does not help.
+    let of_node = errors.lines().filter(|line| line.contains(NODE_TYPES));
+    let instead_of = of_node.flat_map(|line| quoted(line, UNNAMED, '\'')).find_map(instead);
+    let package = || quoted(errors, UNTYPED, '\'').find(|name| is_package(name));
+    instead_of.map(str::to_owned).or_else(|| Some(install(package()?)))
+}
+
+/// What stands between each such text and the next quote.
+fn quoted<'a>(text: &'a str, before: &'a str, quote: char) -> impl Iterator<Item = &'a str> {
+    text.match_indices(before).filter_map(move |(at, _)| text[at + before.len()..].split(quote).next())
+}
+
+/// Not a file of the project.
+fn is_package(name: &str) -> bool {
+    !name.starts_with(['.', '/'])
+}
+
+fn install(name: &str) -> String {
+    format!("if \"{name}\" is a package, list it in package.json, then run: wharf build --install")
+}
+
 fn instead(module: &str) -> Option<&'static str> {
     let (is_node, name) = match module.strip_prefix("node:") {
         Some(name) => (true, name),
@@ -82,12 +114,12 @@ fn instead(module: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::unbundled;
+    use super::{unbundled, unresolved, untyped};
 
     #[test]
     fn what_a_component_cannot_have_is_named_with_its_place() {
-        let unresolved = "✘ [ERROR] Could not resolve \"node:fs/promises\"\n\n    plugin.ts:2:21:\n      2 │ import\n";
-        let error = format!("{:?}", unbundled(unresolved));
+        let node = "✘ [ERROR] Could not resolve \"node:fs/promises\"\n\n    plugin.ts:2:21:\n      2 │ import\n";
+        let error = format!("{:?}", unbundled(node));
         assert!(
             error.contains("plugin.ts:2:21: node:fs/promises is a part of Node") && error.contains("Store"),
             "{error}"
@@ -97,6 +129,17 @@ mod tests {
         let awaited = "✘ [ERROR] Top-level await is not available in the configured\n\n    a/b.ts:3:12:\n      3 │ x\n";
         let error = format!("{:?}", unbundled(awaited));
         assert!(error.contains("a/b.ts:3:12: await is only available in functions"), "{error}");
-        assert!(unbundled("✘ [ERROR] Could not resolve \"lodash\"\n").is_none());
+        let package = "✘ [ERROR] Could not resolve \"./a.js\"\n✘ [ERROR] Could not resolve \"lodash\"\n";
+        assert!(unbundled(package).is_none());
+        let hint = unresolved(package).expect("a hint");
+        assert!(hint.contains("\"lodash\"") && hint.ends_with("wharf build --install"), "{hint}");
+        assert_eq!(unresolved("✘ [ERROR] Could not resolve \"./a.js\"\n"), None);
+        let errors =
+            |name: &str| untyped(&format!("a.ts(1,2): error TS2307: Cannot find module '{name}' or its types"));
+        assert_eq!(errors("lodash"), Some(hint));
+        let of_node =
+            "a.ts(1,2): error TS2591: Cannot find name 'node:fs'. Do you need to install type definitions for node?";
+        assert!(untyped(of_node).is_some_and(|hint| hint.contains("Store")));
+        assert_eq!(errors("./a.js"), None);
     }
 }
