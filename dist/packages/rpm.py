@@ -53,7 +53,7 @@ def _spec(context: Context, content: Files, tree: Path) -> str:
 
 def _lines(content: Files) -> list[str]:
     """Each file as the section %files has it, and the folders that no other package has."""
-    own = {str(parent) for path in content for parent in PurePosixPath(path).parents if parent.name in _OWN}
+    own = {str(parent) for path in content for parent in PurePosixPath(path).parents if _OWN.intersection(parent.parts)}
     lines = [f"%dir %attr(0755,root,root) /{folder}" for folder in sorted(own)]
     for path, file in sorted(content.items()):
         kind = ""
