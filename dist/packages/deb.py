@@ -94,7 +94,7 @@ def _filled(context: Context, file: str, **values: str) -> str:
 
 
 def _packed(content: Files, context: Context) -> bytes:
-    return lzma.compress(files.tar(content, context.epoch, prefix="./"), preset=6)
+    return lzma.compress(files.tar(content, context.epoch, prefix="./"), preset=3)
 
 
 def _ar(members: dict[str, bytes], epoch: int) -> bytes:
