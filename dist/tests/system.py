@@ -60,6 +60,8 @@ class System:
         self.machine = Machine(Path(self.folder.name), self.checks.bin / "wharf")
         self.run = self.machine.command
         self.check = self.checks.check
+        # Systems in containers forbid packages to touch services; the booted one is no container.
+        self.run("rm -f /usr/sbin/policy-rc.d")
 
     def stop(self) -> None:
         self.machine.stop()
