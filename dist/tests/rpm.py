@@ -9,17 +9,16 @@ RPM = "rpm --nodeps --dbpath /var/lib/rpm-check"
 ACCEPTED = {
     "no-changelogname-tag": "the changes are in the repository",
     "no-group-tag": "systems no longer use it",
-    "invalid-license": "it is in no list of this old version",
+    "invalid-license": "this version has no list of licences",
     "no-url-tag": "the address is known when it is released",
+    "no-signature": "the release signs it",
+    "dangerous-command-in": "`install` makes the folders of the service",
+    "only-non-binary-in-usr-lib": "the units belong there",
+    "manpage-not-compressed bz2": "the default of this version; systems use gzip",
+    "no-manual-page-for-binary": "it looks for pages with bz2",
+    "no-dependency-on locales": "there are no translations",
     "unstripped-binary-or-object": "a binary for development",
     "statically-linked-binary": "the build with musl",
-    "non-standard-uid": "the user is the package's own",
-    "non-standard-gid": "the user is the package's own",
-    "no-signature": "the release signs it",
-    "dangerous-command-in": "the folders of the service",
-    "systemd-service-without": "its scripts do what the macros do",
-    "no-packager-tag": "whoever publishes writes one",
-    "python-bytecode": "there is none",
 }
 
 
