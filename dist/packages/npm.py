@@ -1,0 +1,82 @@
+"""npm: a package with a launcher, and one with the program for each platform, of which npm installs one.
+
+Nothing runs or is downloaded when they are installed.
+"""
+
+import gzip
+import io
+import tarfile
+from pathlib import Path
+
+from packages import texts
+from packages.context import Context
+from packages.targets import shorts, target
+
+
+def build(context: Context) -> list[Path]:
+    return [_platform(context), _launcher(context)]
+
+
+def _manifest(context: Context, name: str, about: str) -> dict:
+    manifest = {
+        "name": name,
+        "version": context.version,
+        "description": about,
+        "license": texts.license(context),
+        "engines": {"node": ">=18"},
+    }
+    if context.repository:
+        # npm compares it with the repository that publishes.
+        manifest["repository"] = {"type": "git", "url": f"git+{context.repository}.git"}
+        manifest["homepage"] = f"{context.repository}#readme"
+    return manifest
+
+
+def _launcher(context: Context) -> Path:
+    manifest = _manifest(context, texts.NAME, texts.description(context)) | {
+        "keywords": ["mcp", "mcp-server", "wasm", "webassembly", "sandbox", "plugins"],
+        "bin": {"wharf": "bin/wharf.js", "wharf-mcp": "bin/wharf.js"},
+        "optionalDependencies": {f"{texts.NAME}-{short}": context.version for short in shorts()},
+    }
+    if name := texts.server_name(context):
+        manifest["mcpName"] = name
+    files = {
+        "package.json": texts.json_text(manifest).encode(),
+        "README.md": texts.readme(context).encode(),
+        "LICENSE": (context.root / "LICENSE").read_bytes(),
+        "bin/wharf.js": (context.root / "dist/files/npm/wharf.js").read_bytes(),
+    }
+    return _pack(context, texts.NAME, files)
+
+
+def _platform(context: Context) -> Path:
+    to = target(context.target)
+    name = f"{texts.NAME}-{to.short}"
+    about = f"Wharf for {to.short}: the program that the package {texts.NAME} starts"
+    manifest = _manifest(context, name, about) | {"os": [to.os], "cpu": [to.cpu]}
+    if to.libc:
+        manifest["libc"] = [to.libc]
+    # Yarn would keep the program in a ZIP file, where it cannot be started.
+    manifest["preferUnplugged"] = True
+    program = context.binary("wharf")
+    files = {
+        "package.json": texts.json_text(manifest).encode(),
+        "README.md": f"# {name}\n\n{about}.\n".encode(),
+        "LICENSE": (context.root / "LICENSE").read_bytes(),
+        f"bin/{program.name}": program.read_bytes(),
+    }
+    return _pack(context, name, files)
+
+
+def _pack(context: Context, name: str, files: dict[str, bytes]) -> Path:
+    """What `npm pack` writes, without its files of the user and of the time."""
+    path = context.out / f"{name}-{context.version}.tgz"
+    with path.open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as packed:
+        with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+            for file, content in sorted(files.items()):
+                entry = tarfile.TarInfo(f"package/{file}")
+                entry.size = len(content)
+                entry.mtime = context.epoch
+                entry.mode = 0o755 if file.startswith("bin/") else 0o644
+                archive.addfile(entry, io.BytesIO(content))
+    return path
