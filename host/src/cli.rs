@@ -45,7 +45,7 @@ mod writable;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use wharf_report::ShowPath as _;
 
 use crate::config::Config;
@@ -212,7 +212,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     report::start_log(options.log.as_deref().unwrap_or(filter), &LogStyle::Command(&screen))?;
     on_runtime(async {
         match cli.command {
-            Command::Dev(command) => dev::run(&options, command, &screen).await,
+            Command::Dev(command) => dev::run(&options, command, Cli::command, &screen).await,
             Command::Check { paths, json } => check::run(&options, &paths, json, &screen).await,
             Command::List(how) => list::run(&options, how, &screen).await,
             Command::Call(how) => call::run(&options, how, &screen).await,

@@ -40,6 +40,8 @@ mod rmcp;
 mod samples;
 mod schemas;
 mod several;
+#[cfg(feature = "dev")]
+mod shell;
 mod shutdown;
 mod signals;
 mod supply;

@@ -1,8 +1,9 @@
-//! Commands for plugin authors: those of `wharf_dev`, with the server's part of them, `wharf embed`, and
-//! `wharf import-policy` for migration.
+//! Commands for plugin authors: those of `wharf_dev`, with the server's part of them, and `wharf embed`;
+//! `wharf import-policy` for migration; and what packages are made with.
 
 mod embed;
 mod import_policy;
+mod shell;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 
 use clap::Subcommand;
+use clap_complete::Shell;
 use tokio::process;
 use wharf_dev::{Described, PluginName, Server, Toolchain, with_custom_section};
 use wharf_report::ShowPath as _;
@@ -49,13 +51,32 @@ pub(super) enum Command {
         #[arg(long, value_name = "PLUGIN")]
         name: Option<String>,
     },
+    /// Print a script with which a shell completes commands and options
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write manual pages, one for each command; for packages
+    #[command(hide = true)]
+    ManPages {
+        /// The folder to write them to; created if it is missing
+        dir: PathBuf,
+    },
 }
 
-pub(super) async fn run(options: &Options, command: Command, screen: &Screen) -> Result<ExitCode, Failure> {
+/// `whole` is the command line with all commands.
+pub(super) async fn run(
+    options: &Options,
+    command: Command,
+    whole: fn() -> clap::Command,
+    screen: &Screen,
+) -> Result<ExitCode, Failure> {
     match command {
         Command::Project(command) => wharf_dev::run(command, options, screen).await,
         Command::Embed { files } => embed::run(options, &files, screen).await,
         Command::ImportPolicy { file, name } => import_policy::run(options, &file, name.as_deref()).await,
+        Command::Completions { shell } => shell::completions(&whole(), shell),
+        Command::ManPages { dir } => shell::man_pages(whole(), &dir),
     }
 }
 

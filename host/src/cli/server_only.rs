@@ -22,6 +22,10 @@ pub(super) enum Command {
     Embed(Arguments),
     #[command(hide = true, disable_help_flag = true)]
     ImportPolicy(Arguments),
+    #[command(hide = true, disable_help_flag = true)]
+    Completions(Arguments),
+    #[command(hide = true, disable_help_flag = true)]
+    ManPages(Arguments),
 }
 
 /// Any arguments.
@@ -37,7 +41,12 @@ pub(super) async fn findings() -> Vec<super::doctor::Finding> {
     Vec::new()
 }
 
-pub(super) async fn run(_options: &Options, command: Command, _screen: &Screen) -> Result<ExitCode, Failure> {
+pub(super) async fn run(
+    _options: &Options,
+    command: Command,
+    _whole: fn() -> clap::Command,
+    _screen: &Screen,
+) -> Result<ExitCode, Failure> {
     let name = match command {
         Command::New(_) => "new",
         Command::Build(_) => "build",
@@ -45,6 +54,8 @@ pub(super) async fn run(_options: &Options, command: Command, _screen: &Screen) 
         Command::Upgrade(_) => "upgrade",
         Command::Embed(_) => "embed",
         Command::ImportPolicy(_) => "import-policy",
+        Command::Completions(_) => "completions",
+        Command::ManPages(_) => "man-pages",
     };
     Err(Failure::usage(format!("run wharf {name}: this build of Wharf has only the server")).hint(
         "install Wharf with its default features, in a clone of its repository: cargo install --locked --path host"
@@ -77,10 +88,13 @@ mod tests {
             "upgrade",
             "embed a.wasm",
             "import-policy a.policy.yaml",
+            "completions bash",
+            "man-pages man",
         ] {
             let arguments = ["wharf"].into_iter().chain(line.split(' '));
             let TestCli { options, command } = TestCli::try_parse_from(arguments).expect("any arguments are accepted");
-            let failure = run(&options, command, &Screen::default()).await.expect_err("it is missing");
+            let failure =
+                run(&options, command, TestCli::command, &Screen::default()).await.expect_err("it is missing");
             let name = line.split(' ').next().expect("a name");
             assert!(!help.contains(name), "{help}");
             assert_eq!(failure.code, 2);
