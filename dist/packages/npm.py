@@ -3,13 +3,11 @@
 Nothing runs or is downloaded when they are installed.
 """
 
-import gzip
-import io
-import tarfile
 from pathlib import Path
 
-from packages import texts
+from packages import files, texts, third_party
 from packages.context import Context
+from packages.files import File, Files
 from packages.targets import shorts, target
 
 
@@ -40,13 +38,13 @@ def _launcher(context: Context) -> Path:
     }
     if name := texts.server_name(context):
         manifest["mcpName"] = name
-    files = {
-        "package.json": texts.json_text(manifest).encode(),
-        "README.md": texts.readme(context).encode(),
-        "LICENSE": (context.root / "LICENSE").read_bytes(),
-        "bin/wharf.js": (context.root / "dist/files/npm/wharf.js").read_bytes(),
+    content: Files = {
+        "package.json": File(texts.json_text(manifest).encode()),
+        "README.md": File(texts.readme(context).encode()),
+        "LICENSE": File((context.root / "LICENSE").read_bytes()),
+        "bin/wharf.js": File((context.root / "dist/files/npm/wharf.js").read_bytes(), 0o755),
     }
-    return _pack(context, texts.NAME, files)
+    return _pack(context, texts.NAME, content)
 
 
 def _platform(context: Context) -> Path:
@@ -59,24 +57,18 @@ def _platform(context: Context) -> Path:
     # Yarn would keep the program in a ZIP file, where it cannot be started.
     manifest["preferUnplugged"] = True
     program = context.binary("wharf")
-    files = {
-        "package.json": texts.json_text(manifest).encode(),
-        "README.md": f"# {name}\n\n{about}.\n".encode(),
-        "LICENSE": (context.root / "LICENSE").read_bytes(),
-        f"bin/{program.name}": program.read_bytes(),
+    content: Files = {
+        "package.json": File(texts.json_text(manifest).encode()),
+        "README.md": File(f"# {name}\n\n{about}.\n".encode()),
+        third_party.FILE: File(third_party.text(context, "wharf").encode()),
+        "LICENSE": File((context.root / "LICENSE").read_bytes()),
+        f"bin/{program.name}": File(program.read_bytes(), 0o755),
     }
-    return _pack(context, name, files)
+    return _pack(context, name, content)
 
 
-def _pack(context: Context, name: str, files: dict[str, bytes]) -> Path:
+def _pack(context: Context, name: str, content: Files) -> Path:
     """What `npm pack` writes, without its files of the user and of the time."""
     path = context.out / f"{name}-{context.version}.tgz"
-    with path.open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as packed:
-        with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-            for file, content in sorted(files.items()):
-                entry = tarfile.TarInfo(f"package/{file}")
-                entry.size = len(content)
-                entry.mtime = context.epoch
-                entry.mode = 0o755 if file.startswith("bin/") else 0o644
-                archive.addfile(entry, io.BytesIO(content))
+    path.write_bytes(files.gzipped(files.tar(content, context.epoch, "package/")))
     return path

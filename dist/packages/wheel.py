@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from packages import texts
+from packages import texts, third_party
 from packages.context import Context, PackageError
 from packages.targets import target
 
@@ -34,6 +34,7 @@ def build(context: Context) -> list[Path]:
             shutil.copyfile(program, scripts / program.name)
             (scripts / program.name).chmod(0o755)
         shutil.copyfile(context.root / "LICENSE", about / "licenses/LICENSE")
+        (about / "licenses" / third_party.FILE).write_text(third_party.text(context, "wharf"), encoding="utf-8")
         (about / "METADATA").write_text(_metadata(context))
         (about / "WHEEL").write_text(
             f"Wheel-Version: 1.0\nGenerator: wharf ({context.version})\nRoot-Is-Purelib: false\nTag: {tag}\n"
@@ -53,6 +54,7 @@ def _metadata(context: Context) -> str:
         "Keywords: mcp,mcp-server,wasm,webassembly,sandbox,plugins",
         f"License-Expression: {texts.license(context)}",
         "License-File: LICENSE",
+        f"License-File: {third_party.FILE}",
         "Requires-Python: >=3.8",
         "Classifier: Environment :: Console",
         "Classifier: Programming Language :: Rust",

@@ -280,3 +280,14 @@ fn wharf_mcp_without_wharf_beside_it_says_so() {
     assert!(said.contains("there is no such file") && said.contains("package/wharf"), "{said}");
     assert!(said.contains("hint: wharf-mcp runs the wharf in its own folder"), "{said}");
 }
+
+#[test]
+fn the_default_folder_is_created_also_if_it_is_given() {
+    let home = Home::new();
+    let folder = home.path("data/wharf/plugins");
+    assert!(!folder.exists());
+    out(&home, ["list".as_ref(), folder.as_os_str()]);
+    assert!(folder.is_dir());
+    let other = home.path("data/wharf/other");
+    assert!(fails(&home, ["list".as_ref(), other.as_os_str()], 2).contains("hint: create it first"));
+}
