@@ -1,5 +1,6 @@
 """Texts that packages of different kinds share."""
 
+import hashlib
 import json
 import re
 import tomllib
@@ -36,6 +37,14 @@ def repository(context: Context) -> str:
 def download(context: Context, file: str) -> str:
     """The address of one file of the release."""
     return f"{repository(context)}/releases/download/v{context.version}/{file}"
+
+
+def archive(context: Context, target: str, suffix: str) -> tuple[str, str]:
+    """The name of a target's archive, which must have been made, and its SHA-256."""
+    path = context.out / f"wharf-{context.version}-{target}.{suffix}"
+    if not path.is_file():
+        raise PackageError(f"there is no {path}; `python3 dist/package.py archive --target {target}` makes it")
+    return path.name, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def server_name(context: Context) -> str:
