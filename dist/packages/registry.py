@@ -36,7 +36,7 @@ def build(context: Context) -> list[Path]:
         | {"packageArguments": serve}
         | stdio,
     ]
-    if image := os.environ.get("WHARF_IMAGE"):
+    if image := os.environ.get("WHARF_IMAGE", "").lower():
         mount = {"type": "named", "name": "--mount", "value": "type=bind,src={plugins},dst=/plugins,readonly"}
         mount["variables"] = {"plugins": {key: plugins[key] for key in ("description", "format")} | {"isRequired": True}}
         packages.append(
