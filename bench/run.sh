@@ -20,7 +20,7 @@ binaries=$target/$profile
 
 # Separately: in one build they would share the features of their dependencies, and the baseline
 # would use serde_json with the host's features.
-cargo build --locked --profile "$profile" --package wharf --bin wharf
+cargo build --locked --profile "$profile" --package wharf-mcp --bin wharf
 cargo build --locked --profile "$profile" --package bench
 
 components=${WHARF_COMPONENTS:-target/guests/components}

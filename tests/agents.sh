@@ -64,7 +64,7 @@ check() {
 }
 
 wharf=${WHARF:-target/debug/wharf}
-if [ -z "${WHARF:-}" ]; then cargo build --locked --package wharf || exit; fi
+if [ -z "${WHARF:-}" ]; then cargo build --locked --package wharf-mcp || exit; fi
 [ -x "$wharf" ] || { echo "no $wharf" >&2; exit 2; }
 wharf=$(realpath "$wharf")
 

@@ -16,4 +16,4 @@ done
 if ((${#missing[@]})); then
   plugins/build.sh "${missing[@]}"
 fi
-exec cargo test --locked --package wharf --test hostile -- "$@"
+exec cargo test --locked --package wharf-mcp --test hostile -- "$@"

@@ -85,4 +85,4 @@ for language in "${languages[@]}"; do
 done
 if [ -n "$only_prepare" ]; then exit; fi
 export PATH=$venv/bin:$PATH
-exec cargo test --locked --package wharf --test languages -- "${languages[@]}"
+exec cargo test --locked --package wharf-mcp --test languages -- "${languages[@]}"

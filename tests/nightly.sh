@@ -26,7 +26,7 @@ source tests/steps.sh
 # crowd SECONDS: both Python clients and the Node client, two of each concurrently.
 crowd() {
   local until=$((SECONDS + $1)) pids=() failed=0 pid
-  venv 1 && venv 2 && node_packages && cargo test --locked --no-run --package wharf --test it || return
+  venv 1 && venv 2 && node_packages && cargo test --locked --no-run --package wharf-mcp --test it || return
   for client in 'python_client 1' 'python_client 2' node_client; do
     for _ in 1 2; do
       again "$until" $client &

@@ -30,7 +30,7 @@ fetch() {
 # Compiles everything for the parallel steps below, which would block each other.
 build() {
   cargo test --locked --no-run &&
-    cargo test --locked --no-run --package wharf --test fuzz --test instructions --test languages &&
+    cargo test --locked --no-run --package wharf-mcp --test fuzz --test instructions --test languages &&
     cargo test --locked --no-run --manifest-path plugin-sdk/Cargo.toml
 }
 
@@ -48,7 +48,7 @@ numbers() {
   step fuzz cargo test --locked --test fuzz -- --seconds 30 --jobs 1 --seed 2
   step instructions instructions
   step sdk cargo test --locked --manifest-path plugin-sdk/Cargo.toml
-  step server-only cargo check --locked -p wharf --no-default-features
+  step server-only cargo check --locked -p wharf-mcp --no-default-features
   step windows tests/targets.sh x86_64-pc-windows-gnu
   if command -v cargo-deny >/dev/null; then
     step deny cargo deny --manifest-path host/Cargo.toml check bans licenses sources

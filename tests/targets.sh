@@ -52,7 +52,7 @@ apt="apt-get install --no-install-recommends -y"
 # debian ARGUMENTS: Debian's cargo, which also builds the standard library.
 debian() {
   env -u RUSTUP_TOOLCHAIN -u CARGO RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 \
-    /usr/bin/cargo "$1" --locked --target-dir "$out" -Zbuild-std=std,panic_unwind --package wharf "${@:2}"
+    /usr/bin/cargo "$1" --locked --target-dir "$out" -Zbuild-std=std,panic_unwind --package wharf-mcp "${@:2}"
 }
 
 check() {

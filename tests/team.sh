@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tests/steps.sh
 
 wharf=${WHARF:-target/debug/wharf}
-[ -f "$wharf" ] || cargo build --locked --package wharf || exit
+[ -f "$wharf" ] || cargo build --locked --package wharf-mcp || exit
 PATH=$PATH:/usr/sbin:/sbin
 for need in 'python3 python3' 'openssl openssl' 'curl curl' 'systemd-analyze systemd' \
   'systemd-socket-activate systemd' 'nginx nginx-light' 'caddy caddy' 'sudo sudo' 'unshare util-linux'; do

@@ -8,7 +8,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from packages import archive, files, third_party
+from packages import archive, files, texts, third_party
 from packages.context import Context, PackageError
 from packages.files import File, Files, Folder
 
@@ -82,7 +82,7 @@ def _image(context: Context, layout: Path, architecture: str) -> dict:
             "Entrypoint": ["/usr/bin/wharf"],
             "Cmd": ["serve", "/plugins", "--http", "0.0.0.0:8080"],
             "WorkingDir": f"/{HOME}",
-            "Labels": _annotations(context),
+            "Labels": _annotations(context) | _labels(context),
             "StopSignal": "SIGTERM",
         },
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(packed).hexdigest()}"]},
@@ -108,6 +108,12 @@ def _annotations(context: Context) -> dict[str, str]:
     if context.repository:
         about |= {"source": context.repository, "url": context.repository}
     return {f"{NAMES}.{key}": value for key, value in sorted(about.items())}
+
+
+def _labels(context: Context) -> dict[str, str]:
+    """The MCP registry finds in this label that the image belongs to its entry."""
+    name = texts.server_name(context)
+    return {"io.modelcontextprotocol.server.name": name} if name else {}
 
 
 def _blob(layout: Path, kind: str, content: bytes) -> dict:

@@ -18,7 +18,7 @@ TOOLS = ROOT / "target/dist/tools"
 PLUGINS = ROOT / "plugins/prebuilt"
 # SHA-256 of "hi", in the answer of the tool text_hash.
 HASH = "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4"
-LIMIT = 120
+LIMIT = 360
 
 
 class Failed(Exception):

@@ -10,8 +10,18 @@ const GENERATED: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", "t
 /// Excluded from the SDKs only: a template's tests belong to the new project.
 const NOT_SHIPPED: [&str; 5] = ["bindings", "example", "examples", "test", "tests"];
 
+/// What the published crate has instead of a repository around it; `dist/crates.py` writes it.
+const PUBLISHED: &str = "embedded/table.rs";
+
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..").canonicalize()?;
+    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("embedded.rs");
+    println!("cargo::rerun-if-changed=build.rs");
+    if own.join(PUBLISHED).exists() {
+        fs::copy(own.join(PUBLISHED), out)?;
+        return Ok(());
+    }
+    let root = own.join("../..").canonicalize()?;
     let mut found = Found::default();
     for path in EMBEDDED.map(|name| root.join(name)) {
         if found.collect(&path)? {
@@ -29,8 +39,7 @@ fn main() -> io::Result<()> {
         table += &format!("    ({path:?}, include_bytes!({file:?})),\n");
     }
     table += "]\n";
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    fs::write(out.join("embedded.rs"), table)
+    fs::write(out, table)
 }
 
 #[derive(Default)]

@@ -8,6 +8,7 @@ mod approve_all;
 mod arguments;
 mod ask;
 mod audit;
+mod beside;
 mod call;
 mod candidate;
 mod changes;
@@ -55,12 +56,13 @@ use crate::os::memory;
 use crate::os::signals::survive_file_size_limit;
 use crate::plugin;
 use crate::report::{self, Failure, Log, LogStyle, Screen};
+pub use beside::program_beside;
 use folder::plugin_folder;
 use options::Options;
 
 /// An MCP server whose tools are sandboxed WebAssembly components in a folder.
 #[derive(Parser)]
-#[command(version, about, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "wharf", version, about, max_term_width = 100, after_help = AFTER_HELP)]
 struct Cli {
     #[command(flatten)]
     options: Options,

@@ -1,7 +1,7 @@
 //! Fuzzes the parsers of untrusted input with mutated bytes, and checks their properties.
 //!
 //! Runs on the stable compiler and from a seed, so that a failure can be reproduced:
-//! `cargo test -p wharf --test fuzz -- [--seconds N] [--jobs N] [--seed N] [TARGET]`, or
+//! `cargo test -p wharf-mcp --test fuzz -- [--seconds N] [--jobs N] [--seed N] [TARGET]`, or
 //! `TARGET FILE`. Each target runs for N seconds; the default number of parallel jobs is the number
 //! of cores. Coverage is not measured.
 
@@ -90,7 +90,7 @@ fn fuzz(target: &Target, time: Duration, seed: u64) -> bool {
             let file = keep(target, &input);
             say(&format!("{}: FAILED at run {runs} of seed {seed}: {why}", target.name));
             say(&format!("  {}", String::from_utf8_lossy(&input[..input.len().min(400)]).escape_debug()));
-            say(&format!("  again: cargo test -p wharf --test fuzz -- {} {}", target.name, file.display()));
+            say(&format!("  again: cargo test -p wharf-mcp --test fuzz -- {} {}", target.name, file.display()));
             return false;
         }
         if started.elapsed() > time {

@@ -1,7 +1,7 @@
 //! The hostile suite: hostile plugins and clients (H01 to H78 of docs/security.md), each against the
 //! real binary over stdio and over HTTP, while another plugin is called.
 //!
-//! `cargo test -p wharf --test hostile -- [stdio|http] [H14 …]`. `arena.rs` checks what must hold for
+//! `cargo test -p wharf-mcp --test hostile -- [stdio|http] [H14 …]`. `arena.rs` checks what must hold for
 //! every row.
 
 /// The rows of a theme, each named after its function.

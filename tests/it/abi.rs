@@ -1,5 +1,5 @@
 //! `docs/abi.md`: the reference of the plugin interface, generated from `wit/`.
-//! `WHARF_WRITE_DOCS=1 cargo test -p wharf --test it abi` regenerates it.
+//! `WHARF_WRITE_DOCS=1 cargo test -p wharf-mcp --test it abi` regenerates it.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,14 +1,17 @@
 //! The command line: what each command prints to which stream, and its exit code.
 
 use std::ffi::OsStr;
-use std::process::Output;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Output};
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
-use crate::support::process::{command, run};
+use crate::support::process::{Process, binary, command, run};
 
 /// The output of a command that must succeed.
 fn out<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> String {
@@ -233,4 +236,58 @@ fn pipes_get_no_colours() {
             );
         }
     }
+}
+
+/// `wharf-mcp` with these arguments, in a folder that has a `wharf` only if `complete`.
+fn package<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, complete: bool, arguments: I) -> Command {
+    let bin = home.path("package");
+    fs::create_dir(&bin).expect("a new folder");
+    // A link to it would be resolved.
+    fs::copy(env!("CARGO_BIN_EXE_wharf-mcp"), bin.join("wharf-mcp")).expect("a copy");
+    if complete {
+        symlink(binary(), bin.join("wharf")).expect("a link");
+    }
+    let mut command = Command::new(bin.join("wharf-mcp"));
+    command.args(arguments).env_clear().envs(home.environment()).current_dir(home.path("home"));
+    command
+}
+
+#[test]
+fn wharf_mcp_serves_as_wharf_does() {
+    let home = Home::with(&["echo"]);
+    let serve = package(&home, true, ["serve".as_ref(), home.plugins().as_os_str()]);
+    let mut client = Client::new(Process::start(serve), true);
+    assert_eq!(client.text("echo", json!({ "message": "hello" })), "hello");
+    client.process().signal(Signal::TERM);
+    // Whoever started it can stop it: it is one process.
+    assert_eq!(client.process().wait().code(), Some(0));
+}
+
+#[test]
+fn wharf_mcp_has_the_arguments_and_the_exit_code_of_wharf() {
+    let home = Home::new();
+    let output = package(&home, true, ["list", "no such folder"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).contains("no such folder"), "{}", err(&output));
+}
+
+#[test]
+fn wharf_mcp_without_wharf_beside_it_says_so() {
+    let home = Home::new();
+    let output = package(&home, false, ["serve"]).output().expect("it runs");
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), b"".as_slice()));
+    let said = err(&output);
+    assert!(said.contains("there is no such file") && said.contains("package/wharf"), "{said}");
+    assert!(said.contains("hint: wharf-mcp runs the wharf in its own folder"), "{said}");
+}
+
+#[test]
+fn the_default_folder_is_created_also_if_it_is_given() {
+    let home = Home::new();
+    let folder = home.path("data/wharf/plugins");
+    assert!(!folder.exists());
+    out(&home, ["list".as_ref(), folder.as_os_str()]);
+    assert!(folder.is_dir());
+    let other = home.path("data/wharf/other");
+    assert!(fails(&home, ["list".as_ref(), other.as_os_str()], 2).contains("hint: create it first"));
 }

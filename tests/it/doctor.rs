@@ -94,6 +94,18 @@ fn each_fault_is_found_and_has_a_hint() {
     let (_, found) = doctor(&home, &[]);
     assert!(found.one("HTTP").0.ends_with("is free"), "{:?}", found.0);
     assert!(found.one("client").0.starts_with("ok: cursor: starts Wharf"), "{:?}", found.0);
+    let config = home.path("home/.cursor/mcp.json");
+    for (words, starts) in [
+        (r#""npx", "args": ["-y", "wharf-mcp", "serve"]"#, true),
+        (r#""uvx", "args": ["wharf-mcp@0.1.0", "serve"]"#, true),
+        (r#""/usr/bin/wharf-mcp", "args": ["serve"]"#, true),
+        (r#""npx", "args": ["-y", "wharf-mcp-other"]"#, false),
+    ] {
+        fs::write(&config, format!(r#"{{"mcpServers":{{"tools":{{"command":{words}}}}}}}"#)).expect("a file");
+        let (_, found) = doctor(&home, &[]);
+        let (text, _) = found.one("client");
+        assert_eq!(text.starts_with("ok: cursor: starts Wharf"), starts, "{words}: {text}");
+    }
     assert!(!found.about("plugins").iter().any(|(text, _)| text.contains("other users")), "{:?}", found.0);
 }
 

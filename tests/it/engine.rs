@@ -26,7 +26,7 @@ fn banned_features_are_not_built_in() {
 fn features(name: &str) -> Vec<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["tree", "--locked", "--offline", "-p", "wharf", "-e", "normal,features", "-i", name])
+        .args(["tree", "--locked", "--offline", "-p", "wharf-mcp", "-e", "normal,features", "-i", name])
         .current_dir(repository())
         .output()
         .expect("cargo runs");

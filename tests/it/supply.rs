@@ -53,7 +53,7 @@ fn text(value: &Value) -> &str {
 /// packages that no feature enables; its tree does not.
 fn shipped(metadata: &Value) -> Vec<&Value> {
     let kinds = ["--edges", "normal,build", "--prefix", "none", "--format", "{p}"];
-    let tree = cargo(&[&["tree", "--locked", "--package", "wharf"][..], &kinds].concat());
+    let tree = cargo(&[&["tree", "--locked", "--package", "wharf-mcp"][..], &kinds].concat());
     // A line is `name v1.2.3`, and what may follow.
     let named: BTreeSet<(&str, &str)> =
         tree.lines().filter_map(|line| line.split_once(" v")).map(|(name, rest)| (name, word(rest))).collect();
@@ -143,7 +143,7 @@ fn one_version_of_each_crate_is_shipped() {
 #[test]
 fn the_server_alone_has_fewer_dependencies() {
     let linked = |features: &[&str]| -> BTreeSet<String> {
-        let arguments = ["tree", "--locked", "--offline", "--package", "wharf", "--edges", "normal,no-proc-macro"];
+        let arguments = ["tree", "--locked", "--offline", "--package", "wharf-mcp", "--edges", "normal,no-proc-macro"];
         let tree = cargo(&[&arguments[..], &["--prefix", "none", "--format", "{p}"], features].concat());
         tree.lines().map(word).map(str::to_owned).collect()
     };

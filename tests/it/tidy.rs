@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 19] = [
+const FLOORS: [(&str, &[&str], &[&str]); 20] = [
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budget", &[], &["wasmtime", "mcp"]),
     ("idle", &[], &["tokio", "wasmtime"]),
@@ -34,6 +34,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 19] = [
     ("report", &["*"], &[]),
     ("lib", &["*"], &[]),
     ("main", &["*"], &[]),
+    ("bin", &["*"], &[]),
 ];
 
 /// Words without meaning in the name of a type.

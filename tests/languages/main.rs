@@ -1,7 +1,7 @@
 //! Plugins in every language: new projects with their tests, builds and calls in both eras; the
 //! samples with their transcripts; and the wrappers' own tests.
 //!
-//! `cargo test -p wharf --test languages -- [python go …]`, after `tests/languages.sh` has installed
+//! `cargo test -p wharf-mcp --test languages -- [python go …]`, after `tests/languages.sh` has installed
 //! the toolchains.
 
 mod cookbook;

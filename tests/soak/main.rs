@@ -1,7 +1,7 @@
 //! A soak test: calls over stdio and HTTP for a long time, while plugins and settings are replaced and
 //! clients disconnect and reconnect. Afterwards the host must use no more resources than before.
 //!
-//! `cargo test -p wharf --test soak -- [--seconds N]`.
+//! `cargo test -p wharf-mcp --test soak -- [--seconds N]`.
 
 #[path = "../support/support.rs"]
 #[allow(unreachable_pub, dead_code, reason = "what the integration tests share is more than this needs")]

@@ -9,18 +9,15 @@ use super::wiring::is_component;
 use crate::config;
 use crate::report::Failure;
 
-/// The folder to serve: the given one, or the user's default folder, which is created if missing.
+/// The folder to serve: the given one, or the user's default folder. That one is created if missing, also if it is
+/// given: clients show it in their settings, and pass it on.
 pub(super) fn plugin_folder(options: &Options, dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
-    let (dir, is_default) = match dir {
-        Some(dir) => (dir, false),
-        None => {
-            let base = config::base().ok_or_else(|| {
-                Failure::usage("find the plugin folder: no home folder")
-                    .hint("add the plugin folder to the command line".to_owned())
-            })?;
-            (base.plugins, true)
-        }
-    };
+    let default = config::base().map(|base| base.plugins);
+    let is_default = dir.is_none() || dir == default;
+    let dir = dir.or(default).ok_or_else(|| {
+        Failure::usage("find the plugin folder: no home folder")
+            .hint("add the plugin folder to the command line".to_owned())
+    })?;
     if is_default {
         std::fs::create_dir_all(&dir).map_err(|error| Failure::usage(format!("create {}: {error}", dir.shown())))?;
     }

@@ -117,7 +117,7 @@ pub(super) fn findings() -> Vec<Finding> {
         let Ok(text) = files::read_text(&path, MAX_SIZE) else { continue };
         let shown = path.shown();
         findings.push(match commands(&text, form) {
-            Some(commands) if commands.iter().any(|command| is_wharf(command)) => {
+            Some(commands) if commands.iter().any(|words| is_wharf(words)) => {
                 Finding::good(about, format!("{name}: starts Wharf ({shown})"))
             }
             Some(_) => Finding::missing(
@@ -135,19 +135,29 @@ pub(super) fn findings() -> Vec<Finding> {
     findings
 }
 
-/// The programs of the servers in a client's configuration.
-fn commands(text: &str, form: Form) -> Option<Vec<String>> {
+/// The commands of the servers in a client's configuration, each with its arguments.
+fn commands(text: &str, form: Form) -> Option<Vec<Vec<String>>> {
     let whole: Value = match form {
         Form::Toml => toml::from_str(text).ok()?,
         Form::Json | Form::VsCode if text.trim().is_empty() => Value::Null,
         Form::Json | Form::VsCode => json::tree(text, json::MAX_DEPTH).ok()?,
     };
     let servers = whole[form.key()].as_object().into_iter().flat_map(Map::values);
-    Some(servers.filter_map(|server| server["command"].as_str().map(str::to_owned)).collect())
+    let words = |server: &Value| {
+        let arguments = server["args"].as_array().into_iter().flatten();
+        [&server["command"]].into_iter().chain(arguments).filter_map(|word| word.as_str().map(str::to_owned)).collect()
+    };
+    Some(servers.map(words).collect())
 }
 
-fn is_wharf(command: &str) -> bool {
-    Path::new(command).file_stem().is_some_and(|stem| stem == "wharf")
+/// Whether it starts Wharf, itself or by its package, as `npx -y wharf-mcp serve` does.
+fn is_wharf(words: &[String]) -> bool {
+    let is_program = |word: &String| Path::new(word).file_stem().is_some_and(|stem| stem == "wharf");
+    let is_package = |word: &String| {
+        let name = Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        ["wharf-mcp", "wharf-mcp.exe"].contains(&name.split('@').next().unwrap_or_default())
+    };
+    words.first().is_some_and(is_program) || words.iter().any(is_package)
 }
 
 /// The key of the servers, in a JSON or TOML file.

@@ -1,9 +1,19 @@
 //! Child processes.
 
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::ExitStatus;
+use std::io;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
+use std::process::{ExitCode, ExitStatus};
 
 use tokio::process::Command;
+
+/// Runs another program in this process, with the same arguments.
+///
+/// # Errors
+/// If it cannot be started; otherwise it does not return.
+pub(crate) fn replace_with(program: &Path) -> io::Result<ExitCode> {
+    Err(std::process::Command::new(program).args(std::env::args_os().skip(1)).exec())
+}
 
 /// Starts it with an empty environment.
 pub(crate) fn clear_environment(command: &mut Command) -> &mut Command {

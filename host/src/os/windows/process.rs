@@ -1,10 +1,34 @@
 //! This process, its threads and its child processes.
 
 use std::io;
-use std::path::PathBuf;
-use std::process::ExitStatus;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, ExitStatus};
 
 use tokio::process::Command;
+
+use super::signals::Signals;
+
+/// Runs another program with the same arguments, and waits for it: Windows cannot replace a program. Ctrl-C
+/// reaches both, so this one only waits. If this process is killed, the other one ends when its stdin does.
+///
+/// # Errors
+/// If it cannot be started.
+pub(crate) fn replace_with(program: &Path) -> io::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let status = runtime.block_on(async {
+        let mut signals = Signals::listen()?;
+        let mut child = Command::new(program).args(std::env::args_os().skip(1)).spawn()?;
+        loop {
+            tokio::select! {
+                status = child.wait() => return status,
+                _ = signals.next() => {}
+            }
+        }
+    })?;
+    // An exit code of Windows has 32 bits: one that does not fit must not become a success.
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
 
 /// The path of this program, to start it as a child process.
 ///

@@ -1,0 +1,102 @@
+"""Checks the wheel: by its referees, installed by pip and by uv from local indexes, and called with the official client."""
+
+import functools
+import hashlib
+import http.server
+import shutil
+import sys
+import threading
+from pathlib import Path
+
+import checking
+from checking import PLUGINS, Checks, Failed, answers, python_tools, run, version, want
+
+checks = Checks()
+tools = python_tools()
+call = [tools / "python", checking.ROOT / "dist/tests/tools/call.py"]
+# dist/package.py needs the package wheel.
+sys.executable = str(tools / "python")
+
+
+def index(wheels: list[Path]) -> Path:
+    """The files of a simple index."""
+    root = checks.folder / "index"
+    page = root / "simple/wharf-mcp"
+    page.mkdir(parents=True)
+    links = []
+    for wheel in wheels:
+        shutil.copy(wheel, page)
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        links.append(f'<a href="{wheel.name}#sha256={digest}" data-requires-python="&gt;=3.8">{wheel.name}</a>')
+    (page / "index.html").write_text("<!DOCTYPE html>\n" + "\n".join(links) + "\n")
+    return root
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def venv(name: str) -> Path:
+    folder = checks.folder / name
+    run([tools / "python", "-m", "venv", folder])
+    return folder / "bin"
+
+
+def platform_tag(wheel: Path) -> None:
+    """The tag is one that the binaries can be used on."""
+    said = run([tools / "auditwheel", "show", wheel]).stdout.replace("\n", " ")
+    tag = wheel.stem.rsplit("-", 1)[1]
+    if f'platform tag: "{tag}"' not in said:
+        # A tag of a newer system than needed is true too.
+        found = said.split('platform tag: "', 1)[1].split('"', 1)[0]
+        newer = found.startswith("manylinux_2_") and int(found.split("_")[2]) <= int(tag.split("_")[2])
+        want(newer, True, f"{tag} is true of binaries that are for {found}")
+
+
+def with_pip() -> None:
+    bin = venv("pip")
+    run([bin / "pip", "install", "--no-index", "--find-links", checks.out, "wharf-mcp"], env=checks.home("pip-home"))
+    for name in ("wharf", "wharf-mcp"):
+        want(run([bin / name, "--version"]).stdout, f"wharf {version()}\n", name)
+        answers([bin / name, "serve", PLUGINS], call, env=checks.home("pip-home"))
+    run([bin / "pip", "uninstall", "--yes", "wharf-mcp"], env=checks.home("pip-home"))
+    left = [path.name for path in bin.parent.rglob("*wharf*")]
+    want(left, [], "what is left")
+
+
+def with_uvx() -> None:
+    home = checks.home("uvx-home") | {"UV_PYTHON_DOWNLOADS": "never"}
+    address = f"http://127.0.0.1:{server.server_port}/simple"
+    answers([tools / "uvx", "--index-url", address, "wharf-mcp", "serve", PLUGINS], call, env=home)
+
+
+def with_uv_tool() -> None:
+    home = checks.home("uv-home") | {"UV_PYTHON_DOWNLOADS": "never"}
+    address = f"http://127.0.0.1:{server.server_port}/simple"
+    run([tools / "uv", "tool", "install", "--index-url", address, "wharf-mcp"], env=home)
+    command = Path(home["HOME"]) / ".local/bin/wharf"
+    answers([command, "serve", PLUGINS], call, env=home)
+    run([tools / "uv", "tool", "uninstall", "wharf-mcp"], env=home)
+    if command.exists():
+        raise Failed(f"{command} is left")
+
+
+def contents(wheel: Path) -> None:
+    # It has programs alone, and no library.
+    run([tools / "check-wheel-contents", "--ignore", "W007", wheel])
+
+
+wheels = checks.twice("wheel")
+for wheel in wheels:
+    checks.check("twine check --strict", lambda: run([tools / "twine", "check", "--strict", wheel]))
+    checks.check("auditwheel show", lambda: platform_tag(wheel))
+    checks.check("check-wheel-contents", lambda: contents(wheel))
+handler = functools.partial(Quiet, directory=index(wheels))
+with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    checks.check("pip install --no-index --find-links", with_pip)
+    checks.check("uvx wharf-mcp serve", with_uvx)
+    checks.check("uv tool install", with_uv_tool)
+    server.shutdown()
+checks.finish()
