@@ -90,8 +90,15 @@ EOF
   (
     cd "$home" || exit
     export WINEPREFIX=$home/prefix WINEDEBUG=-all
-    # Its stdin stays open until it has compiled the component.
-    (printf '%s\n' "$ask" && sleep 60) | timeout 120 wine wharf.exe serve plugins | tee answers | grep -m 1 '"id":3'
+    : >answers
+    # Its stdin stays open until it has answered, which takes a compilation of the component.
+    (
+      printf '%s\n' "$ask"
+      for _ in $(seq 120); do
+        if grep -q '"id":3' answers; then break; fi
+        sleep 1
+      done
+    ) | timeout 120 wine wharf.exe serve plugins | tee answers | grep -m 1 '"id":3'
     grep -q '"id":2.*"text_hash"' answers && grep -q '"id":3.*8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4' answers
   )
 }

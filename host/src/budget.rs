@@ -12,6 +12,10 @@ use tokio::sync::Notify;
 
 pub use parts::Parts;
 
+/// Maximum bytes of a small message. Budgets over all callers count small ones separately or not at all, so that large
+/// messages of some cannot block ordinary ones of others.
+pub const SMALL: usize = 64 << 10;
+
 /// A limit, within the limits of its parent budget. Clones share the same budget.
 #[derive(Clone, Debug)]
 pub struct Budget(Arc<Level>);

@@ -32,6 +32,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::watch;
 
 use crate::plugin::{Digest, PluginId, Provider};
+use crate::sync::lock;
 use again::Relisting;
 
 /// One plugin in service: its provider and its public names.
@@ -190,11 +191,11 @@ impl Catalog {
     }
 
     fn writing(&self) -> MutexGuard<'_, HashSet<Warning>> {
-        self.writing.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.writing)
     }
 
     fn relisting(&self) -> MutexGuard<'_, HashMap<PluginId, Relisting>> {
-        self.relisting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.relisting)
     }
 
     /// The generations of the lists; wakes when one of them changes.

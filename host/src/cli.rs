@@ -205,7 +205,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let filter = match &cli.command {
         Command::Call(_) => call::CALL_LOG_FILTER,
         Command::Read(_) | Command::Prompt(_) => call::LOG_FILTER,
-        // A plugin that crashes in its listing says why.
+        // A plugin that crashes in its listing prints the reason.
         Command::Dev(_) | Command::Check { .. } => "warn,guest=info",
         _ => "warn",
     };

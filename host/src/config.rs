@@ -154,7 +154,7 @@ pub enum NamesConfig {
 pub struct ConfigError {
     reason: String,
     pub hint: Option<String>,
-    /// It says nothing of the configuration, which has to be read again.
+    /// A temporary error: read again later.
     temporary: bool,
 }
 
@@ -272,7 +272,7 @@ impl Config {
         Ok(config)
     }
 
-    /// What the types do not say.
+    /// What the types do not check.
     fn check(&self) -> Result<(), WrongValue> {
         for (name, plugin) in &self.plugins {
             PluginId::parse(name).map_err(|error| {

@@ -37,7 +37,7 @@ fn a_component_becomes_native_code() {
 }
 
 #[test]
-fn what_is_no_component_is_told_apart_from_a_failure() {
+fn what_is_no_component_is_distinguished_from_a_failure() {
     for bytes in [b"".as_slice(), b"(component)", b"\0asm\x0d\0\x01\0\xff"] {
         let done = compile(bytes, &[]);
         assert_eq!(done.status.code(), Some(2));

@@ -26,7 +26,7 @@ use crate::{Call, Error, Plugin, Result, ToolResult, http};
 type Server = Box<dyn Fn(&http::Request) -> http::Response>;
 
 thread_local! {
-    static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    static MESSAGES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
     static SERVER: RefCell<Option<Server>> = const { RefCell::new(None) };
 }
 
@@ -174,10 +174,10 @@ pub fn extensions<P: Plugin>(plugin: &P) -> Result<Value> {
 /// ```
 /// use wharf_plugin::{log, testing};
 /// log::info("ready");
-/// assert_eq!(testing::told(), ["info: ready"]);
+/// assert_eq!(testing::messages(), ["info: ready"]);
 /// ```
-pub fn told() -> Vec<String> {
-    TOLD.take()
+pub fn messages() -> Vec<String> {
+    MESSAGES.take()
 }
 
 /// Answers the plugin's HTTP requests on this thread.
@@ -337,10 +337,10 @@ pub(crate) fn exchange(request: &raw_http::Request) -> Result<raw_http::Response
 
 /// The host's functions, which only record here.
 pub(crate) mod record {
-    use super::{TOLD, host};
+    use super::{MESSAGES, host};
 
     fn tell(line: String) {
-        TOLD.with_borrow_mut(|told| told.push(line));
+        MESSAGES.with_borrow_mut(|messages| messages.push(line));
     }
 
     fn name(level: host::LogLevel) -> String {

@@ -40,7 +40,7 @@ fn as_user(request: Request, token: &str) -> Request {
     request.with("Authorization", &format!("Bearer {token}"))
 }
 
-fn says(connection: &mut HttpConnection<std::net::TcpStream>, request: &Request) -> Option<Response> {
+fn response(connection: &mut HttpConnection<std::net::TcpStream>, request: &Request) -> Option<Response> {
     connection.send(&request.bytes());
     connection.response()
 }
@@ -64,7 +64,7 @@ fn h62_one_user_takes_all_sessions(setup: Setup) -> Arena {
         let mut connection = HttpConnection::connect(address);
         let mut opened = 0;
         for _ in 0..MANY {
-            match says(&mut connection, &as_user(post.clone(), ALICE)) {
+            match response(&mut connection, &as_user(post.clone(), ALICE)) {
                 Some(response) => opened += usize::from(response.status == 200),
                 None => connection = HttpConnection::connect(address),
             }
@@ -153,7 +153,7 @@ fn h64_one_user_takes_all_streams(setup: Setup) -> Arena {
         let open = |_| {
             let mut connection = HttpConnection::connect(address);
             let is_stream = |it: &Response| it.header("content-type") == Some("text/event-stream");
-            says(&mut connection, &post).filter(is_stream).map(|_| connection)
+            response(&mut connection, &post).filter(is_stream).map(|_| connection)
         };
         (0..300).filter_map(open).collect::<Vec<_>>()
     });
@@ -169,7 +169,7 @@ fn h64_one_user_takes_all_streams(setup: Setup) -> Arena {
             BOB,
         );
         let mut connection = HttpConnection::connect(address);
-        says(&mut connection, &bob).is_some_and(|response| response.status == 200)
+        response(&mut connection, &bob).is_some_and(|response| response.status == 200)
     });
     arena.pause(Duration::from_secs(1));
     drop(open);

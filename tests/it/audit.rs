@@ -229,7 +229,7 @@ fn a_full_disk_costs_records_and_no_call() {
     Client::start(&home).tools();
     let mut client = Client::initialized(Process::serve_after(&home, "trap '' XFSZ; ulimit -f 64"), "2025-11-25");
     let mut sent = 0;
-    while !client.process().log().contains("calls go on without audit") {
+    while !client.process().log().contains("calls continue without audit") {
         assert_eq!(client.text("echo", json!({"message": "x"})), "x");
         sent += 1;
         assert!(sent < 10_000, "64 KiB are full after fewer calls");

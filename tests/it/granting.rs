@@ -112,7 +112,7 @@ fn nothing_is_written_without_an_answer_or_when_it_is_invalid() {
 }
 
 #[test]
-fn a_denial_is_told_once_with_its_hint() {
+fn a_denial_is_reported_once_with_its_hint() {
     let home = Home::with(&["notes", "online"]);
     let denied = call(&home, &[]);
     let (out, hint) = (String::from_utf8_lossy(&denied.stdout), err(&denied));

@@ -287,16 +287,16 @@ fn tls_checks_the_name_and_trusted_roots() {
 }
 
 /// A site that echoes the `Authorization` header, and a home that sends it a secret.
-fn telling(secret: &str) -> (Site, Home) {
+fn echoing(secret: &str) -> (Site, Home) {
     let site = Site::start(|head, connection| {
         write(connection, "200 OK", "", field(head, "authorization").unwrap_or("nothing"));
     });
-    let home = telling_home(&site, secret);
+    let home = echoing_home(&site, secret);
     (site, home)
 }
 
 /// A home that sends that site a secret.
-fn telling_home(site: &Site, secret: &str) -> Home {
+fn echoing_home(site: &Site, secret: &str) -> Home {
     let granted = site.grant().replace("private", "headers = { Authorization = \"Bearer ${api}\" }, private");
     let home = home(&granted);
     home.configure(&format!(
@@ -308,7 +308,7 @@ fn telling_home(site: &Site, secret: &str) -> Home {
 
 #[test]
 fn a_secret_is_sent_to_the_server_and_redacted_everywhere_else() {
-    let (site, home) = telling(SECRET);
+    let (site, home) = echoing(SECRET);
     let mut client = Client::start_modern(&home);
     let request = json!({"url": site.url("/"), "headers": [["Authorization", "my own"]]});
     assert_eq!(client.text("online_fetch", request.clone()), "200 \nBearer [redacted api]");
@@ -342,7 +342,7 @@ fn a_secret_with_invisible_characters_or_html_entities_is_redacted() {
     let html = SECRET.replace('5', "&#53").replace('-', "&#x2d").replace('+', "&plus;").replace('/', "&sol;");
     let body = format!("a{HIDDEN}b {} {}", behind.trim_end_matches(HIDDEN), html.replace('=', "&equals;"));
     let site = Site::start(move |_, connection| write(connection, "200 OK", "", &body));
-    let home = telling_home(&site, SECRET);
+    let home = echoing_home(&site, SECRET);
     let mut client = Client::start_modern(&home);
     let meta = json!({"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"});
     let request = json!({"name": "online_tell", "arguments": {"url": site.url("/")}, "_meta": meta});
@@ -366,7 +366,7 @@ fn a_secret_with_invisible_characters_or_html_entities_is_redacted() {
 
 #[test]
 fn a_grant_with_a_missing_secret_is_denied_until_it_exists() {
-    let (site, home) = telling("");
+    let (site, home) = echoing("");
     let file = home.path("config/wharf/api");
     let mut client = Client::start_modern(&home);
     for why in ["is not at least 1 visible ASCII characters", "cannot be read"] {

@@ -105,7 +105,7 @@ fn check_explains_each_bad_file_in_one_sentence() {
 }
 
 #[test]
-fn limits_and_proposals_are_told_with_what_to_do() {
+fn limits_and_proposals_are_reported_with_a_hint() {
     let home = Home::new();
     let instances = "(core instance (instantiate $m))".repeat(65);
     for (name, text, reason, hint) in [

@@ -61,6 +61,10 @@ mod sync {
         }
     }
 
+    pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// tokio's own, which `shuttle` cannot instrument: other threads may run before each step.
     #[derive(Default)]
     pub(crate) struct Notify(tokio::sync::Notify);

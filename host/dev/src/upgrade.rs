@@ -53,7 +53,7 @@ pub(crate) fn run(dir: &Path, force: bool) -> Result<ExitCode, Failure> {
 /// Why the folder is replaced only with `--force`.
 fn objection(record: Option<&Record>, found: &Files) -> Option<String> {
     match record {
-        None => Some("it does not say which version of Wharf wrote it, so it may have been changed since".to_owned()),
+        None => Some("it records no version of Wharf, so it may have been changed since".to_owned()),
         Some(record) if record.digest != wrapper::digest(found) => {
             Some(format!("it was changed after Wharf {} wrote it", line(&record.version)))
         }

@@ -203,7 +203,7 @@ pub(crate) fn warn_of_version(project: &Project) {
     message(&format!("{FOLDER}/ is of {of}; `wharf upgrade` takes that of this one, {VERSION}"));
 }
 
-/// Where a project says that it uses the folder.
+/// Where a project refers to the folder.
 pub(crate) fn reference(language: Language) -> (&'static str, &'static str) {
     match language {
         Language::Rust => ("Cargo.toml", "wharf-plugin = { path = \"wharf\" }"),

@@ -1,4 +1,4 @@
-//! Parses TOML written by people. Errors have a line, a column and the key, say in TOML's words what was expected and
+//! Parses TOML written by people. Errors have a line, a column and the key, name in terms of TOML what was expected and
 //! what was found, and perhaps what to write.
 
 mod duplicate;
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 pub use explain::did_you_mean;
 
-/// What a kind of file may contain, as its errors say it. What they do not find here they say in general words.
+/// What a kind of file may contain, for its errors. For what is not listed here their text is general.
 #[derive(Default)]
 pub struct Format {
     pub keys: &'static [Key],
@@ -22,7 +22,7 @@ pub struct Format {
     pub other_names: &'static [(&'static str, &'static [&'static str])],
     /// Other values that people try: the path, the value that they mean, and those.
     pub other_values: &'static [(&'static str, &'static str, &'static [&'static str])],
-    /// Names that stand for no key of a table, and what to do instead: the table's path, the names, the hint.
+    /// Names that are not keys of a table, and what to do instead: the table's path, the names, the hint.
     pub advice: &'static [(&'static str, &'static [&'static str], &'static str)],
     /// Below these paths errors repeat no value: it may be a secret.
     pub unshown: &'static [&'static str],
@@ -30,7 +30,7 @@ pub struct Format {
 
 /// What a key takes.
 pub struct Key {
-    /// `server.page-size`; `*` stands for any name, `[]` behind a name for the entries of its array.
+    /// `server.page-size`; `*` is any name, `[]` behind a name for the entries of its array.
     pub path: &'static str,
     /// Reads after "expected": "a whole number".
     pub takes: &'static str,
@@ -54,7 +54,7 @@ pub fn bounded(text: &str) -> Cow<'_, str> {
     format!("{}…{}", &text[..start], &text[end..]).into()
 }
 
-/// What an implementation of `Deserialize` says of a value that has the right type, and is wrong nevertheless: with a
+/// The error of an implementation of `Deserialize` for a value that has the right type, and is wrong nevertheless: with a
 /// hint, in place of the example of its key.
 pub fn wrong_value(why: &str, hint: &str) -> String {
     format!("{why}{HINT}{hint}")
@@ -70,7 +70,7 @@ pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
 }
 
 /// # Errors
-/// As [`from_toml`], with what the format says.
+/// As [`from_toml`], with the descriptions of a format.
 pub fn from_toml_of<T: DeserializeOwned>(text: &str, format: &Format) -> Result<T, Wrong> {
     toml::from_str(text).map_err(|error| {
         let Some(span) = error.span() else { return (bounded(error.message()).into(), None) };

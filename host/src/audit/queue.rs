@@ -6,6 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use crate::sync::lock;
+
 /// Maximum bytes in the queue; a record that does not fit is dropped and counted.
 pub(super) const CAPACITY: usize = 8 << 20;
 /// Interval between checks of a required log while there is nothing to write.
@@ -142,7 +144,7 @@ impl Queue {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -169,7 +169,7 @@ impl Thread {
             Some(error) if !failed && self.queue.is_required() => {
                 tracing::error!("calls are refused until they can be audited: failed to {error}");
             }
-            Some(error) if !failed => tracing::error!("calls go on without audit: failed to {error}"),
+            Some(error) if !failed => tracing::error!("calls continue without audit: failed to {error}"),
             None if failed => tracing::warn!("audit log working again"),
             _ => {}
         }

@@ -136,13 +136,13 @@ pub(super) fn is_recent(path: &Path) -> bool {
     modified.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago < RECENT))
 }
 
-/// Whether a file is called as its plugin is, and not only by a name that stands for it.
+/// Whether the name of a file is exactly that of its plugin, and not only one that is normalized to it.
 pub(crate) fn is_named(path: &Path, id: &PluginId) -> bool {
     path.file_stem().is_some_and(|stem| stem == id.as_ref())
 }
 
 impl Scan {
-    /// The plugins in the order in which they get their names: a file that is called exactly so comes before others,
+    /// The plugins in the order in which they get their names: a file whose name is exactly that comes before others,
     /// and one in the folder itself before those in subfolders, so that a copy beside it or in `backup` cannot take the
     /// name of a plugin that is in use.
     pub(super) fn in_order(self) -> Vec<(PathBuf, PluginId)> {

@@ -63,7 +63,7 @@ impl Arguments {
     }
 
     /// The value of all arguments, of the types in an object's schema. A value that is of none of them
-    /// stays a text: the check against the schema says what is wrong.
+    /// stays a text: the check against the schema reports the error.
     pub(super) fn typed(self, schema: &Value) -> Result<Value, Failure> {
         let pairs = match self {
             Self::Json(value) => return Ok(value),
@@ -172,7 +172,7 @@ fn typed(text: &str, schema: &Value, root: &Value) -> Value {
     }
 }
 
-/// The kinds of values that a schema allows; none if it does not say.
+/// The kinds of values that a schema allows; none if it has no type.
 fn kinds(schema: &Value, root: &Value, visits: &mut usize) -> Vec<Kind> {
     let Some(left) = visits.checked_sub(1) else { return Vec::new() };
     *visits = left;
@@ -275,7 +275,7 @@ mod tests {
             (&[r#"point={"x":1}"#], json!({ "point": { "x": 1 } })),
             (&["any=5"], json!({ "any": 5 })),
             (&["any=five"], json!({ "any": "five" })),
-            // The check of the arguments says what is wrong.
+            // The check of the arguments reports the error.
             (&["count=many"], json!({ "count": "many" })),
             (&[r#"{"count":1}"#], json!({ "count": 1 })),
             (&[], json!({})),

@@ -49,7 +49,7 @@ fn is_terminal() -> bool {
 }
 
 impl Answers {
-    /// The client capabilities: none if nobody could answer.
+    /// The client capabilities: none if no one can answer.
     pub(super) fn capabilities(&self) -> Value {
         if is_terminal() || self.confirmed.is_some() || !self.fields.is_empty() {
             json!({ "elicitation": { "form": {}, "url": {} } })
@@ -58,7 +58,7 @@ impl Answers {
         }
     }
 
-    /// Whether a plugin is told that nobody can answer.
+    /// Whether no question can be answered, so that plugins see a client without the capability.
     pub(super) fn are_impossible(&self) -> bool {
         self.capabilities() == json!({})
     }

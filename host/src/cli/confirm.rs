@@ -10,7 +10,7 @@ use crate::report::Failure;
 /// Asks, unless `yes` was given on the command line.
 ///
 /// # Errors
-/// If the answer is no, or nobody can be asked.
+/// If the answer is no, or no one can be asked.
 pub(super) fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
     if yes {
         return Ok(());
@@ -19,7 +19,7 @@ pub(super) fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
         return Err(Failure::usage("ask for confirmation: not a terminal")
             .hint("review the text above, then add --yes".to_owned()));
     }
-    if ask(question)? { Ok(()) } else { Err(Failure::new("go on: declined; nothing was changed")) }
+    if ask(question)? { Ok(()) } else { Err(Failure::new("continue: declined; nothing was changed")) }
 }
 
 /// Whether a person is at the terminal.

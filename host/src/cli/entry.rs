@@ -9,7 +9,7 @@ use crate::report::NAME;
 /// Bytes of a prompt's signature.
 const SIGNATURE: usize = 600;
 
-/// A tool of `tools/list`: its signature, description, parameters, and what it gives.
+/// A tool of `tools/list`: its signature, description, parameters, and result.
 pub(super) fn tool(tool: &Value) -> String {
     let name = tool["name"].as_str().unwrap_or_default();
     let signature = signature(name, &tool["inputSchema"]);

@@ -83,7 +83,7 @@ pub(super) fn offer(
     Ok(Some(true))
 }
 
-/// Says which grants a call lacked.
+/// Logs which grants a call lacked.
 pub(super) fn report_missing(id: &PluginId, words: &[String]) {
     let names: BTreeSet<&str> = words.iter().filter_map(|word| word.split('=').next()).collect();
     warning(&format!("access of {id} denied: missing grant {}", names.into_iter().collect::<Vec<_>>().join(", ")));
@@ -198,7 +198,7 @@ fn split(words: &[String]) -> Result<(Option<&Path>, Vec<GrantWord>), Failure> {
 }
 
 /// Warns if the folder has no plugin of that name. Without a folder, only a similar name in the user's own one
-/// is worth a word: the plugin may be in any.
+/// is worth a warning: the plugin may be in any.
 fn warn_of_name(id: &PluginId, folder: Option<&Path>) {
     let own = || base().map(|base| base.plugins);
     let Some(searched) = folder.map(PathBuf::from).or_else(own) else { return };

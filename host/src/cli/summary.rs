@@ -19,7 +19,7 @@ const MAX_NAMED: usize = 24;
 pub(super) fn summary(path: &Path, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) -> String {
     let (id, version) = (plugin.id(), &new.version);
     let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", version.content);
-    // Several names stand for one plugin.
+    // Several file names are normalized to one plugin name.
     text += &line("file", &path.shown().to_string());
     let signer = version.signer.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
     text += &line("signer", &signer);

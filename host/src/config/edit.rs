@@ -46,7 +46,7 @@ impl GrantWord {
         }
     }
 
-    /// The grant that a wrong word stands for.
+    /// The grant that was most likely meant by an unknown name.
     pub fn meant(word: &str) -> Option<&'static str> {
         let word = word.split('=').next().unwrap_or_default().to_lowercase();
         match word.as_str() {
@@ -193,7 +193,7 @@ fn edit(
         grants_of(&mut document, id).ok_or_else(|| invalid(format!("[plugins.{id}.grants] is not a table")))?;
     change(grants).map_err(invalid)?;
     let edited = document.to_string();
-    // The lines are those of a file that nobody has seen.
+    // The lines are those of a file that does not exist on disk.
     Config::parse(&edited).map_err(|error| ConfigError { reason: without_place(&error.reason).to_owned(), ..error })?;
     Ok(edited)
 }

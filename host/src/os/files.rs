@@ -33,13 +33,13 @@ pub(crate) enum FileError {
 }
 
 impl FileError {
-    /// Whether it says nothing of the file, so that it has to be read again: see [`is_temporary`].
+    /// Whether it is a temporary error: read again later. See [`is_temporary`].
     pub(crate) fn is_temporary(&self) -> bool {
         matches!(self, Self::System(error) if is_temporary(error))
     }
 }
 
-/// Whether an error says nothing of a file's name, content or permissions: the process has no
+/// Whether an error is not about a file's name, content or permissions: the process has no
 /// descriptors or memory left, or the disk or the server of a network file system fails.
 pub(crate) fn is_temporary(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;

@@ -1,4 +1,4 @@
-//! Locks on files between processes, with a deadline: a stopped process may hold one for ever.
+//! Locks on files between processes, with a deadline: a stopped process may hold one indefinitely.
 
 use std::fs::{File, TryLockError};
 use std::io;

@@ -24,7 +24,7 @@ const WRITER_LOCK: &str = "lock.toml.turn";
 const MAX_SIZE: u64 = 4 << 20;
 /// Bytes of a large pin, for write checks.
 const LARGE_PIN: usize = 4 << 10;
-/// Writers hold the lock for milliseconds; a stopped process must not block the others for ever.
+/// Writers hold the lock for milliseconds; a stopped process must not block the others indefinitely.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why the pin file cannot be read or written. Reads after "failed to".
@@ -34,7 +34,7 @@ pub struct PinFileError {
     what: String,
     path: PathBuf,
     pub hint: Option<String>,
-    /// It says nothing of the file, which has to be read again.
+    /// A temporary error: read again later.
     pub(super) temporary: bool,
     /// The file could be read, and not written.
     pub(super) of_writing: bool,

@@ -19,6 +19,7 @@ use super::pin::{Pin, Pins, names, now};
 use super::verdict::AdmittedAs;
 use crate::os::changes::Changes;
 use crate::plugin::{Digest, PluginId, Signatures, Signer};
+use crate::sync::lock;
 
 /// Interval between checks whether the pin file changed.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -243,7 +244,7 @@ impl Guard {
     }
 
     fn last_write(&self) -> MutexGuard<'_, Option<(Instant, bool)>> {
-        self.last_write.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.last_write)
     }
 
     fn record_write(&self, succeeded: bool) {
@@ -330,7 +331,7 @@ impl Guard {
     }
 
     fn report(&self, error: PinFileError) {
-        let mut last_error = self.last_error.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut last_error = lock(&self.last_error);
         if last_error.as_ref() != Some(&error) {
             tracing::error!(hint = error.hint.as_deref(), "failed to {error}");
             *last_error = Some(error);
@@ -437,7 +438,7 @@ impl Watch {
             let writable_again = self.guard.was_writable() && std::mem::take(&mut self.unwritable);
             if writable_again {
                 tracing::info!("the pin file is writable again");
-                *self.guard.last_error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+                *lock(&self.guard.last_error) = None;
             }
             // The file is replaced atomically: there is no need to wait until it is stable.
             let file = self.file.as_mut();

@@ -78,7 +78,7 @@ impl Decision {
     }
 }
 
-/// The command that approves the version in a folder; `None` stands for the user's default folder.
+/// The command that approves the version in a folder; `None` is the user's default folder.
 pub fn approve_command(program: &str, id: &PluginId, folder: Option<&Path>) -> String {
     let folder = folder.map_or_else(String::new, |folder| format!(" {}", shell_word(folder)));
     format!("{program} approve {id}{folder}")

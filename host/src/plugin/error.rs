@@ -97,7 +97,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// A failed system call: [`LoadError::System`] if it says nothing of the file, else `kind`.
+    /// A failed system call: [`LoadError::System`] if it is temporary, else `kind`.
     pub(in crate::plugin) fn of_system(error: &io::Error, kind: fn(String) -> Self, text: String) -> Self {
         if files::is_temporary(error) { Self::System(text) } else { kind(text) }
     }
@@ -110,7 +110,7 @@ impl LoadError {
         Self::WrongImport(quote(&format!("{error:#}"), 300))
     }
 
-    /// `hint`: what to do, if its kind says that.
+    /// `hint`: what to do, if that depends on its kind.
     pub(in crate::plugin) fn no_interface(exports: &[String], hint: Option<&'static str>) -> Self {
         let exports = if exports.is_empty() { "nothing".into() } else { quote(&exports.join(", "), 200) };
         Self::NoInterface { exports, hint: hint.unwrap_or(EXPORT_ONE) }
@@ -141,7 +141,7 @@ impl LoadError {
         matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap(_) | Self::ListingFault(_))
     }
 
-    /// Whether only the kind of the file says what to do.
+    /// Whether what to do depends on the kind of the file.
     pub fn is_of_kind(&self) -> bool {
         matches!(self, Self::CoreModule)
     }
@@ -151,7 +151,7 @@ impl LoadError {
         matches!(self, Self::Unsigned | Self::BadSignature(_))
     }
 
-    /// Whether it says nothing of the file, which has to be loaded again.
+    /// Whether it is a temporary error: load the file again later.
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::System(_))
     }

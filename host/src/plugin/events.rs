@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 
 use super::abi::{Listing, LogLevel};
 use super::policy::denial::Denial;
+use crate::sync::lock;
 
 /// Maximum queued log messages and progress events.
 const MAX_MESSAGES: usize = 128;
@@ -117,7 +118,7 @@ impl Events {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.queue)
     }
 }
 

@@ -139,7 +139,7 @@ impl Fault {
                 format!("Plugin '{plugin}' returned an invalid result: {why}.")
             }
             Self::Denied { denial: Denial { access, problem }, message } => {
-                let message = message.as_ref().map_or_else(String::new, |message| format!(" It says: {message}"));
+                let message = message.as_ref().map_or_else(String::new, |message| format!(" Its message: {message}"));
                 let access = access.name();
                 match problem {
                     Some(problem) => {

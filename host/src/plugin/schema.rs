@@ -1,6 +1,6 @@
 //! JSON Schemas of guests: compiled once, bounded, and without any way to the network.
 //!
-//! Draft 2020-12, or draft-07 where `$schema` says so. The cost of compiling a schema is estimated
+//! Draft 2020-12, or draft-07 if `$schema` names it. The cost of compiling a schema is estimated
 //! in `bounds` and `plan`, that of validating a value in `steps`, both in advance.
 
 pub(in crate::plugin) mod allowance;

@@ -65,7 +65,7 @@ impl Sandbox {
     }
 
     /// What a component offers as far as that is known before it is loaded: what it offered when it was last loaded
-    /// under these grants, or what its file says.
+    /// under these grants, or what its file lists.
     pub async fn stored_surface(
         self: &Arc<Self>,
         component: Digest,

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::sync::lock;
+
 /// Bytes.
 const BUFFER_CAPACITY: usize = 1 << 20;
 /// How long shutdown waits for the buffer to be written.
@@ -96,7 +98,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, Buffer> {
-        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.buffer)
     }
 }
 

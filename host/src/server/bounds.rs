@@ -6,7 +6,7 @@
 pub(in crate::server) mod unread;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout_at};
 use super::refusal::Refusal;
 use crate::plugin::{Fault, PluginId};
 use crate::protocol::error;
+use crate::sync::lock;
 use unread::Unread;
 
 /// Number of plugins from which unused semaphores are removed.
@@ -69,7 +70,7 @@ impl Bounds {
     }
 
     fn permits(&self, plugin: &PluginId) -> Arc<Semaphore> {
-        let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plugins = lock(&self.plugins);
         if let Some(permits) = plugins.get(plugin) {
             return permits.clone();
         }

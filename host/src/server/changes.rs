@@ -17,6 +17,7 @@ use super::outgoing::Outgoing;
 use super::wire::text;
 use crate::catalog::Listings;
 use crate::json::Raw;
+use crate::sync::lock;
 use updates::{Subscriber, Uris};
 
 const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
@@ -150,6 +151,6 @@ impl Followers {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Weak<Follower>>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
 }

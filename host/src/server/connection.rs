@@ -34,6 +34,7 @@ use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, Reque
 use crate::protocol::headers::Headers;
 use crate::protocol::meta::LastMeta;
 use crate::protocol::{ClientNotification, ErrorObject, Revision, era, error};
+use crate::sync::lock;
 use answered::{Admitted, Reservation};
 use arrival::{Arrival, Era};
 use in_flight::InFlight;
@@ -350,10 +351,10 @@ impl Connection {
     }
 
     fn session(&self) -> MutexGuard<'_, Option<Session>> {
-        self.session.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.session)
     }
 
     fn last_meta(&self) -> MutexGuard<'_, LastMeta> {
-        self.last_meta.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.last_meta)
     }
 }

@@ -1,11 +1,12 @@
 //! A cache of list pages, each serialized once per revision until its list changes.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::reply::Answer;
 use crate::protocol::Revision;
 use crate::protocol::cursor::ListKind;
+use crate::sync::lock;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Page {
@@ -21,7 +22,7 @@ pub(super) struct Pages(Mutex<HashMap<Page, (u64, Arc<str>)>>);
 impl Pages {
     /// The page at that generation of its list.
     pub(super) fn get(&self, page: Page, generation: u64, write: impl FnOnce() -> Answer) -> Answer {
-        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = lock(&self.0);
         // Bounded: an older generation is replaced, and no cursor points beyond the end of a list.
         let kept = pages.get(&page).filter(|(of, _)| *of == generation).map(|(_, text)| text.clone());
         let text = match kept {

@@ -1,5 +1,4 @@
-//! A plugin's questions, reduced to what reading their answers needs: what a call leaves with the client between its
-//! rounds.
+//! The questions of a round and its state, as a client returns them with its answers.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Why a call has no result. `fault` says it in the wire's form.
+//! Why a call has no result. `fault` converts it to the wire's form.
 
 use crate::plugin::abi::GuestError;
 use crate::plugin::{CallError, Fault};

@@ -33,20 +33,20 @@ wharf_abi_string_t owned(const char *text, size_t size) {
 
 /* ---- recorded messages */
 
-static lines told, shown;
+static lines messages, shown;
 
-const char *wharf_test_told(void) {
+const char *wharf_test_messages(void) {
   lines_clear(&shown);
-  shown = told;
-  told = (lines){0};
+  shown = messages;
+  messages = (lines){0};
   return shown.at ? shown.at : "";
 }
 
 static void tell(const char *what, const char *text, size_t size) {
-  lines_add(&told, what, strlen(what));
-  lines_add(&told, ": ", 2);
-  lines_add(&told, text, size);
-  lines_add(&told, "\n", 1);
+  lines_add(&messages, what, strlen(what));
+  lines_add(&messages, ": ", 2);
+  lines_add(&messages, text, size);
+  lines_add(&messages, "\n", 1);
 }
 
 static const char *const levels[] = {"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"};

@@ -41,7 +41,7 @@ void wharf_test_answer(const char *kind, const char *text);
 
 /* The log messages and notifications since the last call of this function, one line each:
  * `info: text`, `progress: 1 of 2 text` and so on. Lives until the next call of it. */
-const char *wharf_test_told(void);
+const char *wharf_test_messages(void);
 
 /* Sets the response to all HTTP requests: a status and a body. */
 void wharf_test_serve(int status, const char *body);

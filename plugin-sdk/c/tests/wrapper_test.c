@@ -24,11 +24,11 @@ int main(void) {
   is("sum", CALL("sum", "{\"a\":9007199254740993,\"b\":-1}").structured, "{\"sum\":9007199254740992}");
 
   if (CALL("delete", "{}").status != WHARF_ASKED) is("delete", "went on", "asks");
-  wharf_test_told();
+  wharf_test_messages();
   wharf_test_answer("accept", "");
   wharf_test_answer("decline", "");
   is("delete", CALL("delete", "{}").text, "3 files kept");
-  is("told", wharf_test_told(), "info: looking\nprogress: 1 of 2 asked\nprogress: 1 of 2 asked\n");
+  is("messages", wharf_test_messages(), "info: looking\nprogress: 1 of 2 asked\nprogress: 1 of 2 asked\n");
   wharf_test_answer("unavailable", "nobody is there");
   is("unavailable", CALL("delete", "{}").text, "kept: nobody is there");
   wharf_test_answer("accept", "{\"seats\":4}");

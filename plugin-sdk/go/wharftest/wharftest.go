@@ -133,14 +133,14 @@ func Prompt(name string, arguments map[string]string) (prompts.Result, error) {
 // Read reads a resource.
 func Read(uri string) (resources.Result, error) { return resources.ABIRead(uri) }
 
-// Told returns the log messages and notifications since its last call, one line each: log
+// Messages returns the log messages and notifications since its last call, one line each: log
 // messages as `info: text`, progress as `progress: 1 of 2 text`, and so on.
-func Told() []string {
+func Messages() []string {
 	host.Test.Lock()
 	defer host.Test.Unlock()
-	told := host.Test.Told
-	host.Test.Told = nil
-	return told
+	messages := host.Test.Messages
+	host.Test.Messages = nil
+	return messages
 }
 
 // Serve answers the plugin's HTTP requests.

@@ -370,7 +370,7 @@ class HostFunctions(unittest.TestCase):
             client.logged, ["notice: plain", 'warning: archive: {"skipped":2}', 'error: library: "from logging"']
         )
         self.assertEqual(
-            client.told, ["progress: 1 of 3 copying", "list changed: tools", "resource updated: notes://1"]
+            client.messages, ["progress: 1 of 3 copying", "list changed: tools", "resource updated: notes://1"]
         )
 
     def test_http(self) -> None:

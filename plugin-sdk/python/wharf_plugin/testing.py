@@ -60,7 +60,7 @@ class Client:
     """A client of the plugin, with a simulated host between them.
 
     `answers` are given to the questions of a call in their order; `http` answers requests;
-    `config` holds settings. `logged` and `told` have its messages, `asked` the questions
+    `config` holds settings. `logged` has its log messages, `messages` its other ones, `asked` the questions
     that it asked. The store is in memory; `store=False` revokes the grant.
     """
 
@@ -88,9 +88,9 @@ class Client:
         return self._host.logged
 
     @property
-    def told(self) -> list[str]:
+    def messages(self) -> list[str]:
         """Other notifications: progress, changed lists, updated resources."""
-        return self._host.told
+        return self._host.messages
 
     @property
     def buckets(self) -> dict[str, dict[str, bytes]]:
@@ -191,7 +191,7 @@ def _absent(kind: str, name: str, known: Iterable[str]) -> str:
 class _Host:
     def __init__(self, http: Callable[[Request], Response] | None, config: dict[str, str], store: bool) -> None:
         self.logged: list[str] = []
-        self.told: list[str] = []
+        self.messages: list[str] = []
         self.buckets: dict[str, dict[str, bytes]] = {}
         self.gone = False
         self._http = http
@@ -206,13 +206,13 @@ class _Host:
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
         of = "" if total is None else f" of {total:g}"
-        self.told.append(f"progress: {progress:g}{of} {message or ''}".rstrip())
+        self.messages.append(f"progress: {progress:g}{of} {message or ''}".rstrip())
 
     def list_changed(self, listing: host.Listing) -> None:
-        self.told.append(f"list changed: {listing}")
+        self.messages.append(f"list changed: {listing}")
 
     def resource_updated(self, uri: str) -> None:
-        self.told.append(f"resource updated: {uri}")
+        self.messages.append(f"resource updated: {uri}")
 
     def cancelled(self) -> bool:
         return self.gone

@@ -24,7 +24,7 @@ const FEATURES = ["form", "url", "sample", "sample-tools", "sample-context", "ro
 
 export class Client {
   logged = [];
-  told = [];
+  messages = [];
   asked = [];
   buckets = new Map();
   #plugin;
@@ -143,9 +143,9 @@ export class Client {
       log: (level, message) => this.logged.push(`${level}: ${message}`),
       logData: (level, logger, data) => this.logged.push(`${level}: ${logger}: ${data}`),
       progress: (done, total, message) =>
-        this.told.push(`progress: ${done}${total === undefined ? "" : ` of ${total}`} ${message ?? ""}`.trimEnd()),
-      listChanged: (listing) => this.told.push(`list changed: ${listing}`),
-      resourceUpdated: (uri) => this.told.push(`resource updated: ${uri}`),
+        this.messages.push(`progress: ${done}${total === undefined ? "" : ` of ${total}`} ${message ?? ""}`.trimEnd()),
+      listChanged: (listing) => this.messages.push(`list changed: ${listing}`),
+      resourceUpdated: (uri) => this.messages.push(`resource updated: ${uri}`),
       cancelled: () => this.#gone,
       fetch(request) {
         if (!http) throw refusal("denied", "a test without `http` has no network");

@@ -176,7 +176,7 @@ test("messages reach the host", () => {
   client.cancel();
   assert.equal(client.call("talk").text, "true");
   assert.deepEqual(client.logged, ["notice: plain", 'warning: archive: {"skipped":2}']);
-  assert.deepEqual(client.told, ["progress: 1 of 3 copying", "list changed: tools", "resource updated: notes://1"]);
+  assert.deepEqual(client.messages, ["progress: 1 of 3 copying", "list changed: tools", "resource updated: notes://1"]);
 });
 
 test("http, the store and settings", () => {

@@ -80,7 +80,7 @@ export declare class InvalidArguments extends Error {
 /** There is no tool, resource or prompt of that name. */
 export declare class NotFound extends Error {}
 /** A question was refused: the client does not support it or refused it. Catch it to do
-    without; one that is not caught insists, and the host tells the client what it lacks. */
+    without; one that is not caught insists, and the host reports to the client what it lacks. */
 export declare class Unavailable extends Error {}
 
 interface About {

@@ -54,7 +54,7 @@ export declare class Client {
   /** The log messages: `info: text`. */
   readonly logged: string[];
   /** Other notifications: progress, changed lists, updated resources. */
-  readonly told: string[];
+  readonly messages: string[];
   /** The keys of the questions that were asked. */
   readonly asked: string[];
   /** The stored values, by bucket and key. */

@@ -28,7 +28,7 @@ fn suggested(argument: &str, value: &str) -> Result<Vec<String>> {
 #[test]
 fn notes_are_kept_listed_and_read() -> Result<()> {
     assert_eq!(add(Some("Shopping"), "milk, *bread*")?, json!({ "id": 1, "uri": "notes://1" }));
-    assert_eq!(testing::told(), ["list changed: Listing::Resources", "resource updated: notes://1"]);
+    assert_eq!(testing::messages(), ["list changed: Listing::Resources", "resource updated: notes://1"]);
     add(None, "\n# Trip\n\nBy train")?;
     add(Some(" \n "), "x")?;
     assert_eq!(titles("list", json!({}))?, ["x", "Trip", "Shopping"]);
@@ -64,9 +64,9 @@ fn deleting_asks_first() -> Result<()> {
     let mute = refusal(testing::call(&Notes, "delete", delete.clone()));
     assert_eq!(mute, "note 1 ('Kept') is not deleted: this client cannot ask its user to confirm it");
     assert_eq!(titles("list", json!({}))?, ["Kept"]);
-    testing::told();
+    testing::messages();
     assert_eq!(agree().call(&Notes, "delete", delete.clone())?.as_text(), "Note 1 is deleted.");
-    assert_eq!(testing::told(), ["list changed: Listing::Resources", "resource updated: notes://1"]);
+    assert_eq!(testing::messages(), ["list changed: Listing::Resources", "resource updated: notes://1"]);
     assert!(agree().call(&Notes, "delete", delete).is_err());
     // An id is never given twice.
     assert_eq!(add(None, "new")?["id"], 2);

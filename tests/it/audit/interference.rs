@@ -144,7 +144,7 @@ fn a_folder_that_is_opened_to_others_is_noticed() {
     client.text("echo", json!({"message": "x"}));
     client
         .process()
-        .log_with("calls go on without audit: failed to open the audit log: other users can write to its folder");
+        .log_with("calls continue without audit: failed to open the audit log: other users can write to its folder");
     set(0o700);
     client.finish();
 }

@@ -133,7 +133,7 @@ fn a_socket_passed_by_systemd_is_used() {
     let address = socket.local_addr().expect("an address");
     let notified = UnixDatagram::bind(home.path("runtime/notify")).expect("a socket");
     notified.set_read_timeout(Some(TIMEOUT)).expect("a socket");
-    let hears = || {
+    let notification = || {
         let mut buffer = [0; 256];
         let length = notified.recv(&mut buffer).expect("a notification");
         String::from_utf8_lossy(&buffer[..length]).into_owned()
@@ -151,11 +151,11 @@ fn a_socket_passed_by_systemd_is_used() {
         .stderr(Stdio::null())
         .spawn()
         .expect("a shell");
-    assert_eq!(hears().trim_end(), "READY=1");
+    assert_eq!(notification().trim_end(), "READY=1");
     assert!(HttpConnection::connect(address).exchange(&Request::discover(address)).reached_mcp());
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, Signal::TERM).expect("a process of ours");
-    assert_eq!(hears().trim_end(), "STOPPING=1");
+    assert_eq!(notification().trim_end(), "STOPPING=1");
     assert!(child.wait().expect("its end").success());
 }
 

@@ -122,7 +122,7 @@ impl Link {
         self.resources().await;
         self.prompts().await;
         self.asking().await;
-        self.telling(meta).await;
+        self.report(meta).await;
     }
 
     async fn resources(&self) {
@@ -167,7 +167,7 @@ impl Link {
     }
 
     /// The log level is alert. The client requests progress with each request.
-    async fn telling(&mut self, meta: Option<RequestMetaObject>) {
+    async fn report(&mut self, meta: Option<RequestMetaObject>) {
         let mut logs = params("everything_test_logging_tool", json!({}));
         logs.meta = meta;
         within(self.client.call_tool(logs)).await.expect("a result");

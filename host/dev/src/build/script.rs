@@ -53,7 +53,7 @@ const REFUSED: &str = "BuildError: ";
 /// Prefix of the interfaces that the component should have had, as JSON.
 const OTHER_WORLD: &str = "OtherWorld: ";
 
-/// What componentize-qjs says before an error of the plugin.
+/// What componentize-qjs prints before an error of the plugin.
 const EVALUATED: &str = "module evaluation: Error: ";
 
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
@@ -258,7 +258,7 @@ mod tests {
         let stack = "\nnode:child_process:930\n    throw err;\n    ^\n\nError: Command failed: esbuild\n    at x\n";
         assert_eq!(of_esbuild(&format!("{error}{stack}")), error);
         assert_eq!(of_esbuild(error), error);
-        // Without a message of its own, the stack is all that says why.
+        // Without a message of its own, the stack is the only explanation.
         assert_eq!(of_esbuild(stack), stack);
     }
 

@@ -6,7 +6,7 @@ use toml::de::DeTable;
 
 use super::{Wrong, locate};
 
-/// A merged line that is longer helps nobody.
+/// A merged line that is longer is not shown.
 const MAX_MERGED: usize = 400;
 
 /// `second`: the key that is repeated. `is_shown`: whether the value of a key may be repeated.
@@ -58,7 +58,7 @@ fn value_after(text: &str, key: usize) -> Option<&str> {
 fn merge(first: &str, second: &str) -> Option<String> {
     let inner = |text: &'_ str, open, close| {
         let inner = text.strip_prefix(open)?.strip_suffix(close)?;
-        // What a comment says would end the line.
+        // The text of a comment could end the line.
         (!inner.contains(['\n', '#'])).then(|| inner.trim().trim_end_matches(',').trim_end().to_owned())
     };
     [('[', ']', ""), ('{', '}', " ")].into_iter().find_map(|(open, close, blank)| {

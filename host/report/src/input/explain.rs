@@ -1,4 +1,4 @@
-//! Says in TOML's words what serde and the parser say in Rust's.
+//! Rewrites the messages of serde and of the parser in terms of TOML.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::locate::{ITEM, Located};
 use super::repair::Written;
 use super::{Format, HINT, Key, Wrong, duplicate, locate};
 
-/// How the messages begin that say only that a value is of another type. The others are sentences for people.
+/// How the messages of serde begin that only report another type. The others are written for people.
 const MISMATCH: [&str; 8] = [
     "invalid type: ",
     "invalid value: ",

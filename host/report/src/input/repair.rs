@@ -13,7 +13,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// How it is meant, `in quotes: "5"`, which reads after "write it"; `None` if nobody can say.
+    /// How it is meant, `in quotes: "5"`, which reads after "write it"; `None` if that is unknown.
     pub(super) fn repaired(&self) -> Option<String> {
         let (takes, is_text) = (self.key.takes, self.kind == "a string");
         if takes == "a string" && !is_text && !matches!(self.kind, "an array" | "a table") {

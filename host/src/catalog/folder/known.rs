@@ -1,5 +1,5 @@
 //! Plugins that are listed before their code is compiled: what an earlier load of the same file listed, or what the file
-//! says, is served at once, and calls wait for the load.
+//! itself lists, is served at once, and calls wait for the load.
 
 use std::sync::Arc;
 

@@ -78,7 +78,7 @@ impl Folder {
         self.start_loads();
     }
 
-    /// Tells the catalog whether a file that is being loaded will offer completions.
+    /// Sets in the catalog whether a file that is being loaded will offer completions.
     pub(super) fn expect_completions(&self) {
         let expected = |file: &File| file.completions && file.state != LoadState::Idle;
         self.catalog.expect_completions(self.files.values().any(expected));

@@ -1,6 +1,6 @@
 //! Reads again what could not be read because of the system, such as for lack of file descriptors.
 //!
-//! Such an error says nothing of a file, and no event follows when its cause is gone. So whatever had
+//! Such an error is not about a file, and no event follows when its cause is gone. So whatever had
 //! changed would stay unread, a revoked grant in force.
 
 use std::time::Duration;

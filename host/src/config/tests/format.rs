@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::config::format::FORMAT;
 
 /// The message of an error and its hint.
-fn told(text: &str) -> (String, String) {
+fn error_and_hint(text: &str) -> (String, String) {
     let error = Config::parse(text).expect_err(text);
     (error.reason().to_owned(), error.hint.unwrap_or_default())
 }
@@ -186,9 +186,12 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
         ("[server".into(), "line 1, column 8: ", ""),
     ];
     for (text, reason, hint) in &cases {
-        let told = told(text);
-        assert!(told.0.starts_with("line ") && told.0.contains(reason), "{text}: {told:?}");
-        assert!(told.1.contains(hint), "{text}: {told:?}");
+        let error_and_hint = error_and_hint(text);
+        assert!(
+            error_and_hint.0.starts_with("line ") && error_and_hint.0.contains(reason),
+            "{text}: {error_and_hint:?}"
+        );
+        assert!(error_and_hint.1.contains(hint), "{text}: {error_and_hint:?}");
         for word in [
             "struct ",
             "expected ident",
@@ -200,7 +203,7 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
             "a map",
             "hunter2",
         ] {
-            assert!(!told.0.contains(word) && !told.1.contains(word), "{text}: {told:?}");
+            assert!(!error_and_hint.0.contains(word) && !error_and_hint.1.contains(word), "{text}: {error_and_hint:?}");
         }
     }
 }
@@ -252,21 +255,23 @@ fn other_words_lead_to_the_ones_that_are_meant() {
         ("[plugins.'text.wasm']", "plugins.text.wasm: ", "write [plugins.text]: "),
         ("[plugins.'A_b.wasm']", "plugins.A_b.wasm: ", "write [plugins.a-b]: "),
     ] {
-        let told = told(text);
-        assert!(told.0.contains(reason), "{text}: {told:?}");
-        assert!(told.1.contains(hint), "{text}: {told:?}");
+        let error_and_hint = error_and_hint(text);
+        assert!(error_and_hint.0.contains(reason), "{text}: {error_and_hint:?}");
+        assert!(error_and_hint.1.contains(hint), "{text}: {error_and_hint:?}");
     }
 }
 
 #[test]
 fn what_is_written_twice_is_merged_in_the_hint() {
-    let twice = |first: &str, second: &str| told(&format!("[plugins.a.grants]\n{first}\nelicit = true\n{second}\n"));
+    let twice =
+        |first: &str, second: &str| error_and_hint(&format!("[plugins.a.grants]\n{first}\nelicit = true\n{second}\n"));
     let (reason, hint) = twice("http = [\"https://a.example\"] # the API", "http = [ \"https://b.example\", ]");
     assert_eq!(reason, "line 4, column 1: plugins.a.grants.http is written twice, first in line 2");
     assert_eq!(hint, "replace both by one: http = [\"https://a.example\", \"https://b.example\"]");
     let merged = "[plugins.a.grants]\nelicit = true\nhttp = [\"https://a.example\", \"https://b.example\"]\n";
     Config::parse(merged).expect("the hint's line is valid");
-    let limits = |first: &str| told(&format!("[plugins.a]\nlimits = {first}\nlimits = {{ cpu = \"1s\" }}\n")).1;
+    let limits =
+        |first: &str| error_and_hint(&format!("[plugins.a]\nlimits = {first}\nlimits = {{ cpu = \"1s\" }}\n")).1;
     assert_eq!(limits("{ memory = \"8MiB\" }"), "replace both by one: limits = { memory = \"8MiB\", cpu = \"1s\" }");
     assert_eq!(limits("{}"), "replace both by one: limits = { cpu = \"1s\" }");
     assert_eq!(twice("keyvalue = true", "keyvalue = false").1, "remove one of them, or merge what they have into one");
@@ -311,9 +316,9 @@ fn a_hint_that_is_followed_makes_the_file_valid() {
             "write it in brackets: fs = [{ host = 'a', guest = '/a' }]",
         ),
     ] {
-        let told = told(&format!("[{table}]\n{wrong}\n"));
-        assert!(told.0.starts_with("line 2, column "), "{wrong}: {told:?}");
-        assert_eq!(told.1, hint, "{wrong}: {told:?}");
+        let error_and_hint = error_and_hint(&format!("[{table}]\n{wrong}\n"));
+        assert!(error_and_hint.0.starts_with("line 2, column "), "{wrong}: {error_and_hint:?}");
+        assert_eq!(error_and_hint.1, hint, "{wrong}: {error_and_hint:?}");
         let (_, written) = hint.rsplit_once(": ").unwrap_or(("", hint));
         let key = wrong.split(" = ").next().expect("a key");
         let line = match hint.strip_prefix("write \"") {
@@ -341,9 +346,12 @@ fn a_hint_that_is_followed_makes_the_file_valid() {
         ),
     ] {
         let file = |options: &str| format!("[plugins.a.grants]\nhttp = [{{ url = 'https://a.example', {options} }}]\n");
-        let told = told(&file(entry));
-        assert!(told.0.contains(reason) && told.0.starts_with("line 2, column "), "{entry}: {told:?}");
-        assert_eq!(told.1, hint);
+        let error_and_hint = error_and_hint(&file(entry));
+        assert!(
+            error_and_hint.0.contains(reason) && error_and_hint.0.starts_with("line 2, column "),
+            "{entry}: {error_and_hint:?}"
+        );
+        assert_eq!(error_and_hint.1, hint);
         Config::parse(&file(hint.trim_start_matches("write "))).expect(hint);
     }
 }
@@ -374,7 +382,7 @@ fn errors_are_short_however_long_what_they_repeat_is() {
         format!("{long}\n"),
         format!("a = 1\n\"{long}\" = 1\n\"{long}\" = 1\n"),
     ] {
-        let (reason, hint) = told(&text);
+        let (reason, hint) = error_and_hint(&text);
         let start = text.get(..40).expect("ASCII");
         assert!(reason.starts_with("line ") && reason.len() < 700 && hint.len() < 700, "{start}: {reason} {hint}");
     }
@@ -395,8 +403,8 @@ fn errors_repeat_no_value_that_may_be_a_secret() {
         "[plugins.a.grants]\nenv = { A = [\"S3CRET\"] }\n",
         "[plugins.a.grants]\nconfig = [\"S3CRET\"]\n",
     ] {
-        let told = told(text);
-        assert!(!format!("{told:?}").contains("S3CRET"), "{text}: {told:?}");
+        let error_and_hint = error_and_hint(text);
+        assert!(!format!("{error_and_hint:?}").contains("S3CRET"), "{text}: {error_and_hint:?}");
     }
 }
 
@@ -410,7 +418,7 @@ fn what_a_shell_would_replace_is_refused() {
             "plugins.a.grants.http: \"$weather\" is a text",
         ),
     ] {
-        let (said, hint) = told(&format!("{secrets}{grant}\n"));
+        let (said, hint) = error_and_hint(&format!("{secrets}{grant}\n"));
         assert!(said.contains(reason), "{said}");
         assert_eq!(hint, "for the secret write ${weather}; for the text, give the secret another name");
     }
@@ -422,7 +430,7 @@ fn what_a_shell_would_replace_is_refused() {
         "secrets = ['weahter']",
         "http = [{ url = 'https://a.example', headers = { K = '${weahter}' } }]",
     ] {
-        let (said, hint) = told(&format!("{secrets}{grant}\n"));
+        let (said, hint) = error_and_hint(&format!("{secrets}{grant}\n"));
         assert!(said.contains("line 4, column ") && said.contains("there is no such secret: \"weahter\""), "{said}");
         assert!(hint.starts_with("did you mean weather? Otherwise define it: weahter = "), "{hint}");
     }
@@ -437,7 +445,7 @@ fn what_a_shell_would_replace_is_refused() {
         ("[server.http]\ntokens = [{ name = 'a', file = '$HOME/data' }]\n".into(), "server.http.tokens.file"),
         ("[server]\nstate-key = { file = '$HOME/data' }\n".into(), "server.state-key.file"),
     ] {
-        let (said, hint) = told(&text);
+        let (said, hint) = error_and_hint(&text);
         assert!(
             said.ends_with("/data\"") && said.contains(&format!("{key}: a variable is not replaced in a path")),
             "{said}"
@@ -445,8 +453,8 @@ fn what_a_shell_would_replace_is_refused() {
         assert_eq!(hint, "write \"~/data\"");
         Config::parse(&text.replace("${HOME}", "~").replace("$HOME", "~")).expect("the hint is valid");
     }
-    assert_eq!(told(&folder("$NOT_SET_HERE/data")).1, "write the absolute path, or ~/ for your home folder");
-    assert!(told(&folder("~bob/data")).0.contains("another user's home folder is not replaced"));
+    assert_eq!(error_and_hint(&folder("$NOT_SET_HERE/data")).1, "write the absolute path, or ~/ for your home folder");
+    assert!(error_and_hint(&folder("~bob/data")).0.contains("another user's home folder is not replaced"));
     for literal in ["./$HOME/data", "a/$HOME", "~/data", "~", "./~bob"] {
         Config::parse(&folder(literal)).expect(literal);
     }

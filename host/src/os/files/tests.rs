@@ -32,7 +32,7 @@ fn only_regular_files_are_read_without_blocking() {
 }
 
 #[test]
-fn an_error_is_temporary_unless_it_says_something_of_the_file() {
+fn an_error_is_temporary_unless_it_is_about_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("loop");
     symlink(&path, &path).expect("a link");

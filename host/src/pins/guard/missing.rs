@@ -7,6 +7,7 @@ use std::sync::{Arc, MutexGuard};
 
 use super::Guard;
 use crate::plugin::PluginId;
+use crate::sync::lock;
 
 impl Guard {
     /// Records in the background that the files of plugins were removed.
@@ -49,7 +50,7 @@ impl Guard {
     }
 
     fn missing(&self) -> MutexGuard<'_, BTreeSet<PluginId>> {
-        self.missing.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.missing)
     }
 }
 

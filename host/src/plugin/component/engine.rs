@@ -73,18 +73,18 @@ pub(in crate::plugin) fn exceeded(error: &wasmtime::Error) -> Option<LoadError> 
     let too_many = |what, limit| Some(LoadError::TooMany { what, limit });
     let message = format!("{error:#}");
     match message.as_str() {
-        said if said.contains("core module instances, which exceeds") => {
+        text if text.contains("core module instances, which exceeds") => {
             too_many("core module instances", u64::from(CORE_INSTANCES))
         }
-        said if said.contains("linear memories, which exceeds") => too_many("memories", u64::from(MEMORIES)),
-        said if said.contains("tables, which exceeds") => too_many("tables", u64::from(TABLES)),
-        said if said.contains("defined tables count of") => {
+        text if text.contains("linear memories, which exceeds") => too_many("memories", u64::from(MEMORIES)),
+        text if text.contains("tables, which exceeds") => too_many("tables", u64::from(TABLES)),
+        text if text.contains("defined tables count of") => {
             too_many("tables in one core module", u64::from(TABLES_PER_MODULE))
         }
-        said if said.contains("has a minimum element size of") => {
+        text if text.contains("has a minimum element size of") => {
             too_many("elements in one table", TABLE_ELEMENTS as u64)
         }
-        said if said.contains("instance size does not fit in pooling allocator") => {
+        text if text.contains("instance size does not fit in pooling allocator") => {
             too_many("bytes for the state of one instance", INSTANCE_SIZE as u64)
         }
         _ => None,

@@ -21,7 +21,7 @@ const ASYNCHRONOUS: WasmFeatures = WasmFeatures::CM_ASYNC
     .union(WasmFeatures::CM_ERROR_CONTEXT)
     .union(WasmFeatures::CM_THREADING);
 
-/// The others, those with the most telling hint first.
+/// The others, those with the most specific hint first.
 const OTHERS: [Proposal; 13] = [
     Proposal {
         name: "garbage collection",

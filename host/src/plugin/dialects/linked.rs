@@ -3,7 +3,7 @@
 //! Independent of the plugin: id, limits and grants are in each call's store.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use tokio::sync::Mutex;
 use wasmtime::component::types::ComponentItem;
@@ -17,6 +17,7 @@ use crate::plugin::id::Digest;
 use crate::plugin::imports::state::GuestState;
 use crate::plugin::limits::Limits;
 use crate::plugin::policy::access::Access;
+use crate::sync::lock;
 
 /// Shared by all plugins with the same digest.
 pub(in crate::plugin) struct Linked {
@@ -91,7 +92,7 @@ impl InUse {
     }
 
     fn entry(&self, digest: Digest) -> Arc<Mutex<Weak<Linked>>> {
-        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = lock(&self.0);
         // An entry with another owner, or locked, is in use by a load.
         entries.retain(|_, entry| {
             Arc::strong_count(entry) > 1 || entry.try_lock().is_ok_and(|entry| entry.strong_count() > 0)

@@ -268,10 +268,10 @@ impl DescriptorCalls for GuestState {
 
     async fn read_directory(&mut self, fd: Resource<Descriptor>) -> FsResult<Resource<DirectoryEntryStream>> {
         let dir = self.dir_of(&fd)?;
-        let room = MAX_LISTED.saturating_sub(self.held.listings.values().sum());
-        let count = runtime::spawn_blocking(move || Ok::<_, io::Error>(read_base_dir(&dir)?.take(room + 1).count()));
+        let free = MAX_LISTED.saturating_sub(self.held.listings.values().sum());
+        let count = runtime::spawn_blocking(move || Ok::<_, io::Error>(read_base_dir(&dir)?.take(free + 1).count()));
         let count = count.await?;
-        if count > room {
+        if count > free {
             return Err(ErrorCode::InsufficientMemory.into());
         }
         let listing = self.filesystem().read_directory(fd).await?;

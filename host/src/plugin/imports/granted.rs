@@ -4,7 +4,7 @@
 //! grant allows in detail is decided where it is used.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -23,6 +23,7 @@ use crate::plugin::policy::denial::{Denial, GrantProblem};
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::policy::redact::Redactor;
 use crate::plugin::policy::secret::Secret;
+use crate::sync::lock;
 
 /// Maximum distinct denials logged per load; a plugin may invent new ones without end.
 const MAX_REPORTED: usize = 32;
@@ -178,19 +179,19 @@ impl Granted {
         let (line, word) = (redacted(line), redacted(word));
         if self.is_new(&line) {
             let hint = self.grants.remedy(&line, &word);
-            self.missing.lock().unwrap_or_else(PoisonError::into_inner).push(word);
+            lock(&self.missing).push(word);
             tracing::warn!(target: MISSING_GRANT, plugin = %self.plugin, access = access.name(), %hint, "access denied: missing grant `{}`", access.name());
         }
     }
 
     /// The grants that were missing since the plugin was loaded, as words for `wharf grant`.
     pub(in crate::plugin) fn missing(&self) -> Vec<String> {
-        self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.missing).clone()
     }
 
     /// Whether it was not reported yet, and the maximum is not reached.
     fn is_new(&self, what: &str) -> bool {
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = lock(&self.reported);
         reported.len() < MAX_REPORTED && reported.insert(what.to_owned())
     }
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -19,6 +19,7 @@ use crate::plugin::abi::LogLevel;
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::redact::Redactor;
 use crate::plugin::text;
+use crate::sync::lock;
 
 /// Maximum bytes of one line; a longer one is split.
 const LINE: usize = 8 << 10;
@@ -64,7 +65,7 @@ impl LogBudget {
         admitted
     }
 
-    /// The guest crashed: its last lines on stderr say why, and are logged over the budget.
+    /// The guest crashed: its last lines on stderr are the reason, and are logged over the budget.
     pub(in crate::plugin) fn set_crashed(&self) {
         self.crashed.store(true, Ordering::Relaxed);
     }
@@ -72,7 +73,7 @@ impl LogBudget {
     /// Keeps a dropped line until later ones take its place. Not cut: a part of a secret would not be
     /// redacted.
     fn keep(&self, line: &[u8]) {
-        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = lock(&self.tail);
         tail.push_back(line.to_vec());
         while tail.iter().map(|line| line.len() as u64 + LINE_COST).sum::<u64>() > self.tail_limit {
             tail.pop_front();
@@ -144,7 +145,7 @@ impl Drop for LogBudget {
             tracing::warn!(target: "guest", %plugin, "dropped {dropped} messages over the call's log limit");
         }
         if self.crashed.load(Ordering::Relaxed) {
-            let tail = std::mem::take(&mut *self.tail.lock().unwrap_or_else(PoisonError::into_inner));
+            let tail = std::mem::take(&mut *lock(&self.tail));
             for line in tail {
                 self.write_line(STDERR, &line);
             }

@@ -10,12 +10,13 @@ mod circuit;
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::plugin::fault::{CallError, Fault};
+use crate::sync::lock;
 use circuit::{Circuit, WINDOW};
 
 /// Callers paused at the same time before the global circuit may open.
@@ -108,7 +109,7 @@ impl Breaker {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -3,7 +3,9 @@
 //! Everything that can be done once per load is in `PreparedComponent`; every way out of a call
 //! drops its store. The content of the outcome is checked in `outcome`.
 
-use std::any::Any;
+mod failure;
+mod store;
+
 use std::future::ready;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,12 +15,11 @@ use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
+use wasmtime::Store;
 use wasmtime::component::{ComponentNamedList, InstancePre, Lift, Lower};
-use wasmtime::{Store, UpdateDeadline};
 
 use super::breaker::{Breaker, Pause};
 use super::cause;
-use super::cause::Cause;
 use super::eligibility::InlineEligibility;
 use super::fair_semaphore::{FairPermit, FairSemaphore};
 use super::function::{BoundInstance, Function};
@@ -32,28 +33,18 @@ use crate::audit::{Event, Record};
 use crate::inline::poll_inline;
 use crate::plugin::abi::CallContext;
 use crate::plugin::component::engine;
-use crate::plugin::events::Events;
-use crate::plugin::fault::{Fault, TrapKind, size};
+use crate::plugin::fault::{Fault, size};
 use crate::plugin::id::{Digest, PluginId};
 use crate::plugin::imports::granted::Granted;
 use crate::plugin::imports::state::GuestState;
 use crate::plugin::limits::Limits;
 use crate::plugin::limits::cpu::CpuMeter;
-use crate::plugin::limits::quota::Quota;
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::policy::redact::Redactable;
 use crate::plugin::provider::Call;
 use crate::plugin::schema::forms::Forms;
-use crate::plugin::text;
-
-/// Maximum handles of component resources in a store.
-const COMPONENT_HANDLES: usize = 4096;
-/// Epoch ticks until a guest first yields: the first tick may come at once, so it is the second.
-const TICKS: u64 = 2;
-/// Maximum logged lines of a backtrace.
-const FRAMES: usize = 40;
-/// Cost of lifting a result in addition to its bytes.
-const LIFT_SLACK: u64 = 64 << 10;
+use failure::panicked;
+use store::TICKS;
 
 /// A linked component with its limits and grants, ready to be instantiated.
 pub(in crate::plugin) struct PreparedComponent {
@@ -326,80 +317,6 @@ impl PreparedComponent {
         let instance = BoundInstance::new(&self.pre, &mut store).await.ok()?;
         (!store.data().has_logged()).then_some(ReadyInstance { store, instance })
     }
-
-    /// Bytes that may be lifted, for a result that takes `times` the allowed output.
-    fn lift_limit(&self, times: u64) -> usize {
-        let bytes = self.limits.output.saturating_mul(times).saturating_add(LIFT_SLACK);
-        usize::try_from(bytes).unwrap_or(usize::MAX)
-    }
-
-    fn store(
-        &self,
-        cpu: Arc<CpuMeter>,
-        events: Option<Arc<Events>>,
-        cancelled: CancellationToken,
-    ) -> Store<GuestState> {
-        let quota = Quota::new(self.runtime.memory.clone(), self.limits.memory);
-        let granted = self.granted.clone();
-        let state = GuestState::new(self.id.clone(), quota, cpu, self.limits.log, events, cancelled, granted);
-        let mut store = Store::new(&self.runtime.engine, state);
-        store.limiter(|state| &mut state.quota);
-        store.set_hostcall_fuel(self.lift_limit(1));
-        store.set_max_component_handles(COMPONENT_HANDLES);
-        store.set_epoch_deadline(TICKS);
-        // Touches nothing of the store but its data (RUSTSEC-2026-0223). Not plain `Yield`:
-        // that puts the task in front of its worker's queue, where it starves the others.
-        store.epoch_deadline_callback(|store| {
-            if store.data().cpu.check() {
-                return Ok(UpdateDeadline::Interrupt);
-            }
-            Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
-        });
-        store
-    }
-
-    /// The fault that callers see for an error; its text goes to the log only.
-    fn fault(&self, cause: Cause, error: &wasmtime::Error, state: &GuestState) -> Fault {
-        let plugin = &self.id;
-        let text = text::quote(&cause::reason(error), 2048);
-        match cause {
-            Cause::Guest(TrapKind::HostFunction | TrapKind::Other) | Cause::Abi => {
-                tracing::info!(target: "wharf::plugin", %plugin, "call stopped: {text}");
-            }
-            // The fault says it.
-            _ => tracing::debug!(target: "wharf::plugin", %plugin, "call stopped: {text}"),
-        }
-        self.log_frames(error);
-        state.set_crashed();
-        if state.cpu.exceeded() {
-            return Fault::Cpu { limit: self.limits.cpu };
-        }
-        match cause {
-            Cause::OutputTooLarge => Fault::OutputTooLarge { limit: self.limits.output },
-            Cause::PoolFull => Fault::Busy,
-            _ if state.quota.over_limit() => Fault::Memory { limit: self.limits.memory },
-            _ if state.quota.refused() => Fault::SharedMemory,
-            Cause::Guest(kind) => Fault::Trap(kind),
-            Cause::Abi => Fault::BadOutput("a value that violates the component ABI".into()),
-            Cause::Host => {
-                tracing::error!(target: "wharf::plugin", %plugin, "failed to create an instance: {text}");
-                Fault::Host
-            }
-        }
-    }
-
-    /// Logs where the guest was stopped, in the terms of WebAssembly: functions have names only if the
-    /// component was not stripped.
-    fn log_frames(&self, error: &wasmtime::Error) {
-        if !tracing::enabled!(target: "guest::frames", tracing::Level::DEBUG) {
-            return;
-        }
-        let (plugin, frames) = (&self.id, cause::frames(error).unwrap_or_default());
-        for frame in frames.lines().take(FRAMES) {
-            let frame = text::quote(frame, 256);
-            tracing::debug!(target: "guest::frames", %plugin, "guest: {frame}");
-        }
-    }
 }
 
 /// An instance that has not been called yet.
@@ -439,12 +356,6 @@ impl Drop for Timed<'_> {
     fn drop(&mut self) {
         self.inline.record(self.cpu.spent());
     }
-}
-
-/// A panic in a host function: contained to the call, but a bug of the host.
-fn panicked<R, E: From<Fault>>(_: Box<dyn Any + Send>) -> Result<R, E> {
-    tracing::error!(target: "wharf::plugin", "host panic during call");
-    Err(Fault::Host.into())
 }
 
 /// A task that is aborted when its handle is dropped.

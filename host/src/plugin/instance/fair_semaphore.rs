@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use tokio::sync::oneshot;
 
-use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Arc, Mutex, MutexGuard, lock};
 
 /// The divisor of the reserved part of the permits.
 const RESERVED_SHARE: u32 = 4;
@@ -112,7 +112,7 @@ impl FairSemaphore {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     #[cfg(test)]

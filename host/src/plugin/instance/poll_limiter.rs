@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::{Context, Waker};
 
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, MutexGuard, lock};
 
 pub(in crate::plugin) struct PollLimiter(Mutex<State>);
 
@@ -59,7 +59,7 @@ impl PollLimiter {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -10,7 +10,7 @@
 use std::cell::OnceCell;
 
 use super::ticker::LINGER_TICKS;
-use crate::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, PoisonError, Weak, thread_local};
+use crate::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, Weak, lock, thread_local};
 
 /// Slots, one for each thread; threads beyond this share a slot.
 pub(in crate::plugin) const THREAD_SLOTS: usize = 8;
@@ -162,8 +162,4 @@ impl<S: Source> ReadyInstances<S> {
         let number = NUMBER.with(|number| *number.get_or_init(next));
         lock(&self.slots[number % THREAD_SLOTS])
     }
-}
-
-fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }

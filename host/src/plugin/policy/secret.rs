@@ -20,7 +20,7 @@ pub struct Missing {
     pub why: String,
     /// What to do, without the path.
     pub hint: &'static str,
-    /// It could not be read now, which says nothing of it: it has to be read again.
+    /// A temporary error: read again later.
     pub temporary: bool,
 }
 

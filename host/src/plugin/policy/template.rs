@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A text of the configuration, in which `${NAME}` stands for a secret.
+/// A text of the configuration, in which `${NAME}` is replaced by a secret.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SecretTemplate(Vec<Piece>);
 

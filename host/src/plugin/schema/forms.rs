@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::Schema;
 use super::allowance::Allowance;
-use crate::sync::{Mutex, PoisonError};
+use crate::sync::{Mutex, lock};
 
 /// Maximum forms: as many as one round may have.
 const MAX_FORMS: usize = 32;
@@ -42,7 +42,7 @@ impl Forms {
 
     /// Moves the form found to the end, as the last used.
     fn find(&self, text: &str) -> Option<Schema> {
-        let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut forms = lock(&self.0);
         let at = forms.iter().position(|form| form.text == text)?;
         let form = forms.remove(at)?;
         let schema = form.schema.clone();
@@ -54,7 +54,7 @@ impl Forms {
         if form.bytes > MAX_BYTES {
             return;
         }
-        let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut forms = lock(&self.0);
         // Another call may have added it meanwhile.
         forms.retain(|other| other.text != form.text);
         forms.push_back(form);

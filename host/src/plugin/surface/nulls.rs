@@ -33,7 +33,7 @@ impl NeverNull {
         Self(nulls.into_iter().map(|(name, _)| name).filter(is_violated).collect())
     }
 
-    /// The text of an object of arguments, without nulls that stand for absent parameters.
+    /// The text of an object of arguments, without nulls in place of absent parameters.
     pub(in crate::plugin) fn without_nulls(&self, arguments: Arc<str>) -> Arc<str> {
         if self.0.is_empty() || memchr::memmem::find(arguments.as_bytes(), b"null").is_none() {
             return arguments;

@@ -177,7 +177,7 @@ fn without_null(property: &mut Map<String, Value>) {
             if property.keys().all(stays) {
                 property.remove(keyword);
                 for (name, value) in branch {
-                    // What is said of the property is more exact than what is said of its type.
+                    // The property's own keywords are more exact than those of its type.
                     property.entry(name).or_insert(value);
                 }
             }
@@ -219,14 +219,14 @@ fn documented_enum(members: &mut Map<String, Value>) {
             if !branch.keys().all(|name| matches!(name.as_str(), "const" | "enum" | "type" | "title" | "description")) {
                 return false;
             }
-            let said = branch.get("description").or_else(|| branch.get("title")).and_then(Value::as_str);
+            let description = branch.get("description").or_else(|| branch.get("title")).and_then(Value::as_str);
             let these: Vec<Value> = match (branch.get("const"), branch.get("enum")) {
                 (Some(value), None) => vec![value.clone()],
                 (None, Some(Value::Array(these))) => these.clone(),
                 _ => return false,
             };
-            if let Some(said) = said {
-                lines.extend(these.iter().map(|value| format!("{}: {said}", plain(value))));
+            if let Some(description) = description {
+                lines.extend(these.iter().map(|value| format!("{}: {description}", plain(value))));
             }
             values.extend(these);
             true

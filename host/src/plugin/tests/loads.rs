@@ -132,7 +132,7 @@ async fn a_module_with_two_memories_is_refused() {
 }
 
 #[tokio::test]
-async fn limits_of_the_instance_pool_are_told_as_limits() {
+async fn limits_of_the_instance_pool_are_reported_as_limits() {
     let many = |module: &str, count: usize| {
         format!("(core module $m {module}) {}", "(core instance (instantiate $m))".repeat(count))
     };

@@ -3,11 +3,7 @@
 //!
 //! A message counts from its creation until its last byte has been written or dropped.
 
-use crate::budget::{Budget, Parts, Taken};
-
-/// Maximum bytes of a small message. They are counted separately, so that a client with megabytes
-/// unread blocks only large messages of others.
-const SMALL: usize = 64 << 10;
+use crate::budget::{Budget, Parts, SMALL, Taken};
 
 /// The limits of all connections.
 pub(in crate::server) struct AllUnread {

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::broadcast::error::TryRecvError;
 use tokio::sync::{broadcast, watch};
 
+use crate::sync::lock;
+
 /// Events that a slow subscriber may lag behind; beyond that, all its resources count as updated.
 const BACKLOG: usize = 1024;
 /// Maximum bytes of all URIs of one client.
@@ -86,7 +88,7 @@ impl Uris {
     }
 
     fn lock(&self) -> MutexGuard<'_, Subscriptions> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::json::Raw;
 use crate::jsonrpc::{Outcome, RequestId, Response};
 use crate::server::outgoing::Outgoing;
 use crate::server::wire::{CANCELLED, Cancelled, text};
+use crate::sync::lock;
 
 /// The client's result, or the reason for the plugin why there is none.
 pub(in crate::server) type ClientAnswer = Result<Box<RawValue>, String>;
@@ -74,7 +75,7 @@ impl PendingRequests {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<(ClientAnswer, Taken)>>> {
-        self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.waiting)
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use tokio_util::sync::CancellationToken;
 
 use crate::jsonrpc::RequestId;
-use crate::sync::{Mutex, MutexGuard, Notify};
+use crate::sync::{Mutex, MutexGuard, Notify, lock};
 
 #[derive(Default)]
 pub(in crate::server) struct InFlight {
@@ -73,6 +73,6 @@ impl InFlight {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, CancellationToken>> {
-        self.requests.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.requests)
     }
 }

@@ -2,11 +2,8 @@
 //!
 //! It counts the bytes received, not the memory used.
 
-use crate::budget::{self, Budget};
+use crate::budget::{self, Budget, SMALL};
 
-/// Maximum bytes of a request that counts only against its connection, so that large requests of
-/// others cannot block ordinary ones.
-const SMALL: usize = 64 << 10;
 /// Bytes that a request takes in addition to its text: its task and call state.
 const OVERHEAD: usize = 4 << 10;
 
@@ -28,7 +25,7 @@ impl RequestBudget {
         Self { own: Budget::new(own), large }
     }
 
-    /// Reserves the bytes of a request, if the limits allow it.
+    /// Reserves the bytes of a request, if the limits allow it. A small one counts only against its connection.
     pub(in crate::server) fn try_take(&self, size: usize) -> Option<RequestBytes> {
         let own = self.own.try_take(size.checked_add(OVERHEAD)?).ok()?;
         let large = if size > SMALL { Some(self.large.try_take(size).ok()?) } else { None };

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_without_a_token_are_told_apart_by_network() {
+    fn callers_without_a_token_are_distinguished_by_network() {
         let key = |address: &str| caller(address, false).key;
         assert_ne!(key("192.0.2.1"), key("192.0.2.2"));
         assert_eq!(key("192.0.2.1"), key("::ffff:192.0.2.1"));

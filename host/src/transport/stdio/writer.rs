@@ -5,12 +5,13 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use tokio::sync::mpsc;
 
 use crate::os::output;
 use crate::server::Outgoing;
+use crate::sync::lock;
 
 /// Bytes that are combined into one write.
 const BATCH: usize = 64 << 10;
@@ -86,7 +87,7 @@ impl<W: Output> Writer<W> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<W>> {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.output)
     }
 }
 
@@ -106,7 +107,7 @@ impl<W: Write> State<W> {
     fn write(&mut self) -> io::Result<()> {
         let written = self.output.write_all(&self.lines).and_then(|()| self.output.flush());
         self.lines.clear();
-        // One large message must not hold its memory for ever.
+        // One large message must not keep its memory allocated.
         self.lines.shrink_to(2 * BATCH);
         written
     }

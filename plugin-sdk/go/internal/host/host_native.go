@@ -15,7 +15,7 @@ import (
 // Double simulates the host in tests; `wharftest` sets it up.
 type Double struct {
 	sync.Mutex
-	Told        []string
+	Messages    []string
 	Serve       func(Request) (Response, *HTTPError)
 	StoreDenied bool
 	Settings    map[string]string
@@ -31,13 +31,13 @@ var Test = &Double{}
 func (d *Double) Reset() {
 	d.Lock()
 	defer d.Unlock()
-	d.Told, d.Serve, d.StoreDenied, d.Settings, d.entries = nil, nil, false, nil, nil
+	d.Messages, d.Serve, d.StoreDenied, d.Settings, d.entries = nil, nil, false, nil, nil
 }
 
 func tell(format string, arguments ...any) {
 	Test.Lock()
 	defer Test.Unlock()
-	Test.Told = append(Test.Told, strings.TrimSpace(fmt.Sprintf(format, arguments...)))
+	Test.Messages = append(Test.Messages, strings.TrimSpace(fmt.Sprintf(format, arguments...)))
 }
 
 var levels = [...]string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}

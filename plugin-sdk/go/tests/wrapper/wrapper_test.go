@@ -224,7 +224,7 @@ func TestQuestionsAreStraightLineCode(t *testing.T) {
 		return result.Text()
 	}
 	is(t, ask("delete", wharftest.Script{wharftest.Accept(nil), wharftest.Decline()}), "deleted: false")
-	is(t, fmt.Sprint(wharftest.Told()), "[info: looking progress: 1 of 2 asked progress: 1 of 2 asked]")
+	is(t, fmt.Sprint(wharftest.Messages()), "[info: looking progress: 1 of 2 asked progress: 1 of 2 asked]")
 	is(t, ask("delete", wharftest.Script{wharftest.Decline()}), "kept")
 	is(t, ask("delete", wharftest.Script{wharftest.Unavailable("no")}), "kept, since nobody could be asked")
 	is(t, ask("delete", nil), "error: the script has no answer to question q2")

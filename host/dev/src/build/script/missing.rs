@@ -119,16 +119,16 @@ mod tests {
     #[test]
     fn what_a_component_cannot_have_is_named_with_its_place() {
         let node = "✘ [ERROR] Could not resolve \"node:fs/promises\"\n\n    plugin.ts:2:21:\n      2 │ import\n";
-        let said = format!("{:?}", unbundled(node));
+        let error = format!("{:?}", unbundled(node));
         assert!(
-            said.contains("plugin.ts:2:21: node:fs/promises is a part of Node") && said.contains("Store"),
-            "{said}"
+            error.contains("plugin.ts:2:21: node:fs/promises is a part of Node") && error.contains("Store"),
+            "{error}"
         );
-        let said = format!("{:?}", unbundled("✘ [ERROR] Could not resolve \"zlib\"\n"));
-        assert!(said.contains("build: zlib is a part of Node") && said.contains("only ECMAScript"), "{said}");
+        let error = format!("{:?}", unbundled("✘ [ERROR] Could not resolve \"zlib\"\n"));
+        assert!(error.contains("build: zlib is a part of Node") && error.contains("only ECMAScript"), "{error}");
         let awaited = "✘ [ERROR] Top-level await is not available in the configured\n\n    a/b.ts:3:12:\n      3 │ x\n";
-        let said = format!("{:?}", unbundled(awaited));
-        assert!(said.contains("a/b.ts:3:12: await is only available in functions"), "{said}");
+        let error = format!("{:?}", unbundled(awaited));
+        assert!(error.contains("a/b.ts:3:12: await is only available in functions"), "{error}");
         let package = "✘ [ERROR] Could not resolve \"./a.js\"\n✘ [ERROR] Could not resolve \"lodash\"\n";
         assert!(unbundled(package).is_none());
         let hint = unresolved(package).expect("a hint");

@@ -11,7 +11,7 @@ use crate::plugin::component::engine::Allocation;
 use crate::plugin::component::proposals;
 use crate::plugin::error::LoadError;
 
-/// Exit code: the bytes are not a valid component; stderr says why.
+/// Exit code: the bytes are not a valid component; the reason is on stderr.
 pub(super) const INVALID: i32 = 2;
 /// Exit code: something else failed.
 const FAILED: i32 = 3;

@@ -16,7 +16,7 @@ fn accepted_proposals_are_not_refused() {
 }
 
 #[test]
-fn asynchronous_components_are_told_as_such() {
+fn asynchronous_components_are_named_as_such() {
     for text in [
         "(component (type (stream u8)))",
         r#"(component (import "f" (func async)))"#,

@@ -2,7 +2,7 @@
 //!
 //! Its types include WASI streams under other names. The functions serve transports and middleware, and
 //! do nothing here: those of `server-io` write to a client stream, which components do not get, and
-//! return an error that says so; `server-auth` decodes no token and authorizes nothing;
+//! return an error that reports it; `server-auth` decodes no token and authorizes nothing;
 //! `server-handler` handles no message. componentize-py imports all of them whenever a component uses
 //! their types.
 

@@ -44,7 +44,7 @@ pub(super) struct FolderError {
     /// Reads after the folder's path.
     pub(super) why: String,
     pub(super) hint: &'static str,
-    /// It says nothing of the folder, which has to be opened again.
+    /// A temporary error: open the folder again later.
     temporary: bool,
 }
 

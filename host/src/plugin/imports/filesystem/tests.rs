@@ -80,7 +80,7 @@ fn folders_with_private_files_or_links_to_them_are_refused() {
         }
         assert_eq!(objection(file, "other"), None);
     }
-    // Whoever can change a link can replace the token.
+    // A user who can change a link can replace the token.
     assert!(objection("far/on/token", "links").is_some() && objection("far/on/token", "far").is_some());
     assert_eq!(objection("data/deep/token", "links"), None);
     // Under another name.

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::connection::{Connection, Route};
+use crate::sync::lock;
 
 /// Maximum idle connections of one plugin: as many as its concurrent exchanges.
 pub(super) const MAX_PER_PLUGIN: usize = 8;
@@ -100,6 +101,6 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Idle>> {
-        self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.idle)
     }
 }

@@ -65,7 +65,7 @@ impl HttpGrant {
         !self.private && self.target.is_private()
     }
 
-    /// Adds a header field that the host sets; `${NAME}` in it stands for a secret.
+    /// Adds a header field that the host sets; `${NAME}` in it is replaced by a secret.
     ///
     /// # Errors
     /// If it is not a valid field, or one that belongs to the connection.

@@ -89,7 +89,7 @@ fn hidden_characters(text: &[u8]) -> Vec<Hidden> {
     hidden
 }
 
-/// The escapes of JSON strings that stand for hidden characters.
+/// The escapes of hidden characters in JSON strings.
 fn hidden_escapes(text: &[u8]) -> Vec<Hidden> {
     let next = |from: usize| Some(from + memchr::memchr(b'\\', text.get(from..)?)?);
     let mut hidden = Vec::new();

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use super::{AllUnread, SMALL};
+use super::AllUnread;
+use crate::budget::SMALL;
 
 const MIB: usize = 1 << 20;
 

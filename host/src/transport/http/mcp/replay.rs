@@ -17,6 +17,7 @@ use crate::budget::Taken;
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, INTERNAL_ERROR, RequestId};
 use crate::server::{MessageKind, Outgoing};
+use crate::sync::lock;
 
 /// Maximum messages that one stream retains, and their bytes; the newest is always retained.
 const MAX_MESSAGES: usize = 256;
@@ -216,7 +217,7 @@ impl Replay {
     }
 
     fn lock(&self) -> MutexGuard<'_, Buffer> {
-        self.buffer.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.buffer)
     }
 
     /// Whether the message is the last of its stream.

@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::replay::Replay;
 use crate::budget::{Budget, Taken};
+use crate::sync::lock;
 
 /// From so many callers on, those without streams are removed.
 const PRUNE_FROM: usize = 64;
@@ -76,7 +77,7 @@ impl Retention {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 
     #[cfg(test)]
@@ -88,7 +89,7 @@ impl Retention {
 impl CallerRetention {
     /// Reserves bytes; evicts older streams if necessary.
     pub(super) fn reserve(&self, bytes: usize) -> Option<Taken> {
-        // Otherwise all streams would be evicted in vain.
+        // Otherwise all streams would be evicted without making enough space.
         if bytes > self.all.per_caller {
             return None;
         }
@@ -130,6 +131,6 @@ impl CallerRetention {
     }
 
     fn streams(&self) -> MutexGuard<'_, BTreeMap<EvictionRank, Weak<Replay>>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.streams)
     }
 }

@@ -3,12 +3,13 @@
 //! Requests of one connection are sequential, and creating these objects costs more than keeping
 //! them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 
 use super::session::Channel;
 use crate::server::{Connection, Outgoing, Server};
+use crate::sync::lock;
 use crate::transport::http::caller::Caller;
 
 /// Capacity of the channel to the HTTP connection, in messages.
@@ -76,9 +77,9 @@ impl Reuse {
 }
 
 fn take<T>(slot: &Mutex<Option<T>>) -> Option<T> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+    lock(slot).take()
 }
 
 fn put<T>(slot: &Mutex<Option<T>>, value: T) {
-    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+    *lock(slot) = Some(value);
 }

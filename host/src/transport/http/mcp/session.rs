@@ -17,6 +17,7 @@ use super::retention::{CallerRetention, Retention};
 use super::stream_limit::should_evict;
 use crate::jsonrpc::RequestId;
 use crate::server::{Connection, Outgoing, Server};
+use crate::sync::lock;
 use crate::transport::http::caller::Caller;
 
 /// Capacity of the channel to `Replay`, in messages.
@@ -218,7 +219,7 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
-        self.all.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.all)
     }
 }
 
@@ -267,15 +268,15 @@ impl Session {
     }
 
     fn touch(&self) {
-        *self.used.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Instant::now();
+        *lock(&self.used) = Instant::now();
     }
 
     fn last_used(&self) -> Instant {
-        *self.used.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        *lock(&self.used)
     }
 
     fn streams(&self) -> MutexGuard<'_, Vec<(u64, Arc<Replay>)>> {
-        self.streams.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.streams)
     }
 }
 

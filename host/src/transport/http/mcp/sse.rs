@@ -16,6 +16,7 @@ use super::reply::{self, Event};
 use super::stream_limit::{StreamPermit, until_evicted};
 use crate::jsonrpc::{self, ErrorObject, Invalid};
 use crate::server::{Connection, Outgoing, PostKind, Server, post_kind};
+use crate::sync::lock;
 use crate::transport::http::caller::Caller;
 use crate::transport::http::responses::{ErrorResponse, refused};
 use crate::transport::http::{Response, responses};
@@ -39,7 +40,7 @@ struct Client {
 
 impl Clients {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Client>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
 }
 

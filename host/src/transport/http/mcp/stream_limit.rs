@@ -4,10 +4,12 @@
 //! It does not know what the streams carry.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
+
+use crate::sync::lock;
 
 pub(super) struct StreamLimit {
     max: usize,
@@ -56,7 +58,7 @@ impl StreamLimit {
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open)
     }
 }
 

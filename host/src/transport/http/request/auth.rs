@@ -14,6 +14,7 @@ use http::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::sync::lock;
 use crate::transport::http::caller::{Caller, Peer, Principal};
 use crate::transport::http::responses::ErrorResponse;
 
@@ -144,7 +145,7 @@ impl Tokens {
     fn too_many_failures(&self, network: Option<IpAddr>) -> bool {
         let now = Instant::now();
         let is_past = |started: Instant| now.duration_since(started) >= WINDOW;
-        let mut failures = self.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut failures = lock(&self.failures);
         if failures.len() >= MAX_TRACKED {
             failures.retain(|_, (started, _)| !is_past(*started));
             if failures.len() >= MAX_TRACKED && !failures.contains_key(&network) {

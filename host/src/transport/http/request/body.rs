@@ -3,7 +3,7 @@
 //! It does not look into the message.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -16,13 +16,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::SMALL;
+use crate::sync::lock;
 use crate::transport::http::responses::ErrorResponse;
 
 /// How long the rest of a refused body is read, so that its sender can read the response.
 const DISCARD: Duration = Duration::from_secs(2);
-/// Maximum bytes of a body that is not counted: ordinary messages never wait, and are bounded by the
-/// number of connections.
-const SMALL: usize = 64 << 10;
 
 /// Checks that the headers declare unencoded JSON. The types that a web page may send without a
 /// preflight (forms, plain text) are refused.
@@ -122,6 +121,7 @@ impl Bodies {
             if length > self.limit {
                 return Err(self.too_long());
             }
+            // Small bodies are bounded by the number of connections.
             if length > SMALL && buffer.permit.is_none() {
                 buffer.permit = Some(self.reserve(declared, caller, deadline).await?);
                 buffer.bytes.reserve(declared - buffer.bytes.len());
@@ -150,7 +150,7 @@ impl Bodies {
     }
 
     fn share(&self, caller: &Arc<str>) -> Arc<Semaphore> {
-        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shares = lock(&self.shares);
         if let Some(share) = shares.get(caller).and_then(Weak::upgrade) {
             return share;
         }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::sync::lock;
 use crate::transport::http::caller::network;
 
 pub(super) struct Admission {
@@ -54,7 +55,7 @@ impl Admission {
 
 impl Open {
     fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
 }
 

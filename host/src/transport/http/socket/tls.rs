@@ -4,7 +4,7 @@
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -18,6 +18,7 @@ use wharf_report::ShowPath as _;
 use crate::os::changes::{Changes, Status};
 use crate::os::files::{FileError, Links};
 use crate::os::private;
+use crate::sync::lock;
 
 /// Maximum bytes of each file; a chain has a few thousand.
 const MAX_SIZE: u64 = 1 << 20;
@@ -39,7 +40,7 @@ pub struct Tls {
 /// Why there is no certificate.
 struct Unusable {
     why: String,
-    /// It says nothing of the files, which have to be read again.
+    /// A temporary error: read again later.
     temporary: bool,
 }
 
@@ -92,7 +93,7 @@ impl Tls {
     }
 
     fn unread(&self) -> MutexGuard<'_, Option<String>> {
-        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.unread)
     }
 }
 
