@@ -21,8 +21,8 @@ use crate::plugin::signature;
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME, Screen};
 
-/// Log filter of a request: warnings, and what the plugin prints and logs, stacks of exceptions too. The result says
-/// how it failed, so the server need not.
+/// Log filter of a request: warnings, and what the plugin prints and logs, stacks of exceptions too. The result has
+/// the cause of a failure, so the server need not.
 pub(super) const LOG_FILTER: &str = "warn,guest=info,guest::stack=debug,wharf::plugin=info,wharf::server::fault=off";
 /// The same for `wharf call`, which itself prints how to grant what is missing.
 pub(super) const CALL_LOG_FILTER: &str =
