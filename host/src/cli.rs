@@ -203,8 +203,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         return ended;
     }
     let filter = match &cli.command {
-        Command::Call(_) => call::CALL_LOG_FILTER,
-        Command::Read(_) | Command::Prompt(_) => call::LOG_FILTER,
+        Command::Call(_) | Command::Read(_) | Command::Prompt(_) => call::LOG_FILTER,
         // A plugin that crashes in its listing says why.
         Command::Dev(_) | Command::Check { .. } => "warn,guest=info",
         _ => "warn",

@@ -17,7 +17,7 @@ use crate::audit::Event;
 use crate::catalog::plugin_files;
 use crate::config::{Config, ConfigError, GrantWord, add_grants, base, remove_grants};
 use crate::os::private;
-use crate::plugin::PluginId;
+use crate::plugin::{PluginId, Provider};
 use crate::protocol::nearest::did_you_mean;
 use crate::report::{self, Failure, NAME};
 
@@ -83,14 +83,44 @@ pub(super) fn offer(
     Ok(Some(true))
 }
 
+/// Says once which grants a call lacked, or could not use: `is_told` if the result has it. Returns what to do.
+pub(super) fn explain(
+    options: &Options,
+    id: &PluginId,
+    (missing, unusable): (&[String], &[String]),
+    is_told: bool,
+) -> Option<String> {
+    if !missing.is_empty() {
+        if !is_told {
+            report_missing(id, missing);
+        }
+        return Some(advice(options, id, missing));
+    }
+    let unusable = (!unusable.is_empty()).then(|| unusable.join("; "))?;
+    if is_told {
+        return Some(unusable);
+    }
+    warning(&format!("access of {id} denied: {unusable}"));
+    None
+}
+
+/// The same for a request whose failure is an error of the protocol, which says that access was denied.
+pub(super) fn explain_failure(options: &Options, provider: &dyn Provider, failure: Failure) -> Failure {
+    let (missing, unusable) = (provider.missing_grants(), provider.unusable_grants());
+    match explain(options, provider.id(), (&missing, &unusable), true) {
+        Some(advice) => failure.hint(advice),
+        None => failure,
+    }
+}
+
 /// Says which grants a call lacked.
-pub(super) fn report_missing(id: &PluginId, words: &[String]) {
+fn report_missing(id: &PluginId, words: &[String]) {
     let names: BTreeSet<&str> = words.iter().filter_map(|word| word.split('=').next()).collect();
     warning(&format!("access of {id} denied: missing grant {}", names.into_iter().collect::<Vec<_>>().join(", ")));
 }
 
 /// How to add grants that a call lacked: what to write, and the command that does.
-pub(super) fn advice(options: &Options, id: &PluginId, words: &[String]) -> String {
+fn advice(options: &Options, id: &PluginId, words: &[String]) -> String {
     let own: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
     let run = format!("run: {} grant {id} {}", options.program(), own.join(" "));
     let Ok(change) = Change::prepare(options, id, &parsed(words), Edit::Add) else { return run };

@@ -15,13 +15,13 @@ use super::wiring;
 use crate::audit::Audit;
 use crate::catalog::{
     Catalog, Entry, Folder, FolderEvent, Loaded, Member, NotServed, PluginSettings, RefusedFile, Snapshot, admit,
-    load_hint, load_plugin, plugin_of,
+    load_hint, load_plugin, plugin_of, rename_hint,
 };
 use crate::config::Config;
 use crate::json;
 use crate::os::paths::folder_of;
 use crate::plugin::abi::Prompt;
-use crate::plugin::{FrozenTool, LoadError, Plugin, PluginId, Sandbox, read_component};
+use crate::plugin::{FrozenTool, LoadError, Plugin, PluginId, Provider, Sandbox, read_component};
 use crate::protocol::nearest::near;
 use crate::report::{self, Failure, Screen};
 use crate::server::{Connection, Outgoing, Server};
@@ -56,7 +56,7 @@ impl Local {
         if !path.exists() {
             return Err(Failure::usage(format!("read the plugins: no such file or folder: {}", path.shown())));
         }
-        let config = Arc::new(options.config()?);
+        let config = Arc::new(Config { of_command: true, ..options.config()? });
         let catalog = Arc::new(Catalog::default());
         let server = Server::new(catalog.clone(), wiring::server_settings(&config));
         let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
@@ -93,6 +93,8 @@ impl Local {
                 match event {
                     FolderEvent::Refused(refusal) => refusals.push(refusal),
                     FolderEvent::Held(held) => refusals.push(held.refusal()),
+                    // For who makes the plugin, and not for who calls it.
+                    other if other.is_of_left_out() => {}
                     other => rest.push(other),
                 }
             }
@@ -113,7 +115,7 @@ impl Local {
 
     /// Reports refused files of one plugin, and settings that may be meant for it.
     fn report_of(&self, id: &PluginId) {
-        let meant = |absent: &&Absent| absent.meant.as_deref() == Some(id.as_ref());
+        let meant = |absent: &&Absent| absent.meant == id.as_ref();
         self.absent.iter().filter(meant).for_each(|absent| warning(&absent.text));
         let of_it = |refusal: &&RefusedFile| plugin_of(&refusal.path).is_some_and(|named| named.as_ref() == Ok(id));
         self.refusals.iter().filter(of_it).for_each(report::refusal);
@@ -165,12 +167,12 @@ impl Local {
     }
 
     /// Fails unless a plugin serves the URI: it is listed, or fits a template.
-    pub(super) fn expect_resource(&self, uri: &str) -> Result<(), Failure> {
+    pub(super) fn expect_resource(&self, uri: &str) -> Result<Arc<dyn Provider>, Failure> {
         let snapshot = self.catalog.snapshot();
         match snapshot.provider_of(uri) {
             Some(provider) => {
                 self.report_of(provider.id());
-                Ok(())
+                Ok(provider.clone())
             }
             None if snapshot.templates.get(uri).is_some() => Err(Failure::usage(format!("read a template: {uri}"))
                 .hint("write a value in place of each name in braces".to_owned())),
@@ -301,7 +303,10 @@ pub(super) fn refused(error: LoadError, path: &Path) -> Refused {
 pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     match plugin_of(path) {
         Some(Ok(id)) => Ok(id),
-        Some(Err(reason)) => Err((reason, None)),
+        Some(Err(reason)) => {
+            let hint = rename_hint(&reason);
+            Err((reason, hint))
+        }
         None if !path.exists() => Err(("find the file or folder".into(), None)),
         None => Err(("derive a plugin name: the file name does not end in .wasm".into(), None)),
     }
