@@ -106,13 +106,13 @@ fn an_entry_is_replaced_and_removed_again() {
     let mut edited = read(&home, "home/.cursor/mcp.json");
     edited["mcpServers"]["tools"]["env"] = json!({"API_TOKEN": "x"});
     fs::write(&file, edited.to_string()).expect("a file");
-    fs::create_dir(home.path("elsewhere")).expect("a folder");
+    fs::create_dir(home.path("served/elsewhere")).expect("a folder");
     let around = home.plugins().join("../elsewhere");
     let words = ["install".as_ref(), "cursor".as_ref(), around.as_os_str()];
     let replaced = run(&home, words.into_iter().chain(["--yes", "--name", "tools"].map(AsRef::as_ref)));
     assert!(err(&replaced).contains("replaced tools;"), "{}", err(&replaced));
     let tools = &read(&home, "home/.cursor/mcp.json")["mcpServers"]["tools"];
-    assert_eq!(tools["args"], json!(["serve", home.path("elsewhere").canonicalize().expect("a folder")]));
+    assert_eq!(tools["args"], json!(["serve", home.path("served/elsewhere").canonicalize().expect("a folder")]));
     assert_eq!(tools["env"], json!({"API_TOKEN": "x"}));
 
     let wrong = run(&home, ["install", "cursor", "--undo", "--yes"]);
