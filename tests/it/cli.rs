@@ -234,3 +234,19 @@ fn pipes_get_no_colours() {
         }
     }
 }
+
+#[test]
+fn a_wrong_word_of_a_call_gets_its_form() {
+    let home = Home::with(&["echo"]);
+    let folder = home.plugins();
+    let option = run(&home, ["call".as_ref(), folder.as_os_str(), "echo_say".as_ref(), "--city".as_ref(), "Rome".as_ref()]);
+    let told = String::from_utf8_lossy(&option.stderr).into_owned();
+    assert!(option.status.code() == Some(2) && told.contains("write city=Rome"), "{told}");
+    let forgotten = run(&home, ["call", "current", "city=Rome"]);
+    let told = String::from_utf8_lossy(&forgotten.stderr).into_owned();
+    assert!(told.contains("first: wharf call DIR TOOL"), "{told}");
+    let misspelt = folder.with_file_name("plugin");
+    let near = run(&home, ["status".as_ref(), misspelt.as_os_str()]);
+    let told = String::from_utf8_lossy(&near.stderr).into_owned();
+    assert!(told.contains(&format!("did you mean {}?", folder.display())), "{told}");
+}

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use wharf_report::{ShowPath as _, shell_word, warning};
 
 use super::absent::{self, Absent};
-use super::folder::is_file;
+use super::folder::{is_file, near_path};
 use super::options::Options;
 use super::wiring;
 use crate::audit::Audit;
@@ -54,7 +54,13 @@ impl Local {
     /// Loads a folder, or one file. What the plugins of a folder print while they are listed is not shown.
     pub(super) async fn load(options: &Options, path: &Path, screen: &Screen) -> Result<Self, Failure> {
         if !path.exists() {
-            return Err(Failure::usage(format!("read the plugins: no such file or folder: {}", path.shown())));
+            let hint = near_path(path).map_or_else(
+                || "name the folder of the plugins, or a .wasm file, first: wharf call DIR TOOL".to_owned(),
+                |near| format!("did you mean {}?", shell_word(&near)),
+            );
+            return Err(
+                Failure::usage(format!("read the plugins: no such file or folder: {}", path.shown())).hint(hint)
+            );
         }
         let config = Arc::new(Config { of_command: true, ..options.config()? });
         let catalog = Arc::new(Catalog::default());
