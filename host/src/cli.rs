@@ -181,11 +181,13 @@ pub fn main() -> ExitCode {
 fn unparsed(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let is_call = words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "call" || word == "prompt");
+    let is_call =
+        words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "call" || word == "prompt");
     let unknown = error.get(ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument && is_call);
     let option = unknown.map(ToString::to_string);
     if let Some(name) = option.as_deref().and_then(|option| option.strip_prefix("--")) {
-        let value = words.iter().skip_while(|word| **word != format!("--{name}")).nth(1).map_or("VALUE", String::as_str);
+        let value =
+            words.iter().skip_while(|word| **word != format!("--{name}")).nth(1).map_or("VALUE", String::as_str);
         let value = wharf_report::shell_word(value.as_ref());
         wharf_report::hint(Some(&format!("an argument has no dashes: write {name}={value}")));
     }

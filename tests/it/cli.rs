@@ -239,7 +239,8 @@ fn pipes_get_no_colours() {
 fn a_wrong_word_of_a_call_gets_its_form() {
     let home = Home::with(&["echo"]);
     let folder = home.plugins();
-    let option = run(&home, ["call".as_ref(), folder.as_os_str(), "echo_say".as_ref(), "--city".as_ref(), "Rome".as_ref()]);
+    let option =
+        run(&home, ["call".as_ref(), folder.as_os_str(), "echo_say".as_ref(), "--city".as_ref(), "Rome".as_ref()]);
     let told = String::from_utf8_lossy(&option.stderr).into_owned();
     assert!(option.status.code() == Some(2) && told.contains("write city=Rome"), "{told}");
     let forgotten = run(&home, ["call", "current", "city=Rome"]);

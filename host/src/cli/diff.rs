@@ -8,8 +8,9 @@ pub(super) fn diff(old: &str, new: &str) -> String {
     let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
     let start = same(&mut old.iter().zip(&new));
     let end = same(&mut old[start..].iter().rev().zip(new[start..].iter().rev()));
-    let lines =
-        |sign: char, lines: &[&str]| -> Vec<String> { lines.iter().map(|line| format!("  {sign} {}", shown(line))).collect() };
+    let lines = |sign: char, lines: &[&str]| -> Vec<String> {
+        lines.iter().map(|line| format!("  {sign} {}", shown(line))).collect()
+    };
     let mut shown = lines('-', &old[start..old.len() - end]);
     shown.extend(lines('+', &new[start..new.len() - end]));
     shown.join("\n")

@@ -51,7 +51,8 @@ pub(super) fn near_path(missing: &Path) -> Option<PathBuf> {
     let name = missing.file_name()?.to_str()?;
     let entries = std::fs::read_dir(folder_of(missing).unwrap_or(Path::new("."))).ok()?.take(MAX_ENTRIES).flatten();
     let is_meant = |path: &Path| path.is_dir() || is_component(path);
-    let names = entries.filter(|entry| is_meant(&entry.path())).filter_map(|entry| entry.file_name().into_string().ok());
+    let names =
+        entries.filter(|entry| is_meant(&entry.path())).filter_map(|entry| entry.file_name().into_string().ok());
     let names: Vec<String> = names.collect();
     did_you_mean(name, names.iter().map(String::as_str)).map(|near| missing.with_file_name(near))
 }

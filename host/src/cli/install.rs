@@ -138,8 +138,9 @@ fn remove(client: Client, name: &str, yes: bool) -> Result<ExitCode, Failure> {
 fn read(path: &Path) -> Result<String, Failure> {
     match files::read_text(path, MAX_SIZE) {
         Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        text => text
-            .map_err(|error| Failure::new(format!("read the client's configuration: {error}: {}", path.shown()))),
+        text => {
+            text.map_err(|error| Failure::new(format!("read the client's configuration: {error}: {}", path.shown())))
+        }
     }
 }
 

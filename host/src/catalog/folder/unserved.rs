@@ -41,12 +41,8 @@ impl Folder {
 
     pub(super) fn emit_unserved(&mut self) {
         let Unserved { named, more, .. } = std::mem::take(&mut self.unserved);
-        let refused = |path, reason: String| RefusedFile {
-            path,
-            hint: rename_hint(&reason),
-            reason,
-            still_serving: false,
-        };
+        let refused =
+            |path, reason: String| RefusedFile { path, hint: rename_hint(&reason), reason, still_serving: false };
         for (path, reason) in named {
             self.emit(FolderEvent::Refused(refused(path, reason)));
         }

@@ -48,7 +48,8 @@ fn what_is_left_empty_is_removed() {
 #[test]
 fn comments_of_other_entries_of_a_list_stay() {
     let list = |entries: &str| format!("[plugins.notes.grants]\nhttp = [{entries}]\n");
-    let text = list("\n    # first\n    \"https://a\", # A\n    # second\n    \"https://b\", # B\n    \"https://c\", # C\n");
+    let text =
+        list("\n    # first\n    \"https://a\", # A\n    # second\n    \"https://b\", # B\n    \"https://c\", # C\n");
     for (url, left) in [
         ("a", "\n    # second\n    \"https://b\", # B\n    \"https://c\", # C\n"),
         ("b", "\n    # first\n    \"https://a\", # A\n    \"https://c\", # C\n"),

@@ -48,7 +48,11 @@ fn a_violation_is_told_as_the_schema_is_shown() {
         (r#"{"must":1,"digits":"abc"}"#, r#"value is not of type "integer""#, r#"{"type":"integer"}"#),
         (r#"{"must":1,"shape":"square"}"#, r#"value is not of the form {"tag":"square"}"#, ""),
         (r#"{"must":1,"shape":{"tag":"circle"}}"#, r#"value is not of the form {"tag":"circle","val":…}"#, ""),
-        (r#"{"must":1,"shape":3}"#, r#"value is not of one of the forms {"tag":"circle","val":…}, {"tag":"square"}"#, ""),
+        (
+            r#"{"must":1,"shape":3}"#,
+            r#"value is not of one of the forms {"tag":"circle","val":…}, {"tag":"square"}"#,
+            "",
+        ),
         (r#"{"mst":1}"#, r#""must" is a required property; did you mean "must" for "mst"?"#, ""),
     ] {
         let wrong = schema.validate_text(given).expect_err(given);
