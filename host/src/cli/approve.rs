@@ -67,6 +67,13 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
         );
     }
     show(path, pinned.as_deref(), &plugin, &version);
+    if let Some(pin) = pin.filter(|pin| pin.content != candidate.seen.content && pin.approved) {
+        report::message(&format!(
+            "a pin is per name, not per folder: this takes the place of the approved blake3:{}…, also where another \
+             folder has that version as {id}; for both at the same time, give the files different names",
+            pin.content.short()
+        ));
+    }
     confirm(&format!("Approve this version of {id}?"), yes)?;
     // The surface without grants was reviewed. From here on it may use its grants; if its surface
     // differs with them, that is reviewed too.

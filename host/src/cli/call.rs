@@ -86,6 +86,13 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
         usage();
     }
     let failed = answer.parsed["isError"] == true;
+    let destroys = entry.item().tool.annotations.as_ref().is_some_and(|hints| hints.destructive == Some(true));
+    let is_own_failure = failed && answer.parsed["_meta"]["wharf/fault"].is_null();
+    // Such a tool may ask for a confirmation, and is not told why it cannot.
+    if is_own_failure && destroys && advice.is_none() && !local.may_ask(entry.provider.id()) {
+        let advice = grant::advice(options, entry.provider.id(), &["elicit".to_owned()]);
+        hint(Some(&format!("if it has to ask you first: {advice}")));
+    }
     if failed && answers.are_impossible() && local.may_ask(entry.provider.id()) {
         hint(Some("if it has to ask you: run this on a terminal, or add --answer yes or --answer NAME=VALUE"));
     }

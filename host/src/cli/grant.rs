@@ -178,7 +178,7 @@ fn report_missing(id: &PluginId, words: &[String]) {
 }
 
 /// How to add grants that a call lacked: what to write, and the command that does.
-fn advice(options: &Options, id: &PluginId, words: &[String]) -> String {
+pub(super) fn advice(options: &Options, id: &PluginId, words: &[String]) -> String {
     let own: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
     let run = format!("run: {} grant {id} {}", options.program(), own.join(" "));
     let Ok(change) = Change::prepare(options, id, &parsed(words), Edit::Add) else { return run };

@@ -20,6 +20,7 @@ use crate::catalog::{
 use crate::config::Config;
 use crate::json;
 use crate::os::paths::folder_of;
+use crate::pins::Reason;
 use crate::plugin::abi::Prompt;
 use crate::plugin::{FrozenTool, LoadError, Plugin, PluginId, Provider, Sandbox, read_component};
 use crate::protocol::nearest::near;
@@ -329,7 +330,16 @@ async fn load_admitted(
     let folder = folder_of(path).unwrap_or(Path::new("."));
     let denied = |denial| match denial {
         NotServed::Refused(error) => refused(error, path),
-        NotServed::Held(held) => (held.1.refusal(), Some(held.1.hint(&config.program(), folder))),
+        NotServed::Held(held) => {
+            let hint = held.1.hint(&config.program(), folder);
+            let is_changed = held.1.outcome.as_ref().is_err_and(Reason::needs_approval);
+            let own = if cfg!(feature = "dev") && is_changed {
+                "while you work on it, wharf dev in its project needs no approval; otherwise: "
+            } else {
+                ""
+            };
+            (held.1.refusal(), Some(format!("{own}{hint}")))
+        }
     };
     let guard = Arc::new(wiring::read_only_guard(config));
     let listed = match load_plugin(sandbox, &guard, path, id, settings, None, true).await.map_err(denied)? {
