@@ -74,6 +74,9 @@ pub struct Config {
     /// The path that it was read from, or would have been.
     #[serde(skip)]
     pub file: Option<PathBuf>,
+    /// It is for one command, and no server: hints do not say what to do with one.
+    #[serde(skip)]
+    pub of_command: bool,
 }
 
 /// `[server]`.

@@ -259,7 +259,7 @@ fn wharf_mcp_serves_as_wharf_does() {
     let mut client = Client::new(Process::start(serve), true);
     assert_eq!(client.text("echo", json!({ "message": "hello" })), "hello");
     client.process().signal(Signal::TERM);
-    // Whoever started it can stop it: it is one process.
+    // The process that was started can be stopped: it is the only one.
     assert_eq!(client.process().wait().code(), Some(0));
 }
 
@@ -290,4 +290,21 @@ fn the_default_folder_is_created_also_if_it_is_given() {
     assert!(folder.is_dir());
     let other = home.path("data/wharf/other");
     assert!(fails(&home, ["list".as_ref(), other.as_os_str()], 2).contains("hint: create it first"));
+}
+
+#[test]
+fn a_wrong_word_of_a_call_gets_its_form() {
+    let home = Home::with(&["echo"]);
+    let folder = home.plugins();
+    let option =
+        run(&home, ["call".as_ref(), folder.as_os_str(), "echo_say".as_ref(), "--city".as_ref(), "Rome".as_ref()]);
+    let told = String::from_utf8_lossy(&option.stderr).into_owned();
+    assert!(option.status.code() == Some(2) && told.contains("write city=Rome"), "{told}");
+    let forgotten = run(&home, ["call", "current", "city=Rome"]);
+    let told = String::from_utf8_lossy(&forgotten.stderr).into_owned();
+    assert!(told.contains("first: wharf call DIR TOOL"), "{told}");
+    let misspelt = folder.with_file_name("plugin");
+    let near = run(&home, ["status".as_ref(), misspelt.as_os_str()]);
+    let told = String::from_utf8_lossy(&near.stderr).into_owned();
+    assert!(told.contains(&format!("did you mean {}?", folder.display())), "{told}");
 }

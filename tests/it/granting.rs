@@ -255,3 +255,73 @@ fn a_grant_extends_an_approval_that_holds() {
     client.finish();
     assert_eq!(Client::start(&home).text("p_version", json!({})), "1");
 }
+
+#[test]
+fn changes_at_the_same_time_are_all_kept() {
+    let home = Home::new();
+    home.configure("");
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let home = &home;
+            scope.spawn(move || {
+                let word = format!("env=KEY{number}=x");
+                let granted = run(home, ["grant", "notes", &word, "--yes"]);
+                assert!(granted.status.success(), "{}", err(&granted));
+            });
+        }
+    });
+    let text = read(&file(&home));
+    for number in 0..8 {
+        assert!(text.contains(&format!("KEY{number} = ")), "{text}");
+    }
+}
+
+#[test]
+fn words_in_another_order_get_the_right_form() {
+    let home = Home::with(&["notes"]);
+    let folder = home.plugins();
+    let right = format!("wharf grant notes {} keyvalue", folder.display());
+    for words in [
+        &["grant".as_ref(), home.plugin("notes").as_os_str(), "keyvalue".as_ref()][..],
+        &["grant".as_ref(), folder.as_os_str(), "notes".as_ref(), "keyvalue".as_ref()],
+    ] {
+        let wrong = run(&home, words.iter().copied());
+        assert!(wrong.status.code() == Some(2) && err(&wrong).contains(&right), "{}", err(&wrong));
+    }
+    let granted = run(&home, ["grant", "nowhere", "elicit", "--yes"]);
+    assert!(err(&granted).contains("no plugin called nowhere is known yet"), "{}", err(&granted));
+    assert!(run(&home, ["ungrant", "nowhere", "elicit", "--yes"]).status.success());
+    assert!(!read(&file(&home)).contains("nowhere"));
+}
+
+#[test]
+fn a_denial_of_a_read_is_told_once_with_its_hint() {
+    let home = Home::with(&["notes"]);
+    let folder = home.plugins();
+    for words in [
+        &["read".as_ref(), folder.as_os_str(), "notes://1".as_ref()][..],
+        &["prompt".as_ref(), folder.as_os_str(), "notes_summarise".as_ref()],
+    ] {
+        let denied = err(&run(&home, words.iter().copied()));
+        assert_eq!(denied.matches("missing grant").count(), 1, "{denied}");
+        assert_eq!(denied.matches("hint:").count(), 1, "{denied}");
+        assert!(denied.contains("or run: wharf grant notes keyvalue"), "{denied}");
+    }
+}
+
+#[test]
+fn a_missing_secret_is_told_once_to_who_calls() {
+    let home = Home::with(&["online"]);
+    home.configure(
+        "[secrets]\nkey = { env = 'WHARF_TEST_NOT_SET' }\n[[plugins.online.grants.http]]\n\
+         url = 'https://api.example'\nheaders = { authorization = '${key}' }\n",
+    );
+    let folder = home.plugins();
+    let words = ["call".as_ref(), folder.as_os_str(), "online_fetch".as_ref(), "url=https://api.example/".as_ref()];
+    let output = run(&home, words);
+    let (out, told) = (String::from_utf8_lossy(&output.stdout).into_owned(), err(&output));
+    assert!(out.contains("it needs the secret 'key', which is not set"), "{out}{told}");
+    assert_eq!(told.matches("the secret 'key'").count(), 1, "{told}");
+    assert!(told.contains("variable WHARF_TEST_NOT_SET; set its variable"), "{told}");
+    assert!(!(out + &told).contains("restart"), "{told}");
+}

@@ -6,7 +6,7 @@ use std::process::Output;
 use serde_json::{Value, json};
 
 use crate::support::home::Home;
-use crate::support::process::{binary, run};
+use crate::support::process::{binary, run, run_hint};
 
 fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -89,4 +89,45 @@ fn what_else_is_in_the_file_stays() {
     let text = fs::read_to_string(&codex).expect("the file");
     assert!(text.starts_with("# mine\nmodel = \"m\"\n\n[mcp_servers.other]\ncommand = \"a\" # b\n"), "{text}");
     assert!(text.contains("[mcp_servers.wharf]\ncommand = "), "{text}");
+}
+
+#[test]
+fn an_entry_is_replaced_and_removed_again() {
+    let home = Home::new();
+    home.configure("[secrets]\napi = { env = \"API_TOKEN\" }\nother = { file = \"other\" }\n");
+    let file = home.path("home/.cursor/mcp.json");
+    fs::create_dir_all(home.path("home/.cursor")).expect("a folder");
+    let before = "{\n  \"mcpServers\": {\n    \"other\": {\n      \"command\": \"a\"\n    }\n  }\n}\n";
+    fs::write(&file, before).expect("a file");
+    let added = err(&install(&home, "cursor", &["--yes", "--name", "tools"]));
+    assert!(added.contains("added tools;") && added.contains("may not give the server"), "{added}");
+    assert!(added.contains("\"env\": {\"API_TOKEN\": \"…\"}") && !added.contains("replaced"), "{added}");
+    // Another folder, by another way to it. What the person added to the entry stays.
+    let mut edited = read(&home, "home/.cursor/mcp.json");
+    edited["mcpServers"]["tools"]["env"] = json!({"API_TOKEN": "x"});
+    fs::write(&file, edited.to_string()).expect("a file");
+    fs::create_dir(home.path("served/elsewhere")).expect("a folder");
+    let around = home.plugins().join("../elsewhere");
+    let words = ["install".as_ref(), "cursor".as_ref(), around.as_os_str()];
+    let replaced = run(&home, words.into_iter().chain(["--yes", "--name", "tools"].map(AsRef::as_ref)));
+    assert!(err(&replaced).contains("replaced tools;"), "{}", err(&replaced));
+    let tools = &read(&home, "home/.cursor/mcp.json")["mcpServers"]["tools"];
+    assert_eq!(tools["args"], json!(["serve", home.path("served/elsewhere").canonicalize().expect("a folder")]));
+    assert_eq!(tools["env"], json!({"API_TOKEN": "x"}));
+
+    let wrong = run(&home, ["install", "cursor", "--undo", "--yes"]);
+    assert!(wrong.status.code() == Some(2) && err(&wrong).contains("start Wharf: tools;"), "{}", err(&wrong));
+    let asked = run(&home, ["install", "cursor", "--undo", "--name", "tools"]);
+    assert_eq!(asked.status.code(), Some(2), "nobody can be asked: {}", err(&asked));
+    let undone = run_hint(&home, &err(&replaced), "to remove it again:");
+    assert!(undone.status.success() && err(&undone).contains("removed tools"), "{}", err(&undone));
+    assert_eq!(fs::read_to_string(&file).expect("the file"), before);
+
+    let codex = home.path("home/.codex/config.toml");
+    fs::create_dir_all(home.path("home/.codex")).expect("a folder");
+    let before = "# mine\n[mcp_servers.other]\ncommand = \"a\" # b\n";
+    fs::write(&codex, before).expect("a file");
+    assert!(install(&home, "codex", &["--yes"]).status.success());
+    assert!(run(&home, ["install", "codex", "--undo", "--yes"]).status.success());
+    assert_eq!(fs::read_to_string(&codex).expect("the file"), before);
 }

@@ -46,10 +46,18 @@ fn the_rules_name_unreadable_schemas() {
         (of(json!({ "description": "any" })), "no type"),
         (of(json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] })), "null for the optional a"),
         (json!({ "type": "object", "properties": { "a b": {} } }), "the name of a b"),
+        (
+            json!({ "$schema": "http://json-schema.org/draft-07/schema#", "properties": { "a": { "oneOf": [] } } }),
+            "oneOf",
+        ),
+        (json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "properties": {} }), "$schema"),
     ] {
         let wrong = unreadable(&[tool(schema.clone())]);
         assert!(wrong.iter().any(|line| line.contains(what)), "{schema}: {wrong:?}");
     }
+    let result = of(json!({ "anyOf": [{ "type": "number" }, { "enum": ["NaN"] }] }));
+    let output = json!({ "name": "f", "description": "d", "inputSchema": of(json!({ "type": "string" })), "outputSchema": result });
+    assert!(unreadable(&[output]).iter().any(|line| line.contains("no type")));
     assert_eq!(unreadable(&[json!({ "name": "f g", "inputSchema": of(json!({ "type": "null" })) })]).len(), 2);
 }
 

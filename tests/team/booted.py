@@ -123,6 +123,17 @@ def grants(machine: Machine, way: Way):
     assert not answer["result"].get("isError"), answer
 
 
+def is_restored(machine: Machine, way: Way):
+    """After a loss of the tokens, the plugins, the approvals and the stored values."""
+    machine.follow("Backup", 0)
+    machine.command("systemctl stop wharf; rm -r /etc/wharf/tokens /srv/wharf/plugins /var/lib/wharf/.local")
+    block = machine.page.commands["Backup"][1].replace("curl ", "curl --retry 30 --retry-delay 1 --retry-all-errors ")
+    print(machine.command(block).strip())
+    listed = {"name": "notes_list", "arguments": {}}
+    answer = way.stateless(machine.token("ada"), "tools/call", listed)[2]
+    assert "A title" in str(answer), answer
+
+
 def cannot_deny_machine_code(machine: Machine):
     """The page says why the service has no MemoryDenyWriteExecute."""
     folder = machine.root / "etc/systemd/system/wharf.service.d"
@@ -236,6 +247,7 @@ def main() -> int:
                 way = Way(f"booted-{proxy.__name__}", 443, authority)
                 check(f"{way.name}: starts", proxy, machine, way)
                 each(results, machine, way)
+            check("booted: restored from a backup", is_restored, machine, Way("booted", 8080))
             check("booted: calls during upgrades", calls_survive, machine, Way("booted", 8080))
             check("booted: MemoryDenyWriteExecute", cannot_deny_machine_code, machine)
             check("booted: the audit log", audited, machine)

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::PluginSettings;
 use crate::pins::{AdmittedAs, Decision, Guard, ListedVersion, PluginVersion, Reason};
 use crate::plugin::{
-    Digest, EmbeddedListing, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, StoredSurface, Surface, could_be_plugin,
-    read_component,
+    Digest, EmbeddedListing, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, StoredSurface, Surface,
+    could_be_plugin, read_component,
 };
 
 /// A plugin that was loaded and listed. It must not serve before it is pinned.

@@ -76,3 +76,11 @@ pub enum FolderEvent {
     Refused(RefusedFile),
     Warned(String),
 }
+
+impl FolderEvent {
+    /// Whether it says that a component has functions which are no tools.
+    pub fn is_of_left_out(&self) -> bool {
+        let Self::Warned(text) = self else { return false };
+        text.split_once("': ").is_some_and(|(_, what)| what.starts_with("left out "))
+    }
+}

@@ -96,6 +96,15 @@ pub fn misnamed_files(folder: &Path) -> io::Result<Vec<(PathBuf, String)>> {
     Ok(found)
 }
 
+/// What to do about a file that is not loaded for its name; `None` if the reason is another one.
+pub fn rename_hint(reason: &str) -> Option<String> {
+    let of_names = ["parse the plugin name", "read the file name", "use the plugin's name"];
+    of_names.iter().any(|begin| reason.starts_with(begin)).then(|| {
+        "rename it to NAME.wasm, NAME being 1 to 48 of a-z, 0-9 and - that no other file has; or move it out of the folder"
+            .to_owned()
+    })
+}
+
 /// Why a second file of a plugin is not loaded.
 pub(super) fn name_is_taken(owner: &Path) -> String {
     format!("use the plugin's name, which another file already has: {}", owner.shown())

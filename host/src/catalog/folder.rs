@@ -352,9 +352,9 @@ impl Folder {
             let (sandbox, guard, file_path) = (self.sandbox.clone(), self.guard.clone(), path.clone());
             let (id, settings, loaded) = (file.id.clone(), (self.settings)(&file.id), file.loaded);
             let with = settings.clone();
-            let task = self.loads.spawn(async move {
-                load_plugin(&sandbox, &guard, &file_path, &id, &with, loaded, compiles).await
-            });
+            let task = self
+                .loads
+                .spawn(async move { load_plugin(&sandbox, &guard, &file_path, &id, &with, loaded, compiles).await });
             let load = Load {
                 task: task.clone(),
                 compiles,

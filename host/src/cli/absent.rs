@@ -1,4 +1,4 @@
-//! Settings without effect: of plugins that are not in the folder, since a misspelt name would silently grant nothing,
+//! Settings without effect: of a name that is like that of a plugin in the folder, since a misspelt one would grant nothing,
 //! and grants of folders that do not exist or are never given, of addresses that are not public, and of secrets that
 //! cannot be read. What a grant lacks is decided where a server decides it.
 
@@ -12,17 +12,17 @@ use crate::config::Config;
 use crate::plugin::{FolderGrant, Grants, HttpGrant, PluginId, ProtectedFolders, Secret, folder_objection};
 use crate::protocol::nearest::did_you_mean;
 
-/// Names in one message.
+/// Warnings about one folder.
 const MAX_NAMED: usize = 16;
 
 /// A warning about settings without effect.
 pub(super) struct Absent {
     /// The plugin that they may be meant for.
-    pub(super) meant: Option<String>,
+    pub(super) meant: String,
     pub(super) text: String,
 }
 
-/// Warnings about `[plugins.NAME]` of which the folder has no file. A folder that cannot be read gives none: that is
+/// Warnings about `[plugins.NAME]` of which the folder has no file, but one of a similar name. A folder that cannot be read gives none: that is
 /// reported where it is loaded.
 pub(super) fn warnings(config: &Config, dir: &Path) -> Vec<Absent> {
     plugin_files(dir).map_or_else(|_| Vec::new(), |files| of_names(config, dir, files.keys().map(PluginId::as_ref)))
@@ -67,28 +67,21 @@ pub(super) fn grants(id: &PluginId, grants: &Grants, protected: &ProtectedFolder
 
 fn of_names<'n>(config: &Config, dir: &Path, present: impl Iterator<Item = &'n str>) -> Vec<Absent> {
     let present: Vec<&str> = present.collect();
-    let (mut warnings, mut others) = (Vec::new(), Vec::new());
+    let mut warnings = Vec::new();
     for name in config.plugins.keys().filter(|name| !present.contains(&name.as_str())) {
         // Another plugin's own settings are not the ones that were meant for it.
         let unset = present.iter().copied().filter(|present| !config.plugins.contains_key(*present));
-        match did_you_mean(name, unset) {
-            Some(near) if warnings.len() < MAX_NAMED => {
-                let dir = dir.shown();
-                let text = format!(
-                    "[plugins.{name}] has no effect here: no plugin in {dir} is called {name}; did you mean {near}?"
-                );
-                warnings.push(Absent { meant: Some(near.to_owned()), text });
-            }
-            _ => others.push(name.as_str()),
+        // One configuration serves several folders: a name that no other is like may be in another one.
+        if let Some(near) = did_you_mean(name, unset) {
+            let dir = dir.shown();
+            let text = format!(
+                "[plugins.{name}] has no effect here: no plugin in {dir} is called {name}; did you mean {near}?"
+            );
+            warnings.push(Absent { meant: near.to_owned(), text });
         }
-    }
-    if !others.is_empty() {
-        let more = others.len().saturating_sub(MAX_NAMED);
-        others.truncate(MAX_NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let names = others.join(", ");
-        let text = format!("settings of plugins that are not in {} have no effect here: {names}{more}", dir.shown());
-        warnings.push(Absent { meant: None, text });
+        if warnings.len() == MAX_NAMED {
+            break;
+        }
     }
     warnings
 }

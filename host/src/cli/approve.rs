@@ -10,7 +10,7 @@ use wharf_report::ShowPath as _;
 use super::candidate::Candidate;
 use super::changes::{Change, changes};
 use super::confirm::confirm;
-use super::folder::plugin_folder;
+use super::folder::{is_file, plugin_folder};
 use super::local::Refused;
 use super::options::Options;
 use super::summary::summary;
@@ -20,6 +20,7 @@ use super::{audit, local, wrapped};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
 use crate::config::{self, Config};
+use crate::os::paths::folder_of;
 use crate::pins::{ListedVersion, approve_command};
 use crate::plugin::{Plugin, PluginId};
 use crate::protocol::nearest::did_you_mean;
@@ -66,6 +67,13 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
         );
     }
     show(path, pinned.as_deref(), &plugin, &version);
+    if let Some(pin) = pin.filter(|pin| pin.content != candidate.seen.content && pin.approved) {
+        report::message(&format!(
+            "a pin is per name, not per folder: this takes the place of the approved blake3:{}…, also where another \
+             folder has that version as {id}; for both at the same time, give the files different names",
+            pin.content.short()
+        ));
+    }
     confirm(&format!("Approve this version of {id}?"), yes)?;
     // The surface without grants was reviewed. From here on it may use its grants; if its surface
     // differs with them, that is reviewed too.
@@ -110,6 +118,8 @@ fn show(path: &Path, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) {
 pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let id = plugin(name)?;
+    // Of a file, its folder: the command that undoes this takes one.
+    let dir = dir.map(|dir| if is_file(dir) { folder_of(dir).unwrap_or(Path::new(".")) } else { dir });
     let log = audit::open(&config)?;
     let revoked = lock()?.update(|pins| match pins.get(&id).map(|pin| pin.content) {
         Some(content) => {
@@ -128,6 +138,9 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
             Ok(ExitCode::SUCCESS)
         }
         Err(near) => {
+            let files = dir.and_then(|dir| plugin_files(dir).ok()).unwrap_or_default();
+            let in_folder = || did_you_mean(id.as_ref(), files.keys().map(PluginId::as_ref)).map(str::to_owned);
+            let near = near.or_else(in_folder);
             let hint = near.map_or_else(
                 || "delete its file to stop serving it".to_owned(),
                 |near| format!("did you mean {near}?"),

@@ -21,12 +21,10 @@ use crate::plugin::signature;
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME, Screen};
 
-/// Log filter of a request: warnings, and what the plugin prints and logs, stacks of exceptions too. The result has
-/// the cause of a failure, so the server need not.
-pub(super) const LOG_FILTER: &str = "warn,guest=info,guest::stack=debug,wharf::plugin=info,wharf::server::fault=off";
-/// The same for `wharf call`, which itself prints how to grant what is missing.
-pub(super) const CALL_LOG_FILTER: &str =
-    "warn,guest=info,guest::stack=debug,wharf::plugin=info,wharf::missing_grant=off,wharf::server::fault=off";
+/// Log filter of a request: warnings, and what the plugin prints and logs, stacks of exceptions too. The result has the
+/// cause of a failure, and the command prints how to grant what is missing, so the server need not.
+pub(super) const LOG_FILTER: &str = "warn,guest=info,guest::stack=debug,wharf::plugin=info,wharf::missing_grant=off,\
+     wharf::unusable_grant=off,wharf::server::fault=off";
 
 #[derive(Args)]
 pub(super) struct CallOptions {
@@ -75,17 +73,26 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     if let Ok(answer) = &answer {
         answer.print(json, text)?;
     }
-    if !missing.is_empty() {
-        if !answer.as_ref().is_ok_and(|answer| answer.parsed["_meta"]["wharf/fault"]["code"] == "denied") {
-            grant::report_missing(entry.provider.id(), &missing);
-        }
-        hint(Some(&grant::advice(options, entry.provider.id(), &missing)));
-    }
-    let answer = answer?;
+    let is_told = answer.as_ref().is_ok_and(|answer| answer.parsed["_meta"]["wharf/fault"]["code"] == "denied");
+    let unusable = local.tool(&tool)?.provider.unusable_grants();
+    let advice = grant::explain(options, entry.provider.id(), (&missing, &unusable), is_told);
+    let answer = match (answer, &advice) {
+        // The hint comes after what failed.
+        (Err(failure), Some(advice)) => return Err(failure.hint(advice.clone())),
+        (answer, _) => answer?,
+    };
+    hint(advice.as_deref());
     if answer.parsed["_meta"]["wharf/fault"]["code"] == "bad-input" {
         usage();
     }
     let failed = answer.parsed["isError"] == true;
+    let destroys = entry.item().tool.annotations.as_ref().is_some_and(|hints| hints.destructive == Some(true));
+    let is_own_failure = failed && answer.parsed["_meta"]["wharf/fault"].is_null();
+    // Such a tool may ask for a confirmation, and is not told why it cannot.
+    if is_own_failure && destroys && advice.is_none() && !local.may_ask(entry.provider.id()) {
+        let advice = grant::advice(options, entry.provider.id(), &["elicit".to_owned()]);
+        hint(Some(&format!("if it has to ask you first: {advice}")));
+    }
     if failed && answers.are_impossible() && local.may_ask(entry.provider.id()) {
         hint(Some("if it has to ask you: run this on a terminal, or add --answer yes or --answer NAME=VALUE"));
     }

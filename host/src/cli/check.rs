@@ -17,8 +17,8 @@ use crate::catalog::{PluginSettings, method_name, plugin_files};
 use crate::config::{Config, SchemasConfig};
 use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{
-    Access, EmbeddedListing, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, Provider as _, Sandbox, UNTRUE_LISTING, inspect,
-    read_component, summarize,
+    Access, EmbeddedListing, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, Provider as _, Sandbox,
+    UNTRUE_LISTING, inspect, read_component, summarize,
 };
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -198,9 +198,8 @@ impl Findings {
         if !self.inspection.exports.is_empty() {
             text += &format!("  exports  {}\n", self.inspection.exports.join(", "));
         }
-        let imports: Vec<&str> = self.inspection.imports.iter().map(|import| import.name.as_str()).collect();
-        if !imports.is_empty() {
-            text += &format!("  imports  {}\n", imports.join(", "));
+        if let Some(imports) = self.imports() {
+            text += &format!("  imports  {imports}\n");
         }
         for access in self.needed() {
             let name = access.name();
@@ -235,6 +234,27 @@ impl Findings {
             text += &format!("  warning  {warning}\n");
         }
         text
+    }
+
+    /// What it imports. Of the interfaces of WASI, which every toolchain imports, only those are named that the host
+    /// does not have, or that need a grant.
+    fn imports(&self) -> Option<String> {
+        let is_usual = |import: &&Import| import.linked && import.grant.is_none() && import.name.starts_with("wasi:");
+        let (usual, named): (Vec<&Import>, Vec<&Import>) = self.inspection.imports.iter().partition(is_usual);
+        let mut parts: Vec<String> = named.iter().map(|import| import.name.clone()).collect();
+        match usual.len() {
+            0 => {}
+            1 => parts.push("1 WASI interface".to_owned()),
+            count => parts.push(format!("{count} WASI interfaces")),
+        }
+        let last = parts.pop()?;
+        Some(if parts.is_empty() {
+            last
+        } else if usual.is_empty() {
+            format!("{}, {last}", parts.join(", "))
+        } else {
+            format!("{} and {last}", parts.join(", "))
+        })
     }
 
     fn to_json(&self) -> Value {

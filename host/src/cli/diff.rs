@@ -1,14 +1,33 @@
 //! The change of a configuration file, for the person who is asked about it.
 
+use crate::plugin::text::quote;
+
 /// The lines that differ. What is between two changes is shown too.
 pub(super) fn diff(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
     let start = same(&mut old.iter().zip(&new));
     let end = same(&mut old[start..].iter().rev().zip(new[start..].iter().rev()));
-    let lines =
-        |sign: char, lines: &[&str]| -> Vec<String> { lines.iter().map(|line| format!("  {sign} {line}")).collect() };
+    let lines = |sign: char, lines: &[&str]| -> Vec<String> {
+        lines.iter().map(|line| format!("  {sign} {}", shown(line))).collect()
+    };
     let mut shown = lines('-', &old[start..old.len() - end]);
     shown.extend(lines('+', &new[start..new.len() - end]));
     shown.join("\n")
+}
+
+/// With invisible characters spelt out, so that what is agreed to is what is seen.
+fn shown(line: &str) -> String {
+    line.split('\t').map(|part| quote(part, usize::MAX)).collect::<Vec<_>>().join("\t")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::diff;
+
+    #[test]
+    fn invisible_characters_are_spelt_out() {
+        let shown = diff("", "\ta = \"x\u{200b}y\u{202e}\u{feff}\u{e0041}\"");
+        assert_eq!(shown, "  + \ta = \"x\\u{200b}y\\u{202e}\\u{feff}\\u{e0041}\"");
+    }
 }

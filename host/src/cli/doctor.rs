@@ -146,7 +146,7 @@ fn plugins(config: &Config, dir: &Path) -> Vec<Finding> {
         findings.push(Finding::missing("plugins", text, format!("chmod go-w {}", shell_word(path))));
     }
     let names = |absent: absent::Absent| {
-        Finding::missing("plugins", absent.text, "correct the name in the configuration, or remove the settings")
+        Finding::missing("plugins", absent.text, "correct the name in the configuration, if that plugin is meant")
     };
     findings.extend(absent::warnings(config, dir).into_iter().map(names));
     findings

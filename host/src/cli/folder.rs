@@ -7,6 +7,8 @@ use wharf_report::{ShowPath as _, shell_word};
 use super::options::Options;
 use super::wiring::is_component;
 use crate::config;
+use crate::os::paths::folder_of;
+use crate::protocol::nearest::did_you_mean;
 use crate::report::Failure;
 
 /// The folder to serve: the given one, or the user's default folder. That one is created if missing, also if it is
@@ -29,9 +31,27 @@ pub(super) fn plugin_folder(options: &Options, dir: Option<PathBuf>) -> Result<P
                 format!("wharf serves folders; to try one file: {program} list {}", shell_word(&dir))
             }),
         )),
-        Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown()))
-            .hint(format!("create it first: mkdir -p {}", shell_word(&dir)))),
+        Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())).hint(
+            near_path(&dir).map_or_else(
+                || format!("create it first: mkdir -p {}", shell_word(&dir)),
+                |near| format!("did you mean {}?", shell_word(&near)),
+            ),
+        )),
     }
+}
+
+/// Entries that are looked at for one of a similar name.
+const MAX_ENTRIES: usize = 1024;
+
+/// The folder or component beside a missing path whose name is nearly the same.
+pub(super) fn near_path(missing: &Path) -> Option<PathBuf> {
+    let name = missing.file_name()?.to_str()?;
+    let entries = std::fs::read_dir(folder_of(missing).unwrap_or(Path::new("."))).ok()?.take(MAX_ENTRIES).flatten();
+    let is_meant = |path: &Path| path.is_dir() || is_component(path);
+    let names =
+        entries.filter(|entry| is_meant(&entry.path())).filter_map(|entry| entry.file_name().into_string().ok());
+    let names: Vec<String> = names.collect();
+    did_you_mean(name, names.iter().map(String::as_str)).map(|near| missing.with_file_name(near))
 }
 
 /// Whether a command works on this one file, and not on a folder.

@@ -1,8 +1,11 @@
 //! `wharf grant` and `wharf ungrant`: edit a plugin's grants in the configuration file.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 use wharf_report::{ShowPath as _, shell_word, warning};
@@ -11,13 +14,14 @@ use super::approve::plugin;
 use super::confirm::{ask, confirm};
 use super::diff::diff;
 use super::options::Options;
-use super::wiring::{lock, lock_failure};
+use super::wiring::{is_component, lock, lock_failure};
 use super::{absent, audit};
 use crate::audit::Event;
 use crate::catalog::plugin_files;
 use crate::config::{Config, ConfigError, GrantWord, add_grants, base, remove_grants};
-use crate::os::private;
-use crate::plugin::PluginId;
+use crate::os::lock::lock as file_lock;
+use crate::os::private::{self, OpenMode};
+use crate::plugin::{PluginId, Provider};
 use crate::protocol::nearest::did_you_mean;
 use crate::report::{self, Failure, NAME};
 
@@ -43,20 +47,73 @@ pub(super) enum Edit {
     Remove,
 }
 
+impl Edit {
+    fn command(self) -> &'static str {
+        match self {
+            Self::Add => "grant",
+            Self::Remove => "ungrant",
+        }
+    }
+}
+
+/// How long a command waits for others that change a configuration.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Lets no other command of this user change a configuration; until the file is dropped.
+fn lock_configuration() -> Result<Option<File>, Failure> {
+    let Some(base) = base() else { return Ok(None) };
+    let path = base.state.join("configuration.lock");
+    let failed = |error: io::Error| Failure::new(format!("lock the configuration: {error}: {}", path.shown()));
+    private::create_folder(&base.state).map_err(failed)?;
+    let (file, _) = private::open(&path, OpenMode::Lock).map_err(|error| failed(error.into()))?;
+    file_lock(&file, LOCK_TIMEOUT).map_err(failed)?;
+    Ok(Some(file))
+}
+
+/// The words of a command that begins with a path instead of the plugin's name, in their order.
+fn in_order(arguments: &Arguments) -> Option<Vec<String>> {
+    let path = Path::new(&arguments.name);
+    let words = &arguments.words;
+    let rest = |id: PluginId, folder: &Path, grants: &[String]| {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let first = [id.to_string(), folder.to_string_lossy().into_owned()];
+        first.into_iter().chain(grants.iter().cloned()).collect()
+    };
+    if path.components().count() > 1 && is_component(path) {
+        let id = plugin(path.file_stem()?.to_str()?).ok()?;
+        return Some(rest(id, path.parent()?, words));
+    }
+    let [first, grants @ ..] = words.as_slice() else { return None };
+    let is_name = !grants.is_empty() && !GrantWord::is_meant(first) && !Path::new(first).is_dir();
+    if !path.is_dir() || !is_name {
+        return None;
+    }
+    Some(rest(plugin(first).ok()?, path, grants))
+}
+
 pub(super) fn run(options: &Options, arguments: &Arguments, edit: Edit) -> Result<ExitCode, Failure> {
+    if let Some(words) = in_order(arguments) {
+        let words: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
+        let command = format!("{} {} {}", options.program(), edit.command(), words.join(" "));
+        return Err(Failure::usage(format!("read the plugin's name: {:?} is a path", arguments.name))
+            .hint(format!("write the name first, then the folder: {command}")));
+    }
     let id = plugin(&arguments.name)?;
     let (folder, words) = split(&arguments.words)?;
+    // Held until the file is written, so that no other change is lost. A person may think for long.
+    let _lock = arguments.yes.then(lock_configuration).transpose()?;
     let change = Change::prepare(options, &id, &words, edit)?;
     if change.new == change.old {
         report::message(&format!("{NAME}{id}{NAME:#} has these grants already, in {}", change.path.shown()));
         return Ok(ExitCode::SUCCESS);
     }
-    warn_of_name(&id, folder);
+    warn_of_name(&change.before, &id, folder);
     change.show();
     if edit == Edit::Add {
         change.warn(options, &id, folder);
     }
     confirm(&format!("Write this change of the grants of {id}?"), arguments.yes)?;
+    let _lock = (!arguments.yes).then(lock_configuration).transpose()?;
     change.write(&id, edit)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -79,12 +136,43 @@ pub(super) fn offer(
     if !ask(&format!("Grant this to {id}, and call again?"))? {
         return Ok(Some(false));
     }
+    let _lock = lock_configuration()?;
     change.write(id, Edit::Add)?;
     Ok(Some(true))
 }
 
+/// Reports once which grants a call lacked, or could not use: `is_told` if the result has it. Returns what to do.
+pub(super) fn explain(
+    options: &Options,
+    id: &PluginId,
+    (missing, unusable): (&[String], &[String]),
+    is_told: bool,
+) -> Option<String> {
+    if !missing.is_empty() {
+        if !is_told {
+            report_missing(id, missing);
+        }
+        return Some(advice(options, id, missing));
+    }
+    let unusable = (!unusable.is_empty()).then(|| unusable.join("; "))?;
+    if is_told {
+        return Some(unusable);
+    }
+    warning(&format!("access of {id} denied: {unusable}"));
+    None
+}
+
+/// The same for a request whose failure is an error of the protocol, which says that access was denied.
+pub(super) fn explain_failure(options: &Options, provider: &dyn Provider, failure: Failure) -> Failure {
+    let (missing, unusable) = (provider.missing_grants(), provider.unusable_grants());
+    match explain(options, provider.id(), (&missing, &unusable), true) {
+        Some(advice) => failure.hint(advice),
+        None => failure,
+    }
+}
+
 /// Logs which grants a call lacked.
-pub(super) fn report_missing(id: &PluginId, words: &[String]) {
+fn report_missing(id: &PluginId, words: &[String]) {
     let names: BTreeSet<&str> = words.iter().filter_map(|word| word.split('=').next()).collect();
     warning(&format!("access of {id} denied: missing grant {}", names.into_iter().collect::<Vec<_>>().join(", ")));
 }
@@ -131,8 +219,13 @@ impl Change {
             Edit::Add => add_grants(&old, id, words),
             Edit::Remove => remove_grants(&old, id, words),
         };
-        let new = edited
-            .map_err(|error| Failure::usage(format!("change the grants: {}", error.reason())).hint(error.hint))?;
+        let in_file = |hint: String| match hint.strip_suffix(" under [secrets]") {
+            Some(_) => format!("{hint} in {}", path.shown()),
+            None => hint,
+        };
+        let new = edited.map_err(|error| {
+            Failure::usage(format!("change the grants: {}", error.reason())).hint(error.hint.map(in_file))
+        })?;
         let after = Config::with_text(&path, new.clone()).map_err(invalid)?;
         Ok(Self { path, old, new, before, after })
     }
@@ -199,10 +292,14 @@ fn split(words: &[String]) -> Result<(Option<&Path>, Vec<GrantWord>), Failure> {
 
 /// Warns if the folder has no plugin of that name. Without a folder, only a similar name in the user's own one
 /// is worth a warning: the plugin may be in any.
-fn warn_of_name(id: &PluginId, folder: Option<&Path>) {
+fn warn_of_name(config: &Config, id: &PluginId, folder: Option<&Path>) {
     let own = || base().map(|base| base.plugins);
     let Some(searched) = folder.map(PathBuf::from).or_else(own) else { return };
-    let Ok(files) = plugin_files(&searched) else { return };
+    // The own folder need not be there yet.
+    let files = match plugin_files(&searched) {
+        Err(_) if folder.is_some() => return,
+        found => found.unwrap_or_default(),
+    };
     if files.contains_key(id) {
         return;
     }
@@ -210,6 +307,14 @@ fn warn_of_name(id: &PluginId, folder: Option<&Path>) {
     if folder.is_some() || near.is_some() {
         let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         warning(&format!("no plugin in {} is called {id}{near}", searched.shown()));
+        return;
+    }
+    let has_run = lock().ok().and_then(|lock| lock.read().ok()).is_some_and(|pins| pins.get(id).is_some());
+    if !has_run && !config.plugins.contains_key(id.as_ref()) {
+        let command = format!("{} grant {id} DIR …", config.program());
+        report::message(&format!(
+            "no plugin called {id} is known yet; to check the name, add the folder of its file: {command}"
+        ));
     }
 }
 

@@ -1,4 +1,4 @@
-//! `wharf install`: adds the server to the configuration of an MCP client.
+//! `wharf install`: adds the server to the configuration of an MCP client, or removes it.
 //!
 //! Places and forms, as their makers document them: Claude Desktop (modelcontextprotocol.io, "Connect to local MCP
 //! servers"), Claude Code (`claude mcp add --help`), Cursor (cursor.com/docs, "MCP"), VS Code
@@ -6,20 +6,20 @@
 //! Codex (developers.openai.com/codex/mcp).
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use toml_edit::DocumentMut;
-use wharf_report::{ShowPath as _, shell_word};
+use wharf_report::{ShowPath as _, hint, shell_word, warning};
 
 use super::confirm::confirm;
 use super::diff::diff;
 use super::finding::Finding;
 use super::folder::plugin_folder;
 use super::options::Options;
-use crate::config;
+use crate::config::{self, Config};
 use crate::json;
 use crate::os::files::{self, FileError};
 use crate::os::{application_settings, private};
@@ -48,6 +48,9 @@ pub(super) struct Arguments {
     /// What the client calls the server
     #[arg(long, default_value = "wharf")]
     name: String,
+    /// Remove the entry of that name again
+    #[arg(long, conflicts_with = "dir")]
+    undo: bool,
     /// Skip the confirmation
     #[arg(long)]
     yes: bool,
@@ -61,48 +64,114 @@ struct Start {
 }
 
 pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, Failure> {
-    let Arguments { client, dir, name, yes } = arguments;
+    let Arguments { client, dir, name, undo, yes } = arguments;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(is_plain) {
         return Err(
             Failure::usage(format!("use the server's name: {name:?}")).hint("use letters, digits, - and _".to_owned())
         );
     }
+    if undo {
+        return remove(client, &name, yes);
+    }
     // Fails if the configuration is not valid: the server would not start.
-    options.config()?;
+    let config = options.config()?;
     let start = Start::of(options, &plugin_folder(options, dir)?, name)?;
     let Some((path, form)) = place(client)? else {
         report::message(
             "Claude Code writes its own configuration; this command adds the server for you, in all projects:",
         );
         report::print(&start.claude_code())?;
+        warn_of_variables(&config);
         return Ok(ExitCode::SUCCESS);
     };
     let shown = path.shown();
-    let failed = |error: FileError| Failure::new(format!("read the client's configuration: {error}: {shown}"));
-    let read = || match files::read_text(&path, MAX_SIZE) {
-        Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        text => text.map_err(failed),
-    };
-    let old = read()?;
+    let old = read(&path)?;
     let new = start.add(&old, form).map_err(|why| {
         Failure::new(format!("change the client's configuration: {why}: {shown}"))
             .hint(format!("add this to it: {}", start.by_hand(form)))
     })?;
+    let name = &start.name;
     if new == old {
-        report::message(&format!("{NAME}{}{NAME:#} is there already, in {shown}", start.name));
+        report::message(&format!("{NAME}{name}{NAME:#} is there already, in {shown}"));
+        warn_of_variables(&config);
         return Ok(ExitCode::SUCCESS);
     }
-    report::message(&format!("in {shown}:\n{}", diff(&old, &new)));
+    write(&path, &old, &new, yes)?;
+    let done = if has_entry(&old, form, name) { "replaced" } else { "added" };
+    report::message(&format!("{done} {NAME}{name}{NAME:#}; restart the client, or reload its MCP servers"));
+    warn_of_variables(&config);
+    let own = if name == "wharf" { String::new() } else { format!(" --name {name}") };
+    hint(Some(&format!("to remove it again: wharf install {} --undo{own}", client_name(client))));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Removes the server of that name, and nothing else.
+fn remove(client: Client, name: &str, yes: bool) -> Result<ExitCode, Failure> {
+    let Some((path, form)) = place(client)? else {
+        report::message("Claude Code writes its own configuration; this command removes the server for you:");
+        report::print(&format!("claude mcp remove --scope user {name}"))?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let shown = path.shown();
+    let old = read(&path)?;
+    let new = without(&old, form, name).map_err(|why| {
+        Failure::new(format!("change the client's configuration: {why}: {shown}"))
+            .hint(format!("remove {name:?} from {:?} by hand", form.key()))
+    })?;
+    if new == old {
+        let named = servers(&old, form).unwrap_or_default();
+        let own = named.iter().filter(|(_, command)| is_wharf(command)).map(|(name, _)| name.as_str());
+        let own: Vec<&str> = own.filter(|name| !name.is_empty()).collect();
+        let hint = match own.as_slice() {
+            [] => "no entry in it starts Wharf".to_owned(),
+            own => format!("those that start Wharf: {}; name one with --name", own.join(", ")),
+        };
+        return Err(Failure::usage(format!("remove {name}: there is no such server in {shown}")).hint(hint));
+    }
+    write(&path, &old, &new, yes)?;
+    report::message(&format!("removed {NAME}{name}{NAME:#}; restart the client, or reload its MCP servers"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The text of a client's configuration; empty if there is none.
+fn read(path: &Path) -> Result<String, Failure> {
+    match files::read_text(path, MAX_SIZE) {
+        Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        text => {
+            text.map_err(|error| Failure::new(format!("read the client's configuration: {error}: {}", path.shown())))
+        }
+    }
+}
+
+/// Writes a change after the person was shown it and agreed.
+fn write(path: &Path, old: &str, new: &str, yes: bool) -> Result<(), Failure> {
+    let shown = path.shown();
+    report::message(&format!("in {shown}:\n{}", diff(old, new)));
     confirm("Write this change?", yes)?;
-    if read()? != old {
+    if read(path)? != old {
         return Err(Failure::new(format!("change the client's configuration, which changed meanwhile: {shown}"))
             .hint("run the command again".to_owned()));
     }
-    private::replace_text(&path, &new)
-        .map_err(|error| Failure::new(format!("write the client's configuration: {error}: {shown}")))?;
-    report::message(&format!("added {NAME}{}{NAME:#}; restart the client, or reload its MCP servers", start.name));
-    Ok(ExitCode::SUCCESS)
+    private::replace_text(path, new)
+        .map_err(|error| Failure::new(format!("write the client's configuration: {error}: {shown}")))
+}
+
+/// Clients start servers with few of the user's variables, or none.
+fn warn_of_variables(config: &Config) {
+    let variables = config.secrets.iter().filter_map(|(name, secret)| Some((name, secret.env.as_deref()?)));
+    let variables: Vec<_> = variables.collect();
+    let Some((first, variable)) = variables.first() else { return };
+    let names: Vec<&str> = variables.iter().map(|(_, variable)| *variable).collect();
+    warning(&format!("the client may not give the server these variables of its secrets: {}", names.join(", ")));
+    hint(Some(&format!(
+        "keep each in a file instead: {first} = {{ file = \"{first}\" }} under [secrets]; or add \"env\": \
+         {{\"{variable}\": \"…\"}} to the client's entry, beside \"args\""
+    )));
+}
+
+fn client_name(client: Client) -> String {
+    client.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 /// The clients on this machine, and whether they start this program, for `wharf doctor`.
@@ -116,8 +185,8 @@ pub(super) fn findings() -> Vec<Finding> {
         // A client that was never started has no folder.
         let Ok(text) = files::read_text(&path, MAX_SIZE) else { continue };
         let shown = path.shown();
-        findings.push(match commands(&text, form) {
-            Some(commands) if commands.iter().any(|words| is_wharf(words)) => {
+        findings.push(match servers(&text, form) {
+            Some(servers) if servers.iter().any(|(_, words)| is_wharf(words)) => {
                 Finding::good(about, format!("{name}: starts Wharf ({shown})"))
             }
             Some(_) => Finding::missing(
@@ -135,19 +204,59 @@ pub(super) fn findings() -> Vec<Finding> {
     findings
 }
 
-/// The commands of the servers in a client's configuration, each with its arguments.
-fn commands(text: &str, form: Form) -> Option<Vec<Vec<String>>> {
+/// The servers in a client's configuration, and the command of each with its arguments.
+fn servers(text: &str, form: Form) -> Option<Vec<(String, Vec<String>)>> {
     let whole: Value = match form {
         Form::Toml => toml::from_str(text).ok()?,
         Form::Json | Form::VsCode if text.trim().is_empty() => Value::Null,
         Form::Json | Form::VsCode => json::tree(text, json::MAX_DEPTH).ok()?,
     };
-    let servers = whole[form.key()].as_object().into_iter().flat_map(Map::values);
+    let servers = whole[form.key()].as_object().into_iter().flatten();
     let words = |server: &Value| {
         let arguments = server["args"].as_array().into_iter().flatten();
         [&server["command"]].into_iter().chain(arguments).filter_map(|word| word.as_str().map(str::to_owned)).collect()
     };
-    Some(servers.map(words).collect())
+    Some(servers.map(|(name, server)| (name.clone(), words(server))).collect())
+}
+
+fn has_entry(text: &str, form: Form, name: &str) -> bool {
+    servers(text, form).unwrap_or_default().iter().any(|(own, _)| own == name)
+}
+
+/// The text of a client's configuration without one server.
+fn without(old: &str, form: Form, name: &str) -> Result<String, String> {
+    if let Form::Toml = form {
+        let mut document: DocumentMut = old.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
+        let servers = document.get_mut(form.key()).and_then(|servers| servers.as_table_like_mut());
+        return Ok(match servers.and_then(|servers| servers.remove(name)) {
+            Some(_) => document.to_string(),
+            None => old.to_owned(),
+        });
+    }
+    let mut whole = object(old)?;
+    let servers = whole.get_mut(form.key()).and_then(Value::as_object_mut);
+    // The order of the others stays.
+    if servers.and_then(|servers| servers.shift_remove(name)).is_none() {
+        return Ok(old.to_owned());
+    }
+    pretty(&whole)
+}
+
+/// The members of a configuration that is JSON.
+fn object(text: &str) -> Result<Map<String, Value>, String> {
+    match text.trim() {
+        "" => Ok(Map::new()),
+        text => match json::tree(text, json::MAX_DEPTH) {
+            Ok(Value::Object(whole)) => Ok(whole),
+            Ok(_) => Err("it is not a JSON object".to_owned()),
+            // Comments, which some clients allow, would be lost.
+            Err(error) => Err(format!("it is not plain JSON: {error}")),
+        },
+    }
+}
+
+fn pretty(whole: &Map<String, Value>) -> Result<String, String> {
+    serde_json::to_string_pretty(whole).map(|text| text + "\n").map_err(|error| error.to_string())
 }
 
 /// Whether it starts Wharf, itself or by its package, as `npx -y wharf-mcp serve` does.
@@ -203,7 +312,10 @@ impl Start {
     /// With absolute paths: clients start it in any folder, and often without the user's PATH.
     fn of(options: &Options, dir: &Path, name: String) -> Result<Self, Failure> {
         let text = |path: &Path| {
-            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            // Through a link, `..` leads elsewhere than the text says.
+            let climbs = path.components().any(|part| part == Component::ParentDir);
+            let found = climbs.then(|| std::fs::canonicalize(path).ok()).flatten();
+            let path = found.or_else(|| std::path::absolute(path).ok()).unwrap_or_else(|| path.to_owned());
             path.to_str().map(str::to_owned).ok_or_else(|| {
                 Failure::usage(format!("write a path that is not UTF-8 into a configuration: {}", path.shown()))
             })
@@ -246,25 +358,20 @@ impl Start {
     }
 
     fn add_to_json(&self, old: &str, form: Form) -> Result<String, String> {
-        let mut whole = match old.trim() {
-            "" => Map::new(),
-            text => match json::tree(text, json::MAX_DEPTH) {
-                Ok(Value::Object(whole)) => whole,
-                Ok(_) => return Err("it is not a JSON object".to_owned()),
-                // Comments, which some clients allow, would be lost.
-                Err(error) => return Err(format!("it is not plain JSON: {error}")),
-            },
-        };
+        let mut whole = object(old)?;
         let key = form.key();
         let servers = whole.entry(key).or_insert_with(|| Value::Object(Map::new()));
         let servers = servers.as_object_mut().ok_or_else(|| format!("{key:?} is not an object"))?;
-        let wanted = self.json(form);
+        let mut wanted = self.json(form);
+        // Variables that the person has added.
+        if let Some(env) = servers.get(&self.name).and_then(|own| own.get("env")) {
+            wanted["env"] = env.clone();
+        }
         if servers.get(&self.name) == Some(&wanted) {
             return Ok(old.to_owned());
         }
         servers.insert(self.name.clone(), wanted);
-        let text = serde_json::to_string_pretty(&whole).map_err(|error| error.to_string())?;
-        Ok(text + "\n")
+        pretty(&whole)
     }
 
     fn add_to_toml(&self, old: &str) -> Result<String, String> {

@@ -9,19 +9,20 @@ use tokio::sync::mpsc;
 use wharf_report::{ShowPath as _, shell_word, warning};
 
 use super::absent::{self, Absent};
-use super::folder::is_file;
+use super::folder::{is_file, near_path};
 use super::options::Options;
 use super::wiring;
 use crate::audit::Audit;
 use crate::catalog::{
     Catalog, Entry, Folder, FolderEvent, Loaded, Member, NotServed, PluginSettings, RefusedFile, Snapshot, admit,
-    load_hint, load_plugin, plugin_of,
+    load_hint, load_plugin, plugin_of, rename_hint,
 };
 use crate::config::Config;
 use crate::json;
 use crate::os::paths::folder_of;
+use crate::pins::Reason;
 use crate::plugin::abi::Prompt;
-use crate::plugin::{FrozenTool, LoadError, Plugin, PluginId, Sandbox, read_component};
+use crate::plugin::{FrozenTool, LoadError, Plugin, PluginId, Provider, Sandbox, read_component};
 use crate::protocol::nearest::near;
 use crate::report::{self, Failure, Screen};
 use crate::server::{Connection, Outgoing, Server};
@@ -54,9 +55,15 @@ impl Local {
     /// Loads a folder, or one file. What the plugins of a folder print while they are listed is not shown.
     pub(super) async fn load(options: &Options, path: &Path, screen: &Screen) -> Result<Self, Failure> {
         if !path.exists() {
-            return Err(Failure::usage(format!("read the plugins: no such file or folder: {}", path.shown())));
+            let hint = near_path(path).map_or_else(
+                || "name the folder of the plugins, or a .wasm file, first: wharf call DIR TOOL".to_owned(),
+                |near| format!("did you mean {}?", shell_word(&near)),
+            );
+            return Err(
+                Failure::usage(format!("read the plugins: no such file or folder: {}", path.shown())).hint(hint)
+            );
         }
-        let config = Arc::new(options.config()?);
+        let config = Arc::new(Config { of_command: true, ..options.config()? });
         let catalog = Arc::new(Catalog::default());
         let server = Server::new(catalog.clone(), wiring::server_settings(&config));
         let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
@@ -93,6 +100,8 @@ impl Local {
                 match event {
                     FolderEvent::Refused(refusal) => refusals.push(refusal),
                     FolderEvent::Held(held) => refusals.push(held.refusal()),
+                    // For who makes the plugin, and not for who calls it.
+                    other if other.is_of_left_out() => {}
                     other => rest.push(other),
                 }
             }
@@ -113,7 +122,7 @@ impl Local {
 
     /// Reports refused files of one plugin, and settings that may be meant for it.
     fn report_of(&self, id: &PluginId) {
-        let meant = |absent: &&Absent| absent.meant.as_deref() == Some(id.as_ref());
+        let meant = |absent: &&Absent| absent.meant == id.as_ref();
         self.absent.iter().filter(meant).for_each(|absent| warning(&absent.text));
         let of_it = |refusal: &&RefusedFile| plugin_of(&refusal.path).is_some_and(|named| named.as_ref() == Ok(id));
         self.refusals.iter().filter(of_it).for_each(report::refusal);
@@ -165,12 +174,12 @@ impl Local {
     }
 
     /// Fails unless a plugin serves the URI: it is listed, or fits a template.
-    pub(super) fn expect_resource(&self, uri: &str) -> Result<(), Failure> {
+    pub(super) fn expect_resource(&self, uri: &str) -> Result<Arc<dyn Provider>, Failure> {
         let snapshot = self.catalog.snapshot();
         match snapshot.provider_of(uri) {
             Some(provider) => {
                 self.report_of(provider.id());
-                Ok(())
+                Ok(provider.clone())
             }
             None if snapshot.templates.get(uri).is_some() => Err(Failure::usage(format!("read a template: {uri}"))
                 .hint("write a value in place of each name in braces".to_owned())),
@@ -301,7 +310,10 @@ pub(super) fn refused(error: LoadError, path: &Path) -> Refused {
 pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     match plugin_of(path) {
         Some(Ok(id)) => Ok(id),
-        Some(Err(reason)) => Err((reason, None)),
+        Some(Err(reason)) => {
+            let hint = rename_hint(&reason);
+            Err((reason, hint))
+        }
         None if !path.exists() => Err(("find the file or folder".into(), None)),
         None => Err(("derive a plugin name: the file name does not end in .wasm".into(), None)),
     }
@@ -318,7 +330,16 @@ async fn load_admitted(
     let folder = folder_of(path).unwrap_or(Path::new("."));
     let denied = |denial| match denial {
         NotServed::Refused(error) => refused(error, path),
-        NotServed::Held(held) => (held.1.refusal(), Some(held.1.hint(&config.program(), folder))),
+        NotServed::Held(held) => {
+            let hint = held.1.hint(&config.program(), folder);
+            let is_changed = held.1.outcome.as_ref().is_err_and(Reason::needs_approval);
+            let own = if cfg!(feature = "dev") && is_changed {
+                "while you work on it, wharf dev in its project needs no approval; otherwise: "
+            } else {
+                ""
+            };
+            (held.1.refusal(), Some(format!("{own}{hint}")))
+        }
     };
     let guard = Arc::new(wiring::read_only_guard(config));
     let listed = match load_plugin(sandbox, &guard, path, id, settings, None, true).await.map_err(denied)? {

@@ -11,6 +11,7 @@ use super::ask::AnswerOptions;
 use super::call::block;
 use super::conversation::{converse, with_arguments};
 use super::entry;
+use super::grant::explain_failure;
 use super::local::Local;
 use super::options::Options;
 use crate::plugin::text::printable;
@@ -47,7 +48,8 @@ pub(super) async fn run(options: &Options, how: PromptOptions, screen: &Screen) 
         usage();
     }
     let params = with_arguments(prompt.name.as_str(), arguments);
-    let answer = converse(&mut local, "prompts/get", params, &answers).await?;
+    let answer = converse(&mut local, "prompts/get", params, &answers).await;
+    let answer = answer.map_err(|failure| explain_failure(options, &*prompt.provider, failure))?;
     answer.print(how.json, text).map(|()| ExitCode::SUCCESS)
 }
 

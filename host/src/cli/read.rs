@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::ask::AnswerOptions;
 use super::call::contents;
 use super::conversation::converse;
+use super::grant::explain_failure;
 use super::local::Local;
 use super::options::Options;
 use crate::report::{Failure, Screen};
@@ -29,9 +30,10 @@ pub(super) struct ReadOptions {
 pub(super) async fn run(options: &Options, how: ReadOptions, screen: &Screen) -> Result<ExitCode, Failure> {
     let answers = how.answers.read()?;
     let mut local = Local::load(options, &how.path, screen).await?;
-    local.expect_resource(&how.uri)?;
+    let provider = local.expect_resource(&how.uri)?;
     let params = Map::from_iter([("uri".to_owned(), Value::String(how.uri))]);
-    let answer = converse(&mut local, "resources/read", params, &answers).await?;
+    let answer = converse(&mut local, "resources/read", params, &answers).await;
+    let answer = answer.map_err(|failure| explain_failure(options, &*provider, failure))?;
     answer.print(how.json, text).map(|()| ExitCode::SUCCESS)
 }
 

@@ -3,8 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 use wharf_report::{ShowPath as _, shell_word};
@@ -25,6 +24,7 @@ use crate::pins::{Guard, Reason, Trust};
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
+use crate::sync::lock;
 use crate::transport::{self, stdio};
 
 /// Shown on a terminal: how clients connect.
@@ -148,21 +148,28 @@ async fn follow_folder(
     let (shown_program, shown_dir, shown_catalog) = (program.clone(), dir.clone(), catalog.clone());
     let recording = audit.clone();
     tokio::spawn(async move {
-        let waiting = AtomicUsize::new(0);
+        // Of the first scan: which versions wait is said before each of them is named.
+        let waiting = Mutex::new(Some(Vec::new()));
         let report_event = |event: &FolderEvent| {
-            report::log(event);
+            let mut waiting = lock(&waiting);
+            match &mut *waiting {
+                Some(waiting) if waits(event) => waiting.push(event.clone()),
+                _ => report::log(event),
+            }
+            drop(waiting);
             if let (true, FolderEvent::Loaded { id, .. }) = (author.names_offers, event) {
                 let offers = summary::served(&shown_catalog.snapshot(), id);
                 let offers: Vec<String> = offers.into_iter().map(|(kind, names)| format!("{kind} {names}")).collect();
                 tracing::info!("{id} offers {}", offers.join("; "));
             }
-            waiting.fetch_add(usize::from(waits(event)), Ordering::Relaxed);
             if let Some(record) = audit::folder_record(event) {
                 audit.record(&record);
             }
         };
         report::first_scan(&mut events, &report_event).await;
-        warn_of_waiting(waiting.load(Ordering::Relaxed), &shown_program, &shown_dir, &shown_catalog.snapshot());
+        let held = lock(&waiting).take().unwrap_or_default();
+        warn_of_waiting(held.len(), &shown_program, &shown_dir, &shown_catalog.snapshot());
+        held.iter().for_each(report::log);
         let (absent_dir, absent_config) = (shown_dir.clone(), shown_config.get());
         // The folder of `wharf dev` has one plugin, or none yet.
         let absent = tokio::task::spawn_blocking(move || {

@@ -171,7 +171,7 @@ impl Status {
             Some(pin) => {
                 let by = if pin.approved { "approved" } else { "auto-approved" };
                 let time = humantime::format_rfc3339_seconds(pin.time);
-                text += &format!("  pinned   blake3:{}, {by}, {time}\n", pin.content);
+                text += &format!("  pinned   blake3:{}…, {by}, {time}\n", pin.content.short());
                 text += &self.needs_line(pin);
                 if let Some(signer) = &pin.signer {
                     text += &format!("  signer   {signer}\n");
@@ -182,7 +182,7 @@ impl Status {
         if let Some(seen) =
             self.seen.as_ref().filter(|seen| self.pin.as_ref().is_none_or(|pin| pin.content != seen.content))
         {
-            text += &format!("  file     blake3:{}\n", seen.content);
+            text += &format!("  file     blake3:{}…\n", seen.content.short());
             if let Some(signer) = &seen.signer {
                 text += &format!("  signer   {signer}\n");
             }
@@ -255,7 +255,12 @@ fn counts(found: &[Status]) -> String {
     let pending = |status: &Status| matches!(&status.state, Err(NotRunning::Held(reason)) if reason.needs_approval());
     let held = |status: &Status| matches!(&status.state, Err(NotRunning::Held(reason)) if !reason.needs_approval());
     let states = [
-        (count(|status| status.state.is_ok()), "run", "runs"),
+        (count(|status| status.state.is_ok() && status.pin.is_some()), "run", "runs"),
+        (
+            count(|status| status.state.is_ok() && status.pin.is_none()),
+            "will run when first served",
+            "will run when first served",
+        ),
         (count(pending), "are pending approval", "is pending approval"),
         (count(held), "are held", "is held"),
         (count(|status| matches!(status.state, Err(NotRunning::Refused(_)))), "are refused", "is refused"),

@@ -12,7 +12,7 @@ use super::folder::plugin_folder;
 use super::options::Options;
 use super::wiring::{lock, lock_failure};
 use crate::audit::Audit;
-use crate::catalog::{RefusedFile, misnamed_files, plugin_files};
+use crate::catalog::{RefusedFile, misnamed_files, plugin_files, rename_hint};
 use crate::config::Config;
 use crate::pins::{PinFile, Pins};
 use crate::plugin::{PluginId, Sandbox};
@@ -50,8 +50,7 @@ impl Survey {
 pub(super) fn report_misnamed(dir: &Path) -> bool {
     let found = misnamed_files(dir).unwrap_or_default();
     for (path, reason) in &found {
-        let hint = "rename it to NAME.wasm, NAME being 1 to 48 of a-z, 0-9 and - that no other file has; or move it out of the folder";
-        let hint = Some(hint.to_owned());
+        let hint = rename_hint(reason);
         report::refusal(&RefusedFile { path: path.clone(), reason: reason.clone(), hint, still_serving: false });
     }
     !found.is_empty()

@@ -6,7 +6,7 @@ use toml_edit::{Array, DocumentMut, Entry, InlineTable, Item, Table, TableLike, 
 use wharf_report::did_you_mean;
 
 use super::format::FORMAT;
-use super::{Config, ConfigError, ConfigPath};
+use super::{Config, ConfigError, ConfigPath, MAX_SIZE};
 use crate::plugin::PluginId;
 
 /// The grants that are `true` and take no value.
@@ -175,11 +175,62 @@ pub fn add_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<Stri
 /// # Errors
 /// If it has no such grant, or the result is no valid configuration.
 pub fn remove_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<String, ConfigError> {
-    edit(text, id, |grants| {
+    let edited = edit(text, id, |grants| {
         words.iter().try_for_each(|word| {
             if remove(grants, word) { Ok(()) } else { Err(format!("plugin '{id}' has no grant {:?}", word.word)) }
         })
-    })
+    })?;
+    let mut document: DocumentMut =
+        edited.parse().map_err(|error: toml_edit::TomlError| ConfigError::new(error.to_string(), None))?;
+    drop_empty(document.as_table_mut(), &["plugins", id.as_ref(), "grants"]);
+    checked(document.to_string())
+}
+
+/// Removes the last of these nested tables if it is empty, then those that are empty without it. One with a comment
+/// stays.
+fn drop_empty(table: &mut dyn TableLike, keys: &[&str]) {
+    let Some((key, inner)) = keys.split_first() else { return };
+    let Some(item) = table.get_mut(key) else { return };
+    if let Some(own) = item.as_table_like_mut() {
+        drop_empty(own, inner);
+    }
+    let has_comment = |text: Option<&toml_edit::RawString>| {
+        text.and_then(|text| text.as_str()).is_some_and(|text| text.contains('#'))
+    };
+    let is_commented =
+        item.as_table().is_some_and(|own| has_comment(own.decor().prefix()) || has_comment(own.decor().suffix()));
+    let is_empty = item.as_table_like().is_some_and(|own| own.is_empty());
+    if is_empty && !is_commented {
+        table.remove(key);
+    }
+}
+
+/// Removes the elements that are not kept. A comment behind another element, which stands before the next one or at
+/// the end, stays.
+fn retain(array: &mut Array, mut keep: impl FnMut(&Value) -> bool) {
+    let text = |raw: Option<&toml_edit::RawString>| raw.and_then(|raw| raw.as_str()).unwrap_or_default().to_owned();
+    let mut at = 0;
+    while let Some(value) = array.get(at) {
+        if keep(value) {
+            at += 1;
+            continue;
+        }
+        let (before, behind) = (text(value.decor().prefix()), text(value.decor().suffix()));
+        array.remove(at);
+        let after = match array.get(at) {
+            Some(next) => text(next.decor().prefix()),
+            None => behind + &text(Some(array.trailing())),
+        };
+        let joined = match (before.split_once('\n'), after.split_once('\n')) {
+            (Some((of_previous, _)), Some((_, rest))) => format!("{of_previous}\n{rest}"),
+            (None, None) if at == 0 => before,
+            _ => after,
+        };
+        match array.get_mut(at) {
+            Some(next) => next.decor_mut().set_prefix(joined),
+            None => array.set_trailing(joined),
+        }
+    }
 }
 
 fn edit(
@@ -193,6 +244,14 @@ fn edit(
         grants_of(&mut document, id).ok_or_else(|| invalid(format!("[plugins.{id}.grants] is not a table")))?;
     change(grants).map_err(invalid)?;
     let edited = document.to_string();
+    checked(edited)
+}
+
+/// Fails if the text could not be read again.
+fn checked(edited: String) -> Result<String, ConfigError> {
+    if edited.len() as u64 > MAX_SIZE {
+        return Err(ConfigError::new(format!("the configuration would have more than {MAX_SIZE} bytes"), None));
+    }
     // The lines are those of a file that does not exist on disk.
     Config::parse(&edited).map_err(|error| ConfigError { reason: without_place(&error.reason).to_owned(), ..error })?;
     Ok(edited)
@@ -390,7 +449,7 @@ fn remove(grants: &mut dyn TableLike, word: &GrantWord) -> bool {
         };
         let is_host = |found: Option<&str>| found.is_some_and(|found| found == value || Some(found) == host.as_deref());
         if let Some(array) = item.as_array_mut() {
-            array.retain(|old| {
+            retain(array, |old| {
                 let named = old.as_inline_table().and_then(|table| table.get("host")?.as_str());
                 keep(if section == "fs" && is_host(named) { true } else { identity(section, old) == wanted })
             });

@@ -14,10 +14,13 @@ use crate::plugin::Missing;
 const NAME_CHARS: [char; 2] = ['_', '-'];
 /// Maximum bytes of a secret's file.
 const MAX_SIZE: u64 = 64 << 10;
-/// The environment of a process is fixed at its start.
-const SET_IT: &str = "set its variable, then restart the server";
-const WRITE_IT: &str = "write it to its file, then send the server SIGHUP";
-const PROTECT_IT: &str = "let no other user own or write it or its folder, then send the server SIGHUP";
+/// For a server, and for one command. The environment of a process is fixed at its start.
+const SET_IT: [&str; 2] = ["set its variable, then restart the server", "set its variable"];
+const WRITE_IT: [&str; 2] = ["write it to its file, then send the server SIGHUP", "write it to its file"];
+const PROTECT_IT: [&str; 2] = [
+    "let no other user own or write it or its folder, then send the server SIGHUP",
+    "let no other user own or write it or its folder",
+];
 const GENERATE_IT: &str = "put one there; this prints one: openssl rand -hex 32";
 
 /// The source of a secret.
@@ -85,6 +88,9 @@ impl SecretConfig {
             (None, None) => (String::new(), "no place".into()),
         };
         let secret = text.trim();
+        if secret.contains(char::is_whitespace) {
+            return Err(unusable(format!("contains a blank: {place}")));
+        }
         if secret.len() < min || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(unusable(format!("is not at least {min} visible ASCII characters: {place}")));
         }
@@ -142,7 +148,7 @@ impl Config {
         let by_source = if secret.env.is_some() { SET_IT } else { WRITE_IT };
         secret.value(self, 1).map_err(|Unusable { why, repair, temporary }| Missing {
             why,
-            hint: if repair.is_some() { PROTECT_IT } else { by_source },
+            hint: if repair.is_some() { PROTECT_IT } else { by_source }[usize::from(self.of_command)],
             temporary,
         })
     }

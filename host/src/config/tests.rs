@@ -222,9 +222,14 @@ fn a_token_is_read_from_its_file_and_has_a_minimum_length() {
     let config = Config::read(&file).expect("valid");
     let read = || config.server.http.tokens[0].read(&config).map_err(|error| error.to_string());
     assert!(read().expect_err("no such file").contains("the token of \"me\" cannot be read: No such file"));
-    for wrong in ["", "\n", "short", "two words that are long enough"] {
+    for (wrong, why) in [
+        ("", "at least 16"),
+        ("\n", "at least 16"),
+        ("short", "at least 16"),
+        ("two words that are long enough", "contains a blank"),
+    ] {
         std::fs::write(folder.path().join("token"), wrong).expect("a file");
-        assert!(read().expect_err("no token").contains("at least 16"), "{wrong:?}");
+        assert!(read().expect_err("no token").contains(why), "{wrong:?}");
     }
     std::fs::write(folder.path().join("token"), "0123456789abcdef\n").expect("a file");
     assert_eq!(read().as_deref(), Ok("0123456789abcdef"));

@@ -125,7 +125,10 @@ impl Fault {
                 format!("Plugin '{plugin}' was stopped: it exceeded its time limit of {}.", time(*limit))
             }
             Self::Cpu { limit } => {
-                format!("Plugin '{plugin}' was stopped: it exceeded its CPU time limit of {}.", time(*limit))
+                format!(
+                    "Plugin '{plugin}' was stopped: it exceeded its CPU time limit of {} (`limits.cpu`).",
+                    time(*limit)
+                )
             }
             Self::Memory { limit } => {
                 let limit = size(*limit);

@@ -156,6 +156,10 @@ impl Provider for Plugin {
         self.prepared.granted.missing()
     }
 
+    fn unusable_grants(&self) -> Vec<String> {
+        self.prepared.granted.unusable()
+    }
+
     fn with_settings(&self, limits: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {
         let prepared = self.prepared.with_settings(limits, grants);
         let (linked, surface) = (self.linked.clone(), self.surface.clone());

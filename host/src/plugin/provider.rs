@@ -49,6 +49,11 @@ pub trait Provider: Send + Sync {
         Vec::new()
     }
 
+    /// Why it was denied what is granted: what is wrong, and what to do.
+    fn unusable_grants(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The same source under other limits and grants; running calls keep those that they started
     /// with. `None`: it has none.
     fn with_settings(&self, limits: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {

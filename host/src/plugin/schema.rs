@@ -5,6 +5,7 @@
 
 pub(in crate::plugin) mod allowance;
 mod bounds;
+mod explain;
 pub(in crate::plugin) mod forms;
 mod mirror;
 pub(in crate::plugin) mod pattern;
@@ -20,6 +21,7 @@ use serde_json::Value;
 
 use super::text;
 use allowance::Allowance;
+use explain::Explanation;
 use plan::Plan;
 use steps::{Effort, TooMuch};
 
@@ -154,17 +156,21 @@ impl Schema {
     fn violation(&self, error: &ValidationError<'_>) -> Violation {
         let place = error.schema_path().to_string();
         let keyword = place.rsplit('/').next().unwrap_or_default();
-        let expected = self.0.source.pointer(&place).map(|part| {
+        let explained = Explanation::of(error, &self.0.source, &place);
+        let (reason, expected) = explained.map_or((None, None), |said| (Some(said.reason), said.expected));
+        let part = || {
             let name = Value::from(keyword);
-            text::quote(&format!("{{{name}:{part}}}"), MAX_REASON)
-        });
+            self.0.source.pointer(&place).map(|part| format!("{{{name}:{part}}}"))
+        };
+        let expected = expected.map(|part| part.to_string()).or_else(part);
         Violation {
             path: text::prefix(error.instance_path().as_str(), MAX_POINTER).to_owned(),
-            reason: match (error.kind(), keyword) {
-                (ValidationErrorKind::FalseSchema, "additionalProperties") => "no members are allowed".into(),
+            reason: match (reason, error.kind(), keyword) {
+                (Some(reason), ..) => reason,
+                (None, ValidationErrorKind::FalseSchema, "additionalProperties") => "no members are allowed".into(),
                 _ => text::quote(&error.masked().to_string(), MAX_REASON),
             },
-            expected: expected.unwrap_or_default(),
+            expected: expected.map(|part| text::quote(&part, MAX_REASON)).unwrap_or_default(),
         }
     }
 }

@@ -13,18 +13,22 @@ pub(super) struct Progress(ProgressBar);
 impl Progress {
     pub(super) fn start() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        if io::stderr().is_terminal() {
-            let style = ProgressStyle::with_template("{spinner} loading {pos}/{len} {wide_msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.set_draw_target(ProgressDrawTarget::stderr());
-            bar.enable_steady_tick(Duration::from_millis(100));
-        }
+        let style = ProgressStyle::with_template("{spinner} loading {pos}/{len}, {elapsed} {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self(bar)
     }
 
     pub(super) fn show(&self, event: &FolderEvent) {
         match event {
-            FolderEvent::Found(count) => self.0.set_length(*count as u64),
+            // An empty folder has nothing to wait for.
+            FolderEvent::Found(0) => {}
+            FolderEvent::Found(count) => {
+                self.0.set_length(*count as u64);
+                if io::stderr().is_terminal() {
+                    self.0.set_draw_target(ProgressDrawTarget::stderr());
+                    self.0.enable_steady_tick(Duration::from_millis(100));
+                }
+            }
             FolderEvent::Loading(id) => self.0.set_message(id.to_string()),
             FolderEvent::Loaded { .. } | FolderEvent::Refused(_) | FolderEvent::Held(_) => self.0.inc(1),
             FolderEvent::Admitted(_)

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use wharf_plugin::*;
 
-#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Form {
     /// Decimal, to so many digits as are useful.

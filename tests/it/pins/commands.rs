@@ -256,3 +256,17 @@ fn what_was_revoked_is_not_approved_with_all() {
     assert!(err(&output).contains("p is left out: it was revoked"), "{}", err(&output));
     assert_eq!(status(&home)["code"], "revoked");
 }
+
+#[test]
+fn a_revocation_with_the_file_names_its_folder_to_undo() {
+    let home = home("");
+    Client::start(&home).tools_until(|tools| tools.len() == 2);
+    let revoked = run(&home, ["revoke".as_ref(), "p".as_ref(), home.plugin("p").as_os_str()]);
+    assert!(revoked.status.success(), "{}", err(&revoked));
+    let undone = run_hint(&home, &err(&revoked), "to undo:");
+    assert!(undone.status.success(), "{}", err(&undone));
+    assert_eq!(status(&home)["state"], "runs");
+    home.put_bytes(&version("1", "Does a thing."), "weather");
+    let wrong = run(&home, ["revoke".as_ref(), "wether".as_ref(), home.plugins().as_os_str()]);
+    assert!(err(&wrong).contains("did you mean weather?"), "{}", err(&wrong));
+}

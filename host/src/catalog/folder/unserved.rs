@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Folder;
+use crate::catalog::files::rename_hint;
 use crate::catalog::{FolderEvent, RefusedFile};
 
 /// Ignored files within this time are reported together.
@@ -40,7 +41,8 @@ impl Folder {
 
     pub(super) fn emit_unserved(&mut self) {
         let Unserved { named, more, .. } = std::mem::take(&mut self.unserved);
-        let refused = |path, reason| RefusedFile { path, reason, hint: None, still_serving: false };
+        let refused =
+            |path, reason: String| RefusedFile { path, hint: rename_hint(&reason), reason, still_serving: false };
         for (path, reason) in named {
             self.emit(FolderEvent::Refused(refused(path, reason)));
         }

@@ -32,6 +32,44 @@ fn grants_are_added_to_an_empty_file_and_removed_again() {
 }
 
 #[test]
+fn what_is_left_empty_is_removed() {
+    let text = added("[plugins.other]\nprefix = false\n", &["keyvalue"]);
+    assert_eq!(removed(&text, &["keyvalue"]), "[plugins.other]\nprefix = false\n");
+    assert_eq!(removed("[plugins.notes.grants]\nelicit = true\n", &["elicit"]), "");
+    assert_eq!(removed("[plugins.notes]\n[plugins.notes.grants]\nelicit = true\n", &["elicit"]), "");
+    let inline = "[plugins]\nnotes = { prefix = false, grants = { elicit = true } }\n";
+    assert!(!removed(inline, &["elicit"]).contains("grants"));
+    let commented = "# why\n[plugins.notes.grants]\nelicit = true\n";
+    assert_eq!(removed(commented, &["elicit"]), "# why\n[plugins.notes.grants]\n");
+    let limited = "[plugins.notes]\nprefix = false\n[plugins.notes.grants]\nelicit = true\n";
+    assert_eq!(removed(limited, &["elicit"]), "[plugins.notes]\nprefix = false\n");
+}
+
+#[test]
+fn comments_of_other_entries_of_a_list_stay() {
+    let list = |entries: &str| format!("[plugins.notes.grants]\nhttp = [{entries}]\n");
+    let text =
+        list("\n    # first\n    \"https://a\", # A\n    # second\n    \"https://b\", # B\n    \"https://c\", # C\n");
+    for (url, left) in [
+        ("a", "\n    # second\n    \"https://b\", # B\n    \"https://c\", # C\n"),
+        ("b", "\n    # first\n    \"https://a\", # A\n    \"https://c\", # C\n"),
+        ("c", "\n    # first\n    \"https://a\", # A\n    # second\n    \"https://b\", # B\n"),
+    ] {
+        assert_eq!(removed(&text, &[&format!("http=https://{url}")]), list(left), "{url}");
+    }
+    let plain = list("\"https://a\", \"https://b\"");
+    assert_eq!(removed(&plain, &["http=https://a"]), list("\"https://b\""));
+    assert_eq!(removed(&plain, &["http=https://b"]), list("\"https://a\""));
+}
+
+#[test]
+fn no_text_is_written_that_is_too_large_to_read() {
+    let text = format!("# {}\n", "x".repeat((1 << 20) - 20));
+    let error = add_grants(&text, &id(), &words(&["keyvalue"])).expect_err("too large");
+    assert!(error.to_string().contains("more than 1048576 bytes"), "{error}");
+}
+
+#[test]
 fn comments_and_order_stay() {
     let text = "# mine\n[server]\nname = 'x' # here\n\n[plugins.notes.grants]\n# may ask\nelicit = false # not yet\n\
                 http = [\n    # the API\n    \"https://a.example\", # v1\n]\n\n[limits]\ncpu = \"5s\"\n# end\n";
@@ -62,7 +100,7 @@ fn an_entry_of_the_same_url_or_folder_is_extended() {
     let tables = "[[plugins.notes.grants.http]]\nurl = \"https://a.example\"\nmethods = [\"POST\"]\n";
     let more = added(tables, &["http=https://a.example"]);
     assert!(more.contains("methods = [\"POST\", \"GET\", \"HEAD\"]"), "{more}");
-    assert_eq!(removed(&edited, &["http=https://a.example", "write=/srv/data"]), "[plugins.notes.grants]\n");
+    assert_eq!(removed(&edited, &["http=https://a.example", "write=/srv/data"]), "");
 }
 
 #[test]

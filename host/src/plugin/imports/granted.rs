@@ -27,8 +27,9 @@ use crate::sync::lock;
 
 /// Maximum distinct denials logged per load; a plugin may invent new ones without end.
 const MAX_REPORTED: usize = 32;
-/// The log target of missing grants, which `wharf call` reports itself.
+/// The log targets of missing grants and of those that cannot be used, which `wharf call` reports itself.
 const MISSING_GRANT: &str = "wharf::missing_grant";
+const UNUSABLE_GRANT: &str = "wharf::unusable_grant";
 
 /// Minimum time until folders are opened again that could not be opened because of the system.
 const REOPEN_INTERVAL: Duration = Duration::from_secs(1);
@@ -64,13 +65,15 @@ pub(in crate::plugin) struct Granted {
     reported: Mutex<HashSet<String>>,
     /// Grants that were missing, as words for `wharf grant`; at most as many as are reported.
     missing: Mutex<Vec<String>>,
+    /// Why others could not be used; as many.
+    unusable: Mutex<Vec<String>>,
 }
 
 impl Granted {
     pub(in crate::plugin) fn new(plugin: PluginId, grants: Grants, resources: &Resources) -> Arc<Self> {
         for secret in &grants.secrets {
             if let Some(GrantProblem { logged, hint, .. }) = secret.problem() {
-                tracing::warn!(%plugin, hint, "secret unavailable, access that needs it is denied: {logged}");
+                tracing::warn!(target: UNUSABLE_GRANT, %plugin, hint, "secret unavailable, access that needs it is denied: {logged}");
             }
         }
         let granted = Arc::new(Self {
@@ -85,6 +88,7 @@ impl Granted {
             config: grants.configured().collect(),
             reported: Mutex::default(),
             missing: Mutex::default(),
+            unusable: Mutex::default(),
             grants,
         });
         // At load, so that problems are in the log before the first call.
@@ -116,7 +120,8 @@ impl Granted {
             events.deny(problem.denial(access));
             if self.is_new(&problem.logged) {
                 let GrantProblem { logged, hint, .. } = problem;
-                tracing::warn!(plugin = %self.plugin, access = access.name(), hint, "access denied: grant cannot be used: {logged}");
+                lock(&self.unusable).push(format!("{logged}; {hint}"));
+                tracing::warn!(target: UNUSABLE_GRANT, plugin = %self.plugin, access = access.name(), hint, "access denied: grant cannot be used: {logged}");
             }
         }
     }
@@ -187,6 +192,11 @@ impl Granted {
     /// The grants that were missing since the plugin was loaded, as words for `wharf grant`.
     pub(in crate::plugin) fn missing(&self) -> Vec<String> {
         lock(&self.missing).clone()
+    }
+
+    /// Why grants could not be used since the plugin was loaded: what is wrong, and what to do.
+    pub(in crate::plugin) fn unusable(&self) -> Vec<String> {
+        lock(&self.unusable).clone()
     }
 
     /// Whether it was not reported yet, and the maximum is not reached.

@@ -16,6 +16,55 @@ fn a_violation_says_where_why_and_what_was_expected() {
     assert!(missing[0].reason.contains("\"n\""), "{}", missing[0].reason);
 }
 
+/// Clients know the values, but not how the schema writes them.
+#[test]
+fn a_violation_is_told_as_the_schema_is_shown() {
+    let schema = Schema::compile(
+        r##"{
+            "type": "object",
+            "properties": {
+                "form": { "$ref": "#/$defs/form" },
+                "maybe": { "anyOf": [{ "$ref": "#/$defs/form" }, { "type": "null" }] },
+                "digits": { "type": ["null", "integer"] },
+                "must": { "type": ["null", "integer"] },
+                "shape": { "anyOf": [
+                    { "type": "object", "properties": { "tag": { "const": "circle" }, "val": {} }, "required": ["tag", "val"] },
+                    { "type": "object", "properties": { "tag": { "const": "square" } }, "required": ["tag"] }
+                ] }
+            },
+            "required": ["must"],
+            "$defs": { "form": { "oneOf": [
+                { "const": "auto", "description": "a text that is longer than what is wrong" },
+                { "enum": ["exact", "hex"] }
+            ] } }
+        }"##,
+    )
+    .expect("a schema");
+    let values = r#"{"enum":["auto","exact","hex"]}"#;
+    let named = r#"value is not one of "auto", "exact", "hex""#;
+    for (given, reason, expected) in [
+        (r#"{"must":1,"form":"nope"}"#, named, values),
+        (r#"{"must":1,"maybe":"nope"}"#, named, values),
+        (r#"{"must":1,"digits":"abc"}"#, r#"value is not of type "integer""#, r#"{"type":"integer"}"#),
+        (r#"{"must":1,"shape":"square"}"#, r#"value is not of the form {"tag":"square"}"#, ""),
+        (r#"{"must":1,"shape":{"tag":"circle"}}"#, r#"value is not of the form {"tag":"circle","val":…}"#, ""),
+        (
+            r#"{"must":1,"shape":3}"#,
+            r#"value is not of one of the forms {"tag":"circle","val":…}, {"tag":"square"}"#,
+            "",
+        ),
+        (r#"{"mst":1}"#, r#""must" is a required property; did you mean "must" for "mst"?"#, ""),
+    ] {
+        let wrong = schema.validate_text(given).expect_err(given);
+        assert_eq!(wrong[0].reason, reason);
+        assert!(expected.is_empty() || wrong[0].expected == expected, "{}", wrong[0].expected);
+    }
+    let other = schema.validate_text(r#"{"must":"x"}"#).expect_err("a required one");
+    assert!(other[0].reason.contains("null"), "{}", other[0].reason);
+    let unlike = schema.validate_text(r#"{"unlike":1,"digits":1}"#).expect_err("a missing one");
+    assert_eq!(unlike[0].reason, r#""must" is a required property"#);
+}
+
 #[test]
 fn a_tool_without_arguments_allows_no_members() {
     let schema = Schema::compile(r#"{"type":"object","additionalProperties":false}"#).expect("a schema");

@@ -13,9 +13,9 @@
 //! | a schema whose type follows from its keywords | with `type` | Gemini, Vertex AI, strict mode of OpenAI |
 //! | a schema of any value | `anyOf` of the types but null | AutoGen, Gemini CLI, Vertex AI, strict mode of OpenAI |
 //!
-//! Clients validate results by an output schema, so it is only written differently or widened. A
-//! schema that names its `$schema` was written by hand for validators, and is shown as it is; so is one with
-//! references into its parts or keywords that depend on others, which would mean something else.
+//! Clients validate results by an output schema, so it is only written differently or widened. A schema with references
+//! into its parts or keywords that depend on others is shown as it is: rewritten it would mean something else. The
+//! `$schema` of draft 2020-12 is left out: it is the default of MCP, and validators of older drafts refuse its name.
 
 use serde_json::{Map, Value, json};
 
@@ -28,6 +28,9 @@ const SCHEMAS: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
 const NAMED: [&str; 4] = ["$defs", "definitions", "properties", "patternProperties"];
 /// Keywords that do not validate.
 const ANNOTATIONS: [&str; 7] = ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
+
+/// The draft of a schema that names none.
+const DEFAULT_DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The types of any value; beside them are arrays of these.
 const ANY: [&str; 4] = ["string", "number", "boolean", "object"];
@@ -55,7 +58,11 @@ impl SchemaStyle {
 
     fn shown(self, schema: &Value, what_for: Use) -> Value {
         let mut shown = schema.clone();
-        if self == Self::Compatible && schema.get("$schema").is_none() && can_rewrite(schema, false) {
+        if self == Self::Compatible && can_rewrite(schema, false) {
+            if let Value::Object(members) = &mut shown {
+                let is_default = |name: &str| name.trim_end_matches('#') == DEFAULT_DRAFT;
+                members.retain(|name, value| !(name == "$schema" && value.as_str().is_some_and(is_default)));
+            }
             rewrite(&mut shown, what_for);
         }
         shown
@@ -122,8 +129,11 @@ fn rewrite(schema: &mut Value, what_for: Use) {
     {
         members.insert("anyOf".into(), branches);
     }
-    if what_for == Use::Input {
+    // The type of a constant narrows nothing.
+    if what_for == Use::Input || members.contains_key("enum") || members.contains_key("const") {
         typed(members);
+    }
+    if what_for == Use::Input {
         if members.get("type").is_some_and(|name| name == "object") {
             members.entry("properties").or_insert_with(|| json!({}));
         }
@@ -292,7 +302,11 @@ fn one_type(values: &[Value]) -> Option<&'static str> {
         Value::Object(_) => "object",
     };
     let first = kind(values.first()?);
-    values.iter().all(|value| kind(value) == first).then_some(first)
+    let is_number = |value: &Value| value.is_number();
+    match values.iter().all(|value| kind(value) == first) {
+        true => Some(first),
+        false => values.iter().all(is_number).then_some("number"),
+    }
 }
 
 /// A list of types becomes `anyOf`: of one type and null, with the keywords that validate inside.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
 
-use crate::catalog::folder::turns::PARALLEL_LOADS;
 use crate::catalog::folder::tests::{loaded, put};
+use crate::catalog::folder::turns::PARALLEL_LOADS;
 use crate::catalog::{Catalog, Folder, FolderEvent, PluginSettings};
 use crate::pins::{Guard, Rules, Trust};
 use crate::plugin::{Call, Fault, Grants, Limits, PluginId, Sandbox, SandboxSettings, Signatures};

@@ -105,6 +105,7 @@ fn types_are_stated_where_they_follow() {
     for (schema, kind) in [
         (json!({ "enum": ["a"] }), json!("string")),
         (json!({ "enum": ["a", 1] }), Value::Null),
+        (json!({ "enum": [1, 1.5] }), json!("number")),
         (json!({ "const": 1.5 }), json!("number")),
         (json!({ "items": {} }), json!("array")),
         (json!({ "pattern": "^a" }), json!("string")),
@@ -145,12 +146,28 @@ fn other_values_are_left_alone() {
     ] {
         assert_eq!(property(schema.clone(), true), schema);
     }
-    let by_hand = json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "type": "object",
-        "additionalProperties": false,
-    });
-    assert_eq!(Compatible.input(&by_hand), by_hand);
+}
+
+#[test]
+fn a_schema_that_names_its_draft_is_rewritten() {
+    let draft_2020 = "https://json-schema.org/draft/2020-12/schema";
+    let draft_07 = "http://json-schema.org/draft-07/schema#";
+    for (draft, stays) in [(draft_2020, false), (draft_07, true)] {
+        let listed = json!({
+            "$schema": draft,
+            "type": "object",
+            "properties": { "x": { "type": ["string", "null"] } },
+            "additionalProperties": false,
+        });
+        let mut shown = json!({ "type": "object", "properties": { "x": { "type": "string" } } });
+        if stays {
+            shown["$schema"] = json!(draft);
+        }
+        assert_eq!(Compatible.input(&listed), shown);
+        let result = json!({ "$schema": draft, "type": "object", "properties": { "x": { "enum": ["NaN"] } } });
+        assert_eq!(Compatible.output(&result)["properties"]["x"], json!({ "enum": ["NaN"], "type": "string" }));
+        assert_eq!(Compatible.output(&result).get("$schema").is_some(), stays);
+    }
 }
 
 /// Each result that the checked schema accepts is accepted by the one that is shown.
@@ -168,6 +185,11 @@ fn output_schemas_are_not_narrowed() {
     });
     assert_eq!(Compatible.output(&schema), shown);
     assert_eq!(Compatible.output(&json!({ "pattern": "^a" })), json!({ "pattern": "^a" }));
+    let float = json!({ "anyOf": [{ "type": "number" }, { "enum": ["NaN", "Infinity", "-Infinity"] }] });
+    let mut typed = float.clone();
+    typed["anyOf"][1]["type"] = json!("string");
+    assert_eq!(Compatible.output(&float), typed);
+    assert_eq!(Compatible.output(&json!({ "enum": ["a", 1] })), json!({ "enum": ["a", 1] }));
 }
 
 /// It would mean something else: clients are shown it as it is.
