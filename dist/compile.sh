@@ -8,9 +8,10 @@
 # `dev`), and `wharf-mcp` starts the `wharf` beside it.
 #
 # For Linux, zig is the C compiler and linker: its libraries make programs that run on any
-# distribution of the last years (glibc 2.28), or without any library (musl). For Windows it is mingw.
-# macOS needs a Mac, for Apple's frameworks. The standard library is rustup's if it has the target;
-# otherwise Debian's toolchain builds it. WHARF_DIST_PROFILE is the cargo profile, by default `dist`.
+# distribution of the last years (glibc 2.28), or without any library (musl). For Windows it is mingw,
+# or Microsoft's on Windows itself. macOS needs a Mac, for Apple's frameworks. The standard library is
+# rustup's if it has the target; otherwise Debian's toolchain builds it. WHARF_DIST_PROFILE is the cargo
+# profile, by default `dist`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tests/steps.sh
@@ -18,7 +19,7 @@ source dist/tools.sh
 
 targets=(
   x86_64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-gnu aarch64-unknown-linux-musl
-  x86_64-pc-windows-gnu x86_64-apple-darwin aarch64-apple-darwin
+  x86_64-pc-windows-gnu x86_64-pc-windows-msvc x86_64-apple-darwin aarch64-apple-darwin
 )
 glibc=2.28
 profile=${WHARF_DIST_PROFILE:-dist}
@@ -63,6 +64,10 @@ case $target in
     esac
     ;;
   *-windows-gnu) need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 ;;
+  *-windows-msvc) [ "${OS:-}" = Windows_NT ] || {
+    echo "$built needs Windows, for Microsoft's linker; elsewhere: x86_64-pc-windows-gnu" >&2
+    exit 1
+  } ;;
   *-apple-*) [ "$(uname)" = Darwin ] || {
     echo "$built needs a Mac: Apple's frameworks are on no other system" >&2
     exit 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs tests/run.sh and the long tests: some four hours on two cores. Run it before resolving an
+# Runs tests/run.sh and the long tests: some five hours on two cores. Run it before resolving an
 # issue that touches any of them.
 #
 #   tests/nightly.sh                       everything
@@ -9,6 +9,7 @@
 #
 #   run            tests/run.sh
 #   targets        compiles the host for all supported systems, and calls it under wine
+#   packages       dist/test.sh: programs of a release and all packages of them
 #   team           docs/team.md with systemd, nginx and Caddy
 #   fuzz           seconds per target, one job per core (600: an hour in all), with a seed of the day
 #   replacements   replacements of a file in each way (3000)
@@ -44,8 +45,26 @@ again() {
   while "$@" || return; [ "$SECONDS" -lt "$until" ]; do :; done
 }
 
+# The logs of its steps are in target/dist/logs.
+packages() {
+  bash dist/test.sh >target/nightly-logs/all-packages.log 2>&1
+  local code=$?
+  sed -n '/^== summary$/,$p' target/nightly-logs/all-packages.log
+  return "$code"
+}
+
 # The logs of its steps are in target/test-logs.
 everything() { tests/run.sh 2>&1 | sed -n '/^== summary$/,$p'; }
+
+# tests/targets.sh, with what it needs.
+targets() {
+  need wine wine wine64
+  need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
+  need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+  need /usr/bin/cargo rustc-web cargo-web rust-web-src
+  virtual_environment target/dist/tools/zig dist/requirements/zig.txt
+  PATH=$PWD/target/dist/tools/zig/bin:$PATH bash tests/targets.sh --run
+}
 
 replacements() {
   WHARF_TEST_REPLACEMENTS=$1 cargo test --locked --test it -- reload::replaced
@@ -54,12 +73,12 @@ replacements() {
 begin target/nightly-logs
 pieces=("$@")
 if ((${#pieces[@]} == 0)); then
-  pieces=(run targets team fuzz replacements soak clients agents)
+  pieces=(run targets packages team fuzz replacements soak clients agents)
 fi
 # Arguments are checked before the first step, which may take hours.
 for piece in "${pieces[@]}"; do
-  [[ $piece =~ ^(run|targets|team|agents|(fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
-    echo "unknown piece '$piece'; known: run targets team fuzz replacements soak clients agents" >&2
+  [[ $piece =~ ^(run|targets|packages|team|agents|(fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
+    echo "unknown piece '$piece'; known: run targets packages team fuzz replacements soak clients agents" >&2
     exit 2
   }
 done
@@ -72,7 +91,8 @@ for piece in "${pieces[@]}"; do
   amount=${piece#*=}
   case $piece in
     run) step run everything ;;
-    targets) step targets bash tests/targets.sh --run ;;
+    targets) step targets targets ;;
+    packages) step packages packages ;;
     team) step team bash tests/team.sh ;;
     fuzz) step fuzz cargo test --locked --test fuzz -- --seconds 600 --seed "$(date +%Y%m%d)" ;;
     fuzz=*) step fuzz cargo test --locked --test fuzz -- --seconds "$amount" --seed "$(date +%Y%m%d)" ;;

@@ -122,6 +122,29 @@ fn a_file_stays_one_that_is_served_when_its_listing_is_embedded() {
 }
 
 #[test]
+fn a_listing_in_the_file_that_differs_is_reported() {
+    let home = Home::new();
+    let (file, other) = (home.path("one.wasm"), home.path("two.wasm"));
+    fs::write(&file, Guest::returning("1").build()).expect("a file");
+    fs::write(&other, Guest::returning("1").described("another", "Another tool.").build()).expect("a file");
+    assert!(run(&home, ["embed".as_ref(), other.as_os_str()]).status.success());
+    let warning = "the listing in its file differs from what its code lists";
+    let checked = |file: &Path| {
+        let checked = run(&home, ["check".as_ref(), file.as_os_str()]);
+        String::from_utf8_lossy(&checked.stdout).into_owned()
+    };
+    assert!(!checked(&other).contains(warning), "{}", checked(&other));
+    // The other's section, at the end of this one.
+    let bytes = fs::read(&other).expect("a file");
+    let name = b"wharf:listing";
+    let at = bytes.windows(name.len()).rposition(|part| part == name).expect("a section");
+    let section = &bytes[bytes[..at].iter().rposition(|byte| *byte == 0).expect("its number")..];
+    let forged = [fs::read(&file).expect("a file").as_slice(), section].concat();
+    fs::write(&file, forged).expect("a file");
+    assert!(checked(&file).contains(warning), "{}", checked(&file));
+}
+
+#[test]
 fn prebuilt_plugins_are_listed_at_their_first_start() {
     let home = Home::new();
     // Without the grants of `Home::configure`: what has grants is pinned before it is served, so it is compiled first.

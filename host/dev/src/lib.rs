@@ -41,7 +41,7 @@ pub enum Command {
         /// The plugin's name: 1 to 48 of a-z, 0-9 and -
         name: String,
         /// The language to write it in
-        // Required, but said by `new::chosen`, which lists the languages.
+        // Required, but checked by `new::chosen`, whose error lists the languages.
         #[arg(long, value_name = "LANG")]
         lang: Option<Language>,
         /// Folder to create [default: ./NAME]

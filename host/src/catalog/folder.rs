@@ -30,7 +30,8 @@ use tokio_util::sync::CancellationToken;
 use super::files;
 use super::watcher::{Signal, Watcher};
 use super::{Admission, Catalog, FolderEvent, ListedPlugin, Loaded, NotServed, PluginSettings, load_plugin};
-use crate::os::files::is_temporary;
+use crate::os::files::{Links, is_temporary};
+use crate::os::stamp::Stamp;
 use crate::pins::{Guard, PluginVersion, Reason};
 use crate::plugin::{Compiled, Digest, PluginId, Sandbox, Signatures};
 use reprieve::Reprieve;
@@ -99,8 +100,8 @@ struct File {
     serving: bool,
     /// What is in service is an earlier listing, or that in the file; calls wait for the load.
     compiling: Option<Compiled>,
-    /// What is in service while it compiles is what the file says.
-    claimed_surface: Option<Digest>,
+    /// What is in service while it compiles is what the file says: its content, and the surface.
+    claimed: Option<(Digest, Digest)>,
     /// Whether the file exports completions; the version in service may be another one.
     completions: bool,
     /// The version in service is no longer pinned, and serves until the pinned one is loaded.
@@ -130,6 +131,10 @@ struct Load {
     compiles: bool,
     /// It has used up its turn, as others wait for theirs.
     is_slow: bool,
+    /// Another file is at its path since.
+    is_replaced: bool,
+    /// That of the file when it started.
+    stamp: Option<Stamp>,
     path: PathBuf,
     /// [`File::number`]
     number: u64,
@@ -352,6 +357,7 @@ impl Folder {
             let (sandbox, guard, file_path) = (self.sandbox.clone(), self.guard.clone(), path.clone());
             let (id, settings, loaded) = (file.id.clone(), (self.settings)(&file.id), file.loaded);
             let with = settings.clone();
+            let stamp = Stamp::of(path, Links::Followed);
             let task = self
                 .loads
                 .spawn(async move { load_plugin(&sandbox, &guard, &file_path, &id, &with, loaded, compiles).await });
@@ -359,6 +365,8 @@ impl Folder {
                 task: task.clone(),
                 compiles,
                 is_slow: state == LoadState::Slow,
+                is_replaced: false,
+                stamp,
                 path: path.clone(),
                 number: file.number,
                 started: Instant::now(),

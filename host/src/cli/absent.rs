@@ -1,6 +1,6 @@
 //! Settings without effect: of a name that is like that of a plugin in the folder, since a misspelt one would grant nothing,
 //! and grants of folders that do not exist or are never given, of addresses that are not public, and of secrets that
-//! cannot be read. What a grant lacks is decided where a server decides it.
+//! cannot be read.
 
 use std::path::Path;
 use std::{fs, io};

@@ -73,9 +73,11 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     if let Ok(answer) = &answer {
         answer.print(json, text)?;
     }
-    let is_told = answer.as_ref().is_ok_and(|answer| answer.parsed["_meta"]["wharf/fault"]["code"] == "denied");
-    let unusable = local.tool(&tool)?.provider.unusable_grants();
-    let advice = grant::explain(options, entry.provider.id(), (&missing, &unusable), is_told);
+    let is_in_result = answer.as_ref().is_ok_and(|answer| answer.parsed["_meta"]["wharf/fault"]["code"] == "denied");
+    // The call may have taken its own tool off the list.
+    let provider = local.tool(&tool).map_or_else(|_| entry.provider.clone(), |entry| entry.provider.clone());
+    let unusable = provider.unusable_grants();
+    let advice = grant::explain(options, entry.provider.id(), (&missing, &unusable), is_in_result);
     let answer = match (answer, &advice) {
         // The hint comes after what failed.
         (Err(failure), Some(advice)) => return Err(failure.hint(advice.clone())),
@@ -88,7 +90,7 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     let failed = answer.parsed["isError"] == true;
     let destroys = entry.item().tool.annotations.as_ref().is_some_and(|hints| hints.destructive == Some(true));
     let is_own_failure = failed && answer.parsed["_meta"]["wharf/fault"].is_null();
-    // Such a tool may ask for a confirmation, and is not told why it cannot.
+    // Such a tool may ask for a confirmation; it does not learn which grant is missing.
     if is_own_failure && destroys && advice.is_none() && !local.may_ask(entry.provider.id()) {
         let advice = grant::advice(options, entry.provider.id(), &["elicit".to_owned()]);
         hint(Some(&format!("if it has to ask you first: {advice}")));

@@ -64,7 +64,13 @@ fn lock_configuration() -> Result<Option<File>, Failure> {
     let Some(base) = base() else { return Ok(None) };
     let path = base.state.join("configuration.lock");
     let failed = |error: io::Error| Failure::new(format!("lock the configuration: {error}: {}", path.shown()));
-    private::create_folder(&base.state).map_err(failed)?;
+    match private::create_folder(&base.state) {
+        // Without a home, as in an image, nobody else is there either.
+        Err(error) if matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied) => {
+            return Ok(None);
+        }
+        created => created.map_err(failed)?,
+    }
     let (file, _) = private::open(&path, OpenMode::Lock).map_err(|error| failed(error.into()))?;
     file_lock(&file, LOCK_TIMEOUT).map_err(failed)?;
     Ok(Some(file))
@@ -141,21 +147,21 @@ pub(super) fn offer(
     Ok(Some(true))
 }
 
-/// Reports once which grants a call lacked, or could not use: `is_told` if the result has it. Returns what to do.
+/// Reports once which grants a call lacked, or could not use: `is_in_result` if the result has it. Returns what to do.
 pub(super) fn explain(
     options: &Options,
     id: &PluginId,
     (missing, unusable): (&[String], &[String]),
-    is_told: bool,
+    is_in_result: bool,
 ) -> Option<String> {
     if !missing.is_empty() {
-        if !is_told {
+        if !is_in_result {
             report_missing(id, missing);
         }
         return Some(advice(options, id, missing));
     }
     let unusable = (!unusable.is_empty()).then(|| unusable.join("; "))?;
-    if is_told {
+    if is_in_result {
         return Some(unusable);
     }
     warning(&format!("access of {id} denied: {unusable}"));

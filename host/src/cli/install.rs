@@ -82,7 +82,7 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
             "Claude Code writes its own configuration; this command adds the server for you, in all projects:",
         );
         report::print(&start.claude_code())?;
-        warn_of_variables(&config);
+        warn_of_variables(&config, None);
         return Ok(ExitCode::SUCCESS);
     };
     let shown = path.shown();
@@ -94,15 +94,15 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
     let name = &start.name;
     if new == old {
         report::message(&format!("{NAME}{name}{NAME:#} is there already, in {shown}"));
-        warn_of_variables(&config);
+        warn_of_variables(&config, Some(form));
         return Ok(ExitCode::SUCCESS);
     }
     write(&path, &old, &new, yes)?;
     let done = if has_entry(&old, form, name) { "replaced" } else { "added" };
     report::message(&format!("{done} {NAME}{name}{NAME:#}; restart the client, or reload its MCP servers"));
-    warn_of_variables(&config);
+    warn_of_variables(&config, Some(form));
     let own = if name == "wharf" { String::new() } else { format!(" --name {name}") };
-    hint(Some(&format!("to remove it again: wharf install {} --undo{own}", client_name(client))));
+    hint(Some(&format!("to remove it again: {} install {} --undo{own}", options.program(), client_name(client))));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -158,15 +158,21 @@ fn write(path: &Path, old: &str, new: &str, yes: bool) -> Result<(), Failure> {
 }
 
 /// Clients start servers with few of the user's variables, or none.
-fn warn_of_variables(config: &Config) {
+fn warn_of_variables(config: &Config, form: Option<Form>) {
     let variables = config.secrets.iter().filter_map(|(name, secret)| Some((name, secret.env.as_deref()?)));
     let variables: Vec<_> = variables.collect();
     let Some((first, variable)) = variables.first() else { return };
     let names: Vec<&str> = variables.iter().map(|(_, variable)| *variable).collect();
     warning(&format!("the client may not give the server these variables of its secrets: {}", names.join(", ")));
+    let by_entry = match form {
+        None => format!("add --env {variable}=… to the command"),
+        Some(Form::Toml) => format!("add env = {{ {variable} = \"…\" }} to the client's entry"),
+        Some(Form::Json | Form::VsCode) => {
+            format!("add \"env\": {{\"{variable}\": \"…\"}} to the client's entry, beside \"args\"")
+        }
+    };
     hint(Some(&format!(
-        "keep each in a file instead: {first} = {{ file = \"{first}\" }} under [secrets]; or add \"env\": \
-         {{\"{variable}\": \"…\"}} to the client's entry, beside \"args\""
+        "keep each in a file instead: {first} = {{ file = \"{first}\" }} under [secrets]; or {by_entry}"
     )));
 }
 
@@ -266,7 +272,8 @@ fn is_wharf(words: &[String]) -> bool {
         let name = Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or_default();
         ["wharf-mcp", "wharf-mcp.exe"].contains(&name.split('@').next().unwrap_or_default())
     };
-    words.first().is_some_and(is_program) || words.iter().any(is_package)
+    let is_named = |word: &String| !word.contains(['/', '\\']) && is_package(word);
+    words.first().is_some_and(|word| is_program(word) || is_package(word)) || words.iter().any(is_named)
 }
 
 /// The key of the servers, in a JSON or TOML file.

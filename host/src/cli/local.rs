@@ -56,7 +56,10 @@ impl Local {
     pub(super) async fn load(options: &Options, path: &Path, screen: &Screen) -> Result<Self, Failure> {
         if !path.exists() {
             let hint = near_path(path).map_or_else(
-                || "name the folder of the plugins, or a .wasm file, first: wharf call DIR TOOL".to_owned(),
+                || {
+                    "name the folder of the plugins, or a .wasm file, first: wharf call DIR TOOL, wharf list DIR"
+                        .to_owned()
+                },
                 |near| format!("did you mean {}?", shell_word(&near)),
             );
             return Err(

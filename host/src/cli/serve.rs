@@ -2,10 +2,13 @@
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use wharf_report::{ShowPath as _, shell_word};
 
 use super::http::HttpOptions;
@@ -26,6 +29,9 @@ use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
 use crate::sync::lock;
 use crate::transport::{self, stdio};
+
+/// From the start to the log of versions that wait for approval, if the first scan takes longer.
+const WAITING_DELAY: Duration = Duration::from_secs(3);
 
 /// Shown on a terminal: how clients connect.
 const ON_STDIN: &str = "Waiting for an MCP client on stdin: add this command to the client's configuration.";
@@ -148,7 +154,7 @@ async fn follow_folder(
     let (shown_program, shown_dir, shown_catalog) = (program.clone(), dir.clone(), catalog.clone());
     let recording = audit.clone();
     tokio::spawn(async move {
-        // Of the first scan: which versions wait is said before each of them is named.
+        // Of the first scan: how many versions wait is logged before each of them is named.
         let waiting = Mutex::new(Some(Vec::new()));
         let report_event = |event: &FolderEvent| {
             let mut waiting = lock(&waiting);
@@ -166,10 +172,20 @@ async fn follow_folder(
                 audit.record(&record);
             }
         };
-        report::first_scan(&mut events, &report_event).await;
-        let held = lock(&waiting).take().unwrap_or_default();
-        warn_of_waiting(held.len(), &shown_program, &shown_dir, &shown_catalog.snapshot());
-        held.iter().for_each(report::log);
+        let report_waiting = || {
+            let Some(held) = lock(&waiting).take() else { return };
+            warn_of_waiting(held.len(), &shown_program, &shown_dir, &shown_catalog.snapshot());
+            held.iter().for_each(report::log);
+        };
+        {
+            let mut first_scan = pin!(report::first_scan(&mut events, &report_event));
+            // Something may take long to compile.
+            if timeout(WAITING_DELAY, &mut first_scan).await.is_err() {
+                report_waiting();
+                first_scan.await;
+            }
+        }
+        report_waiting();
         let (absent_dir, absent_config) = (shown_dir.clone(), shown_config.get());
         // The folder of `wharf dev` has one plugin, or none yet.
         let absent = tokio::task::spawn_blocking(move || {

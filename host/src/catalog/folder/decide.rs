@@ -60,12 +60,14 @@ impl Folder {
     }
 
     /// Takes plugins out of service that are listed before they are loaded, and whose grants have changed: with those they
-    /// may have to be pinned first. Calls that wait for the code go on waiting.
+    /// may have to be pinned first. So too what a file says, once a pin is configured. Calls that wait for the code go
+    /// on waiting.
     fn unlist_granted(&mut self) {
         let mut unlisted = Vec::new();
         for file in self.files.values_mut().filter(|file| file.serving && file.compiling.is_some()) {
             let grants = (self.settings)(&file.id).grants;
-            if file.settings.as_ref().is_some_and(|before| before.grants != grants) {
+            let is_claimed = file.claimed.is_some() && self.guard.configured_pin(&file.id).is_some();
+            if is_claimed || file.settings.as_ref().is_some_and(|before| before.grants != grants) {
                 (file.serving, file.serving_info, file.settings) = (false, None, None);
                 unlisted.push(file.id.clone());
             }

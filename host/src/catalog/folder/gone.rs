@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Folder, LoadState};
+use super::{File, Folder, LoadState};
 use crate::catalog::FolderEvent;
 use crate::catalog::files::{self, MAX_PLUGINS};
 use crate::os::files::is_temporary;
@@ -45,7 +45,7 @@ impl Folder {
 
     /// When the next grace period ends. One is extended while a replacement is being loaded.
     pub(super) fn next_grace_end(&self) -> Option<Instant> {
-        let idle = self.files.values().filter(|file| file.state == LoadState::Idle);
+        let idle = self.files.values().filter(|file| file.may_be_removed());
         idle.filter_map(|file| file.removal_at).min()
     }
 
@@ -55,7 +55,7 @@ impl Folder {
         let over: Vec<PathBuf> = self
             .files
             .iter()
-            .filter(|(_, file)| file.state == LoadState::Idle && file.removal_at.is_some_and(|end| end <= now))
+            .filter(|(_, file)| file.may_be_removed() && file.removal_at.is_some_and(|end| end <= now))
             .map(|(path, _)| path.clone())
             .collect();
         let (restored, over): (Vec<_>, Vec<_>) = over.into_iter().partition(|path| self.exists(path));
@@ -120,5 +120,12 @@ impl Folder {
         {
             self.sync_path(next);
         }
+    }
+}
+
+impl File {
+    /// Otherwise a load decides first. That of a version which is only listed would take long, for a file that is gone.
+    fn may_be_removed(&self) -> bool {
+        self.state == LoadState::Idle || self.compiling.is_some()
     }
 }

@@ -16,6 +16,9 @@ impl Folder {
         for (load, known) in loads {
             let Some(file) = self.files.get_mut(&load.path).filter(|file| file.number == load.number) else { continue };
             // If it changed meanwhile, the next load reads that.
+            if file.state == LoadState::Reloading {
+                file.shorten_reprieve();
+            }
             file.state = LoadState::Uncompiled;
             // Calls that wait for the version that was listed before must not be lost.
             let is_free = !file.serving && file.compiling.is_none();
@@ -34,7 +37,7 @@ impl Folder {
             let (pending, compiled) =
                 PendingPlugin::new(file.id.clone(), version.content, surface, settings.limits.timeout);
             (file.serving, file.compiling) = (true, Some(compiled));
-            file.claimed_surface = version.surface.filter(|_| is_embedded);
+            file.claimed = version.surface.filter(|_| is_embedded).map(|surface| (version.content, surface));
             (file.serving_info, file.settings) = (Some(version), Some(settings));
             file.pinned_surface = pinned_surface(&self.guard, file);
             members.push(Member { provider: Arc::new(pending), naming, pinned_surface: file.pinned_surface });
@@ -51,4 +54,4 @@ impl Folder {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -75,7 +75,7 @@ impl Folder {
         });
         (file.completions, file.removal_at) = (completions, None);
         file.load_again();
-        self.abort_replaced(&changed);
+        self.mark_replaced(&changed);
         self.expect_completions();
         self.start_loads();
     }
@@ -102,7 +102,7 @@ impl File {
             refused_signers: None,
             serving: false,
             compiling: None,
-            claimed_surface: None,
+            claimed: None,
             completions: false,
             reprieve: None,
             removal_at: None,

@@ -121,7 +121,7 @@ impl Folder {
         file.shorten_reprieve();
         let id = file.id.clone();
         let compiling = file.compiling.take();
-        let claimed = file.claimed_surface.take();
+        let claimed = file.claimed.take();
         if compiling.is_some() && std::mem::take(&mut file.serving) && !matches!(outcome, Some(Ok(_))) {
             batch.refused.push(id.clone());
         }
@@ -162,7 +162,8 @@ impl Folder {
                 let mut warnings: Vec<String> = plugin.warnings().to_vec();
                 // With grants it may list something else than the file can say.
                 let may_differ = !load.settings.grants.texts().is_empty();
-                if claimed.is_some_and(|claimed| claimed != plugin.surface().digest()) && !may_differ {
+                let is_untrue = |(content, surface)| content == digest && surface != plugin.surface().digest();
+                if claimed.is_some_and(is_untrue) && !may_differ {
                     warnings.push(UNTRUE_LISTING.to_owned());
                 }
                 let mut provider: Arc<dyn Provider> = Arc::new(plugin);

@@ -11,6 +11,8 @@ use tokio::task::Id;
 use tokio::time::Instant;
 
 use super::{Folder, LoadState};
+use crate::os::files::Links;
+use crate::os::stamp::Stamp;
 
 /// Concurrent loads.
 pub(super) const PARALLEL_LOADS: usize = 4;
@@ -36,23 +38,25 @@ impl Folder {
         }
     }
 
-    /// When the next file has used up its turn that others wait for.
+    /// When the next file has used up its turn that others, or its next version, wait for.
     pub(super) fn next_turn_end(&self) -> Option<Instant> {
-        if !self.is_any(&LoadState::Uncompiled) {
-            return None;
-        }
-        let in_turn = self.loading.values().filter(|load| load.compiles && !load.is_slow);
+        let waits = self.is_any(&LoadState::Uncompiled);
+        let in_turn =
+            self.loading.values().filter(|load| load.compiles && (waits && !load.is_slow || load.is_replaced));
         in_turn.map(|load| Instant::from_std(load.started) + TURN).min()
     }
 
     /// Lets files that had no turn be compiled, in place of those that have used up theirs.
     pub(super) fn end_turns(&mut self, now: Instant) {
-        if !self.is_any(&LoadState::Uncompiled) {
-            return;
-        }
+        let waits = self.is_any(&LoadState::Uncompiled);
         let mut slow = self.slow_loads();
-        for load in self.loading.values_mut() {
-            if load.compiles && !load.is_slow && Instant::from_std(load.started) + TURN <= now {
+        for load in self.loading.values_mut().filter(|load| load.compiles) {
+            if Instant::from_std(load.started) + TURN > now {
+                continue;
+            }
+            if load.is_replaced {
+                load.task.abort();
+            } else if waits && !load.is_slow {
                 load.is_slow = true;
                 if slow < PARALLEL_SLOW {
                     slow += 1;
@@ -70,14 +74,12 @@ impl Folder {
         }
     }
 
-    /// Ends the load of a file that was replaced, if it is not about to end by itself: replacing a file often causes
-    /// two events.
-    pub(super) fn abort_replaced(&self, path: &Path) {
+    /// Lets the load of a file that was replaced end with its turn. Most end before, and replacing a file often causes
+    /// two events: the second one, like a scan of the folder, finds the file that is being loaded.
+    pub(super) fn mark_replaced(&mut self, path: &Path) {
         let Some(file) = self.files.get(path).filter(|file| file.state == LoadState::Reloading) else { return };
-        for load in self.loading.values().filter(|load| load.number == file.number) {
-            if load.started.elapsed() >= TURN {
-                load.task.abort();
-            }
+        for load in self.loading.values_mut().filter(|load| load.number == file.number) {
+            load.is_replaced |= Stamp::of(path, Links::Followed) != load.stamp;
         }
     }
 
@@ -85,7 +87,12 @@ impl Folder {
     pub(super) fn finish_aborted(&mut self, task: Id) {
         let Some(load) = self.loading.remove(&task) else { return };
         let Some(file) = self.files.get_mut(&load.path).filter(|file| file.number == load.number) else { return };
-        file.state = if file.state == LoadState::Reloading { LoadState::Queued } else { LoadState::Slow };
+        if file.state == LoadState::Reloading {
+            file.state = LoadState::Queued;
+            file.shorten_reprieve();
+        } else {
+            file.state = LoadState::Slow;
+        }
     }
 
     fn slow_loads(&self) -> usize {

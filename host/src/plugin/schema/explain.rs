@@ -1,4 +1,4 @@
-//! Why a value is wrong, in the words of the schema that clients are shown: they do not know the constants, branches
+//! Why a value is wrong, in the words of the schema that clients are shown: they do not see the constants, branches
 //! and nulls that are written for validators.
 
 use jsonschema::ValidationError;
@@ -11,6 +11,8 @@ use crate::plugin::text::quote;
 
 /// Subschemas that are looked at for one explanation.
 const VISITS: usize = 64;
+/// Constants of one explanation; with more, it would leave some out.
+const MAX_VALUES: usize = 64;
 /// Members of a value that are compared with the name of a missing one.
 const MEMBERS: usize = 32;
 /// Bytes of one constant or name.
@@ -24,12 +26,13 @@ pub(super) struct Explanation {
 }
 
 impl Explanation {
-    /// `place` is the pointer to the violated keyword; `None` if the validator says it well.
+    /// `place` is the pointer to the violated keyword; `None`: the validator's own text is better.
     pub(super) fn of(error: &ValidationError<'_>, root: &Value, place: &str) -> Option<Self> {
         let (parent, keyword) = place.rsplit_once('/')?;
         let schema = root.pointer(parent)?;
         match (error.kind(), keyword) {
             (ValidationErrorKind::Required { property }, _) => misnamed(property.as_str()?, error.instance(), schema),
+            (ValidationErrorKind::OneOfMultipleValid { .. }, _) => None,
             (_, "oneOf" | "anyOf") => {
                 let branches = schema[keyword].as_array()?;
                 constants(branches, root, is_optional(root, parent))
@@ -113,18 +116,18 @@ fn add_constants(schema: &Value, root: &Value, visits: &mut usize, values: &mut 
     if let Some(value) = schema.get("const") {
         values.push(value.clone());
     } else if let Some(more) = schema["enum"].as_array() {
-        values.extend(more.iter().take(VISITS).cloned());
+        values.extend(more.iter().take(MAX_VALUES + 1).cloned());
     } else if schema["type"] == "null" {
         values.push(Value::Null);
     } else {
         let branches = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array())?;
         branches.iter().try_for_each(|branch| add_constants(branch, root, visits, values))?;
     }
-    Some(())
+    (values.len() <= MAX_VALUES).then_some(())
 }
 
-/// The cases of a variant, as they are written: `{"tag":"square"}`. A value that is only the name of a case is told
-/// that case.
+/// The cases of a variant, as they are written: `{"tag":"square"}`. For a value that is only the name of a case, that
+/// case. `None` if the value has the form of a case: something in it is wrong.
 fn of_cases(branches: &[Value], value: &Value, root: &Value) -> Option<Explanation> {
     let mut cases = Vec::new();
     for branch in branches.iter().take(VISITS) {
@@ -136,6 +139,9 @@ fn of_cases(branches: &[Value], value: &Value, root: &Value) -> Option<Explanati
         let holds = branch["properties"].get("val").is_some();
         let tag = Value::from(quote(name, MAX_SHOWN));
         let form = if holds { format!("{{\"tag\":{tag},\"val\":…}}") } else { format!("{{\"tag\":{tag}}}") };
+        if value["tag"] == name && value.get("val").is_some() == holds {
+            return None;
+        }
         if *value == name || value["tag"] == name {
             return Some(Explanation { reason: format!("value is not of the form {form}"), expected: None });
         }

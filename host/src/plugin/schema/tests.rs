@@ -18,7 +18,7 @@ fn a_violation_says_where_why_and_what_was_expected() {
 
 /// Clients know the values, but not how the schema writes them.
 #[test]
-fn a_violation_is_told_as_the_schema_is_shown() {
+fn a_violation_is_explained_as_the_schema_is_shown() {
     let schema = Schema::compile(
         r##"{
             "type": "object",

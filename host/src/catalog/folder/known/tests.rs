@@ -19,13 +19,19 @@ type Events = mpsc::UnboundedReceiver<FolderEvent>;
 
 /// A folder with a cache in it, whose trust is strict from when `strict` is set.
 fn following(root: &Path, strict: &Arc<AtomicBool>) -> (Folder, Arc<Catalog>, Events) {
+    following_with(root, strict, &Arc::default())
+}
+
+/// The same; its plugins are granted questions from when `granted` is set.
+fn following_with(root: &Path, strict: &Arc<AtomicBool>, granted: &Arc<AtomicBool>) -> (Folder, Arc<Catalog>, Events) {
     let (sender, events) = mpsc::unbounded_channel();
     let catalog = Arc::new(Catalog::default());
     let cache_dir = Some(root.join("cache"));
     let sandbox = Sandbox::new(SandboxSettings { cache_dir, ..SandboxSettings::default() }).expect("a sandbox");
-    let settings = |_: &PluginId| PluginSettings {
+    let granted = granted.clone();
+    let settings = move |_: &PluginId| PluginSettings {
         limits: Limits::default(),
-        grants: Grants::default(),
+        grants: Grants { elicit: granted.load(Ordering::Relaxed), ..Grants::default() },
         naming: Default::default(),
     };
     let strict = strict.clone();
@@ -132,7 +138,7 @@ async fn compiled_code_is_loaded_and_not_announced() {
 }
 
 /// A component with a custom section of less than 16 kB.
-fn with_listing(mut component: Vec<u8>, listing: &str) -> Vec<u8> {
+pub(in crate::catalog::folder) fn with_listing(mut component: Vec<u8>, listing: &str) -> Vec<u8> {
     let name = "wharf:listing";
     let size = 1 + name.len() + listing.len();
     component.extend([0, (size % 128) as u8 | 0x80, (size / 128) as u8, name.len() as u8]);
@@ -152,7 +158,7 @@ fn embedded(listing: &str) -> tempfile::TempDir {
 }
 
 /// A listing with one tool.
-fn listing(tool: &str) -> String {
+pub(in crate::catalog::folder) fn listing(tool: &str) -> String {
     let tool = format!(r#"{{"name":"{tool}","inputSchema":{{"type":"object"}},"taskSupport":"forbidden"}}"#);
     format!(r#"{{"tools":[{tool}],"templates":[],"completions":false,"experimental":[],"extensions":[],"methods":[]}}"#)
 }
@@ -160,11 +166,16 @@ fn listing(tool: &str) -> String {
 #[tokio::test]
 async fn a_listing_in_the_file_serves_until_the_code_is_compiled() {
     let root = embedded(&listing("early"));
-    let (mut folder, catalog, _events) = following(root.path(), &Arc::default());
+    let (mut folder, catalog, mut events) = following(root.path(), &Arc::default());
     look(root.path(), &mut folder).await;
     assert_eq!(names(&catalog), ["p_early"]);
     loaded(&mut folder).await;
     assert_eq!(names(&catalog), ["p_same"], "what it lists itself is served");
+    let mut warned = false;
+    while let Ok(event) = events.try_recv() {
+        warned |= matches!(event, FolderEvent::Warned(warning) if warning.contains("differs from what its code lists"));
+    }
+    assert!(warned, "an untrue listing is reported");
     // What the load has listed is stored, and counts more than what the file says.
     remove_code(root.path());
     let (mut folder, catalog, _events) = following(root.path(), &Arc::default());
@@ -223,4 +234,23 @@ async fn a_file_is_looked_at_again_if_decisions_changed_meanwhile() {
     let looked = folder.loads.join_next_with_id().await.expect("a load");
     folder.finish_loads(looked);
     assert_eq!(names(&catalog), ["p_early"]);
+}
+
+/// With grants it may have to be pinned first. Calls that wait are not lost.
+#[tokio::test]
+async fn other_grants_end_what_is_served_early() {
+    let root = embedded(&listing("early"));
+    let granted = Arc::new(AtomicBool::new(false));
+    let (mut folder, catalog, _events) = following_with(root.path(), &Arc::default(), &granted);
+    look(root.path(), &mut folder).await;
+    let provider = catalog.snapshot().tools.get("p_early").expect("a tool").provider.clone();
+    let mut call = provider.call_tool("same", r#"{"x":7}"#.into(), Call::new("1"));
+    assert!((&mut call).now_or_never().is_none());
+    granted.store(true, Ordering::Relaxed);
+    folder.reconfigure();
+    assert_eq!(names(&catalog), [""; 0]);
+    loaded(&mut folder).await;
+    assert_eq!(names(&catalog), ["p_same"]);
+    let called = call.await;
+    assert!(format!("{called:?}").contains('7'), "{called:?}");
 }

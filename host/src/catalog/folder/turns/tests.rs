@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tokio::sync::watch;
 
+use super::super::known::tests::{listing, with_listing};
 use super::super::tests::{following, put, refusals};
 use crate::catalog::FolderEvent;
 use crate::pins::Guard;
@@ -54,27 +55,60 @@ async fn files_that_take_long_to_compile_give_way_to_others() {
     following.abort();
 }
 
+/// Two that are listed while they are compiled, and one that is not.
 #[tokio::test]
 async fn a_removed_file_is_not_compiled_to_its_end() {
     let root = tempfile::tempdir().expect("a folder");
     for number in 0..3 {
         put_slow(root.path(), number);
     }
-    let (mut folder, _, mut events) = following(root.path(), Guard::permissive());
+    for number in 0..2 {
+        let path = root.path().join(format!("a{number}.wasm"));
+        let component = fs::read(&path).expect("a file");
+        fs::write(&path, with_listing(component, &listing("early"))).expect("a file");
+    }
+    let (mut folder, catalog, mut events) = following(root.path(), Guard::permissive());
     folder.apply_scan(crate::catalog::files::scan(root.path()).expect("a folder"));
     while folder.loading.values().filter(|load| load.compiles).count() < 3 {
         let looked_at = folder.loads.join_next_with_id().await.expect("a load");
         folder.finish_loads(looked_at);
     }
+    assert_eq!(catalog.snapshot().members().len(), 2);
     for number in 0..3 {
         let path = root.path().join(format!("a{number}.wasm"));
         fs::remove_file(&path).expect("a file");
         folder.mark_gone(&path);
     }
+    let end = folder.next_grace_end().expect("a grace period");
+    folder.end_grace_periods(end, |_| false);
+    assert!(catalog.snapshot().members().is_empty());
     while let Some(ended) = folder.loads.join_next_with_id().await {
         assert!(ended.as_ref().is_err_and(|error| error.is_cancelled()));
         folder.finish_loads(ended);
     }
     assert!(folder.loading.is_empty() && folder.files.is_empty());
     assert_eq!(refusals(&mut events), [""; 0]);
+}
+
+/// A scan of the folder finds every file again.
+#[tokio::test]
+async fn a_file_that_did_not_change_keeps_its_compilation() {
+    let root = tempfile::tempdir().expect("a folder");
+    put_slow(root.path(), 0);
+    let (mut folder, _, _events) = following(root.path(), Guard::permissive());
+    let path = root.path().join("a0.wasm");
+    folder.sync_path(path.clone());
+    let looked_at = folder.loads.join_next_with_id().await.expect("a load");
+    folder.finish_loads(looked_at);
+    folder.sync_path(path.clone());
+    assert!(folder.next_turn_end().is_none(), "nothing waits");
+    put_slow(root.path(), 1);
+    fs::rename(root.path().join("a1.wasm"), &path).expect("replaced");
+    folder.sync_path(path);
+    let end = folder.next_turn_end().expect("its next version waits");
+    folder.end_turns(end);
+    let ended = folder.loads.join_next_with_id().await.expect("a load");
+    assert!(ended.as_ref().is_err_and(|error| error.is_cancelled()));
+    folder.finish_loads(ended);
+    assert_eq!(folder.loading.len(), 1, "the next version is being looked at");
 }

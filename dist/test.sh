@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Checks the packages: each is made twice and compared, validated, installed into a clean folder or
+# system, started, and called. The last line is the count.
+#
+#   dist/test.sh --quick           of the debug build, what can be tried in minutes: npm, a wheel, the
+#                                  bundle, server.json, the workflows, the versions
+#   dist/test.sh [TARGET…]         compiles for these targets, by default both of Linux on x86-64, and
+#                                  checks every kind of package; needs root, and some 40 minutes each
+#
+# What is missing is printed, with the command that installs it.
+set -uo pipefail
+exec </dev/null
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tests/steps.sh
+
+need python3 python3 && need node nodejs && need npm npm || exit
+begin target/dist/logs
+
+# The debug build in place of all three programs of a release.
+debug_programs() {
+  cargo build --locked || return
+  mkdir -p target/dist/bin/debug
+  local program
+  for program in wharf wharf-mcp; do strip -o "target/dist/bin/debug/$program" "target/debug/$program" || return; done
+  cp target/dist/bin/debug/wharf target/dist/bin/debug/wharf-server
+}
+
+if [ "${1:-}" = --quick ]; then
+  step programs debug_programs
+  step versions bash dist/version.sh --check
+  for kind in npm wheel mcpb registry workflows; do
+    step "$kind" python3 "dist/tests/$kind.py" --bin target/dist/bin/debug
+  done
+else
+  [ $# -gt 0 ] || set -- x86_64-unknown-linux-gnu x86_64-unknown-linux-musl
+  for target in "$@"; do
+    step "compile-$target" bash dist/compile.sh "$target" || continue
+    case $target in
+      *-gnu) kinds=(archive deb rpm npm wheel mcpb sbom) ;;
+      *) kinds=(archive image kubernetes npm wheel mcpb) ;;
+    esac
+    for kind in "${kinds[@]}"; do
+      step "$kind-$target" python3 "dist/tests/$kind.py" --target "$target"
+    done
+  done
+  step release python3 dist/tests/release.py
+  step crates python3 dist/crates.py
+fi
+conclude
