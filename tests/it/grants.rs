@@ -118,10 +118,8 @@ fn settings_of_a_plugin_that_is_not_there_are_reported_with_the_nearest_name() {
         let output = run(&home, words.iter().map(AsRef::as_ref).chain([home.plugins().as_os_str()]));
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(text.contains(said) && text.contains(near), "{text}");
-        assert!(
-            text.contains("settings of plugins that are not in") && text.contains("asker, everything, survey"),
-            "{text}"
-        );
+        // Those of plugins in other folders have names of their own.
+        assert!(!text.contains("asker") && !text.contains("survey"), "{text}");
     }
     let folder = home.plugins();
     let call = ["call".as_ref(), folder.as_os_str(), "notes_list".as_ref()];
