@@ -29,8 +29,8 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Reads the folder, or the user's default folder. Settings of plugins that are not in it are reported
-    /// on stderr.
+    /// Reads the folder, or the user's default folder. Settings of names that are similar to those of its
+    /// plugins are reported on stderr.
     ///
     /// # Errors
     /// If the folder, the configuration or the pins cannot be read.

@@ -133,10 +133,8 @@ fn rewrite(schema: &mut Value, what_for: Use) {
     if what_for == Use::Input || members.contains_key("enum") || members.contains_key("const") {
         typed(members);
     }
-    if what_for == Use::Input {
-        if members.get("type").is_some_and(|name| name == "object") {
-            members.entry("properties").or_insert_with(|| json!({}));
-        }
+    if what_for == Use::Input && members.get("type").is_some_and(|name| name == "object") {
+        members.entry("properties").or_insert_with(|| json!({}));
     }
     type_array(members);
 }
