@@ -29,6 +29,8 @@ grants = { elicit = true, sample = true, roots = true, change-lists = true }
 [server.http]
 poll-after = "500ms"
 TOML
+# Read below, perhaps before the server has started.
+: >"$home/log"
 HOME=$home XDG_CONFIG_HOME=$home/config XDG_DATA_HOME=$home/data XDG_CACHE_HOME=$PWD/target/tmp/xdg-cache \
   "$wharf" serve "$home/plugins" --config "$home/wharf.toml" --http 127.0.0.1:0 2>"$home/log" &
 host=$!

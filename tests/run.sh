@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests that a change can break, from a fresh clone: builds the guests, runs the Rust tests
 # and the hostile suite, fuzzes each target for half a minute, counts the instructions of a call,
-# builds and calls plugins in every language, tests the binary with the official clients, validates
+# makes and installs packages, builds and calls plugins in every language, tests the binary with the official clients, validates
 # its messages with the official schemas, and runs the official conformance suite. The last line is
 # the total; the exit code is 0 if all passed.
 #
@@ -40,6 +40,11 @@ types() { venv 2 && target/clients/python-2/bin/python tests/clients/validate.py
 schemas() { node_packages && node target/clients/node/schema.mjs target/tmp/wire-log; }
 python() { venv "$1" && python_client "$1"; }
 typescript() { node_packages && node_client; }
+# The logs of its steps are in target/dist/logs.
+packages() {
+  bash dist/test.sh --quick >"$logs/all-packages.log" 2>&1 || { cat "$logs/all-packages.log"; return 1; }
+  sed -n '/^== summary$/,$p' "$logs/all-packages.log"
+}
 conformance() { need node nodejs && need npm npm && tests/conformance.sh; }
 
 # Two lanes of some seven minutes, each on one core most of the time.
@@ -50,6 +55,7 @@ numbers() {
   step sdk cargo test --locked --manifest-path plugin-sdk/Cargo.toml
   step server-only cargo check --locked -p wharf-mcp --no-default-features
   step windows tests/targets.sh x86_64-pc-windows-gnu
+  step packages packages
   if command -v cargo-deny >/dev/null; then
     step deny cargo deny --manifest-path host/Cargo.toml check bans licenses sources
   fi
