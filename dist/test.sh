@@ -16,9 +16,9 @@ source tests/steps.sh
 need python3 python3 && need node nodejs && need npm npm || exit
 begin target/dist/logs
 
-# The debug build in place of all three programs of a release.
+# The debug build in place of all three programs of a release. Not built again: other tests may be using it.
 debug_programs() {
-  cargo build --locked || return
+  [ -f target/debug/wharf ] && [ -f target/debug/wharf-mcp ] || cargo build --locked || return
   mkdir -p target/dist/bin/debug
   local program
   for program in wharf wharf-mcp; do strip -o "target/dist/bin/debug/$program" "target/debug/$program" || return; done
