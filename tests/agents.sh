@@ -63,8 +63,8 @@ check() {
   return "$code"
 }
 
-wharf=${WHARF:-target/debug/wharf}
-if [ -z "${WHARF:-}" ]; then cargo build --locked --package wharf-mcp || exit; fi
+wharf=${WHARF_TEST_BIN:-target/debug/wharf}
+if [ -z "${WHARF_TEST_BIN:-}" ]; then cargo build --locked --package wharf-mcp || exit; fi
 [ -x "$wharf" ] || { echo "no $wharf" >&2; exit 2; }
 wharf=$(realpath "$wharf")
 

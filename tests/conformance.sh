@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-guest=target/guests/components/everything.wasm wharf=target/debug/wharf
+guest=target/guests/components/everything.wasm wharf=${WHARF_TEST_BIN:-target/debug/wharf}
 for file in "$guest" "$wharf"; do
   [ -f "$file" ] || { echo "no $file: run plugins/build.sh and cargo build first"; exit 1; }
 done

@@ -75,6 +75,9 @@ step build build
 wait
 # Nothing else runs meanwhile, since some of these tests measure latency.
 step host cargo test --locked
+# cargo may replace its binary whenever it runs in one lane, so the other lane has a copy.
+mkdir -p target/test-bin
+cp target/debug/wharf target/test-bin/ && export WHARF_TEST_BIN=$PWD/target/test-bin/wharf
 lane numbers
 lane clients
 wait

@@ -89,6 +89,6 @@ venv() { virtual_environment "target/clients/python-$1" "tests/clients/requireme
 # node_packages: the official packages for Node.
 node_packages() { need node nodejs && need npm npm && tests/clients/install.sh; }
 
-# The official clients with the debug binary: for Python, by major version, and for Node.
-python_client() { "target/clients/python-$1/bin/python" tests/clients/check.py target/debug/wharf; }
-node_client() { target/clients/node/node_modules/.bin/node target/clients/node/check.mjs target/debug/wharf; }
+# The official clients with the debug binary, or WHARF_TEST_BIN: for Python, by major version, and for Node.
+python_client() { "target/clients/python-$1/bin/python" tests/clients/check.py "${WHARF_TEST_BIN:-target/debug/wharf}"; }
+node_client() { target/clients/node/node_modules/.bin/node target/clients/node/check.mjs "${WHARF_TEST_BIN:-target/debug/wharf}"; }

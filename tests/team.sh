@@ -4,13 +4,13 @@
 # systemd that is booted in namespaces, where nothing of this system changes. What is missing is installed from
 # Debian's packages. It takes two minutes; the last line is the count.
 #
-#   bash tests/team.sh                            with target/debug/wharf
-#   WHARF=/path/to/wharf bash tests/team.sh       with another binary
+#   bash tests/team.sh                                 with target/debug/wharf
+#   WHARF_TEST_BIN=/path/to/wharf bash tests/team.sh   with another binary
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tests/steps.sh
 
-wharf=${WHARF:-target/debug/wharf}
+wharf=${WHARF_TEST_BIN:-target/debug/wharf}
 [ -f "$wharf" ] || cargo build --locked --package wharf-mcp || exit
 PATH=$PATH:/usr/sbin:/sbin
 for need in 'python3 python3' 'openssl openssl' 'curl curl' 'systemd-analyze systemd' \
