@@ -51,6 +51,7 @@ have_rustup_target() {
 use_rustup() {
     cargo=(cargo)
     flags=()
+    rust_flags=()
 }
 
 use_debian() {
@@ -70,7 +71,8 @@ use_debian() {
     mkdir -p "$target/bin"
     ln -sf /usr/bin/wasm-ld-22 "$target/bin/wasm-ld"
     export PATH=$target/bin:$PATH
-    export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS='-L /usr/lib/wasm32-wasi'
+    export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
+    rust_flags=(-L /usr/lib/wasm32-wasi)
     # Set by rustup's cargo if it runs this script.
     unset RUSTUP_TOOLCHAIN CARGO
     cargo=(/usr/bin/cargo)
@@ -123,6 +125,13 @@ case ${WHARF_GUEST_TOOLCHAIN:-} in
     *) fail "find the toolchain $WHARF_GUEST_TOOLCHAIN; use rustup or debian" ;;
 esac
 
+# No path of the machine in the bytes, so that the same toolchain builds the same component anywhere.
+rust_flags+=("--remap-path-prefix=$root=/wharf" "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo")
+unset RUSTFLAGS
+# Not RUSTFLAGS, which splits a path at its blanks.
+CARGO_ENCODED_RUSTFLAGS=$(printf '%s\x1f' "${rust_flags[@]}")
+export CARGO_ENCODED_RUSTFLAGS=${CARGO_ENCODED_RUSTFLAGS%$'\x1f'}
+
 mkdir -p "$components"
 for name in "${names[@]}"; do
     build "$name"
@@ -136,7 +145,7 @@ if [[ $prebuilt ]]; then
         built+=("$target/prebuilt/$name.wasm")
     done
     # With the toolchain of the host, not of the guests.
-    env -u RUSTC -u RUSTC_BOOTSTRAP -u RUSTFLAGS cargo run --quiet --release --locked \
+    env -u RUSTC -u RUSTC_BOOTSTRAP -u CARGO_ENCODED_RUSTFLAGS cargo run --quiet --release --locked \
         --manifest-path "$root/host/Cargo.toml" -- embed "${built[@]}"
     cp "${built[@]}" "$root/plugins/prebuilt/"
     du -bc "$root"/plugins/prebuilt/*.wasm >&2
