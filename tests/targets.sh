@@ -2,7 +2,7 @@
 # Checks that the host compiles for other systems.
 #
 #   bash tests/targets.sh             all of them; nothing is linked or run
-#   bash tests/targets.sh --run       builds it for Windows too, and calls a tool under wine
+#   bash tests/targets.sh --run       builds it for Windows too, and tries it under wine (dist/tests/windows.py)
 #   bash tests/targets.sh TARGET…     some of: x86_64-pc-windows-gnu aarch64-unknown-linux-gnu aarch64-apple-darwin
 #
 # Debian's toolchain builds the standard library for them, so no target has to be installed with
@@ -70,37 +70,13 @@ check() {
   debian check --target "$1" --lib --bins
 }
 
-# The server for Windows, over stdio: a component is compiled by a child process, listed and called.
+# The server for Windows, under wine.
 run() {
-  local target=x86_64-pc-windows-gnu home=$out/wine ask
+  local target=x86_64-pc-windows-gnu
   has wine "$apt wine wine64" && has x86_64-w64-mingw32-gcc "$apt gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64" || return
-  CARGO_PROFILE_DEV_DEBUG=0 debian build --target "$target" --bin wharf --no-default-features || return
-  rm -rf "$home/plugins" && mkdir -p "$home/plugins" || return
-  cp "$out/$target/debug/wharf.exe" "$home" && cp plugins/prebuilt/text.wasm "$home/plugins" || return
-  # Wine 8 lacks the function from which the standard library gets random numbers.
-  x86_64-w64-mingw32-gcc -shared -x c -o "$home/bcryptprimitives.dll" - -ladvapi32 <<'EOF' || return
-#include <windows.h>
-BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
-__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) { return SystemFunction036(data, length); }
-EOF
-  ask='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
-{"jsonrpc":"2.0","method":"notifications/initialized"}
-{"jsonrpc":"2.0","id":2,"method":"tools/list"}
-{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"text_hash","arguments":{"text":"hi"}}}'
-  (
-    cd "$home" || exit
-    export WINEPREFIX=$home/prefix WINEDEBUG=-all
-    : >answers
-    # Its stdin stays open until it has answered, which takes a compilation of the component.
-    (
-      printf '%s\n' "$ask"
-      for _ in $(seq 120); do
-        if grep -q '"id":3' answers; then break; fi
-        sleep 1
-      done
-    ) | timeout 120 wine wharf.exe serve plugins | tee answers | grep -m 1 '"id":3'
-    grep -q '"id":2.*"text_hash"' answers && grep -q '"id":3.*8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4' answers
-  )
+  CARGO_PROFILE_DEV_DEBUG=0 debian build --target "$target" --bins || return
+  mkdir -p "$out/windows" && cp "$out/$target/debug/"{wharf,wharf-mcp}.exe "$out/windows" || return
+  python3 dist/tests/windows.py --bin "$out/windows"
 }
 
 passed=0 failed=0 runs=

@@ -1,11 +1,14 @@
 """A small MCP client, for servers that an official one cannot reach: in containers and booted systems."""
 
+import itertools
 import json
 import subprocess
+import threading
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 
-from checking import HASH, Failed, version, want
+from checking import HASH, LIMIT, Failed, version, want
 
 REVISION = "2025-11-25"
 INITIALIZE = {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "check", "version": "1"}}
@@ -23,34 +26,57 @@ def talks(request) -> None:
     want(HASH in json.dumps(answer), True, f"the answer of text_hash, {answer}, has {HASH}")
 
 
-def over_stdio(command: list, **options) -> None:
-    """Starts a server, talks to it, and ends it by closing its input."""
-    words = [str(word) for word in command]
-    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
-    ids = iter(range(1, 100))
+class Stdio:
+    """A server on the pipes of its process, which is killed after `LIMIT` and at the end."""
 
-    def request(method: str, params: dict | None) -> dict:
+    def __init__(self, command: list, **options) -> None:
+        self._name = str(command[0])
+        words = [str(word) for word in command]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
+        self._ids = itertools.count(1)
+        self._timer = threading.Timer(LIMIT, self.process.kill)
+
+    def __enter__(self) -> "Stdio":
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._timer.cancel()
+        self.process.kill()
+        self.process.wait()
+
+    def request(self, method: str, params: dict | None) -> dict:
+        """The result of a method, or nothing of a notification, which has no parameters."""
         message = {"jsonrpc": "2.0", "method": method}
         if params is None:
-            process.stdin.write(json.dumps(message) + "\n")
-            process.stdin.flush()
+            self._send(message)
             return {}
-        id = next(ids)
-        process.stdin.write(json.dumps(message | {"id": id, "params": params}) + "\n")
-        process.stdin.flush()
-        for line in process.stdout:
-            answer = json.loads(line)
+        id = next(self._ids)
+        self._send(message | {"id": id, "params": params})
+        for answer in self.messages():
             if answer.get("id") == id:
                 return _result(answer, method)
-        raise Failed(f"{words[0]} ended before it answered {method}")
+        raise Failed(f"{self._name} ended before it answered {method}")
 
-    try:
-        talks(request)
-        process.stdin.close()
-        want(process.wait(timeout=30), 0, f"the exit code of {words[0]}")
-    finally:
-        process.kill()
-        process.wait()
+    def _send(self, message: dict) -> None:
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+
+    def messages(self) -> Iterator[dict]:
+        for line in self.process.stdout:
+            yield json.loads(line)
+
+    def end(self) -> None:
+        """Closes its input, after which it must end with success."""
+        self.process.stdin.close()
+        want(self.process.wait(timeout=30), 0, f"the exit code of {self._name}")
+
+
+def over_stdio(command: list, **options) -> None:
+    """Starts a server, talks to it, and ends it by closing its input."""
+    with Stdio(command, **options) as server:
+        talks(server.request)
+        server.end()
 
 
 def over_http(address: str, token: str | None = None) -> None:

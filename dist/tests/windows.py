@@ -1,0 +1,171 @@
+"""Checks the program for Windows under wine: what a user of it does, over stdio and HTTP.
+
+Needs the test plugins of plugins/build.sh. wine 8 lacks one function of Windows, which is added to the
+folder of the program; what else it lacks is said at each check.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import rpc
+from checking import HASH, PLUGINS, ROOT, Checks, Failed, background, free_port, listens, missing, run, want
+
+COMPONENTS = ROOT / "target/guests/components"
+INSTALL = "apt-get install --no-install-recommends -y"
+# The standard library takes random numbers from this function.
+RANDOM = """
+#include <windows.h>
+BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) { return SystemFunction036(data, length); }
+"""
+
+
+def main() -> None:
+    checks = Checks()
+    missing("wine", f"{INSTALL} wine wine64")
+    missing("x86_64-w64-mingw32-gcc", f"{INSTALL} gcc-mingw-w64-x86-64")
+    program = checks.folder / "program"
+    program.mkdir()
+    for exe in checks.bin.glob("*.exe"):
+        shutil.copy(exe, program)
+    library = ["-shared", "-x", "c", "-", "-ladvapi32", "-o", str(program / "bcryptprimitives.dll")]
+    subprocess.run(["x86_64-w64-mingw32-gcc", *library], input=RANDOM, text=True, check=True)
+    environment = os.environ | {"WINEPREFIX": str(checks.folder / "prefix"), "WINEDEBUG": "-all"}
+    options = {"env": environment, "cwd": program}
+    wharf = ["wine", "wharf.exe"]
+    run(["wineboot", "--init"], env=environment)
+
+    def put(name: str, file: Path, folder: Path) -> None:
+        """As a build does it: renamed over what is there."""
+        part = folder / f"{name}.part"
+        shutil.copy(file, part)
+        part.rename(folder / f"{name}.wasm")
+
+    def plugins(name: str, *files: str) -> Path:
+        folder = program / name
+        folder.mkdir()
+        for file in files:
+            put(file, COMPONENTS / f"{file}.wasm", folder)
+        return folder
+
+    @contextlib.contextmanager
+    def serving(folder: str) -> Iterator[rpc.Stdio]:
+        with rpc.Stdio([*wharf, "serve", folder], stderr=subprocess.DEVNULL, **options) as server:
+            server.request("initialize", rpc.INITIALIZE)
+            server.request("notifications/initialized", None)
+            yield server
+
+    def names(server: rpc.Stdio) -> set[str]:
+        return {tool["name"] for tool in server.request("tools/list", {})["tools"]}
+
+    def call(server: rpc.Stdio, name: str, **arguments) -> dict:
+        return server.request("tools/call", {"name": name, "arguments": arguments})
+
+    shutil.copytree(PLUGINS, program / "prebuilt")
+
+    def stdio() -> None:
+        rpc.over_stdio([*wharf, "serve", "prebuilt"], stderr=subprocess.DEVNULL, **options)
+
+    def other_name() -> None:
+        rpc.over_stdio(["wine", "wharf-mcp.exe", "serve", "prebuilt"], stderr=subprocess.DEVNULL, **options)
+
+    def commands() -> None:
+        listed = json.loads(run([*wharf, "list", "prebuilt", "--json"], **options).stdout)
+        want("text_hash" in json.dumps(listed), True, "wharf list has text_hash")
+        done = run([*wharf, "call", "prebuilt", "text_hash", "text=hi"], **options)
+        want(HASH in done.stdout, True, f"the answer of wharf call, {done.stdout!r}, has {HASH}")
+
+    def granted() -> None:
+        """The configuration is replaced, and read by the next call."""
+        add = [*wharf, "call", "prebuilt", "notes_add", "title=a", "text=b"]
+        run(add, code=1, **options)
+        for _ in range(2):
+            run([*wharf, "grant", "notes", "prebuilt", "keyvalue", "--yes"], **options)
+        run(add, **options)
+        run([*wharf, "ungrant", "notes", "prebuilt", "keyvalue", "--yes"], **options)
+        run(add, code=1, **options)
+
+    def reloaded() -> None:
+        folder = plugins("reload", "echo")
+        with serving("reload") as server:
+            want("echo_add" in names(server), True, "echo is served")
+            for name, file, served in [("text", PLUGINS / "text.wasm", True), ("text", None, False)]:
+                if file:
+                    put(name, file, folder)
+                else:
+                    (folder / f"{name}.wasm").unlink()
+                changed(server)
+                want("text_hash" in names(server), served, f"text is served after a change to {file}")
+            replaced = Path(COMPONENTS / "echo-v2.wasm")
+            before = json.dumps(call(server, "echo_echo", message="a"))
+            put("echo", replaced, folder)
+            deadline = time.monotonic() + 60
+            while json.dumps(call(server, "echo_echo", message="a")) == before:
+                if time.monotonic() > deadline:
+                    raise Failed("the replaced file is not served after a minute")
+                time.sleep(0.1)
+            server.end()
+
+    def changed(server: rpc.Stdio) -> None:
+        for message in server.messages():
+            if message.get("method") == "notifications/tools/list_changed":
+                return
+        raise Failed("the server ended before it announced the change")
+
+    def limited() -> None:
+        """Endless calls end at their limit, a crash is an answer, and others are served meanwhile."""
+        plugins("hostile", "hostile", "echo")
+        limits = '[plugins.hostile.limits]\ntimeout = "2s"\ncpu = "1s"\n'
+        (program / "hostile.toml").write_text(limits)
+        served = ["serve", "hostile", "--config", "hostile.toml"]
+        with rpc.Stdio([*wharf, *served], stderr=subprocess.DEVNULL, **options) as server:
+            server.request("initialize", rpc.INITIALIZE)
+            server.request("notifications/initialized", None)
+            want("hostile_sane" in names(server), True, "hostile is served")
+            for tool in ("poll-spin", "sleep", "panic"):
+                started = time.monotonic()
+                want(call(server, f"hostile_{tool}").get("isError"), True, f"the answer of {tool} is an error")
+                want(time.monotonic() - started < 20, True, f"{tool} ends in time")
+                want(call(server, "hostile_sane").get("isError", False), False, f"the answer after {tool}")
+            server.end()
+
+    def http() -> None:
+        port = free_port()
+        command = [*wharf, "serve", "prebuilt", "--http", f"127.0.0.1:{port}"]
+        with background(command, lambda: listens(port), **options):
+            rpc.over_http(f"http://127.0.0.1:{port}/mcp")
+
+    def killed() -> None:
+        """Without a word, in the middle of a call; the next server finds nothing in its way."""
+        with serving("hostile") as server:
+            want("hostile_sane" in names(server), True, "hostile is served")
+            server.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": "late", "method": "tools/call", "params": {"name": "hostile_sleep", "arguments": {}}}) + "\n")
+            server.process.stdin.flush()
+            want("echo_add" in names(server), True, "the call runs")
+            server.process.send_signal(signal.SIGKILL)
+            server.process.wait()
+        stdio()
+        run(["wineserver", "--wait"], env=environment)
+
+    checks.check("serves over stdio", stdio)
+    if (checks.bin / "wharf-mcp.exe").exists():
+        checks.check("wharf-mcp is the same", other_name)
+    checks.check("lists and calls", commands)
+    checks.check("grants and revokes", granted)
+    checks.check("adds, replaces and removes a plugin while it serves", reloaded)
+    checks.check("stops endless and crashing calls", limited)
+    checks.check("serves over HTTP", http)
+    checks.check("can be killed", killed)
+    subprocess.run(["wineserver", "--kill"], env=environment)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
