@@ -18,14 +18,18 @@ use crate::support::process::run;
 struct Ran {
     code: i32,
     out: String,
+    /// Without the lines that say what a slow machine waits for.
     err: String,
+    waits: Vec<String>,
 }
 
 impl Ran {
     fn of(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-        let ran =
-            Self { code: output.status.code().expect("no signal"), out: text(output.stdout), err: text(output.stderr) };
+        let (out, err) = (text(output.stdout), text(output.stderr));
+        let (waits, err): (Vec<&str>, Vec<&str>) = err.split_inclusive('\n').partition(|line| line.ends_with(" …\n"));
+        let waits = waits.into_iter().map(str::to_owned).collect();
+        let ran = Self { code: output.status.code().expect("no signal"), out, err: err.concat(), waits };
         assert!(!ran.err.contains("panicked at host"), "{}", ran.err);
         ran
     }

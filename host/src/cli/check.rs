@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use wharf_report::ShowPath as _;
 
-use super::local::{id_of, load_file, refused};
+use super::load_file::{id_of, load_file, refused};
 use super::options::Options;
 use super::survey::report_misnamed;
 use super::wiring::{is_component, plugin_settings};
@@ -37,7 +37,7 @@ pub(super) async fn run(
     }
     for file in files {
         let what = format!("checking {}", file.shown());
-        let findings = screen.announced(&what, check(&config, &sandbox, &file)).await;
+        let findings = screen.timed(&what, check(&config, &sandbox, &file)).await;
         all_load &= findings.loads();
         report::print(&if json { escape_hidden_in_json(&findings.to_json().to_string()) } else { findings.to_text() })?;
     }

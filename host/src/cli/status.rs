@@ -11,7 +11,7 @@ use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, warning};
 
 use super::candidate::Candidate;
 use super::changes::{Change, changes};
-use super::local::{Refused, refused};
+use super::load_file::{Refused, refused};
 use super::options::Options;
 use super::survey::{Survey, report_misnamed};
 use super::wiring::read_only_guard;

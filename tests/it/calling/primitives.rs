@@ -64,10 +64,11 @@ fn a_prompt_takes_arguments() {
 fn list_has_sections_and_details() {
     let home = Home::with(&[FILE]);
     let text = wharf(&home, "list", &home.plugins(), &[]).out;
+    assert!(text.starts_with("everything blake3:"), "{text}");
     for line in [
-        "\n\nResources\ntest://static-text",
-        "\n\nResource templates\ntest://template/{id}/data",
-        "\n\nPrompts\neverything_test_simple_prompt",
+        "\n  Resources\n    test://static-text",
+        "\n  Resource templates\n    test://template/{id}/data",
+        "\n  Prompts\n    everything_test_simple_prompt",
     ] {
         assert!(text.contains(line), "no {line:?} in {text}");
     }

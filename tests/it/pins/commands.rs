@@ -93,6 +93,55 @@ fn approve_asks_for_confirmation_on_a_terminal() {
     assert_eq!(status(&home)["state"], "runs");
 }
 
+/// As for a grant that is missing. Off a terminal the command to run is shown.
+#[test]
+fn a_call_of_a_version_that_waits_asks_for_its_approval() {
+    let home = home(GRANTED);
+    Client::start(&home).tools_until(|tools| tools.len() == 2);
+    home.put_bytes(&version("2", "Does another thing."), "p");
+    // Another one that waits is not asked for.
+    home.put_bytes(&version("1", "Does a thing."), "other");
+    home.configure(&format!("{STRICT}{GRANTED}"));
+    let (folder, file) = (home.plugins(), home.plugin("p"));
+    let question = "Approve this version of p?";
+    let call = |path: &OsStr, tool: &str, answer: &'static str| {
+        let mut shown = String::new();
+        let output = at_terminal(&home, &["call".as_ref(), path, tool.as_ref()], |person| {
+            shown = person.reads_up_to(question);
+            person.sees("", answer);
+        });
+        for text in ["p blake3:", "- Does a thing.", "+ Does another thing.", "  granted  elicit"] {
+            assert!(shown.contains(text), "no {text:?} in {shown}");
+        }
+        assert!(!shown.contains("other blake3"), "{shown}");
+        output
+    };
+    for path in [folder.as_os_str(), file.as_os_str()] {
+        let declined = call(path, "p_version", "n");
+        assert!(!declined.status.success() && declined.stdout.is_empty(), "{declined:?}");
+        assert_eq!(status(&home)["state"], "held");
+    }
+    // A name that the version does not have is answered at once.
+    let unknown = ["call".as_ref(), folder.as_os_str(), "p_nothing".as_ref()];
+    let unknown = at_terminal(&home, &unknown, |person| {
+        let shown = person.reads_up_to("shows what there is");
+        assert!(!shown.contains(question) && shown.contains("wharf approve p"), "{shown}");
+    });
+    assert_eq!(unknown.status.code(), Some(2));
+    let approved = call(folder.as_os_str(), "p_version", "y");
+    assert_eq!((approved.status.code(), approved.stdout.as_slice()), (Some(0), &b"2\n"[..]));
+    let entry = status(&home);
+    assert_eq!((&entry["state"], &entry["pinned"]["approved"]), (&"runs".into(), &true.into()));
+    // What is revoked is not taken back in passing; a single file is asked for by its tool's own name too.
+    let again = ["call".as_ref(), file.as_os_str(), "version".as_ref()];
+    assert!(run(&home, ["revoke", "p"]).status.success());
+    let revoked = at_terminal(&home, &again, |person| {
+        let shown = person.reads_up_to("wharf approve p");
+        assert!(!shown.contains(question), "{shown}");
+    });
+    assert!(!revoked.status.success());
+}
+
 #[test]
 fn what_was_typed_before_a_question_is_no_answer() {
     let home = home(STRICT);
