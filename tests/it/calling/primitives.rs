@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Ran, wharf};
+use super::wharf;
 use crate::support::home::{Home, component};
-use crate::support::process::run;
 
 const FILE: &str = "everything";
 
@@ -116,6 +115,6 @@ fn check_shows_resources_and_prompts_and_takes_folders() {
     home.put_bytes(b"no plugin", "broken");
     assert_eq!(wharf(&home, "check", &folder, &[]).code, 1);
     let empty = home.path("home");
-    let none = Ran::of(run(&home, ["check".as_ref(), empty.as_os_str()]));
+    let none = wharf(&home, "check", &empty, &[]);
     assert!(none.code == 2 && none.err.contains("it has no .wasm files"), "{}", none.err);
 }
