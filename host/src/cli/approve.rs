@@ -46,21 +46,30 @@ pub(super) async fn run(
         Failure::usage(format!("find the plugin {id} in {}", dir.shown())).hint(hint)
     })?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
-    if decide(&config, &sandbox, (&id, path), yes, screen).await? { Ok(ExitCode::SUCCESS) } else { Err(declined()) }
+    let file = File { id: &id, path, folder: &dir };
+    if decide(&config, &sandbox, file, yes, screen).await? { Ok(ExitCode::SUCCESS) } else { Err(declined()) }
+}
+
+/// The file of a plugin.
+pub(super) struct File<'a> {
+    pub(super) id: &'a PluginId,
+    pub(super) path: &'a Path,
+    /// The plugin folder, which may be above that of the file.
+    pub(super) folder: &'a Path,
 }
 
 /// Shows a version and asks for a decision on it; returns whether it is approved.
 pub(super) async fn decide(
     config: &Config,
     sandbox: &Arc<Sandbox>,
-    (id, path): (&PluginId, &Path),
+    File { id, path, folder }: File<'_>,
     yes: bool,
     screen: &Screen,
 ) -> Result<bool, Failure> {
     let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
     let mut candidate = Candidate::read(config, path, id).await.map_err(refused)?;
     check_configured_pin(config, id, &candidate)?;
-    let lock = lock()?;
+    let lock = lock()?.for_plugins(folder);
     let pins = lock.read().map_err(lock_failure)?;
     let pin = pins.get(id);
     let log = audit::open(config)?;
@@ -146,19 +155,19 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
     // Of a file, its folder: the command that undoes this takes one.
     let dir = dir.map(|dir| if is_file(dir) { folder_of(dir).unwrap_or(Path::new(".")) } else { dir });
     let log = audit::open(&config)?;
-    let revoked = lock()?.update(|pins| match pins.get(&id).map(|pin| pin.content) {
-        Some(content) => {
+    let revoked = lock()?.update(|pins| match pins.get(&id).map(|pin| (pin.content, pin.folder.clone())) {
+        Some((content, folder)) => {
             pins.revoke(&id, content);
-            Ok(content)
+            Ok((content, folder.map(PathBuf::from)))
         }
         None => Err(did_you_mean(id.as_ref(), pins.all().map(|(id, _)| id)).map(str::to_owned)),
     });
     match revoked.map_err(lock_failure)? {
-        Ok(content) => {
+        Ok((content, pinned)) => {
             audit::decided(log, &config, Event::Revoke, &id, content)?;
             report::message(&format!(
                 "{NAME}revoked{NAME:#} {id} blake3:{content}; {}",
-                undo_hint(&config.program(), &id, dir)
+                undo_hint(&config.program(), &id, dir, pinned.as_deref())
             ));
             Ok(ExitCode::SUCCESS)
         }
@@ -175,10 +184,12 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
     }
 }
 
-/// The command that undoes a revocation. A pin does not record the folder of its file.
-fn undo_hint(program: &str, id: &PluginId, dir: Option<&Path>) -> String {
-    let own = || config::base().and_then(|base| plugin_files(&base.plugins).ok());
-    if dir.is_some() || own().is_some_and(|files| files.contains_key(id)) {
+/// The command that undoes a revocation. `pinned`: the folder that the pin was for, if it is known.
+fn undo_hint(program: &str, id: &PluginId, dir: Option<&Path>, pinned: Option<&Path>) -> String {
+    let has = |dir: &Path| plugin_files(dir).is_ok_and(|files| files.contains_key(id));
+    let is_own = || config::base().is_some_and(|base| has(&base.plugins));
+    let dir = dir.or(pinned.filter(|dir| has(dir)));
+    if dir.is_some() || is_own() {
         return format!("to undo: {}", approve_command(program, id, dir));
     }
     format!("to undo: {}, where DIR is the folder of its file", approve_command(program, id, Some(Path::new("DIR"))))

@@ -213,7 +213,7 @@ async fn follow_folder(
         },
         trust,
     );
-    let guard = author.trusts.into_iter().fold(guard, Guard::trusting);
+    let guard = author.trusts.into_iter().fold(guard.for_plugins(&dir), Guard::trusting);
     let settings = move |id: &PluginId| plugin_settings(&config.get(), id);
     let folder = Folder::new(dir, catalog, sandbox, settings, events_sender).with_guard(guard).with_program(program);
     match folder.with_gate(move || Box::pin(recording.recording())).follow(changed).await {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::approve;
 use super::candidate::Candidate;
+use super::folder::is_file;
 use super::load_file::id_of;
 use super::local::tool_of;
 use super::options::Options;
@@ -13,6 +14,7 @@ use super::wiring::{plugin_settings, read_only_guard};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Member, Naming};
 use crate::config::Config;
+use crate::os::paths::folder_of;
 use crate::pins::Reason;
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{Failure, Screen};
@@ -36,9 +38,11 @@ pub(super) async fn offer(
     let config = Arc::new(options.config()?);
     let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
     let search = Search { config: &config, sandbox: &sandbox, path, tool };
+    let folder = if is_file(path) { folder_of(path).unwrap_or(Path::new(".")) } else { path };
     for (id, file) in waiting {
         if screen.timed(&format!("loading {id}"), search.finds(id, file)).await {
-            return approve::decide(&config, &sandbox, (id, file), false, screen).await;
+            let file = approve::File { id, path: file, folder };
+            return approve::decide(&config, &sandbox, file, false, screen).await;
         }
     }
     Ok(false)
