@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use wharf_report::ShowPath as _;
+use wharf_report::{ShowPath as _, warning};
 
+use super::absent;
 use super::load_file::{id_of, load_file, refused};
 use super::options::Options;
 use super::survey::report_misnamed;
@@ -34,6 +35,7 @@ pub(super) async fn run(
     let mut all_load = true;
     for folder in paths.iter().filter(|path| is_folder(path)) {
         all_load &= !report_misnamed(folder);
+        absent::warnings(&config, folder).iter().for_each(|absent| warning(&absent.text));
     }
     for file in files {
         let what = format!("checking {}", file.shown());
