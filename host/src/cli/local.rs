@@ -367,3 +367,22 @@ fn progress(params: &Value) -> String {
         None => format!("{done} {message}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plugins_that_are_still_loaded_are_named_up_to_a_few() {
+        let begun = |name: &str| FolderEvent::Loading(PluginId::parse(name).expect("an id"));
+        let refused = |name: &str| {
+            let (path, reason) = (PathBuf::from(format!("plugins/{name}.wasm")), "be one".to_owned());
+            FolderEvent::Refused(RefusedFile { path, reason, hint: None, still_serving: false })
+        };
+        assert_eq!(loading(&[FolderEvent::Found(2)]), "loading the plugins");
+        assert_eq!(loading(&[begun("a"), begun("b"), refused("a")]), "loading b");
+        assert_eq!(loading(&[begun("a"), refused("a")]), "loading the plugins");
+        let many: Vec<FolderEvent> = ["a", "b", "c", "d", "e", "f", "g"].map(begun).into();
+        assert_eq!(loading(&many), "loading a, b, c, d, e and 2 more");
+    }
+}
