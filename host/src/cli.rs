@@ -27,6 +27,7 @@ mod http;
 mod install;
 mod json_text;
 mod list;
+mod load_file;
 mod local;
 mod options;
 mod os_sandbox;
@@ -41,6 +42,7 @@ mod status;
 mod summary;
 mod survey;
 mod typed_input;
+mod unapproved;
 mod wiring;
 mod wrapped;
 mod writable;
@@ -242,17 +244,17 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Read(how) => read::run(&options, how, &screen).await,
             Command::Prompt(how) => prompt::run(&options, how, &screen).await,
             Command::Status { dir, json } => status::run(&options, dir, json, &screen).await,
-            Command::Approve { name: None, dir, yes, .. } => approve_all::run(&options, dir, yes).await,
+            Command::Approve { name: None, dir, yes, .. } => approve_all::run(&options, dir, yes, &screen).await,
             Command::Approve { name: Some(first), dir, all: true, yes } => {
                 // Without a name, the first word is the folder.
                 if let Some(more) = dir {
                     let more = more.shown();
                     return Err(Failure::usage(format!("approve --all: it takes one folder, and no name: {more}")));
                 }
-                approve_all::run(&options, Some(first), yes).await
+                approve_all::run(&options, Some(first), yes, &screen).await
             }
             Command::Approve { name: Some(name), dir, yes, .. } => {
-                approve::run(&options, &name.to_string_lossy(), dir, yes).await
+                approve::run(&options, &name.to_string_lossy(), dir, yes, &screen).await
             }
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),
             Command::Grant(arguments) => grant::run(&options, &arguments, grant::Edit::Add),

@@ -109,6 +109,33 @@ fn each_fault_is_found_and_has_a_hint() {
     assert!(!found.about("plugins").iter().any(|(text, _)| text.contains("other users")), "{:?}", found.0);
 }
 
+/// States and subjects are columns; a hint is below its text.
+#[test]
+fn settings_without_effect_are_notes_with_their_hints_below() {
+    let home = Home::new();
+    home.put("hello", "hello");
+    home.configure("[plugins.helo.limits]\nmemory = \"1 MiB\"\n[secrets]\ntoken = { env = \"WHARF_TEST_ABSENT\" }\n");
+    let folder = home.plugins();
+    let output = run(&home, ["doctor".as_ref(), folder.as_os_str()]);
+    let text = String::from_utf8(output.stdout).expect("text");
+    for expected in [
+        "note  secrets        the secret token is not set: variable WHARF_TEST_ABSENT\n                     hint: set "
+            .to_owned(),
+        format!(
+            "note  plugins        [plugins.helo] has no effect here: no plugin in {} is called helo; did you mean \
+             hello?\n                     hint: correct ",
+            folder.display()
+        ),
+    ] {
+        assert!(text.contains(&expected), "no {expected:?} in {text}");
+    }
+    for line in text.lines() {
+        let (state, rest) = line.split_at(6);
+        let is_finding = ["ok    ", "note  ", "error "].contains(&state) && !rest.starts_with(' ');
+        assert!(is_finding || line.starts_with("                     hint: "), "{line:?}");
+    }
+}
+
 #[test]
 fn what_keeps_a_server_from_starting_is_an_error() {
     let home = Home::new();

@@ -114,7 +114,7 @@ fn settings_of_a_plugin_that_is_not_there_are_reported_with_the_nearest_name() {
     home.configure("[plugins.note.grants]\nkeyvalue = true\n");
     let said = "no plugin in ";
     let near = "is called note; did you mean notes?";
-    for words in [&["list"][..], &["status"]] {
+    for words in [&["list"][..], &["status"], &["check"]] {
         let output = run(&home, words.iter().map(AsRef::as_ref).chain([home.plugins().as_os_str()]));
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(text.contains(said) && text.contains(near), "{text}");

@@ -31,7 +31,7 @@ impl Person {
     }
 
     /// Waits until the text is on the screen; returns what came since the last time.
-    fn reads_up_to(&mut self, text: &str) -> String {
+    pub(crate) fn reads_up_to(&mut self, text: &str) -> String {
         let mut seen = String::new();
         while !seen.contains(text) {
             let more = self.screen.recv_timeout(TIMEOUT);
@@ -109,7 +109,13 @@ fn words_typed_into_serve_are_answered_for_a_person() {
     let home = Home::with(&["echo"]);
     let folder = home.plugins();
     let output = at_terminal(&home, &["serve".as_ref(), folder.as_os_str()], |person| {
-        person.sees("Stop with Ctrl-C", "help\r");
+        let shown = person.reads_up_to("Stop with Ctrl-C");
+        // The first line, with commands that work as they are written.
+        let (first, folder) = (shown.lines().next().unwrap_or_default(), folder.display());
+        let what = "This server speaks JSON-RPC on stdin, and is meant to be started by an MCP client";
+        let next = format!("wharf install CLIENT {folder} sets that up; wharf list {folder} shows the tools.");
+        assert_eq!(first, format!("{what}: {next}"), "{shown}");
+        person.sees("", "help\r");
         // Ctrl-D on an empty line is the end of input.
         person.sees("An MCP client sends JSON-RPC messages here", "\u{4}");
     });

@@ -26,9 +26,23 @@ pub fn command<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -
     command
 }
 
-/// Runs a command to completion, with an empty stdin.
+/// Runs a command to completion, with an empty stdin. Its stderr is without the lines that say what a slow machine waits
+/// for.
 pub fn run<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> Output {
-    command(home, arguments).stdin(Stdio::null()).output().expect("the binary runs")
+    run_waiting(home, arguments).0
+}
+
+/// The same, and those lines.
+pub fn run_waiting<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> (Output, Vec<String>) {
+    let output = command(home, arguments).stdin(Stdio::null()).output().expect("the binary runs");
+    let lines = output.stderr.split_inclusive(|byte| *byte == b'\n');
+    let is_wait = |line: &&[u8]| {
+        let begins = |start: &&str| line.starts_with(start.as_bytes());
+        line.ends_with(" …\n".as_bytes()) && ["checking ", "loading ", "waiting for "].iter().any(begins)
+    };
+    let (waits, stderr): (Vec<&[u8]>, Vec<&[u8]>) = lines.partition(is_wait);
+    let waits = waits.into_iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect();
+    (Output { stderr: stderr.concat(), ..output }, waits)
 }
 
 /// Runs the `wharf` command that a text suggests after `before`, as a shell would, with `--yes`.

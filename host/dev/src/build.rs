@@ -70,7 +70,7 @@ async fn build_and_describe(
     };
     let component = Arc::new(build(project, how.install, screen).await?);
     let described = server.describe(&project.name, component.clone(), &out);
-    let described = screen.announced(&format!("compiling {}", project.name), described).await;
+    let described = screen.timed(&format!("compiling {}", project.name), described).await;
     // One that would not load too, for `wharf check` and other tools.
     install(described.as_ref().map_or(component.as_slice(), |described| &described.component), &out)?;
     message(&described?.text);

@@ -14,10 +14,8 @@ use crate::shown::line;
 const ERASE: &str = "\r\u{1b}[2K";
 /// A line that is too long is cut at the terminal's margin, since only one line can be erased.
 const CUT: (&str, &str) = ("\u{1b}[?7l", "\u{1b}[?7h");
-/// Between two times shown.
+/// Until something is shown, and between two times.
 const SECOND: Duration = Duration::from_secs(1);
-/// How long a log or a script hears nothing.
-const UNANNOUNCED: Duration = Duration::from_secs(3);
 /// Maximum characters of it.
 const MAX_PROGRESS: usize = 300;
 
@@ -52,11 +50,20 @@ impl Screen {
         }
     }
 
-    /// Waits for `work`, and shows what is waited for and how long, once that is longer than a second. A part of the
-    /// work may be timed too.
+    /// Waits for `work`, and shows what is waited for, once that is longer than a second: on a terminal with the
+    /// seconds, otherwise as one line. A part of the work may be timed too.
     pub async fn timed<T>(&self, what: &str, work: impl Future<Output = T>) -> T {
+        self.timed_as(|| what.to_owned(), work).await
+    }
+
+    /// The same for work whose description changes meanwhile.
+    pub async fn timed_as<T>(&self, mut what: impl FnMut() -> String, work: impl Future<Output = T>) -> T {
         let (mut work, started, mut is_shown) = (pin!(work), Instant::now(), false);
+        let is_terminal = io::stderr().is_terminal();
         loop {
+            if is_shown && !is_terminal {
+                return work.await;
+            }
             match timeout(SECOND, &mut work).await {
                 Ok(result) => {
                     if is_shown {
@@ -64,26 +71,16 @@ impl Screen {
                     }
                     return result;
                 }
+                Err(_) if is_terminal => {
+                    self.show_progress(&format!("{}, {} s", what(), started.elapsed().as_secs()));
+                }
                 Err(_) => {
-                    self.show_progress(&format!("{what}, {} s", started.elapsed().as_secs()));
-                    is_shown = true;
+                    let what: String = line(&what()).chars().take(MAX_PROGRESS).collect();
+                    self.write_lines(format!("{what} …\n").as_bytes());
                 }
             }
+            is_shown = true;
         }
-    }
-
-    /// The same for work that may take a minute: off a terminal one line says so, once it is longer than a few seconds.
-    pub async fn announced<T>(&self, what: &str, work: impl Future<Output = T>) -> T {
-        if io::stderr().is_terminal() {
-            return self.timed(what, work).await;
-        }
-        let mut work = pin!(work);
-        if let Ok(result) = timeout(UNANNOUNCED, &mut work).await {
-            return result;
-        }
-        let what: String = line(what).chars().take(MAX_PROGRESS).collect();
-        self.write_lines(format!("{what} …\n").as_bytes());
-        work.await
     }
 
     /// Writes whole lines, above the line of progress.

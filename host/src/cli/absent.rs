@@ -85,3 +85,47 @@ fn of_names<'n>(config: &Config, dir: &Path, present: impl Iterator<Item = &'n s
     }
     warnings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warned(settings: &str, present: &[&str]) -> Vec<(String, String)> {
+        let config = Config::with_text(Path::new("wharf.toml"), settings.to_owned()).expect("a configuration");
+        let warnings = of_names(&config, Path::new("plugins"), present.iter().copied());
+        warnings.into_iter().map(|absent| (absent.meant, absent.text)).collect()
+    }
+
+    #[test]
+    fn only_a_name_that_may_be_misspelt_is_warned_of() {
+        let misspelt = "[plugins.note.grants]\nkeyvalue = true\n";
+        let text = "[plugins.note] has no effect here: no plugin in plugins is called note; did you mean notes?";
+        assert_eq!(warned(misspelt, &["notes", "text"]), [("notes".to_owned(), text.to_owned())]);
+        assert_eq!(warned(misspelt, &["note", "notes"]), []);
+        // Of a plugin in another folder.
+        assert_eq!(warned(misspelt, &["weather"]), []);
+        // The plugin has its own settings.
+        assert_eq!(warned(&format!("{misspelt}[plugins.notes]\nprefix = false\n"), &["notes"]), []);
+    }
+
+    #[test]
+    fn warnings_are_bounded() {
+        let settings: String = (10..60).map(|number| format!("[plugins.weather{number}]\nprefix = false\n")).collect();
+        assert_eq!(warned(&settings, &["weather"]).len(), MAX_NAMED);
+    }
+
+    #[test]
+    fn a_granted_folder_that_is_not_there_is_named_with_the_command_that_makes_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let missing = folder.path().join("data");
+        let settings = format!(
+            "[plugins.p.grants]\nfs = [{{ host = \"{}\", guest = \"/data\", mode = \"read\" }}]\n",
+            missing.to_str().expect("UTF-8")
+        );
+        let config = Config::with_text(Path::new("wharf.toml"), settings).expect("a configuration");
+        let id = PluginId::parse("p").expect("an id");
+        let shown = missing.shown();
+        let text = format!("/data of p has no effect: {shown} does not exist; create it: mkdir -p {shown}");
+        assert_eq!(grants(&id, &config.grants(&id), &ProtectedFolders::default()), [text]);
+    }
+}

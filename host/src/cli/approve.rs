@@ -4,29 +4,36 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use wharf_report::ShowPath as _;
 
 use super::candidate::Candidate;
 use super::changes::{Change, changes};
-use super::confirm::confirm;
+use super::confirm::{agrees, declined};
 use super::folder::{is_file, plugin_folder};
-use super::local::Refused;
+use super::load_file::{self, Refused};
 use super::options::Options;
 use super::summary::summary;
 use super::survey::files_of;
 use super::wiring::{lock, lock_failure};
-use super::{audit, local, wrapped};
+use super::{audit, wrapped};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
 use crate::config::{self, Config};
 use crate::os::paths::folder_of;
 use crate::pins::{ListedVersion, approve_command};
-use crate::plugin::{Plugin, PluginId};
+use crate::plugin::{Plugin, PluginId, Sandbox};
 use crate::protocol::nearest::did_you_mean;
-use crate::report::{self, Failure, NAME};
+use crate::report::{self, Failure, NAME, Screen};
 
-pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(
+    options: &Options,
+    name: &str,
+    dir: Option<PathBuf>,
+    yes: bool,
+    screen: &Screen,
+) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let dir = plugin_folder(options, dir)?;
     let id = plugin(name)?;
@@ -38,27 +45,50 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
         };
         Failure::usage(format!("find the plugin {id} in {}", dir.shown())).hint(hint)
     })?;
-    let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
-    let mut candidate = Candidate::read(&config, path, &id).await.map_err(refused)?;
-    check_configured_pin(&config, &id, &candidate)?;
-    let lock = lock()?;
-    let pins = lock.read().map_err(lock_failure)?;
-    let pin = pins.get(&id);
-    let log = audit::open(&config)?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
-    let grants = config.grants(&id);
-    let mut loaded = candidate.load(&config, &sandbox, &id, grants.none()).await;
+    let file = File { id: &id, path, folder: &dir };
+    if decide(&config, &sandbox, file, yes, screen).await? { Ok(ExitCode::SUCCESS) } else { Err(declined()) }
+}
+
+/// The file of a plugin.
+pub(super) struct File<'a> {
+    pub(super) id: &'a PluginId,
+    pub(super) path: &'a Path,
+    /// The plugin folder, which may be above that of the file.
+    pub(super) folder: &'a Path,
+}
+
+/// Shows a version and asks for a decision on it; returns whether it is approved.
+pub(super) async fn decide(
+    config: &Config,
+    sandbox: &Arc<Sandbox>,
+    File { id, path, folder }: File<'_>,
+    yes: bool,
+    screen: &Screen,
+) -> Result<bool, Failure> {
+    let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
+    let mut candidate = Candidate::read(config, path, id).await.map_err(refused)?;
+    check_configured_pin(config, id, &candidate)?;
+    let lock = lock()?.for_plugins(folder);
+    let pins = lock.read().map_err(lock_failure)?;
+    let pin = pins.get(id);
+    let log = audit::open(config)?;
+    let grants = config.grants(id);
+    let loading = format!("loading {id}");
+    let mut loaded = screen.timed(&loading, candidate.load(config, sandbox, id, grants.none())).await;
     let mut with_grants = candidate.seen.grants.is_empty();
     if let Err(error) = &loaded
         && error.is_of_listing()
         && !with_grants
     {
         report::message(&format!("{id} cannot list what it offers without its grants: failed to {error}"));
-        confirm(&format!("Allow this version of {id} to use its grants for that?"), yes)?;
-        loaded = candidate.load(&config, &sandbox, &id, grants.clone()).await;
+        if !agrees(&format!("Allow this version of {id} to use its grants for that?"), yes)? {
+            return Ok(false);
+        }
+        loaded = screen.timed(&loading, candidate.load(config, sandbox, id, grants.clone())).await;
         with_grants = true;
     }
-    let (plugin, version) = loaded.map_err(|error| refused(local::refused(error, path)))?;
+    let (plugin, version) = loaded.map_err(|error| refused(load_file::refused(error, path)))?;
 
     let pinned = pin.and_then(|pin| lock.surface(pin.surface));
     if pin.is_some() && pinned.is_none() {
@@ -74,24 +104,28 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
             pin.content.short()
         ));
     }
-    confirm(&format!("Approve this version of {id}?"), yes)?;
+    if !agrees(&format!("Approve this version of {id}?"), yes)? {
+        return Ok(false);
+    }
     // The surface without grants was reviewed. From here on it may use its grants; if its surface
     // differs with them, that is reviewed too.
     let mut approved = version.clone();
     if !with_grants {
-        let granted = plugin.granted(config.limits(&id), grants).await;
-        let granted = granted.map_err(|error| refused(local::refused(error, path)))?;
+        let granted = plugin.granted(config.limits(id), grants).await;
+        let granted = granted.map_err(|error| refused(load_file::refused(error, path)))?;
         approved = candidate.record_surface(&granted);
         if approved.surface_text != version.surface_text {
             report::message("with its grants, its tool descriptions are different:");
             show(path, Some(&version.surface_text), &granted, &approved);
-            confirm("Approve it with these tool descriptions?", yes)?;
+            if !agrees("Approve it with these tool descriptions?", yes)? {
+                return Ok(false);
+            }
         }
     }
-    lock.approve(&id, &approved).map_err(lock_failure)?;
-    audit::decided(log, &config, Event::Approve, &id, approved.version.content)?;
+    lock.approve(id, &approved).map_err(lock_failure)?;
+    audit::decided(log, config, Event::Approve, id, approved.version.content)?;
     report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.version.content));
-    Ok(ExitCode::SUCCESS)
+    Ok(true)
 }
 
 /// Lines of changes after which the summary is repeated, beside the question.
@@ -121,19 +155,19 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
     // Of a file, its folder: the command that undoes this takes one.
     let dir = dir.map(|dir| if is_file(dir) { folder_of(dir).unwrap_or(Path::new(".")) } else { dir });
     let log = audit::open(&config)?;
-    let revoked = lock()?.update(|pins| match pins.get(&id).map(|pin| pin.content) {
-        Some(content) => {
+    let revoked = lock()?.update(|pins| match pins.get(&id).map(|pin| (pin.content, pin.folder.clone())) {
+        Some((content, folder)) => {
             pins.revoke(&id, content);
-            Ok(content)
+            Ok((content, folder.map(PathBuf::from)))
         }
         None => Err(did_you_mean(id.as_ref(), pins.all().map(|(id, _)| id)).map(str::to_owned)),
     });
     match revoked.map_err(lock_failure)? {
-        Ok(content) => {
+        Ok((content, pinned)) => {
             audit::decided(log, &config, Event::Revoke, &id, content)?;
             report::message(&format!(
                 "{NAME}revoked{NAME:#} {id} blake3:{content}; {}",
-                undo_hint(&config.program(), &id, dir)
+                undo_hint(&config.program(), &id, dir, pinned.as_deref())
             ));
             Ok(ExitCode::SUCCESS)
         }
@@ -150,10 +184,12 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
     }
 }
 
-/// The command that undoes a revocation. A pin does not record the folder of its file.
-fn undo_hint(program: &str, id: &PluginId, dir: Option<&Path>) -> String {
-    let own = || config::base().and_then(|base| plugin_files(&base.plugins).ok());
-    if dir.is_some() || own().is_some_and(|files| files.contains_key(id)) {
+/// The command that undoes a revocation. `pinned`: the folder that the pin was for, if it is known.
+fn undo_hint(program: &str, id: &PluginId, dir: Option<&Path>, pinned: Option<&Path>) -> String {
+    let has = |dir: &Path| plugin_files(dir).is_ok_and(|files| files.contains_key(id));
+    let is_own = || config::base().is_some_and(|base| has(&base.plugins));
+    let dir = dir.or(pinned.filter(|dir| has(dir)));
+    if dir.is_some() || is_own() {
         return format!("to undo: {}", approve_command(program, id, dir));
     }
     format!("to undo: {}, where DIR is the folder of its file", approve_command(program, id, Some(Path::new("DIR"))))

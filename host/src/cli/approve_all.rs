@@ -7,7 +7,7 @@ use wharf_report::{ShowPath as _, shell_word, warning};
 
 use super::candidate::Candidate;
 use super::confirm::confirm;
-use super::local::refused;
+use super::load_file::refused;
 use super::options::Options;
 use super::summary::summary;
 use super::survey::Survey;
@@ -16,7 +16,7 @@ use super::{audit, wrapped};
 use crate::audit::Event;
 use crate::pins::{ListedVersion, Reason, Trust, approve_command};
 use crate::plugin::PluginId;
-use crate::report::{self, Failure, NAME};
+use crate::report::{self, Failure, NAME, Screen};
 
 /// A version that waits, and how it is listed with its grants.
 struct Waiting {
@@ -24,12 +24,17 @@ struct Waiting {
     version: ListedVersion,
 }
 
-pub(super) async fn run(options: &Options, dir: Option<PathBuf>, yes: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(
+    options: &Options,
+    dir: Option<PathBuf>,
+    yes: bool,
+    screen: &Screen,
+) -> Result<ExitCode, Failure> {
     let survey = Survey::open(options, dir).await?;
     let Survey { config, dir, .. } = &survey;
     let (mut waiting, mut left) = (Vec::new(), 0);
     for (id, path) in &survey.files {
-        match examine(&survey, id, path).await {
+        match screen.timed(&format!("loading {id}"), examine(&survey, id, path)).await {
             Ok(Some((text, version))) => {
                 report::message(&wrapped::for_stderr(text.trim_end()));
                 waiting.push(Waiting { id: id.clone(), version });

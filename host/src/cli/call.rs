@@ -1,7 +1,7 @@
 //! `wharf call`: one tool call from the shell.
 
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -16,6 +16,7 @@ use super::grant;
 use super::json_text::indented;
 use super::local::Local;
 use super::options::Options;
+use super::unapproved;
 use crate::json;
 use crate::plugin::signature;
 use crate::plugin::text::{escape_hidden_in_json, printable};
@@ -46,7 +47,7 @@ pub(super) struct CallOptions {
 pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) -> Result<ExitCode, Failure> {
     let CallOptions { path, tool, arguments, answers, json } = how;
     let answers = answers.read()?;
-    let mut local = Local::load(options, &path, screen).await?;
+    let mut local = load(options, &path, &tool, screen).await?;
     let entry = local.tool(&tool)?;
     // What clients are shown, and not what the plugin wrote.
     let schema = json::tree(&entry.item().tool.input_schema, json::MAX_DEPTH);
@@ -99,6 +100,19 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
         hint(Some("if it has to ask you: run this on a terminal, or add --answer yes or --answer NAME=VALUE"));
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Loads what has the tool. If its version waits for approval, the person at the terminal is asked first.
+async fn load(options: &Options, path: &Path, tool: &str, screen: &Screen) -> Result<Local, Failure> {
+    let loaded = Local::load(options, path, screen).await;
+    if !can_ask() || loaded.as_ref().is_ok_and(|local| local.has_tool(tool)) {
+        return loaded;
+    }
+    let waiting = loaded.as_ref().ok().map(|local| local.waiting.as_slice());
+    if unapproved::offer(options, path, tool, waiting, screen).await? {
+        return Local::load(options, path, screen).await;
+    }
+    loaded
 }
 
 /// The result as text for people.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::local::{Refused, load_file, refused};
+use super::load_file::{Refused, load_file, refused};
 use super::wiring::plugin_settings;
 use crate::catalog::PluginSettings;
 use crate::config::Config;

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use wharf_report::ShowPath as _;
+use wharf_report::{ShowPath as _, warning};
 
-use super::local::{id_of, load_file, refused};
+use super::absent;
+use super::load_file::{id_of, load_file, refused};
 use super::options::Options;
 use super::survey::report_misnamed;
 use super::wiring::{is_component, plugin_settings};
@@ -34,10 +35,11 @@ pub(super) async fn run(
     let mut all_load = true;
     for folder in paths.iter().filter(|path| is_folder(path)) {
         all_load &= !report_misnamed(folder);
+        absent::warnings(&config, folder).iter().for_each(|absent| warning(&absent.text));
     }
     for file in files {
         let what = format!("checking {}", file.shown());
-        let findings = screen.announced(&what, check(&config, &sandbox, &file)).await;
+        let findings = screen.timed(&what, check(&config, &sandbox, &file)).await;
         all_load &= findings.loads();
         report::print(&if json { escape_hidden_in_json(&findings.to_json().to_string()) } else { findings.to_text() })?;
     }

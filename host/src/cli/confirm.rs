@@ -12,14 +12,27 @@ use crate::report::Failure;
 /// # Errors
 /// If the answer is no, or no one can be asked.
 pub(super) fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
+    if agrees(question, yes)? { Ok(()) } else { Err(declined()) }
+}
+
+/// The answer to a question that `yes` on the command line answers too.
+///
+/// # Errors
+/// If no one can be asked.
+pub(super) fn agrees(question: &str, yes: bool) -> Result<bool, Failure> {
     if yes {
-        return Ok(());
+        return Ok(true);
     }
     if !can_ask() {
         return Err(Failure::usage("ask for confirmation: not a terminal")
             .hint("review the text above, then add --yes".to_owned()));
     }
-    if ask(question)? { Ok(()) } else { Err(Failure::new("continue: declined; nothing was changed")) }
+    ask(question)
+}
+
+/// After the answer no.
+pub(super) fn declined() -> Failure {
+    Failure::new("continue: declined; nothing was changed")
 }
 
 /// Whether a person is at the terminal.

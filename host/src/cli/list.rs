@@ -2,16 +2,19 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use wharf_report::ShowPath as _;
+use wharf_report::{DIM, ShowPath as _};
 
 use super::folder::{is_file, plugin_folder};
 use super::json_text::indented;
 use super::local::Local;
 use super::options::Options;
 use super::{entry, wrapped};
+use crate::catalog::Snapshot;
+use crate::plugin::Provider;
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -44,7 +47,7 @@ pub(super) async fn run(options: &Options, how: ListOptions, screen: &Screen) ->
     if json {
         report::print(&indented(&escape_hidden_in_json(&Value::Object(sections).to_string())))?;
     } else {
-        let text: Vec<String> = SECTIONS.iter().filter_map(|section| section.text(&sections)).collect();
+        let text = by_plugin(&local.snapshot(), &sections);
         match text.is_empty() {
             true => report::message(&format!("no tools, resources or prompts in {}", path.shown())),
             false => report::print(&wrapped::for_stdout(&text.join("\n\n")))?,
@@ -58,40 +61,86 @@ struct Section {
     method: &'static str,
     member: &'static str,
     /// None above the tools, which nearly every plugin has.
-    heading: &'static str,
+    heading: Option<&'static str>,
+    /// One of them, and several.
+    kind: (&'static str, &'static str),
     /// The member of an entry by which it is asked for.
     key: &'static str,
+    /// Which plugin has the entry with that key.
+    owner: for<'s> fn(&'s Snapshot, &str) -> Option<&'s Arc<dyn Provider>>,
     /// One entry in detail.
     shown: fn(&Value) -> String,
 }
 
 const SECTIONS: [Section; 4] = [
-    Section { method: "tools/list", member: "tools", heading: "", key: "name", shown: entry::tool },
+    Section {
+        method: "tools/list",
+        member: "tools",
+        heading: None,
+        kind: ("tool", "tools"),
+        key: "name",
+        owner: |snapshot, name| Some(&snapshot.tools.get(name)?.provider),
+        shown: entry::tool,
+    },
     Section {
         method: "resources/list",
         member: "resources",
-        heading: "Resources",
+        heading: Some("Resources"),
+        kind: ("resource", "resources"),
         key: "uri",
+        owner: |snapshot, uri| Some(&snapshot.resources.get(uri)?.provider),
         shown: |resource| entry::resource(resource, "uri"),
     },
     Section {
         method: "resources/templates/list",
         member: "resourceTemplates",
-        heading: "Resource templates",
+        heading: Some("Resource templates"),
+        kind: ("resource template", "resource templates"),
         key: "uriTemplate",
+        owner: |snapshot, uri| Some(&snapshot.templates.get(uri)?.provider),
         shown: |template| entry::resource(template, "uriTemplate"),
     },
-    Section { method: "prompts/list", member: "prompts", heading: "Prompts", key: "name", shown: entry::prompt },
+    Section {
+        method: "prompts/list",
+        member: "prompts",
+        heading: Some("Prompts"),
+        kind: ("prompt", "prompts"),
+        key: "name",
+        owner: |snapshot, name| Some(&snapshot.prompts.get(name)?.provider),
+        shown: entry::prompt,
+    },
 ];
 
-impl Section {
-    /// A line for each entry.
-    fn text(&self, sections: &Map<String, Value>) -> Option<String> {
-        let entries = sections.get(self.member)?.as_array().filter(|entries| !entries.is_empty())?;
-        let lines = entries.iter().map(|entry| line(entry, self.key));
-        let heading = (!self.heading.is_empty()).then(|| format!("{NAME}{}{NAME:#}", self.heading));
-        Some(heading.into_iter().chain(lines).collect::<Vec<_>>().join("\n"))
+/// What each plugin offers, below its name: a line for each entry.
+fn by_plugin(snapshot: &Snapshot, sections: &Map<String, Value>) -> Vec<String> {
+    let offers = snapshot.members().iter().map(|member| offer(snapshot, &*member.provider, sections));
+    offers.flatten().collect()
+}
+
+fn offer(snapshot: &Snapshot, plugin: &dyn Provider, sections: &Map<String, Value>) -> Option<String> {
+    let (mut counts, mut lines) = (Vec::new(), Vec::new());
+    for Section { member, heading, kind, key, owner, .. } in &SECTIONS {
+        let is_own = |entry: &&Value| {
+            let owner = owner(snapshot, entry[*key].as_str().unwrap_or_default());
+            owner.is_some_and(|owner| owner.id() == plugin.id())
+        };
+        let all = sections.get(*member).and_then(Value::as_array).into_iter().flatten();
+        let own: Vec<String> = all.filter(is_own).map(|entry| line(entry, key)).collect();
+        let indent = if heading.is_some() { "    " } else { "  " };
+        if own.is_empty() {
+            continue;
+        }
+        counts.push(format!("{} {}", own.len(), if own.len() == 1 { kind.0 } else { kind.1 }));
+        lines.extend(heading.map(|heading| format!("  {DIM}{heading}{DIM:#}")));
+        lines.extend(own.iter().map(|line| format!("{indent}{line}")));
     }
+    if lines.is_empty() {
+        return None;
+    }
+    let version =
+        if plugin.is_host() { "built in".to_owned() } else { format!("blake3:{}…", plugin.digest().short()) };
+    let heading = format!("{NAME}{}{NAME:#} {DIM}{version}, {}{DIM:#}", plugin.id(), counts.join(", "));
+    Some(format!("{heading}\n{}", lines.join("\n")))
 }
 
 /// One entry in detail.

@@ -1,5 +1,6 @@
 //! An in-process client: commands send requests to a real server, and so see what clients see.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,19 +11,16 @@ use wharf_report::{ShowPath as _, shell_word, warning};
 
 use super::absent::{self, Absent};
 use super::folder::{is_file, near_path};
+use super::load_file::{Refused, id_of, load_admitted};
 use super::options::Options;
+use super::unapproved::may_be_offered;
 use super::wiring;
 use crate::audit::Audit;
-use crate::catalog::{
-    Catalog, Entry, Folder, FolderEvent, Loaded, Member, NotServed, PluginSettings, RefusedFile, Snapshot, admit,
-    load_hint, load_plugin, plugin_of, rename_hint,
-};
+use crate::catalog::{Catalog, Entry, Folder, FolderEvent, Member, RefusedFile, Snapshot, plugin_of};
 use crate::config::Config;
 use crate::json;
-use crate::os::paths::folder_of;
-use crate::pins::Reason;
 use crate::plugin::abi::Prompt;
-use crate::plugin::{FrozenTool, LoadError, Plugin, PluginId, Provider, Sandbox, read_component};
+use crate::plugin::{FrozenTool, PluginId, Provider};
 use crate::protocol::nearest::near;
 use crate::report::{self, Failure, Screen};
 use crate::server::{Connection, Outgoing, Server};
@@ -42,13 +40,15 @@ pub(super) struct Local {
     absent: Vec<Absent>,
     /// Files that are not served.
     pub(super) refusals: Vec<RefusedFile>,
+    /// Of a folder, the files whose versions wait for approval.
+    pub(super) waiting: Vec<(PluginId, PathBuf)>,
     /// Other events of the folder.
     events: Vec<FolderEvent>,
 }
 
 /// Characters of a bar of progress.
 const BAR: usize = 20;
-/// Names in a hint.
+/// Names in a hint, or in a line of progress.
 const SUGGESTIONS: usize = 5;
 
 impl Local {
@@ -70,7 +70,7 @@ impl Local {
         let catalog = Arc::new(Catalog::default());
         let server = Server::new(catalog.clone(), wiring::server_settings(&config));
         let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
-        let (mut refusals, mut absent, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut refusals, mut absent, mut rest, mut waiting) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         if is_file(path) {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
             let id = id_of(path).map_err(failed)?;
@@ -93,16 +93,31 @@ impl Local {
             )
             .with_guard(wiring::read_only_guard(&config))
             .with_program(config.program());
+            let mut seen = Vec::new();
+            let what = || {
+                while let Ok(event) = events.try_recv() {
+                    seen.push(event);
+                }
+                loading(&seen)
+            };
             screen
-                .timed("loading the plugins", folder.load_once())
+                .timed_as(what, folder.load_once())
                 .await
                 .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", path.shown())))?;
             drop(folder);
             absent = absent::warnings(&config, path);
-            while let Some(event) = events.recv().await {
+            while let Ok(event) = events.try_recv() {
+                seen.push(event);
+            }
+            for event in seen {
                 match event {
                     FolderEvent::Refused(refusal) => refusals.push(refusal),
-                    FolderEvent::Held(held) => refusals.push(held.refusal()),
+                    FolderEvent::Held(held) => {
+                        if held.decision.outcome.as_ref().is_err_and(may_be_offered) {
+                            waiting.push((held.decision.plugin.clone(), held.path.clone()));
+                        }
+                        refusals.push(held.refusal());
+                    }
                     // For who makes the plugin, and not for who calls it.
                     other if other.is_of_left_out() => {}
                     other => rest.push(other),
@@ -113,7 +128,19 @@ impl Local {
         let (outbox, answers) = mpsc::channel(16);
         let connection = server.connect(outbox, "local");
         let (path, program, screen) = (path.to_owned(), config.program(), screen.clone());
-        Ok(Self { catalog, connection, answers, path, program, config, screen, absent, refusals, events: rest })
+        Ok(Self {
+            catalog,
+            connection,
+            answers,
+            path,
+            program,
+            config,
+            screen,
+            absent,
+            refusals,
+            waiting,
+            events: rest,
+        })
     }
 
     /// Reports on stderr which files are not served, settings without effect, and other events.
@@ -136,10 +163,20 @@ impl Local {
         self.config.grants(id).elicit
     }
 
+    /// What is served.
+    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
+        self.catalog.snapshot()
+    }
+
+    /// Whether there is a tool that [`Self::tool`] finds.
+    pub(super) fn has_tool(&self, name: &str) -> bool {
+        tool_of(&self.snapshot(), &self.path, name).is_some()
+    }
+
     /// A tool by its public name; of a single file also by its name within the plugin.
     pub(super) fn tool(&self, name: &str) -> Result<Entry<FrozenTool>, Failure> {
         let snapshot = self.catalog.snapshot();
-        let found = self.find_tool(&snapshot, name);
+        let found = tool_of(&snapshot, &self.path, name);
         self.found(found, "tool", name, snapshot.tools.names())
     }
 
@@ -149,7 +186,7 @@ impl Local {
         if snapshot.resources.get(name).is_some() || snapshot.templates.get(name).is_some() {
             return Ok(name.to_owned());
         }
-        let public = self.find_tool(&snapshot, name).map(|tool| tool.name.to_string());
+        let public = tool_of(&snapshot, &self.path, name).map(|tool| tool.name.to_string());
         if let Some(public) = public.or_else(|| Some(self.find_prompt(&snapshot, name)?.name.to_string())) {
             return Ok(public);
         }
@@ -190,11 +227,6 @@ impl Local {
         }
     }
 
-    fn find_tool<'a>(&self, snapshot: &'a Snapshot, name: &str) -> Option<&'a Entry<FrozenTool>> {
-        let own = |entry: &&Entry<FrozenTool>| is_file(&self.path) && entry.item().tool.name == name;
-        snapshot.tools.entries().iter().find(own).or_else(|| snapshot.tools.get(name))
-    }
-
     fn find_prompt<'a>(&self, snapshot: &'a Snapshot, name: &str) -> Option<&'a Entry<Prompt>> {
         let own = |entry: &&Entry<Prompt>| is_file(&self.path) && entry.item().name == name;
         snapshot.prompts.entries().iter().find(own).or_else(|| snapshot.prompts.get(name))
@@ -228,22 +260,26 @@ impl Local {
         );
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         self.connection.receive(request.as_bytes()).await;
-        let mut waiting = "waiting for the plugin".to_owned();
+        let waiting = RefCell::new("waiting for the plugin".to_owned());
         let failed = |reason: String| Failure::new(format!("get a response to {method}: {reason}"));
-        let answer = loop {
-            let received = self.screen.timed(&waiting, self.answers.recv()).await;
-            let received = received.ok_or_else(|| failed("the server sent none".into()))?;
-            let message: Received = json::read(&received.text).map_err(|error| failed(error.to_string()))?;
-            match message.method.as_deref() {
-                None => break message,
-                Some("notifications/progress") => {
-                    waiting = progress(&message.params);
-                    self.screen.show_progress(&waiting);
+        let Self { answers, screen, .. } = self;
+        let answered = async {
+            loop {
+                let received = answers.recv().await.ok_or_else(|| failed("the server sent none".into()))?;
+                let message: Received = json::read(&received.text).map_err(|error| failed(error.to_string()))?;
+                match message.method.as_deref() {
+                    None => return Ok(message),
+                    Some("notifications/progress") => {
+                        let step = progress(&message.params);
+                        screen.show_progress(&step);
+                        waiting.replace(step);
+                    }
+                    // What the plugin logs is in the host's log.
+                    Some(_) => {}
                 }
-                // What the plugin logs is in the host's log.
-                Some(_) => {}
             }
         };
+        let answer = screen.timed_as(|| waiting.borrow().clone(), answered).await?;
         self.screen.end_progress();
         match (answer.result, answer.error) {
             (Some(result), _) => Ok(result),
@@ -251,6 +287,12 @@ impl Local {
             (None, None) => Err(failed("it has neither result nor error".into())),
         }
     }
+}
+
+/// A tool by its public name; if `path` is a single file, also by its name within the plugin.
+pub(super) fn tool_of<'s>(snapshot: &'s Snapshot, path: &Path, name: &str) -> Option<&'s Entry<FrozenTool>> {
+    let own = |entry: &&Entry<FrozenTool>| is_file(path) && entry.item().tool.name == name;
+    snapshot.tools.entries().iter().find(own).or_else(|| snapshot.tools.get(name))
 }
 
 /// A response or a notification.
@@ -289,6 +331,30 @@ impl ErrorAnswer {
     }
 }
 
+/// Which plugins of a folder are still loaded, by its events so far.
+fn loading(events: &[FolderEvent]) -> String {
+    let mut left: Vec<&PluginId> = Vec::new();
+    for event in events {
+        let done = match event {
+            FolderEvent::Loading(id) => {
+                left.push(id);
+                continue;
+            }
+            FolderEvent::Loaded { id, .. } => Some(id.clone()),
+            FolderEvent::Held(held) => Some(held.decision.plugin.clone()),
+            FolderEvent::Refused(refusal) => plugin_of(&refusal.path).and_then(Result::ok),
+            _ => None,
+        };
+        left.retain(|id| Some(*id) != done.as_ref());
+    }
+    let named: Vec<&str> = left.iter().take(SUGGESTIONS).map(|id| id.as_ref()).collect();
+    match left.len() - named.len() {
+        _ if named.is_empty() => "loading the plugins".to_owned(),
+        0 => format!("loading {}", named.join(", ")),
+        more => format!("loading {} and {more} more", named.join(", ")),
+    }
+}
+
 /// A step of a call on one line: `[####      ] 2/5 copying`.
 fn progress(params: &Value) -> String {
     let message = params["message"].as_str().unwrap_or_default();
@@ -302,66 +368,21 @@ fn progress(params: &Value) -> String {
     }
 }
 
-/// Why a file was refused, and a hint.
-pub(super) type Refused = (String, Option<String>);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-pub(super) fn refused(error: LoadError, path: &Path) -> Refused {
-    (error.to_string(), load_hint(&error, path))
-}
-
-/// The plugin id that the file would have in a folder.
-pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
-    match plugin_of(path) {
-        Some(Ok(id)) => Ok(id),
-        Some(Err(reason)) => {
-            let hint = rename_hint(&reason);
-            Err((reason, hint))
-        }
-        None if !path.exists() => Err(("find the file or folder".into(), None)),
-        None => Err(("derive a plugin name: the file name does not end in .wasm".into(), None)),
+    #[test]
+    fn the_plugins_that_are_still_loaded_are_named_up_to_a_few() {
+        let begun = |name: &str| FolderEvent::Loading(PluginId::parse(name).expect("an id"));
+        let refused = |name: &str| {
+            let (path, reason) = (PathBuf::from(format!("plugins/{name}.wasm")), "be one".to_owned());
+            FolderEvent::Refused(RefusedFile { path, reason, hint: None, still_serving: false })
+        };
+        assert_eq!(loading(&[FolderEvent::Found(2)]), "loading the plugins");
+        assert_eq!(loading(&[begun("a"), begun("b"), refused("a")]), "loading b");
+        assert_eq!(loading(&[begun("a"), refused("a")]), "loading the plugins");
+        let many: Vec<FolderEvent> = ["a", "b", "c", "d", "e", "f", "g"].map(begun).into();
+        assert_eq!(loading(&many), "loading a, b, c, d, e and 2 more");
     }
-}
-
-/// Loads one file if it may run.
-async fn load_admitted(
-    config: &Arc<Config>,
-    sandbox: &Arc<Sandbox>,
-    path: &Path,
-    id: &PluginId,
-    settings: &PluginSettings,
-) -> Result<Plugin, Refused> {
-    let folder = folder_of(path).unwrap_or(Path::new("."));
-    let denied = |denial| match denial {
-        NotServed::Refused(error) => refused(error, path),
-        NotServed::Held(held) => {
-            let hint = held.1.hint(&config.program(), folder);
-            let is_changed = held.1.outcome.as_ref().is_err_and(Reason::needs_approval);
-            let own = if cfg!(feature = "dev") && is_changed {
-                "while you work on it, wharf dev in its project needs no approval; otherwise: "
-            } else {
-                ""
-            };
-            (held.1.refusal(), Some(format!("{own}{hint}")))
-        }
-    };
-    let guard = Arc::new(wiring::read_only_guard(config));
-    let listed = match load_plugin(sandbox, &guard, path, id, settings, None, true).await.map_err(denied)? {
-        Loaded::Listed(listed) => vec![listed],
-        Loaded::Uncompiled(_) | Loaded::Unchanged => Vec::new(),
-    };
-    match admit(&guard, listed).await.pop() {
-        Some(admitted) => Ok(admitted.map_err(denied)?.plugin),
-        None => Err(("load a version that is already serving".into(), None)),
-    }
-}
-
-/// Loads one file, whether or not it may run.
-pub(super) async fn load_file(
-    sandbox: &Arc<Sandbox>,
-    path: &Path,
-    id: &PluginId,
-    settings: PluginSettings,
-) -> Result<Plugin, LoadError> {
-    let component = read_component(path).await?;
-    sandbox.load(id.clone(), component, settings.limits, settings.grants).await
 }

@@ -34,7 +34,7 @@ use crate::transport::{self, stdio};
 const WAITING_DELAY: Duration = Duration::from_secs(3);
 
 /// Shown on a terminal: how clients connect.
-const ON_STDIN: &str = "Waiting for an MCP client on stdin: add this command to the client's configuration.";
+const ON_STDIN: &str = "Waiting for an MCP client on stdin.";
 const ON_HTTP: &str = "Waiting for MCP clients at the address above: add it to their configuration.";
 
 pub(super) async fn run(
@@ -68,6 +68,9 @@ pub(super) async fn run(
     let config = Live::new(config);
     let reloadable = http.as_ref().map(|(_, settings)| Reloadable::of(settings));
     let shutdown = signals.shutdown_or_reload(config.clone(), reloadable);
+    if !on_http && io::stdin().is_terminal() {
+        report::message(&meant_for_a_client(&config.get().program(), &dir));
+    }
     let words = not_a_message(&config.get().program(), &dir);
     // The first response must not wait for the sandbox or for compilation.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
@@ -210,7 +213,7 @@ async fn follow_folder(
         },
         trust,
     );
-    let guard = author.trusts.into_iter().fold(guard, Guard::trusting);
+    let guard = author.trusts.into_iter().fold(guard.for_plugins(&dir), Guard::trusting);
     let settings = move |id: &PluginId| plugin_settings(&config.get(), id);
     let folder = Folder::new(dir, catalog, sandbox, settings, events_sender).with_guard(guard).with_program(program);
     match folder.with_gate(move || Box::pin(recording.recording())).follow(changed).await {
@@ -252,6 +255,15 @@ fn greet(program: &str, dir: &Path, snapshot: &Snapshot, client: &str) {
     text += &format!("  {}\n", example(program, dir, snapshot));
     text += "Stop with Ctrl-C.";
     report::message(&text);
+}
+
+/// For a person at the terminal, before anything is loaded.
+fn meant_for_a_client(program: &str, dir: &Path) -> String {
+    let dir = shell_word(dir);
+    format!(
+        "This server speaks JSON-RPC on stdin, and is meant to be started by an MCP client: {program} install CLIENT \
+         {dir} sets that up; {program} list {dir} shows the tools."
+    )
 }
 
 /// For a person who types words where clients send messages.

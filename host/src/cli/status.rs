@@ -11,7 +11,7 @@ use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, warning};
 
 use super::candidate::Candidate;
 use super::changes::{Change, changes};
-use super::local::{Refused, refused};
+use super::load_file::{Refused, refused};
 use super::options::Options;
 use super::survey::{Survey, report_misnamed};
 use super::wiring::read_only_guard;
@@ -173,6 +173,9 @@ impl Status {
                 let time = humantime::format_rfc3339_seconds(pin.time);
                 text += &format!("  pinned   blake3:{}…, {by}, {time}\n", pin.content.short());
                 text += &self.needs_line(pin);
+                if let Some(folder) = pin.folder.as_ref().filter(|folder| !is_same(Path::new(folder), dir)) {
+                    text += &format!("  folder   pinned for another one: {}\n", Path::new(folder).shown());
+                }
                 if let Some(signer) = &pin.signer {
                     text += &format!("  signer   {signer}\n");
                 }
@@ -218,6 +221,7 @@ impl Status {
                 "grants": pin.grants,
                 "signer": pin.signer,
                 "approved": pin.approved,
+                "folder": pin.folder,
                 "time": humantime::format_rfc3339_seconds(pin.time).to_string(),
             })
         });
@@ -247,6 +251,12 @@ impl Status {
             "hint": self.hint(program, dir),
         })
     }
+}
+
+/// Whether two paths lead to the same folder. One that is not there any more is another one.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let resolved = |path: &Path| path.canonicalize().ok();
+    resolved(one).is_some_and(|one| resolved(other) == Some(one))
 }
 
 /// The last line: how many are in each state.

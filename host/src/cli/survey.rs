@@ -38,7 +38,7 @@ impl Survey {
         let config = Arc::new(options.config()?);
         let dir = plugin_folder(options, dir)?;
         let files = files_of(&dir)?;
-        let lock = lock()?;
+        let lock = lock()?.for_plugins(&dir);
         let pins = lock.read().map_err(lock_failure)?;
         let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
         absent::warnings(&config, &dir).iter().for_each(|absent| warning(&absent.text));

@@ -44,12 +44,20 @@ pub struct PinFileError {
 #[derive(Debug)]
 pub struct PinFile {
     folder: PathBuf,
+    /// The plugin folder that pins are recorded for.
+    pub(super) plugins: Option<String>,
 }
 
 impl PinFile {
     /// The pin file of that folder, which is created when something is first pinned.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder }
+        Self { folder, plugins: None }
+    }
+
+    /// Records that folder of plugins in the pins that are written from now on.
+    pub fn for_plugins(self, folder: &Path) -> Self {
+        let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        Self { plugins: absolute.to_str().map(str::to_owned), ..self }
     }
 
     pub fn folder(&self) -> &Path {

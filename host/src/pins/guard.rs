@@ -7,6 +7,7 @@ mod missing;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -83,6 +84,11 @@ impl Guard {
             if *id == plugin { Rules { trust: Trust::Dev, ..own } } else { own }
         });
         Self { rules, ..self }
+    }
+
+    /// Records that folder of plugins in the pins that it writes.
+    pub fn for_plugins(self, folder: &Path) -> Self {
+        Self { file: self.file.map(|file| file.for_plugins(folder)), ..self }
     }
 
     /// Turns it into a guard that never writes the pin file.
@@ -307,7 +313,8 @@ impl Guard {
                 let outcome = rules.admit(pins, id, version);
                 if outcome.is_ok() {
                     let pin = rules.new_pin(pins, id, version);
-                    pins.insert(id, pin);
+                    let folder = pin.folder.clone().or_else(|| file.plugins.clone());
+                    pins.insert(id, Pin { folder, ..pin });
                 }
                 decided.push((*at, outcome));
             }
@@ -419,6 +426,7 @@ impl Pin {
             signer: version.signer.as_ref().map(Signer::to_string),
             approved,
             approved_grants: None,
+            folder: None,
             time: now(),
             gone: None,
         }

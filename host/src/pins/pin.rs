@@ -49,6 +49,10 @@ pub struct Pin {
     /// [`Grants::texts`]: crate::plugin::Grants::texts
     #[serde(default, rename = "approved-grants", skip_serializing_if = "Option::is_none")]
     pub approved_grants: Option<BTreeSet<String>>,
+    /// The plugin folder for which it was pinned, absolute. `None`: its path is not Unicode, or it was pinned by an
+    /// earlier Wharf. It decides nothing: a pin is for all folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     #[serde(with = "moment")]
     pub time: SystemTime,
     /// When the plugin file was found removed.

@@ -31,7 +31,8 @@ impl PinFile {
     pub fn approve(&self, id: &PluginId, version: &ListedVersion) -> Result<(), PinFileError> {
         let pins = self.update(|pins| {
             let approved_grants = Some(version.version.granted.clone());
-            pins.approve(id, Pin { approved_grants, ..Pin::new(&version.version, true) });
+            let folder = self.plugins.clone();
+            pins.approve(id, Pin { approved_grants, folder, ..Pin::new(&version.version, true) });
             pins.clone()
         })?;
         self.store_surfaces([&*version.surface_text], &pins);

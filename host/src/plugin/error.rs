@@ -183,7 +183,7 @@ impl LoadError {
             Self::TooMany { .. } => {
                 "this is a limit of Wharf: split it into several plugins; in Python, build it without --stub-wasi and with fewer native packages"
             }
-            Self::DeclaredMemory { .. } => "raise the plugin's memory limit, or build it with less",
+            Self::DeclaredMemory { .. } => "raise `limits.memory` for the plugin, or build it with less",
             _ => return None,
         })
     }

@@ -122,7 +122,10 @@ impl Fault {
     pub fn sentence(&self, plugin: &PluginId) -> String {
         match self {
             Self::Timeout { limit } => {
-                format!("Plugin '{plugin}' was stopped: it exceeded its time limit of {}.", time(*limit))
+                format!(
+                    "Plugin '{plugin}' was stopped: it exceeded its time limit of {} (`limits.timeout`).",
+                    time(*limit)
+                )
             }
             Self::Cpu { limit } => {
                 format!(
@@ -136,7 +139,7 @@ impl Fault {
             }
             Self::Trap(kind) => format!("Plugin '{plugin}' crashed while it handled this call: {kind}."),
             Self::OutputTooLarge { limit } => {
-                format!("Plugin '{plugin}' returned a result over its limit of {}.", size(*limit))
+                format!("Plugin '{plugin}' returned a result over its limit of {} (`limits.output`).", size(*limit))
             }
             Self::BadOutput(why) => {
                 format!("Plugin '{plugin}' returned an invalid result: {why}.")

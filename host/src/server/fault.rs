@@ -148,7 +148,7 @@ fn entry_of(violation: &Violation) -> serde_json::Value {
 }
 
 fn place(violation: &Violation) -> String {
-    if violation.path.is_empty() { "(the whole)".to_owned() } else { quote(&violation.path, usize::MAX) }
+    if violation.path.is_empty() { "the arguments".to_owned() } else { quote(&violation.path, usize::MAX) }
 }
 
 /// An item of a list. Further lines of the reason are indented, so that none looks like another item.
@@ -211,7 +211,7 @@ mod tests {
         };
         assert_eq!(item(&violation("/id", "there is no note")), "- /id: there is no note");
         assert_eq!(item(&violation("/a\n- /b", "x\n- /c: y\u{1b}")), "- /a\\n- /b: x\n    - /c: y\\u{1b}");
-        assert_eq!(item(&violation("", "")), "- (the whole): ");
+        assert_eq!(item(&violation("", "")), "- the arguments: ");
         for (pointer, place) in
             [("/id", "params.arguments.id"), ("id", "params.arguments.id"), ("", "params.arguments")]
         {

@@ -51,6 +51,33 @@ fn the_kind_of_a_trap_is_named() {
     }
 }
 
+/// With the setting that raises it.
+#[test]
+fn each_limit_that_a_call_exceeds_is_named() {
+    let home = Home::with(&["hostile"]);
+    home.put_bytes(&Guest::spinning().build(), "spinner");
+    let guest = Guest::returning("1")
+        .returns_bytes("large", 2 << 10, 1)
+        .logs("logs", &"x".repeat(100), 30, "")
+        .does("memory", bodies::TAKE_MEMORY);
+    home.put_bytes(&guest.build(), "greedy");
+    home.configure(
+        "[plugins.greedy.limits]\nmemory = \"1 MiB\"\noutput = \"1 KiB\"\nlog = \"1 KiB\"\n\
+         [plugins.hostile.limits]\ntimeout = \"200ms\"\n[plugins.spinner.limits]\ncpu = \"50ms\"\n",
+    );
+    for (words, said) in [
+        (&["spinner_version"][..], "CPU time limit of 50 ms (`limits.cpu`)"),
+        (&["hostile_sleep", "seconds=3"], "time limit of 200 ms (`limits.timeout`)"),
+        (&["greedy_memory"], "memory limit of 1 MiB (`limits.memory`)"),
+        (&["greedy_large"], "a result over its limit of 1 KiB (`limits.output`)"),
+    ] {
+        let ran = wharf(&home, "call", &home.plugins(), words);
+        assert!(ran.code == 1 && ran.out.contains(said), "{words:?}: {}{}", ran.out, ran.err);
+    }
+    let ran = wharf(&home, "call", &home.plugins(), &["greedy_logs"]);
+    assert!(ran.code == 0 && ran.err.contains("messages over the call's log limit (`limits.log`)"), "{}", ran.err);
+}
+
 /// As a plugin in Python does with `MemoryError`.
 #[test]
 fn an_allocation_over_the_limit_is_reported_even_if_the_plugin_survives() {

@@ -75,3 +75,27 @@ fn an_exception_with_its_stack_is_shown_as_lines() {
     client.call("thrower_fails", json!({}));
     client.process().log_with("guest:     at plugin.ts:7");
 }
+
+/// A script or an agent that waits sees why, once.
+#[test]
+fn off_a_terminal_one_line_says_what_takes_longer_than_a_second() {
+    let home = Home::with(&["hostile"]);
+    let folder = home.plugins();
+    let slow = wharf(&home, "call", &folder, &["hostile_sleep", "seconds=3"]);
+    assert_eq!(slow.code, 0, "{}", slow.err);
+    let waiting = slow.waits.iter().filter(|line| *line == "waiting for the plugin …\n").count();
+    assert_eq!(waiting, 1, "{:?}", slow.waits);
+    // What is slow is named.
+    let home = Home::new();
+    home.configure("[plugins.slow.limits]\ncpu = \"3s\"\n");
+    home.put_bytes(&Guest::spinning_in_list().build(), "slow");
+    for (command, expected) in [
+        ("list", "loading slow …\n".to_owned()),
+        ("check", { format!("checking {} …\n", home.plugin("slow").display()) }),
+    ] {
+        let ran = wharf(&home, command, &home.plugins(), &[]);
+        assert_eq!((ran.code, ran.waits), (1, vec![expected]), "{}", ran.err);
+    }
+    let called = wharf(&home, "call", &home.plugin("slow"), &["version"]);
+    assert_eq!(called.waits, ["loading slow …\n"], "{}", called.err);
+}

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Ran, wharf};
+use super::wharf;
 use crate::support::home::{Home, component};
-use crate::support::process::run;
 
 const FILE: &str = "everything";
 
@@ -64,10 +63,11 @@ fn a_prompt_takes_arguments() {
 fn list_has_sections_and_details() {
     let home = Home::with(&[FILE]);
     let text = wharf(&home, "list", &home.plugins(), &[]).out;
+    assert!(text.starts_with("everything blake3:"), "{text}");
     for line in [
-        "\n\nResources\ntest://static-text",
-        "\n\nResource templates\ntest://template/{id}/data",
-        "\n\nPrompts\neverything_test_simple_prompt",
+        "\n  Resources\n    test://static-text",
+        "\n  Resource templates\n    test://template/{id}/data",
+        "\n  Prompts\n    everything_test_simple_prompt",
     ] {
         assert!(text.contains(line), "no {line:?} in {text}");
     }
@@ -115,6 +115,6 @@ fn check_shows_resources_and_prompts_and_takes_folders() {
     home.put_bytes(b"no plugin", "broken");
     assert_eq!(wharf(&home, "check", &folder, &[]).code, 1);
     let empty = home.path("home");
-    let none = Ran::of(run(&home, ["check".as_ref(), empty.as_os_str()]));
+    let none = wharf(&home, "check", &empty, &[]);
     assert!(none.code == 2 && none.err.contains("it has no .wasm files"), "{}", none.err);
 }

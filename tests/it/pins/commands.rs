@@ -1,6 +1,7 @@
 //! Pins and commands: `approve` and `revoke` change pins, the others only read them.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use super::*;
 use crate::support::process::{command, run_hint};
@@ -93,6 +94,55 @@ fn approve_asks_for_confirmation_on_a_terminal() {
     assert_eq!(status(&home)["state"], "runs");
 }
 
+/// As for a grant that is missing. Off a terminal the command to run is shown.
+#[test]
+fn a_call_of_a_version_that_waits_asks_for_its_approval() {
+    let home = home(GRANTED);
+    Client::start(&home).tools_until(|tools| tools.len() == 2);
+    home.put_bytes(&version("2", "Does another thing."), "p");
+    // Another one that waits is not asked for.
+    home.put_bytes(&version("1", "Does a thing."), "other");
+    home.configure(&format!("{STRICT}{GRANTED}"));
+    let (folder, file) = (home.plugins(), home.plugin("p"));
+    let question = "Approve this version of p?";
+    let call = |path: &OsStr, tool: &str, answer: &'static str| {
+        let mut shown = String::new();
+        let output = at_terminal(&home, &["call".as_ref(), path, tool.as_ref()], |person| {
+            shown = person.reads_up_to(question);
+            person.sees("", answer);
+        });
+        for text in ["p blake3:", "- Does a thing.", "+ Does another thing.", "  granted  elicit"] {
+            assert!(shown.contains(text), "no {text:?} in {shown}");
+        }
+        assert!(!shown.contains("other blake3"), "{shown}");
+        output
+    };
+    for path in [folder.as_os_str(), file.as_os_str()] {
+        let declined = call(path, "p_version", "n");
+        assert!(!declined.status.success() && declined.stdout.is_empty(), "{declined:?}");
+        assert_eq!(status(&home)["state"], "held");
+    }
+    // A name that the version does not have is answered at once.
+    let unknown = ["call".as_ref(), folder.as_os_str(), "p_nothing".as_ref()];
+    let unknown = at_terminal(&home, &unknown, |person| {
+        let shown = person.reads_up_to("shows what there is");
+        assert!(!shown.contains(question) && shown.contains("wharf approve p"), "{shown}");
+    });
+    assert_eq!(unknown.status.code(), Some(2));
+    let approved = call(folder.as_os_str(), "p_version", "y");
+    assert_eq!((approved.status.code(), approved.stdout.as_slice()), (Some(0), &b"2\n"[..]));
+    let entry = status(&home);
+    assert_eq!((&entry["state"], &entry["pinned"]["approved"]), (&"runs".into(), &true.into()));
+    // What is revoked is not taken back in passing; a single file is asked for by its tool's own name too.
+    let again = ["call".as_ref(), file.as_os_str(), "version".as_ref()];
+    assert!(run(&home, ["revoke", "p"]).status.success());
+    let revoked = at_terminal(&home, &again, |person| {
+        let shown = person.reads_up_to("wharf approve p");
+        assert!(!shown.contains(question), "{shown}");
+    });
+    assert!(!revoked.status.success());
+}
+
 #[test]
 fn what_was_typed_before_a_question_is_no_answer() {
     let home = home(STRICT);
@@ -139,6 +189,60 @@ fn status_shows_current_grants() {
     );
 }
 
+/// Pins are shared by all folders.
+#[test]
+fn status_names_the_folder_that_a_pin_is_for_if_it_is_another_one() {
+    let home = home(GRANTED);
+    Client::start(&home).tools_until(|tools| tools.len() == 2);
+    let (served, other) = (home.plugins(), home.path("other"));
+    let text =
+        |folder: &Path| String::from_utf8(run(&home, ["status".as_ref(), folder.as_os_str()]).stdout).expect("UTF-8");
+    assert!(text(&served).contains("pinned   blake3:") && !text(&served).contains("  folder "), "{}", text(&served));
+    assert_eq!(status(&home)["pinned"]["folder"], served.to_str().expect("UTF-8"));
+    fs::create_dir(&other).expect("a folder");
+    fs::write(other.join("p.wasm"), version("2", "Does another thing.")).expect("a file");
+    let line = |folder: &Path| format!("  folder   pinned for another one: {}\n", folder.display());
+    assert!(text(&other).contains(&line(&served)), "{}", text(&other));
+    let approve = ["approve".as_ref(), "--yes".as_ref(), "p".as_ref(), other.as_os_str()];
+    assert!(run(&home, approve).status.success());
+    assert!(text(&served).contains(&line(&other)) && !text(&other).contains("  folder "), "{}", text(&served));
+}
+
+/// One label for each line, in this order.
+#[test]
+fn status_has_a_label_and_a_value_on_each_line() {
+    let home = home(GRANTED);
+    Client::start(&home).tools_until(|tools| tools.len() == 2);
+    home.put_bytes(&version("2", "Does another thing."), "p");
+    // A setting without effect is a warning, and no part of the list.
+    home.configure(&format!("{GRANTED}[plugins.pp.grants]\nelicit = true\n[plugins.other.grants.env]\nA = \"${{key}}\"\n[secrets]\nkey = {{ env = \"WHARF_TEST_ABSENT\" }}\n"));
+    home.put_bytes(&version("1", "Does a thing."), "other");
+    let output = folder_command(&home, &["status"]);
+    let (text, warnings) = (String::from_utf8(output.stdout.clone()).expect("UTF-8"), err(&output));
+    let labels: Vec<&str> = text.lines().map(|line| line.get(..11).unwrap_or(line).trim_end()).collect();
+    let expected = [
+        "other",
+        "  pinned",
+        "  granted",
+        "  file",
+        "  state",
+        "p",
+        "  pinned",
+        "  granted",
+        "  file",
+        "  state",
+        "  changes",
+        "    tool ac",
+        "      - Doe",
+        "      + Doe",
+        "  hint",
+        "1 will run",
+    ];
+    assert_eq!(labels, expected, "{text}");
+    let warned: Vec<&str> = warnings.lines().collect();
+    assert!(warned.len() == 1 && warned[0].starts_with("warning: the secret key of other is not set"), "{warnings}");
+}
+
 #[test]
 fn suggested_commands_work_unchanged() {
     let home = home("");
@@ -153,7 +257,15 @@ fn suggested_commands_work_unchanged() {
     let approved = run_hint(&home, &text, "to approve it:");
     assert!(approved.status.success(), "{}", err(&approved));
 
-    // If the folder of the file is not known, the hint has a placeholder instead of the user's folder.
+    // The pin says which folder the file is in.
+    let approved = run_hint(&home, &err(&run(&home, ["revoke", "p"])), "to undo:");
+    assert!(approved.status.success(), "{}", err(&approved));
+    // If that is not known, the hint has a placeholder instead of the user's folder.
+    let file = home.path("state/wharf/lock.toml");
+    let pins = fs::read_to_string(&file).expect("the pins");
+    let earlier: String = pins.split_inclusive('\n').filter(|line| !line.starts_with("folder = ")).collect();
+    assert_ne!(earlier, pins);
+    fs::write(&file, earlier).expect("mine");
     let output = run(&home, ["revoke", "p"]);
     assert!(err(&output).contains("wharf approve p DIR"), "{}", err(&output));
     let own = home.path("data/wharf/plugins");
@@ -173,6 +285,8 @@ fn all_versions_that_wait_are_approved_with_one_question() {
     let folder = home.plugins();
     let said = format!("2 plugins wait for approval; nothing is served: run wharf approve --all {}", folder.display());
     let log = client.process().log_with(&said);
+    // Its reader sees that first.
+    assert!(log.lines().next().is_some_and(|line| line.contains(&said)), "{log}");
     let text = String::from_utf8(folder_command(&home, &["status"]).stdout).expect("UTF-8");
     assert!(text.ends_with("\n2 are pending approval\n"), "{text}");
 

@@ -148,7 +148,7 @@ impl Tools<'_> {
 
     /// Waits for a step, and shows on a terminal how long it takes.
     pub(super) async fn timed<T>(&self, step: &str, work: impl Future<Output = T>) -> T {
-        self.screen.announced(step, work).await
+        self.screen.timed(step, work).await
     }
 
     /// A command that runs in the project's folder.

@@ -20,7 +20,7 @@ pub(super) async fn run(options: &Options, files: &[PathBuf], screen: &Screen) -
             .await
             .map_err(|error| Failure::new(format!("{error}: {}", file.shown())).hint(load_hint(&error, file)))?;
         let described = options.describe(&name, component.into(), file);
-        let Described { component, .. } = screen.announced(&format!("compiling {}", file.shown()), described).await?;
+        let Described { component, .. } = screen.timed(&format!("compiling {}", file.shown()), described).await?;
         replace(&component, file)?;
         message(&format!("embedded the listing of {}", file.shown()));
     }

@@ -142,7 +142,7 @@ impl Drop for LogBudget {
         let dropped = self.dropped.load(Ordering::Relaxed);
         if dropped > 0 {
             let plugin = &self.plugin;
-            tracing::warn!(target: "guest", %plugin, "dropped {dropped} messages over the call's log limit");
+            tracing::warn!(target: "guest", %plugin, "dropped {dropped} messages over the call's log limit (`limits.log`)");
         }
         if self.crashed.load(Ordering::Relaxed) {
             let tail = std::mem::take(&mut *lock(&self.tail));

@@ -28,14 +28,15 @@ impl fmt::Display for Parameter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, kind, default, required, .. } = self;
         match default {
+            // A default of one that has to be there is only a suggestion.
+            _ if *required => write!(f, "{name}: {kind}"),
             Some(default) => write!(f, "{name}: {kind} = {default}"),
-            None if *required => write!(f, "{name}: {kind}"),
             None => write!(f, "{name}?: {kind}"),
         }
     }
 }
 
-/// The members of an object with this schema, those that have to be there first. Types and defaults that
+/// The members of an object with this schema in its order, those that have to be there first. Types and defaults that
 /// are too long for a line are cut, with an ellipsis.
 pub fn parameters(schema: &Value) -> Vec<Parameter<'_>> {
     let required = schema.get("required").and_then(Value::as_array);
@@ -74,6 +75,10 @@ fn kind(schema: &Value, root: &Value, visits: &mut usize) -> String {
     }
     if let Some(value) = schema.get("const") {
         return value.to_string();
+    }
+    // Generators write a reference beside a description as the only branch of `allOf`.
+    if let Some([branch]) = schema.get("allOf").and_then(Value::as_array).map(Vec::as_slice) {
+        return kind(branch, root, visits);
     }
     for keyword in ["anyOf", "oneOf"] {
         if let Some(branches) = schema.get(keyword).and_then(Value::as_array) {
@@ -116,17 +121,18 @@ mod tests {
         let schema = json!({
             "type": "object",
             "properties": {
+                "zone": { "type": ["string", "null"] },
                 "count": { "type": "integer", "default": 5 },
                 "cron": { "type": "string" },
-                "form": { "$ref": "#/$defs/form" },
+                "exact": { "type": "boolean", "default": true },
+                "form": { "allOf": [{ "$ref": "#/$defs/form" }] },
                 "tags": { "type": "array", "items": { "anyOf": [{ "type": "string" }, { "type": "null" }] } },
                 "value": {},
-                "zone": { "type": ["string", "null"] },
             },
-            "required": ["cron"],
+            "required": ["exact", "cron"],
             "$defs": { "form": { "enum": ["short", "long"] } },
         });
-        let shown = r#"next(cron: string, count: integer = 5, form?: "short" | "long", tags?: (string | null)[], value?: any, zone?: string | null)"#;
+        let shown = r#"next(cron: string, exact: boolean, zone?: string | null, count: integer = 5, form?: "short" | "long", tags?: (string | null)[], value?: any)"#;
         assert_eq!(signature("next", &schema), shown);
         assert_eq!(signature("list", &json!({ "type": "object" })), "list()");
         let several = json!({ "anyOf": [{ "$ref": "#/$defs/a" }, { "$ref": "#/$defs/a" }, { "type": "null" }] });

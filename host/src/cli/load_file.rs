@@ -1,0 +1,75 @@
+//! Loading one file, and why it is refused.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::wiring;
+use crate::catalog::{Loaded, NotServed, PluginSettings, admit, load_hint, load_plugin, plugin_of, rename_hint};
+use crate::config::Config;
+use crate::os::paths::folder_of;
+use crate::pins::Reason;
+use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
+
+/// Why a file was refused, and a hint.
+pub(super) type Refused = (String, Option<String>);
+
+pub(super) fn refused(error: LoadError, path: &Path) -> Refused {
+    (error.to_string(), load_hint(&error, path))
+}
+
+/// The plugin id that the file would have in a folder.
+pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
+    match plugin_of(path) {
+        Some(Ok(id)) => Ok(id),
+        Some(Err(reason)) => {
+            let hint = rename_hint(&reason);
+            Err((reason, hint))
+        }
+        None if !path.exists() => Err(("find the file or folder".into(), None)),
+        None => Err(("derive a plugin name: the file name does not end in .wasm".into(), None)),
+    }
+}
+
+/// Loads one file if it may run.
+pub(super) async fn load_admitted(
+    config: &Arc<Config>,
+    sandbox: &Arc<Sandbox>,
+    path: &Path,
+    id: &PluginId,
+    settings: &PluginSettings,
+) -> Result<Plugin, Refused> {
+    let folder = folder_of(path).unwrap_or(Path::new("."));
+    let denied = |denial| match denial {
+        NotServed::Refused(error) => refused(error, path),
+        NotServed::Held(held) => {
+            let hint = held.1.hint(&config.program(), folder);
+            let is_changed = held.1.outcome.as_ref().is_err_and(Reason::needs_approval);
+            let own = if cfg!(feature = "dev") && is_changed {
+                "while you work on it, wharf dev in its project needs no approval; otherwise: "
+            } else {
+                ""
+            };
+            (held.1.refusal(), Some(format!("{own}{hint}")))
+        }
+    };
+    let guard = Arc::new(wiring::read_only_guard(config));
+    let listed = match load_plugin(sandbox, &guard, path, id, settings, None, true).await.map_err(denied)? {
+        Loaded::Listed(listed) => vec![listed],
+        Loaded::Uncompiled(_) | Loaded::Unchanged => Vec::new(),
+    };
+    match admit(&guard, listed).await.pop() {
+        Some(admitted) => Ok(admitted.map_err(denied)?.plugin),
+        None => Err(("load a version that is already serving".into(), None)),
+    }
+}
+
+/// Loads one file, whether or not it may run.
+pub(super) async fn load_file(
+    sandbox: &Arc<Sandbox>,
+    path: &Path,
+    id: &PluginId,
+    settings: PluginSettings,
+) -> Result<Plugin, LoadError> {
+    let component = read_component(path).await?;
+    sandbox.load(id.clone(), component, settings.limits, settings.grants).await
+}
