@@ -47,19 +47,19 @@ class Stdio:
 
     def request(self, method: str, params: dict | None) -> dict:
         """The result of a method, or nothing of a notification, which has no parameters."""
-        message = {"jsonrpc": "2.0", "method": method}
         if params is None:
-            self._send(message)
+            self.send({"method": method})
             return {}
         id = next(self._ids)
-        self._send(message | {"id": id, "params": params})
+        self.send({"id": id, "method": method, "params": params})
         for answer in self.messages():
             if answer.get("id") == id:
                 return _result(answer, method)
         raise Failed(f"{self._name} ended before it answered {method}")
 
-    def _send(self, message: dict) -> None:
-        self.process.stdin.write(json.dumps(message) + "\n")
+    def send(self, message: dict) -> None:
+        """Sends a message without waiting for an answer."""
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0"} | message) + "\n")
         self.process.stdin.flush()
 
     def messages(self) -> Iterator[dict]:
