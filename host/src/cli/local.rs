@@ -14,8 +14,8 @@ use super::options::Options;
 use super::wiring;
 use crate::audit::Audit;
 use crate::catalog::{
-    Catalog, Entry, Folder, FolderEvent, Loaded, Member, NotServed, PluginSettings, RefusedFile, Snapshot, admit,
-    load_hint, load_plugin, plugin_of, rename_hint,
+    Catalog, Entry, Folder, FolderEvent, FolderWarning, Loaded, Member, NotServed, PluginSettings, RefusedFile,
+    Snapshot, admit, load_hint, load_plugin, plugin_of,
 };
 use crate::config::Config;
 use crate::json;
@@ -104,7 +104,7 @@ impl Local {
                     FolderEvent::Refused(refusal) => refusals.push(refusal),
                     FolderEvent::Held(held) => refusals.push(held.refusal()),
                     // For who makes the plugin, and not for who calls it.
-                    other if other.is_of_left_out() => {}
+                    FolderEvent::Warned(FolderWarning::Listing(_, warning)) if warning.is_of_functions() => {}
                     other => rest.push(other),
                 }
             }
@@ -127,7 +127,9 @@ impl Local {
     fn report_of(&self, id: &PluginId) {
         let meant = |absent: &&Absent| absent.meant == id.as_ref();
         self.absent.iter().filter(meant).for_each(|absent| warning(&absent.text));
-        let of_it = |refusal: &&RefusedFile| plugin_of(&refusal.path).is_some_and(|named| named.as_ref() == Ok(id));
+        let of_it = |refusal: &&RefusedFile| {
+            plugin_of(&refusal.path).is_some_and(|named| named.is_ok_and(|named| named == *id))
+        };
         self.refusals.iter().filter(of_it).for_each(report::refusal);
     }
 
@@ -313,10 +315,7 @@ pub(super) fn refused(error: LoadError, path: &Path) -> Refused {
 pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     match plugin_of(path) {
         Some(Ok(id)) => Ok(id),
-        Some(Err(reason)) => {
-            let hint = rename_hint(&reason);
-            Err((reason, hint))
-        }
+        Some(Err(reason)) => Err((reason.to_string(), reason.hint())),
         None if !path.exists() => Err(("find the file or folder".into(), None)),
         None => Err(("derive a plugin name: the file name does not end in .wasm".into(), None)),
     }

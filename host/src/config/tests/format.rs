@@ -8,7 +8,7 @@ use crate::config::format::FORMAT;
 /// The message of an error and its hint.
 fn error_and_hint(text: &str) -> (String, String) {
     let error = Config::parse(text).expect_err(text);
-    (error.reason().to_owned(), error.hint.unwrap_or_default())
+    (error.reason(), error.hint.unwrap_or_default())
 }
 
 #[test]
