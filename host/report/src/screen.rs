@@ -16,7 +16,7 @@ const ERASE: &str = "\r\u{1b}[2K";
 const CUT: (&str, &str) = ("\u{1b}[?7l", "\u{1b}[?7h");
 /// Between two times shown.
 const SECOND: Duration = Duration::from_secs(1);
-/// How long a log or a script hears nothing.
+/// How long a log or a script gets no output.
 const UNANNOUNCED: Duration = Duration::from_secs(3);
 /// Maximum characters of it.
 const MAX_PROGRESS: usize = 300;
