@@ -45,7 +45,7 @@ pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
 pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
-use wharf_report::{Hint, InvalidToml, ShowPath as _, bounded, from_toml_of, toml_place};
+use wharf_report::{Hint, HintKind, InvalidToml, ShowPath as _, bounded, from_toml_of, toml_place};
 
 use crate::os::files::FileError;
 use crate::os::private as trusted;
@@ -159,8 +159,7 @@ pub struct ConfigError {
     place: String,
     reason: String,
     pub hint: Option<String>,
-    /// The hint shows how a value is written in a file.
-    hint_is_form: bool,
+    hint_kind: HintKind,
     /// A temporary error: read again later.
     temporary: bool,
 }
@@ -170,17 +169,25 @@ impl ConfigError {
     fn new(reason: String, hint: Option<String>) -> Self {
         let hint = hint.map(|hint| bounded(&hint).into_owned());
         let reason = bounded(&reason).into_owned();
-        Self { place: String::new(), reason, hint, hint_is_form: false, temporary: false }
+        Self { place: String::new(), reason, hint, hint_kind: HintKind::Advice, temporary: false }
     }
 
     fn at(place: String, reason: String, hint: Option<Hint>) -> Self {
-        let (hint, hint_is_form) = hint.map_or((None, false), |hint| (Some(hint.text), hint.is_form));
-        Self { place, hint_is_form, ..Self::new(reason, hint) }
+        let (hint, hint_kind) = hint.map_or((None, HintKind::Advice), |hint| (Some(hint.text), hint.kind));
+        Self { place, hint_kind, ..Self::new(reason, hint) }
     }
 
     /// Without the beginning that all have.
     pub fn reason(&self) -> String {
         format!("{}{}", self.place, self.reason)
+    }
+
+    /// The hint for who is not shown the file.
+    pub fn hint_with(self, file: &Path) -> Option<String> {
+        match self.hint_kind {
+            HintKind::Table => self.hint.map(|hint| format!("{hint} in {}", file.shown())),
+            HintKind::Advice | HintKind::Form => self.hint,
+        }
     }
 
     pub fn is_temporary(&self) -> bool {

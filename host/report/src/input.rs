@@ -51,20 +51,34 @@ pub struct InvalidToml {
 #[derive(Debug)]
 pub struct Hint {
     pub text: String,
+    pub kind: HintKind,
+}
+
+/// How a hint can be adapted for who does not edit the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HintKind {
+    Advice,
     /// It shows how the value is written in a file.
-    pub is_form: bool,
+    Form,
+    /// It ends with the name of a table of the file.
+    Table,
 }
 
 impl Hint {
     /// How a value is written in a file.
     pub fn form(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_form: true }
+        Self { text: text.into(), kind: HintKind::Form }
+    }
+
+    /// What to write in a table of the file, which the text ends with.
+    pub fn in_table(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: HintKind::Table }
     }
 }
 
 impl<T: Into<String>> From<T> for Hint {
     fn from(text: T) -> Self {
-        Self { text: text.into(), is_form: false }
+        Self { text: text.into(), kind: HintKind::Advice }
     }
 }
 

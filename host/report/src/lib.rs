@@ -13,7 +13,7 @@ use std::io::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 
 pub use self::input::{
-    Format, Hint, InvalidToml, Key, bounded, did_you_mean, from_toml, from_toml_of, toml_place, wrong_value,
+    Format, Hint, HintKind, InvalidToml, Key, bounded, did_you_mean, from_toml, from_toml_of, toml_place, wrong_value,
 };
 pub use self::screen::Screen;
 pub use self::shown::{ShowPath, ShownPath, line, shell_word};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use toml_edit::{Array, DocumentMut, Entry, InlineTable, Item, Table, TableLike, Value};
-use wharf_report::did_you_mean;
+use wharf_report::{HintKind, did_you_mean};
 
 use super::format::FORMAT;
 use super::{Config, ConfigError, ConfigPath, MAX_SIZE};
@@ -162,9 +162,9 @@ pub fn add_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<Stri
         edit(text, id, |grants| words.iter().try_for_each(|word| add(grants, word.section(), word.addition()?)));
     // How it is written in a file is not how it is written here.
     edited.map_err(|error| match words {
-        [word] if !FLAGS.contains(&word.key) && (error.hint.is_none() || error.hint_is_form) => {
+        [word] if !FLAGS.contains(&word.key) && (error.hint.is_none() || error.hint_kind == HintKind::Form) => {
             let hint = Some(format!("write it like {}", example(word.key)));
-            ConfigError { hint, hint_is_form: false, ..error }
+            ConfigError { hint, hint_kind: HintKind::Advice, ..error }
         }
         _ => error,
     })

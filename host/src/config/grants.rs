@@ -4,10 +4,10 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use wharf_report::Hint;
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
+use wharf_report::Hint;
 
 use super::{Config, FolderConfig, HttpEntry, WrongValue};
 use crate::plugin::{Grants, KeyvalueGrant, Secret, SecretTemplate};

@@ -3,7 +3,7 @@
 use std::env::VarError;
 
 use serde::{Deserialize, Serialize};
-use wharf_report::{ShowPath as _, bounded, did_you_mean};
+use wharf_report::{Hint, ShowPath as _, bounded, did_you_mean};
 
 use super::{Config, ConfigError, ConfigPath, WrongValue};
 use crate::os::files::FileError;
@@ -120,8 +120,11 @@ impl Config {
                     Some(near) => format!("did you mean {near}? Otherwise {define}"),
                     None => define,
                 };
-                let wrong =
-                    WrongValue { keys, why: format!("there is no such secret: {name:?}"), hint: Some(hint.into()) };
+                let wrong = WrongValue {
+                    keys,
+                    why: format!("there is no such secret: {name:?}"),
+                    hint: Some(Hint::in_table(hint)),
+                };
                 return Err(wrong.below(&grants));
             }
             for (keys, template) in own.grants.templates() {
