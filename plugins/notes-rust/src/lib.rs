@@ -156,11 +156,7 @@ fn delete(call: &Call, args: Delete) -> Result<String> {
     let book = Book::open()?;
     let note = book.get(args.id)?.ok_or_else(|| unknown(args.id))?;
     let (id, title) = (note.id, &note.title);
-    if !call.can(Feature::Form) {
-        return Err(Error::failed(format!(
-            "note {id} ('{title}') is not deleted: this client cannot ask its user to confirm it"
-        )));
-    }
+    // Not only where the client can: a refused question is an error that names the missing grant or capability.
     if !call.confirm(format!("Delete note {id}, '{title}'?"))? {
         return Ok(format!("Note {id} is kept: the user did not confirm."));
     }
