@@ -155,3 +155,19 @@ fn a_changing_list_never_runs_under_strict_trust() {
     let reported: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();
     assert_ne!(reported[0], reported[1]);
 }
+
+/// Where a plugin may change its lists, what it has listed since does not count.
+#[test]
+fn a_new_version_is_compared_with_the_first_descriptions_and_not_with_later_ones() {
+    let settings = format!("{GRANTED}change-lists = true\n");
+    let home = home(&settings);
+    home.put_bytes(&counting("1"), "p");
+    assert_eq!(description(&mut Client::start(&home)), "0 variables");
+    home.configure(&format!("{settings}env = {{ PLACE = \"here\" }}\n"));
+    assert_eq!(description(&mut Client::start(&home)), "1 variables");
+    home.configure(&settings);
+    home.put_bytes(&counting("2"), "p");
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("p_version", json!({})), "2");
+    assert_eq!(description(&mut client), "0 variables");
+}
