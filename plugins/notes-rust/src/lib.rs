@@ -96,8 +96,8 @@ fn add(_: &Call, args: Add) -> Result<(Json<Added>, Vec<Content>)> {
     }
     let note = Book::open()?.add(args.title, args.text)?;
     changed(&note);
-    let said = Content::text(format!("Note {} is kept at {}.", note.id, note.uri()));
-    Ok((Json(Added { id: note.id, uri: note.uri() }), vec![said]))
+    let text = Content::text(format!("Note {} is kept at {}.", note.id, note.uri()));
+    Ok((Json(Added { id: note.id, uri: note.uri() }), vec![text]))
 }
 
 /// A note in a list.
