@@ -88,16 +88,17 @@ def main() -> None:
         same = filecmp.cmp(outs[0] / f"{name}.zip", outs[1] / f"{name}.zip", shallow=False)
         want(same, True, "whether a second run makes the same bytes")
 
-    checks.check("the checksums are right", checksums)
-    checks.check("times, owners and order are fixed", fixed)
-    checks.check("its page installs it", installed)
-    checks.check("wharf serves the prebuilt plugins", lambda: talks("wharf"))
-    checks.check("wharf-mcp is the same", lambda: talks("wharf-mcp"))
-    checks.check("completions and pages are valid", documents)
-    checks.check("the server alone serves them too", server_alone)
-    checks.check("its page removes it", removed)
-    checks.check("a zip file for Windows", windows)
-    checks.finish()
+    checks.finish({
+        "the checksums are right": checksums,
+        "times, owners and order are fixed": fixed,
+        "its page installs it": installed,
+        "wharf serves the prebuilt plugins": lambda: talks("wharf"),
+        "wharf-mcp is the same": lambda: talks("wharf-mcp"),
+        "completions and pages are valid": documents,
+        "the server alone serves them too": server_alone,
+        "its page removes it": removed,
+        "a zip file for Windows": windows,
+    })
 
 
 if __name__ == "__main__":

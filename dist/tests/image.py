@@ -115,14 +115,14 @@ def main() -> None:
         log = (checks.folder / "serving.log").open("w+")
         server = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
-        def said() -> str:
+        def log() -> str:
             return (checks.folder / "serving.log").read_text()
 
         def until(what: str, ready) -> None:
             deadline = time.monotonic() + 120
             while not ready():
                 if server.poll() is not None or time.monotonic() > deadline:
-                    raise Failed(f"{what}: {said()}")
+                    raise Failed(f"{what}: {log()}")
                 time.sleep(0.1)
 
         try:
@@ -130,25 +130,26 @@ def main() -> None:
             want(rpc.status(f"{address}/mcp"), 401, "the status without a token")
             approve = ["runc", "--root", checks.folder / "runc", "exec", f"wharf-{os.getpid()}-serving"]
             run([*approve, "/usr/bin/wharf", "approve", "--all", "--yes", "/plugins"])
-            until("nothing is loaded", lambda: "loaded plugin=text" in re.sub(r"\x1b\[[\d;]*m", "", said()))
+            until("nothing is loaded", lambda: "loaded plugin=text" in re.sub(r"\x1b\[[\d;]*m", "", log()))
             rpc.over_http(f"{address}/mcp", token)
-            want("OS sandbox" in said() and "not" in said(), False, f"a warning of the OS sandbox: {said()}")
+            want("OS sandbox" in log() and "not" in log(), False, f"a warning of the OS sandbox: {log()}")
         finally:
             run(["runc", "--root", checks.folder / "runc", "kill", f"wharf-{os.getpid()}-serving", "TERM"])
-            want(server.wait(timeout=30), 0, f"the exit code after SIGTERM: {said()}")
+            want(server.wait(timeout=30), 0, f"the exit code after SIGTERM: {log()}")
 
     def stdio() -> None:
         """As a client starts it: docker run -i IMAGE serve /plugins."""
         rpc.over_stdio(container("stdio", ["serve", "/plugins"], [], PLUGINS), stderr=subprocess.DEVNULL)
 
-    checks.check("built twice, the same bytes", same)
-    checks.check("two platforms in one index", platforms)
-    checks.check("labels, user and program", described)
-    checks.check("unpacked by umoci: no shell, small", unpacked)
-    checks.check("refuses to listen without a token", refuses_without_token)
-    checks.check("serves over HTTP with a read-only root", serves)
-    checks.check("serves over stdio", stdio)
-    checks.finish()
+    checks.finish({
+        "built twice, the same bytes": same,
+        "two platforms in one index": platforms,
+        "labels, user and program": described,
+        "unpacked by umoci: no shell, small": unpacked,
+        "refuses to listen without a token": refuses_without_token,
+        "serves over HTTP with a read-only root": serves,
+        "serves over stdio": stdio,
+    })
 
 
 if __name__ == "__main__":

@@ -69,12 +69,13 @@ def main() -> None:
         config.chmod(0o644)
         run([checks.bin / "wharf-server", "list", "--config", config, checks.folder / "manifests"], env=checks.home("home"))
 
-    checks.check("every manifest is used", named)
-    checks.check("valid by the schemas of Kubernetes", valid)
-    checks.check("restricted", restricted)
-    checks.check("it fits the image", fits_the_image)
-    checks.check("its configuration is read", configured)
-    checks.finish()
+    checks.finish({
+        "every manifest is used": named,
+        "valid by the schemas of Kubernetes": valid,
+        "restricted": restricted,
+        "it fits the image": fits_the_image,
+        "its configuration is read": configured,
+    })
 
 
 if __name__ == "__main__":

@@ -112,10 +112,10 @@ def killed(node: list, folder: Path, home: dict[str, str]) -> None:
 
 
 def without_program(folder: Path, home: dict[str, str]) -> None:
-    said = run(["node", folder / launcher_path, "serve"], env=home, code=2).stderr
+    reported = run(["node", folder / launcher_path, "serve"], env=home, code=2).stderr
     hint = f"npm install wharf-mcp-linux-x64-gnu@{version()}"
-    if "is not installed" not in said or hint not in said:
-        raise Failed(f"the error does not say what to do: {said}")
+    if "is not installed" not in reported or hint not in reported:
+        raise Failed(f"the error does not say what to do: {reported}")
     npm(*hint.split()[1:], home=home, folder=folder)
     answers([folder / "node_modules/.bin/wharf", "serve", PLUGINS], call, env=home)
 
@@ -124,9 +124,9 @@ def without_build(folder: Path, home: dict[str, str]) -> None:
     """A platform that there is no build for."""
     preload = folder / "other.cjs"
     preload.write_text('Object.defineProperty(process, "arch", { value: "riscv64" });')
-    said = run(["node", "--require", preload, folder / launcher_path], env=home, code=2).stderr
-    if "there is no build for linux-riscv64" not in said or "hint: build it from source" not in said:
-        raise Failed(f"the error does not say what to do: {said}")
+    reported = run(["node", "--require", preload, folder / launcher_path], env=home, code=2).stderr
+    if "there is no build for linux-riscv64" not in reported or "hint: build it from source" not in reported:
+        raise Failed(f"the error does not say what to do: {reported}")
 
 
 def uninstalled(folder: Path, home: dict[str, str]) -> None:

@@ -61,8 +61,8 @@ def names() -> None:
 
 def without_repository() -> None:
     command = ["python3", ROOT / "dist/package.py", "registry", "--target", checks.target]
-    said = run([*command, "--out", checks.folder / "none"], code=1).stderr
-    want("--repository" in said, True, f"the error names the option: {said}")
+    reported = run([*command, "--out", checks.folder / "none"], code=1).stderr
+    want("--repository" in reported, True, f"the error names the option: {reported}")
 
 
 bundles()

@@ -103,8 +103,8 @@ def flake() -> None:
 
 def without_archives() -> None:
     command = ["python3", ROOT / "dist/package.py", "homebrew", "--target", checks.target, "--repository", REPOSITORY]
-    said = run([*command, "--out", checks.folder / "none"], code=1).stderr
-    want("dist/package.py archive --target" in said, True, f"the error names the command: {said}")
+    reported = run([*command, "--out", checks.folder / "none"], code=1).stderr
+    want("dist/package.py archive --target" in reported, True, f"the error names the command: {reported}")
 
 
 for out in (checks.out, checks.folder / "again"):

@@ -17,23 +17,14 @@ ACCEPTED = {
     "manpage-not-compressed bz2": "the default of this version; systems use gzip",
     "no-manual-page-for-binary": "it looks for pages with bz2",
     "no-dependency-on locales": "there are no translations",
-    "unstripped-binary-or-object": "a binary for development",
-    "statically-linked-binary": "the build with musl",
 }
 
 
 def steps(fedora: System) -> None:
-    check, package = fedora.check, fedora.put(fedora.package)
+    check = fedora.check
     check("rpmlint", lambda: lint(["rpmlint", fedora.package], ACCEPTED))
     check("rpm reads it", lambda: run(["rpm", "--checksig", "--nosignature", fedora.package]))
-    check("installed", lambda: fedora.run(f"{RPM} -i {package}"))
-    check("the service waits for a decision", fedora.is_installed)
-    check("the units are valid and hardened", fedora.units_are_valid)
-    check("the units are those of docs/team.md", fedora.units_are_those_of_the_page)
-    check("its page starts the service", fedora.serves)
-    check("a grant is given", fedora.grants)
-    check("upgraded while it runs", lambda: fedora.survives_upgrade(f"{RPM} -U {{}}"))
-    check("socket activation", fedora.serves_by_socket)
+    fedora.serves_until_upgraded(f"{RPM} -i", f"{RPM} -U")
     check("removed", lambda: fedora.is_removed(f"{RPM} -e wharf-mcp"))
     check("an edited configuration stays", lambda: fedora.run("test -f /etc/wharf/wharf.toml.rpmsave"))
 

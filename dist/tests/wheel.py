@@ -45,11 +45,11 @@ def venv(name: str) -> Path:
 
 def platform_tag(wheel: Path) -> None:
     """The tag is one that the binaries can be used on."""
-    said = run([tools / "auditwheel", "show", wheel]).stdout.replace("\n", " ")
+    reported = run([tools / "auditwheel", "show", wheel]).stdout.replace("\n", " ")
     tag = wheel.stem.rsplit("-", 1)[1]
-    if f'platform tag: "{tag}"' not in said:
+    if f'platform tag: "{tag}"' not in reported:
         # A tag of a newer system than needed is true too.
-        found = said.split('platform tag: "', 1)[1].split('"', 1)[0]
+        found = reported.split('platform tag: "', 1)[1].split('"', 1)[0]
         newer = found.startswith("manylinux_2_") and int(found.split("_")[2]) <= int(tag.split("_")[2])
         want(newer, True, f"{tag} is true of binaries that are for {found}")
 

@@ -15,9 +15,9 @@ mod snapshot;
 mod watcher;
 
 pub use admission::{Admission, KnownPlugin, ListedPlugin, Loaded, NotServed, admit, load_plugin};
-pub use event::{FolderEvent, Held, RefusedFile, load_hint};
+pub use event::{FolderEvent, FolderWarning, Held, RefusedFile, load_hint};
 pub use extensions::{Capabilities, Extensions, method_name};
-pub use files::{misnamed_files, plugin_files, plugin_of, rename_hint};
+pub use files::{Ignored, misnamed_files, plugin_files, plugin_of};
 pub use folder::Folder;
 pub use names::{Entry, Item, Names, Naming, PublicName, Warning};
 pub use settings::PluginSettings;

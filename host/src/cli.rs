@@ -133,12 +133,12 @@ enum Command {
         #[arg(long)]
         yes: bool,
     },
-    /// Revoke the pinned version of a plugin until it is approved again
+    /// Revoke the pinned version of a plugin, and that in its folder, until it is approved again
     Revoke {
         /// The plugin's name
         name: String,
-        /// Plugin folder to name in the hint that undoes this [default: as for serve]. The version is
-        /// revoked for all folders
+        /// Plugin folder, whose version is revoked too if it would run [default: as for serve]. What is revoked
+        /// runs in no folder
         dir: Option<PathBuf>,
     },
     /// Add grants of a plugin to the configuration file
@@ -256,7 +256,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Approve { name: Some(name), dir, yes, .. } => {
                 approve::run(&options, &name.to_string_lossy(), dir, yes, &screen).await
             }
-            Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),
+            Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()).await,
             Command::Grant(arguments) => grant::run(&options, &arguments, grant::Edit::Add),
             Command::Ungrant(arguments) => grant::run(&options, &arguments, grant::Edit::Remove),
             Command::Install(arguments) => install::run(&options, arguments),

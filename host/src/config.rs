@@ -45,7 +45,7 @@ pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
 pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
-use wharf_report::{ShowPath as _, bounded, from_toml_of, toml_place};
+use wharf_report::{Hint, HintKind, InvalidToml, ShowPath as _, bounded, from_toml_of, toml_place};
 
 use crate::os::files::FileError;
 use crate::os::private as trusted;
@@ -153,10 +153,13 @@ pub enum NamesConfig {
 
 /// Why a configuration is invalid. Reads after "failed to".
 #[derive(Debug, thiserror::Error)]
-#[error("read the configuration: {reason}")]
+#[error("read the configuration: {place}{reason}")]
 pub struct ConfigError {
+    /// Reads before the reason: the file, the line and the column, as far as they are known.
+    place: String,
     reason: String,
     pub hint: Option<String>,
+    hint_kind: HintKind,
     /// A temporary error: read again later.
     temporary: bool,
 }
@@ -165,12 +168,26 @@ impl ConfigError {
     /// What they repeat of the file is bounded.
     fn new(reason: String, hint: Option<String>) -> Self {
         let hint = hint.map(|hint| bounded(&hint).into_owned());
-        Self { reason: bounded(&reason).into_owned(), hint, temporary: false }
+        let reason = bounded(&reason).into_owned();
+        Self { place: String::new(), reason, hint, hint_kind: HintKind::Advice, temporary: false }
+    }
+
+    fn at(place: String, reason: String, hint: Option<Hint>) -> Self {
+        let (hint, hint_kind) = hint.map_or((None, HintKind::Advice), |hint| (Some(hint.text), hint.kind));
+        Self { place, hint_kind, ..Self::new(reason, hint) }
     }
 
     /// Without the beginning that all have.
-    pub fn reason(&self) -> &str {
-        &self.reason
+    pub fn reason(&self) -> String {
+        format!("{}{}", self.place, self.reason)
+    }
+
+    /// The hint for who is not shown the file.
+    pub fn hint_with(self, file: &Path) -> Option<String> {
+        match self.hint_kind {
+            HintKind::Table => self.hint.map(|hint| format!("{hint} in {}", file.shown())),
+            HintKind::Advice | HintKind::Form => self.hint,
+        }
     }
 
     pub fn is_temporary(&self) -> bool {
@@ -184,7 +201,7 @@ struct WrongValue {
     keys: Vec<String>,
     /// Reads after the keys.
     why: String,
-    hint: Option<String>,
+    hint: Option<Hint>,
 }
 
 impl WrongValue {
@@ -192,7 +209,7 @@ impl WrongValue {
         Self { keys: keys.iter().map(|key| (*key).to_owned()).collect(), why: why.into(), hint: None }
     }
 
-    fn hint(self, hint: impl Into<String>) -> Self {
+    fn hint(self, hint: impl Into<Hint>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
@@ -249,7 +266,7 @@ impl Config {
     fn of_file(path: &Path, text: Result<String, FileError>) -> Result<Self, ConfigError> {
         let text = Self::readable(path, text)?;
         let config = Self::parse(&text)
-            .map_err(|error| ConfigError { reason: format!("{}: {}", path.shown(), error.reason), ..error })?;
+            .map_err(|error| ConfigError { place: format!("{}: {}", path.shown(), error.place), ..error })?;
         Ok(Self { file: Some(path.to_owned()), ..config })
     }
 
@@ -265,12 +282,12 @@ impl Config {
     /// # Errors
     /// As [`Config::read`]; the place is given as line and column.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let config: Self =
-            from_toml_of(text, &format::FORMAT).map_err(|(reason, hint)| ConfigError::new(reason, hint))?;
+        let config: Self = from_toml_of(text, &format::FORMAT)
+            .map_err(|InvalidToml { place, reason, hint }| ConfigError::at(place, reason, hint))?;
         config.check().map_err(|WrongValue { keys, why, hint }| {
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
             let names: Vec<&str> = keys.iter().copied().filter(|key| key.parse::<usize>().is_err()).collect();
-            ConfigError::new(format!("{}{}: {why}", toml_place(text, &keys), names.join(".")), hint)
+            ConfigError::at(toml_place(text, &keys), format!("{}: {why}", names.join(".")), hint)
         })?;
         Ok(config)
     }

@@ -51,9 +51,9 @@ pub use policy::template::SecretTemplate;
 pub use provider::{Call, Provider};
 pub use sandbox::{Sandbox, SandboxSettings};
 pub use schema::{Mirrored, Schema, Violation, Wrapping};
-pub use stored_listing::{EmbeddedListing, StoredSurface, UNTRUE_LISTING};
+pub use stored_listing::{EmbeddedListing, StoredSurface};
 pub use surface::template::UriTemplate;
-pub use surface::{FrozenTemplate, FrozenTool, Parameter, SchemaStyle, Surface, parameters, signature};
+pub use surface::{FrozenTemplate, FrozenTool, ListingWarning, Parameter, SchemaStyle, Surface, parameters, signature};
 
 #[cfg(test)]
 mod tests;

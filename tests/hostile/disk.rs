@@ -68,18 +68,18 @@ fn h72_private_folders_granted(mut setup: Setup) -> Arena {
             ("read", "below/key"),
             ("write", "below/key"),
         ] {
-            let said = attempt(&mut arena, what, folder, path);
+            let reported = attempt(&mut arena, what, folder, path);
             // One of the three folders is harmless; which number it has is not known here.
             let is_there = harmless.join(path).exists();
-            assert!(!said.starts_with("ok") || is_there, "{what} of {path} in folder {folder}: {said}");
-            assert!(!said.contains("secret-of-the-user"), "{what} of {path} in folder {folder}: {said}");
+            assert!(!reported.starts_with("ok") || is_there, "{what} of {path} in folder {folder}: {reported}");
+            assert!(!reported.contains("secret-of-the-user"), "{what} of {path} in folder {folder}: {reported}");
             let _ = fs::remove_file(harmless.join(path));
         }
     }
     let after = fs::read(shared.join("audit.jsonl")).expect("the log").len();
     assert!(after > before, "the log has {after} bytes, and had {before}");
-    let (holds, said) = verified(&mut arena);
-    assert!(holds, "{said}");
+    let (holds, reported) = verified(&mut arena);
+    assert!(holds, "{reported}");
     arena
 }
 
@@ -119,8 +119,8 @@ fn h73_full_disk_for_the_audit_log(setup: Setup) -> Arena {
     arena.until_within(Duration::from_secs(5), "each call that was served is recorded", |arena| {
         served.iter().all(|id| recorded(arena, id))
     });
-    let (holds, said) = verified(&mut arena);
-    assert!(holds, "{said}");
+    let (holds, reported) = verified(&mut arena);
+    assert!(holds, "{reported}");
     let _ = fs::remove_file(new);
     arena
 }
@@ -159,8 +159,8 @@ fn h74_full_disk_for_all_files(setup: Setup) -> Arena {
         fresh_outcome(arena) == "ok"
     });
     arena.expect_text("p_version", json!({}), "good");
-    let (holds, said) = verified(&mut arena);
-    assert!(holds, "{said}");
+    let (holds, reported) = verified(&mut arena);
+    assert!(holds, "{reported}");
     let text = fs::read_to_string(arena.home.path("state/wharf/audit.jsonl")).expect("the log");
     assert!(text.contains("\"event\":\"lost\""), "what was lost is not counted");
     arena

@@ -52,9 +52,9 @@ fn calls(records: &[Value]) -> Vec<&Value> {
 /// Whether `wharf audit verify` succeeds, and its output.
 fn verify(home: &Home) -> (bool, String) {
     let output = run(home, ["audit", "verify"]);
-    let said = String::from_utf8(output.stdout).expect("UTF-8") + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code().is_some_and(|code| code < 2), "{said}");
-    (output.status.success(), said)
+    let reported = String::from_utf8(output.stdout).expect("UTF-8") + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code().is_some_and(|code| code < 2), "{reported}");
+    (output.status.success(), reported)
 }
 
 /// `echo`, a plugin that crashes and spins, and one without grants.
@@ -112,8 +112,8 @@ fn each_call_leaves_one_record_with_its_code() {
     assert_eq!(loaded_echo.expect("it was loaded")["content"], calls[0]["content"]);
     assert_eq!(calls[7]["access"], "roots");
     assert_eq!((&calls[8]["method"], &calls[8]["code"]), (&json!("resources/read"), &json!("not-found")));
-    let (holds, said) = verify(&home);
-    assert!(holds && said.contains(&format!("{} records", records.len())), "{said}");
+    let (holds, reported) = verify(&home);
+    assert!(holds && reported.contains(&format!("{} records", records.len())), "{reported}");
 }
 
 #[test]
@@ -198,8 +198,8 @@ fn a_changed_removed_or_moved_record_is_found() {
     let cases = [("changed", changed.to_vec(), call + 2), ("removed", removed, 3), ("moved", moved.to_vec(), 2)];
     for (what, lines, line) in cases {
         fs::write(log(&home), lines.concat()).expect("the log");
-        let (holds, said) = verify(&home);
-        assert!(!holds && said.contains(&format!("broken at line {line}:")), "{what}: {said}");
+        let (holds, reported) = verify(&home);
+        assert!(!holds && reported.contains(&format!("broken at line {line}:")), "{what}: {reported}");
     }
 }
 
@@ -216,8 +216,8 @@ fn a_kill_under_load_leaves_a_valid_chain() {
         records_until(&home, |records| records.len() > before + 20);
         client.process().signal(Signal::KILL);
         client.process().wait();
-        let (holds, said) = verify(&home);
-        assert!(holds, "{said}");
+        let (holds, reported) = verify(&home);
+        assert!(holds, "{reported}");
     }
 }
 
@@ -234,8 +234,8 @@ fn a_full_disk_costs_records_and_no_call() {
         sent += 1;
         assert!(sent < 10_000, "64 KiB are full after fewer calls");
     }
-    let (holds, said) = verify(&home);
-    assert!(holds, "{said}");
+    let (holds, reported) = verify(&home);
+    assert!(holds, "{reported}");
     // Moving the file away makes room.
     let aside = home.path("aside.jsonl");
     fs::rename(log(&home), &aside).expect("the log");
@@ -255,6 +255,20 @@ fn a_full_disk_costs_records_and_no_call() {
 
 /// With mandatory auditing, the record is in the file before the answer is sent; a call that
 /// cannot be recorded is refused, and calls resume when there is room.
+#[test]
+fn a_grant_to_a_revoked_version_is_no_approval() {
+    let home = Home::with(&["echo"]);
+    let folder = home.plugins();
+    home.configure("[audit]\nenabled = true\n");
+    let approve = ["approve".as_ref(), "--yes".as_ref(), "echo".as_ref(), folder.as_os_str()];
+    assert!(run(&home, approve).status.success());
+    assert!(run(&home, ["revoke", "echo"]).status.success());
+    assert!(run(&home, ["grant", "echo", "elicit", "--yes"]).status.success());
+    assert!(run(&home, approve).status.success());
+    let events: Vec<Value> = records(&home).iter().map(|record| record["event"].clone()).collect();
+    assert_eq!(events, ["approve", "revoke", "approve"]);
+}
+
 #[test]
 fn mandatory_auditing_refuses_calls_that_cannot_be_recorded() {
     let home = Home::with(&["echo"]);
@@ -292,10 +306,10 @@ fn mandatory_auditing_refuses_calls_that_cannot_be_recorded() {
     assert_eq!(of("altered")["reason"], "it was removed, moved or replaced");
     assert_eq!((&of("lost")["count"], &of("lost")["refused"]), (&json!(0), &json!(1)));
     assert_eq!(of("load")["plugin"], "another");
-    let (holds, said) = verify(&home);
+    let (holds, reported) = verify(&home);
     assert!(
-        !holds && said.contains("altered before line 1, as a server recorded: it was removed, moved or replaced"),
-        "{said}"
+        !holds && reported.contains("altered before line 1, as a server recorded: it was removed, moved or replaced"),
+        "{reported}"
     );
 }
 
@@ -356,8 +370,8 @@ fn mandatory_auditing_refuses_approvals_that_cannot_be_recorded() {
     let pins = || fs::read_to_string(home.path("state/wharf/lock.toml")).ok();
     set(0o666);
     let output = approve();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && said.contains("other users can write it"), "{said}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && reported.contains("other users can write it"), "{reported}");
     assert_eq!(pins(), None);
     set(0o600);
     assert!(approve().status.success());

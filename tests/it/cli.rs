@@ -28,11 +28,11 @@ fn err(output: &Output) -> String {
 /// stderr.
 fn fails<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I, code: i32) -> String {
     let output = run(home, arguments);
-    let said = err(&output);
-    assert_eq!(output.status.code(), Some(code), "{said}");
+    let reported = err(&output);
+    assert_eq!(output.status.code(), Some(code), "{reported}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "", "stdout is for data");
-    assert!(!said.is_empty() && !said.contains("panicked"), "{said}");
-    said
+    assert!(!reported.is_empty() && !reported.contains("panicked"), "{reported}");
+    reported
 }
 
 #[test]
@@ -53,8 +53,11 @@ fn call_prints_the_answer_of_the_tool() {
 fn a_misspelt_log_level_is_an_error() {
     let home = Home::new();
     for filter in ["infos", "info,debugg"] {
-        let said = fails(&home, ["--log", filter, "list", "plugins"], 2);
-        assert!(said.contains("read the log level") && said.contains("hint: use off, error, warn"), "{said}");
+        let reported = fails(&home, ["--log", filter, "list", "plugins"], 2);
+        assert!(
+            reported.contains("read the log level") && reported.contains("hint: use off, error, warn"),
+            "{reported}"
+        );
     }
     assert!(run(&home, ["--log", "off,wharf=debug", "config"]).status.success());
 }
@@ -69,16 +72,16 @@ fn call_fails_when_the_tool_does() {
         assert!(!output.status.success(), "{tool} {arguments} succeeded");
         err(&output) + &String::from_utf8_lossy(&output.stdout)
     };
-    let said = call("ech", "{}");
-    assert!(said.contains("ech") && said.contains("hint:") && said.contains("echo"), "{said}");
-    let said = call("echo", r#"{"message":5}"#);
-    assert!(said.contains("/message"), "{said}");
-    let said = call("echo", "{");
-    assert!(said.contains("JSON"), "{said}");
-    let said = call("echo", "[]");
-    assert!(said.contains("object"), "{said}");
-    let said = call("trapper_version", "{}");
-    assert!(said.contains("trapper"), "{said}");
+    let reported = call("ech", "{}");
+    assert!(reported.contains("ech") && reported.contains("hint:") && reported.contains("echo"), "{reported}");
+    let reported = call("echo", r#"{"message":5}"#);
+    assert!(reported.contains("/message"), "{reported}");
+    let reported = call("echo", "{");
+    assert!(reported.contains("JSON"), "{reported}");
+    let reported = call("echo", "[]");
+    assert!(reported.contains("object"), "{reported}");
+    let reported = call("trapper_version", "{}");
+    assert!(reported.contains("trapper"), "{reported}");
 }
 
 #[test]
@@ -113,9 +116,9 @@ fn check_describes_a_plugin() {
     let home = Home::new();
     let file = component("echo");
     let output = run(&home, ["check".as_ref(), file.as_os_str()]);
-    let said = String::from_utf8(output.stdout.clone()).expect("UTF-8") + &err(&output);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("echo") && said.contains("add"), "{said}");
+    let reported = String::from_utf8(output.stdout.clone()).expect("UTF-8") + &err(&output);
+    assert_eq!(output.status.code(), Some(0), "{reported}");
+    assert!(reported.contains("echo") && reported.contains("add"), "{reported}");
 }
 
 #[test]
@@ -165,8 +168,11 @@ fn an_unknown_setting_is_an_error_with_a_suggestion() {
     let home = Home::with(&["echo"]);
     home.configure("[limits]\ntimeuot = \"3s\"\n");
     let folder = home.plugins();
-    let said = fails(&home, ["list".as_ref(), folder.as_os_str()], 2);
-    assert!(said.contains("timeuot") && said.contains("timeout") && said.contains("wharf.toml"), "{said}");
+    let reported = fails(&home, ["list".as_ref(), folder.as_os_str()], 2);
+    assert!(
+        reported.contains("timeuot") && reported.contains("timeout") && reported.contains("wharf.toml"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -178,8 +184,9 @@ fn a_configuration_in_the_current_or_plugin_folder_is_not_read() {
     assert!(out(&home, ["list".as_ref(), home.plugins().as_os_str()]).contains("echo_add"));
     std::fs::write(home.path("asked.toml"), "this is no TOML [").expect("a file");
     let asked = home.path("asked.toml");
-    let said = fails(&home, ["list".as_ref(), home.plugins().as_os_str(), "--config".as_ref(), asked.as_os_str()], 2);
-    assert!(said.contains("asked.toml"), "{said}");
+    let reported =
+        fails(&home, ["list".as_ref(), home.plugins().as_os_str(), "--config".as_ref(), asked.as_os_str()], 2);
+    assert!(reported.contains("asked.toml"), "{reported}");
 }
 
 #[test]
@@ -187,9 +194,9 @@ fn a_missing_folder_is_an_error_at_once() {
     let home = Home::new();
     let missing = home.path("missing");
     for command in ["serve", "list"] {
-        let said = fails(&home, [command.as_ref(), missing.as_os_str()], 2);
-        assert!(said.contains("missing"), "{said}");
-        assert!(said.starts_with("error: "), "{said}");
+        let reported = fails(&home, [command.as_ref(), missing.as_os_str()], 2);
+        assert!(reported.contains("missing"), "{reported}");
+        assert!(reported.starts_with("error: "), "{reported}");
     }
 }
 
@@ -276,9 +283,9 @@ fn wharf_mcp_without_wharf_beside_it_says_so() {
     let home = Home::new();
     let output = package(&home, false, ["serve"]).output().expect("it runs");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), b"".as_slice()));
-    let said = err(&output);
-    assert!(said.contains("there is no such file") && said.contains("package/wharf"), "{said}");
-    assert!(said.contains("hint: wharf-mcp runs the wharf in its own folder"), "{said}");
+    let reported = err(&output);
+    assert!(reported.contains("there is no such file") && reported.contains("package/wharf"), "{reported}");
+    assert!(reported.contains("hint: wharf-mcp runs the wharf in its own folder"), "{reported}");
 }
 
 #[test]
@@ -298,13 +305,13 @@ fn a_wrong_word_of_a_call_gets_its_form() {
     let folder = home.plugins();
     let option =
         run(&home, ["call".as_ref(), folder.as_os_str(), "echo_say".as_ref(), "--city".as_ref(), "Rome".as_ref()]);
-    let told = String::from_utf8_lossy(&option.stderr).into_owned();
-    assert!(option.status.code() == Some(2) && told.contains("write city=Rome"), "{told}");
+    let reported = String::from_utf8_lossy(&option.stderr).into_owned();
+    assert!(option.status.code() == Some(2) && reported.contains("write city=Rome"), "{reported}");
     let forgotten = run(&home, ["call", "current", "city=Rome"]);
-    let told = String::from_utf8_lossy(&forgotten.stderr).into_owned();
-    assert!(told.contains("first: wharf call DIR TOOL"), "{told}");
+    let reported = String::from_utf8_lossy(&forgotten.stderr).into_owned();
+    assert!(reported.contains("first: wharf call DIR TOOL"), "{reported}");
     let misspelt = folder.with_file_name("plugin");
     let near = run(&home, ["status".as_ref(), misspelt.as_os_str()]);
-    let told = String::from_utf8_lossy(&near.stderr).into_owned();
-    assert!(told.contains(&format!("did you mean {}?", folder.display())), "{told}");
+    let reported = String::from_utf8_lossy(&near.stderr).into_owned();
+    assert!(reported.contains(&format!("did you mean {}?", folder.display())), "{reported}");
 }

@@ -157,8 +157,8 @@ fn no_plugin_may_have_the_hosts_name() {
     let folder = home.plugins();
     let output = run(&home, ["list".as_ref(), folder.as_os_str()]);
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("wharf.wasm") && told.contains("which is reserved"), "{told}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(reported.contains("wharf.wasm") && reported.contains("which is reserved"), "{reported}");
     assert!(!String::from_utf8_lossy(&output.stdout).contains("wharf_version"));
 }
 

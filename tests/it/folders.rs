@@ -173,8 +173,8 @@ fn a_folder_created_later_is_granted_then() {
     home.configure(&granting(&[(&shared, "'write'"), (&later, "'write'")]));
     let mut client = Client::start_modern(&home);
     assert_eq!(on(&mut client, "folders", ""), "ok /0");
-    let said = format!("not granted: the folder {} does not exist", later.display());
-    let log = client.process().log_with(&said);
+    let expected = format!("not granted: the folder {} does not exist", later.display());
+    let log = client.process().log_with(&expected);
     assert!(log.contains("create the folder; a running server then grants it"), "{log}");
     fs::create_dir(&later).expect("a folder");
     client.process().log_with("settings reloaded");
@@ -193,9 +193,9 @@ fn a_failed_call_names_its_missing_folder() {
     let result = client.call("files_list", json!({}));
     assert_eq!(result["_meta"]["wharf/fault"]["code"], "denied", "{result}");
     assert_eq!(result["_meta"]["wharf/fault"]["access"], "fs", "{result}");
-    let said = first_text(&result);
+    let reported = first_text(&result);
     let lack = "grant `fs` cannot be used: its folder '/data' is not available: create the folder";
-    assert!(said.contains(lack) && !said.contains(&nowhere.display().to_string()), "{said}");
+    assert!(reported.contains(lack) && !reported.contains(&nowhere.display().to_string()), "{reported}");
     client
         .process()
         .log_with(&format!("access denied: grant cannot be used: the folder {} does not exist", nowhere.display()));

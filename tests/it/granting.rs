@@ -100,6 +100,7 @@ fn nothing_is_written_without_an_answer_or_when_it_is_invalid() {
         (&["grant", "notes", "env=KEY=$api", "--yes"], "hint: for the secret write ${api}; for the text"),
         (&["grant", "notes", "env=KEY=${apj}", "--yes"], "hint: did you mean api? Otherwise define it"),
         (&["grant", "notes", "secrets=other", "--yes"], "there is no such secret"),
+        (&["grant", "notes", "secrets=other", "--yes"], "under [secrets] in /"),
         (&["ungrant", "notes", "keyvalue", "--yes"], "has no grant"),
         (&["grant", "no_tes!", "keyvalue", "--yes"], "plugin name"),
     ] {
@@ -154,10 +155,10 @@ fn a_grant_without_effect_is_reported_before_it_is_written() {
         (&["online", "http={ url = \"https://[fd00::1]\", methods = [\"PUT\"] }"], "[\"PUT\"], private".to_owned()),
     ] {
         let output = run(&home, ["grant"].iter().chain(words));
-        let said = err(&output);
-        assert_eq!(output.status.code(), Some(2), "{words:?}: nobody was asked: {said}");
-        let told = said.find(&why).unwrap_or_else(|| panic!("{words:?}: no {why:?} in {said}"));
-        assert!(said[..told].contains("warning: ") && said[told..].contains("add --yes"), "{said}");
+        let reported = err(&output);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: nobody was asked: {reported}");
+        let messages = reported.find(&why).unwrap_or_else(|| panic!("{words:?}: no {why:?} in {reported}"));
+        assert!(reported[..messages].contains("warning: ") && reported[messages..].contains("add --yes"), "{reported}");
     }
     let granted = run(&home, ["grant", "online", "http=http://localhost:1/a", "--yes"]);
     assert!(granted.status.success() && err(&granted).contains("has no effect"), "{}", err(&granted));
@@ -222,7 +223,7 @@ fn status_warns_of_grants_without_effect() {
             [&["status".as_ref(), folder.as_os_str()], &*more.iter().map(AsRef::as_ref).collect::<Vec<_>>()].concat(),
         )
     };
-    let said = err(&status(&[]));
+    let reported = err(&status(&[]));
     let expected = [
         format!("/keys of folders has no effect: {} is a credentials folder; ", home.path("home/.ssh").display()),
         format!("/given of folders has no effect: {} has a credentials folder in it: .aws; ", given.display()),
@@ -230,9 +231,9 @@ fn status_warns_of_grants_without_effect() {
         "the secret key of online is not set: variable WHARF_TEST_ABSENT; set its variable, then restart".to_owned(),
     ];
     for warning in &expected {
-        assert!(said.contains(warning), "no {warning:?} in {said}");
+        assert!(reported.contains(warning), "no {warning:?} in {reported}");
     }
-    assert_eq!([" of folders ", " of online "].map(|of| said.matches(of).count()), [2, 2], "{said}");
+    assert_eq!([" of folders ", " of online "].map(|of| reported.matches(of).count()), [2, 2], "{reported}");
     let listed: Value = serde_json::from_slice(&status(&["--json"]).stdout).expect("JSON");
     let count = |plugin: usize| listed["plugins"][plugin]["warnings"].as_array().map(Vec::len);
     assert_eq!((count(0), count(1)), (Some(2), Some(2)), "{listed}");
@@ -319,9 +320,9 @@ fn a_missing_secret_is_told_once_to_who_calls() {
     let folder = home.plugins();
     let words = ["call".as_ref(), folder.as_os_str(), "online_fetch".as_ref(), "url=https://api.example/".as_ref()];
     let output = run(&home, words);
-    let (out, told) = (String::from_utf8_lossy(&output.stdout).into_owned(), err(&output));
-    assert!(out.contains("it needs the secret 'key', which is not set"), "{out}{told}");
-    assert_eq!(told.matches("the secret 'key'").count(), 1, "{told}");
-    assert!(told.contains("variable WHARF_TEST_NOT_SET; set its variable"), "{told}");
-    assert!(!(out + &told).contains("restart"), "{told}");
+    let (out, reported) = (String::from_utf8_lossy(&output.stdout).into_owned(), err(&output));
+    assert!(out.contains("it needs the secret 'key', which is not set"), "{out}{reported}");
+    assert_eq!(reported.matches("the secret 'key'").count(), 1, "{reported}");
+    assert!(reported.contains("variable WHARF_TEST_NOT_SET; set its variable"), "{reported}");
+    assert!(!(out + &reported).contains("restart"), "{reported}");
 }

@@ -112,12 +112,12 @@ fn changed_limits_are_reloaded() {
 fn settings_of_a_plugin_that_is_not_there_are_reported_with_the_nearest_name() {
     let home = Home::with(&["notes"]);
     home.configure("[plugins.note.grants]\nkeyvalue = true\n");
-    let said = "no plugin in ";
+    let expected = "no plugin in ";
     let near = "is called note; did you mean notes?";
     for words in [&["list"][..], &["status"], &["check"]] {
         let output = run(&home, words.iter().map(AsRef::as_ref).chain([home.plugins().as_os_str()]));
         let text = String::from_utf8_lossy(&output.stderr);
-        assert!(text.contains(said) && text.contains(near), "{text}");
+        assert!(text.contains(expected) && text.contains(near), "{text}");
         // Those of plugins in other folders have names of their own.
         assert!(!text.contains("asker") && !text.contains("survey"), "{text}");
     }
@@ -130,5 +130,5 @@ fn settings_of_a_plugin_that_is_not_there_are_reported_with_the_nearest_name() {
     home.configure(KEYVALUE);
     let output = run(&home, ["list".as_ref(), home.plugins().as_os_str()]);
     let text = String::from_utf8_lossy(&output.stderr);
-    assert!(!text.contains(said), "{text}");
+    assert!(!text.contains(expected), "{text}");
 }

@@ -133,8 +133,8 @@ fn without_the_grant_storing_is_denied_and_the_log_has_the_hint() {
     let home = home("");
     let mut client = Client::start_modern(&home);
     for _ in 0..2 {
-        let told = refusal(&mut client, "notes_add", json!({"text": "milk"}));
-        assert!(told.contains("this plugin may not store anything") && told.contains("keyvalue"), "{told}");
+        let reported = refusal(&mut client, "notes_add", json!({"text": "milk"}));
+        assert!(reported.contains("this plugin may not store anything") && reported.contains("keyvalue"), "{reported}");
     }
     assert_eq!(client.result("resources/list", json!({}))["resources"], json!([]));
     let file = home.path("config/wharf/wharf.toml");
@@ -172,8 +172,8 @@ fn a_broken_database_is_logged_and_not_overwritten() {
     fs::create_dir_all(file.parent().expect("a folder")).expect("the data folder");
     fs::write(&file, &rubbish).expect("a file");
     let mut client = Client::start_modern(&home);
-    let told = refusal(&mut client, "notes_add", json!({"text": "milk"}));
-    assert_eq!(told, "the host's store failed");
+    let reported = refusal(&mut client, "notes_add", json!({"text": "milk"}));
+    assert_eq!(reported, "the host's store failed");
     let reason = format!("the host's store failed: file is not a database: {}", file.display());
     client.process().log_with(&reason);
     assert_eq!(fs::read_to_string(&file).expect("the file"), rubbish);

@@ -115,9 +115,9 @@ fn a_file_stays_one_that_is_served_when_its_listing_is_embedded() {
     fs::remove_file(&file).expect("removed");
     fs::write(&file, &component).expect("a file");
     let refused = run(&home, ["embed".as_ref(), file.as_os_str()]);
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains("failed to write into the component what it lists: "), "{said}");
+    let reported = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{reported}");
+    assert!(reported.contains("failed to write into the component what it lists: "), "{reported}");
     assert!(fs::read(&file).expect("a file") == component, "it was changed");
 }
 

@@ -97,10 +97,10 @@ impl User {
             return self.serve(&command.replace("127.0.0.1:8080", "127.0.0.1:0"));
         }
         let run = self.shell(&command).output().expect("a shell");
-        let said = String::from_utf8_lossy(&run.stdout).into_owned();
-        assert!(run.status.success(), "{printed}: {said}{}", String::from_utf8_lossy(&run.stderr));
-        assert!(!said.contains("\"error\""), "{printed}: {said}");
-        said
+        let reported = String::from_utf8_lossy(&run.stdout).into_owned();
+        assert!(run.status.success(), "{printed}: {reported}{}", String::from_utf8_lossy(&run.stderr));
+        assert!(!reported.contains("\"error\""), "{printed}: {reported}");
+        reported
     }
 
     fn serve(&mut self, command: &str) -> String {
@@ -171,7 +171,7 @@ fn commands_that_find_a_missing_tool_name_the_plugin() {
     let commands = commands(&repository().join("docs/missing-tool.md"));
     assert_eq!(commands.len(), 3, "{commands:?}");
     for command in commands {
-        let said = user.run(&command);
-        assert!(said.contains("weather"), "{command}: {said}");
+        let reported = user.run(&command);
+        assert!(reported.contains("weather"), "{command}: {reported}");
     }
 }

@@ -84,8 +84,8 @@ fn without_a_grant_nothing_is_sent_and_the_log_has_the_line_to_add() {
         assert_eq!(result["_meta"]["wharf/fault"]["code"], "denied", "{result}");
         assert!(first_text(&result).contains(&format!("no grant covers this request; this would: {line}")));
     }
-    let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/x"));
-    assert!(said.contains("HttpRequestDenied"), "{said}");
+    let reported = refusal(&mut client, "online_outgoing", outgoing(&site, "/x"));
+    assert!(reported.contains("HttpRequestDenied"), "{reported}");
     let file = home.path("config/wharf/wharf.toml");
     let hint = format!("put `{line}` under `[plugins.fetch.grants]` in {}", file.display());
     let log = client.process().log_with(&hint);
@@ -95,10 +95,10 @@ fn without_a_grant_nothing_is_sent_and_the_log_has_the_line_to_add() {
     // Without `private` the grant does not cover an address of this machine.
     home.configure(&format!("[plugins.online.grants]\nhttp = [\"{}\"]\n", site.url("")));
     let mut client = Client::start_modern(&home);
-    let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/x")}));
-    assert!(said.contains("the host is not at a public address"), "{said}");
-    let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/x"));
-    assert!(said.contains("DestinationIpProhibited"), "{said}");
+    let reported = refusal(&mut client, "online_fetch", json!({"url": site.url("/x")}));
+    assert!(reported.contains("the host is not at a public address"), "{reported}");
+    let reported = refusal(&mut client, "online_outgoing", outgoing(&site, "/x"));
+    assert!(reported.contains("DestinationIpProhibited"), "{reported}");
     client.process().log_with(&format!("put `{line}` under `[plugins.online.grants]`"));
     assert!(site.heads().is_empty());
 
@@ -118,8 +118,8 @@ fn a_redirect_without_a_grant_is_not_followed() {
     let mut client = Client::start_modern(&home);
     let seen = client.text("online_fetch", json!({"url": site.url("/")}));
     assert_eq!(seen, format!("302 {}\n", inside.url("/admin")));
-    let said = refusal(&mut client, "fetch", json!({"url": site.url("/")}));
-    assert!(said.contains("no grant covers this request"), "{said}");
+    let reported = refusal(&mut client, "fetch", json!({"url": site.url("/")}));
+    assert!(reported.contains("no grant covers this request"), "{reported}");
     assert!(inside.heads().is_empty());
 }
 
@@ -129,17 +129,17 @@ fn too_many_headers_are_refused_in_both_directions() {
     let home = home(&site.grant());
     let mut client = Client::start_modern(&home);
     let many: Vec<_> = (0..33_000).map(|n| json!([format!("x-{n}"), "1"])).collect();
-    let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/"), "headers": many}));
-    assert!(said.contains("too many header fields"), "{said}");
+    let reported = refusal(&mut client, "online_fetch", json!({"url": site.url("/"), "headers": many}));
+    assert!(reported.contains("too many header fields"), "{reported}");
     let mut sent = outgoing(&site, "/");
     sent["headers"] = json!(many);
     refusal(&mut client, "online_outgoing", sent);
     assert!(site.heads().is_empty());
     // The same limit applies to the headers of a response.
-    let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
-    assert!(said.contains("violated the protocol"), "{said}");
-    let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
-    assert!(said.contains("HttpProtocolError"), "{said}");
+    let reported = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
+    assert!(reported.contains("violated the protocol"), "{reported}");
+    let reported = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
+    assert!(reported.contains("HttpProtocolError"), "{reported}");
 }
 
 #[test]
@@ -153,10 +153,10 @@ fn an_endless_body_is_refused() {
     let room = "[plugins.online.limits]\nmemory = \"256MiB\"\n";
     home.configure(&format!("{room}[plugins.online.grants]\n{}", site.grant()));
     let mut client = Client::start_modern(&home);
-    let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
-    assert!(said.contains("the response has more than 16777216 bytes"), "{said}");
-    let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
-    assert!(said.contains("16777216"), "{said}");
+    let reported = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
+    assert!(reported.contains("the response has more than 16777216 bytes"), "{reported}");
+    let reported = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
+    assert!(reported.contains("16777216"), "{reported}");
 }
 
 #[test]
@@ -179,8 +179,8 @@ fn a_call_that_ends_closes_its_connection() {
     let mut sent = outgoing(&site, "/");
     for ms in [0, 100] {
         sent["timeout_ms"] = json!(ms);
-        let said = refusal(&mut client, "online_outgoing", sent.clone());
-        assert!(said.contains("Timeout"), "{said}");
+        let reported = refusal(&mut client, "online_outgoing", sent.clone());
+        assert!(reported.contains("Timeout"), "{reported}");
     }
 }
 
@@ -204,8 +204,8 @@ fn connections_are_not_shared_between_plugins_or_grants() {
     assert_eq!(site.connections(0), Connections { all: 2, open: 0 });
     assert_eq!(client.text("online_fetch", json!({"url": site.url("/d")})), "200 \nok");
     assert_eq!(site.connections(1), Connections { all: 3, open: 1 });
-    let said = refusal(&mut client, "fetch", json!({"url": site.url("/e")}));
-    assert!(said.contains("no grant covers this request"), "{said}");
+    let reported = refusal(&mut client, "fetch", json!({"url": site.url("/e")}));
+    assert!(reported.contains("no grant covers this request"), "{reported}");
     assert_eq!(site.heads().len(), 6);
     client.finish();
     assert_eq!(site.connections(0), Connections { all: 3, open: 0 });
@@ -271,19 +271,19 @@ fn tls_checks_the_name_and_trusted_roots() {
     let sent = |https| json!({"authority": format!("localhost:{}", site.port), "path": "/", "https": https});
     assert_eq!(client.text("online_outgoing", sent(true)), "200\nover TLS");
     // The certificate is for another name.
-    let said = refusal(&mut client, "online_fetch", json!({"url": numbered}));
-    assert!(said.contains("no TLS connection: "), "{said}");
+    let reported = refusal(&mut client, "online_fetch", json!({"url": numbered}));
+    assert!(reported.contains("no TLS connection: "), "{reported}");
     // The other scheme was not granted.
-    let said = refusal(&mut client, "online_outgoing", sent(false));
-    assert!(said.contains("HttpRequestDenied"), "{said}");
+    let reported = refusal(&mut client, "online_outgoing", sent(false));
+    assert!(reported.contains("HttpRequestDenied"), "{reported}");
     assert_eq!(site.heads().len(), 2);
 
     // Without the certificate in its roots, the server does not trust it.
     let mut client = Client::start_modern(&home);
-    let said = refusal(&mut client, "online_fetch", json!({"url": named}));
-    assert!(said.contains("no TLS connection: "), "{said}");
-    let said = refusal(&mut client, "online_outgoing", sent(true));
-    assert!(said.contains("TlsProtocolError"), "{said}");
+    let reported = refusal(&mut client, "online_fetch", json!({"url": named}));
+    assert!(reported.contains("no TLS connection: "), "{reported}");
+    let reported = refusal(&mut client, "online_outgoing", sent(true));
+    assert!(reported.contains("TlsProtocolError"), "{reported}");
 }
 
 /// A site that echoes the `Authorization` header, and a home that sends it a secret.
@@ -316,18 +316,18 @@ fn a_secret_is_sent_to_the_server_and_redacted_everywhere_else() {
     for head in site.heads() {
         assert_eq!(field(&head, "authorization"), Some(format!("Bearer {SECRET}").as_str()));
     }
-    let said = refusal(&mut client, "online_fail", request.clone());
-    assert!(said.contains("Bearer [redacted api]"), "{said}");
+    let reported = refusal(&mut client, "online_fail", request.clone());
+    assert!(reported.contains("Bearer [redacted api]"), "{reported}");
 
     // Every channel redacts it.
     let meta = json!({"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"});
-    let told = client.result("tools/call", json!({"name": "online_tell", "arguments": request, "_meta": meta}));
-    assert_eq!(told["structuredContent"]["again"], json!(["200 \nBearer [redacted api]"]));
+    let shown = client.result("tools/call", json!({"name": "online_tell", "arguments": request, "_meta": meta}));
+    assert_eq!(shown["structuredContent"]["again"], json!(["200 \nBearer [redacted api]"]));
     let progress = client.notification("notifications/progress");
     assert_eq!(progress["params"]["message"], "200 \nBearer [redacted api]");
     let texts = [client.notification("notifications/message"), client.notification("notifications/message")];
     let log = client.process().log_with("stdout");
-    for (what, text) in [("result", told.to_string()), ("messages", json!(texts).to_string()), ("log", log)] {
+    for (what, text) in [("result", shown.to_string()), ("messages", json!(texts).to_string()), ("log", log)] {
         assert!(text.contains("[redacted api]"), "{what}: {text}");
         assert!(!text.contains("5ecret"), "{what}: {text}");
     }
@@ -346,8 +346,8 @@ fn a_secret_with_invisible_characters_or_html_entities_is_redacted() {
     let mut client = Client::start_modern(&home);
     let meta = json!({"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"});
     let request = json!({"name": "online_tell", "arguments": {"url": site.url("/")}, "_meta": meta});
-    let told = client.result("tools/call", request.clone());
-    assert_eq!(told["structuredContent"]["said"], format!("200 \n{TOLD}"));
+    let shown = client.result("tools/call", request.clone());
+    assert_eq!(shown["structuredContent"]["said"], format!("200 \n{TOLD}"));
     assert_eq!(client.notification("notifications/progress")["params"]["message"], format!("200 \n{TOLD}"));
     let messages = ["info", "warning"].map(|level| {
         let message = client.notification("notifications/message")["params"].take();
@@ -355,8 +355,8 @@ fn a_secret_with_invisible_characters_or_html_entities_is_redacted() {
         message["data"].clone()
     });
     assert_eq!(messages, [json!(format!("200 \n{TOLD}")), json!({"said": format!("200 \n{TOLD}")})]);
-    let said = refusal(&mut client, "online_fail", request["arguments"].clone());
-    assert!(said.contains(TOLD), "{said}");
+    let reported = refusal(&mut client, "online_fail", request["arguments"].clone());
+    assert!(reported.contains(TOLD), "{reported}");
 
     let log = client.process().log_with("[redacted api] source=\"stdout\"");
     assert_eq!(log.matches("[redacted api] [redacted api]").count(), 3, "{log}");
@@ -372,12 +372,12 @@ fn a_grant_with_a_missing_secret_is_denied_until_it_exists() {
     for why in ["is not at least 1 visible ASCII characters", "cannot be read"] {
         let needs = format!("it needs the secret 'api', which {why}: ");
         let lack = format!("{needs}write it to its file, then send the server SIGHUP");
-        let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
-        assert!(said.contains(&format!("grant `http` cannot be used: {lack}.")), "{said}");
-        assert!(said.contains(&format!("a grant covers this request, but {lack}")), "{said}");
-        assert!(!said.contains(&file.display().to_string()), "{said}");
-        let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
-        assert!(said.contains(&lack), "{said}");
+        let reported = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
+        assert!(reported.contains(&format!("grant `http` cannot be used: {lack}.")), "{reported}");
+        assert!(reported.contains(&format!("a grant covers this request, but {lack}")), "{reported}");
+        assert!(!reported.contains(&file.display().to_string()), "{reported}");
+        let reported = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
+        assert!(reported.contains(&lack), "{reported}");
         let log = client.process().log_with(&format!("access denied: grant cannot be used: {needs}"));
         assert!(log.contains(&file.display().to_string()), "{log}");
         assert!(log.contains("then send the server SIGHUP") && !log.contains("http = ["), "{log}");
@@ -413,7 +413,7 @@ fn an_invalid_grant_is_an_error_with_its_position() {
     let home = home("");
     home.configure("[plugins.online.grants]\nhttp = [\"https://*.example.com\"]\n");
     let output = run(&home, ["list".as_ref(), home.plugins().as_os_str()]);
-    let said = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("column 9: plugins.online.grants.http: a grant is a scheme, a host"), "{said}");
+    let reported = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{reported}");
+    assert!(reported.contains("column 9: plugins.online.grants.http: a grant is a scheme, a host"), "{reported}");
 }

@@ -58,13 +58,13 @@ fn approve(home: &Home, name: &str) {
 fn a_misspelt_name_is_answered_with_the_nearest() {
     let home = home("");
     home.put_bytes(&version("1", "old"), "weather");
-    let said = |output: Output| String::from_utf8(output.stderr).expect("UTF-8");
-    let refused = said(folder_command(&home, &["approve", "--yes", "wether"]));
+    let reported = |output: Output| String::from_utf8(output.stderr).expect("UTF-8");
+    let refused = reported(folder_command(&home, &["approve", "--yes", "wether"]));
     assert!(refused.contains("hint: did you mean weather?"), "{refused}");
-    let elsewhere = said(run(&home, ["approve", "weather"]));
+    let elsewhere = reported(run(&home, ["approve", "weather"]));
     assert!(elsewhere.contains("hint: name the folder that its file is in"), "{elsewhere}");
     approve(&home, "weather");
-    let revoked = said(run(&home, ["revoke", "weathr"]));
+    let revoked = reported(run(&home, ["revoke", "weathr"]));
     assert!(revoked.contains("hint: did you mean weather?"), "{revoked}");
 }
 
@@ -319,7 +319,7 @@ fn a_damaged_pin_file_is_logged_kept_and_holds_plugins_with_grants() {
     home.put_bytes(&version("free", "Holds nothing."), "q");
     fs::create_dir_all(home.path("state/wharf")).expect("a folder");
     let file = home.path("state/wharf/lock.toml");
-    for (damaged, mode, said) in [
+    for (damaged, mode, expected) in [
         ("version = 1\n[plugins.p]\ncontent = \"blake3", 0o600, "failed to read the pin file, line 3"),
         ("version = 2\n", 0o600, "failed to read the pin file: unknown format version 2"),
         ("version = 1\n", 0o666, "other users can write it"),
@@ -329,7 +329,7 @@ fn a_damaged_pin_file_is_logged_kept_and_holds_plugins_with_grants() {
         let mut client = Client::start(&home);
         client.tools_until(|tools| tools == ["q_version", "q_act"]);
         let log = client.process().log_with("held: ");
-        assert!(log.contains(said) && log.contains("lock.toml"), "{log}");
+        assert!(log.contains(expected) && log.contains("lock.toml"), "{log}");
         assert_eq!(fs::read_to_string(&file).expect("the file"), damaged);
         // Recovers without a restart.
         fs::remove_file(&file).expect("the file");

@@ -103,9 +103,9 @@ fn schemas_are_derived_from_types() {
     let turn = tool(&listed, "shop_turn");
     assert_eq!(turn["inputSchema"]["properties"]["picture"], json!({ "type": "string", "contentEncoding": "base64" }));
     assert!(tool(&listed, "shop_pause").get("outputSchema").is_none());
-    let said = |name: &str| tool(&listed, name)["description"].clone();
-    assert_eq!(said("shop_greet"), "The function `greet`.");
-    assert_eq!(said("shop_turn"), "The function `turn` of `test:shop/catalogue@0.2.0`.");
+    let reported = |name: &str| tool(&listed, name)["description"].clone();
+    assert_eq!(reported("shop_greet"), "The function `greet`.");
+    assert_eq!(reported("shop_turn"), "The function `turn` of `test:shop/catalogue@0.2.0`.");
 }
 
 #[test]
@@ -223,9 +223,9 @@ fn tool_names_can_be_those_of_wassette() {
 fn commands_support_plain_components() {
     let home = Home::new();
     let file = component("plain");
-    let said = out(&home, ["check".as_ref(), file.as_os_str()]);
+    let reported = out(&home, ["check".as_ref(), file.as_os_str()]);
     for line in ["  kind     plain component\n", "  made by  ", "  tool     sell", "left out the function"] {
-        assert!(said.contains(line), "no {line:?} in {said}");
+        assert!(reported.contains(line), "no {line:?} in {reported}");
     }
     let json = out(&home, ["check".as_ref(), file.as_os_str(), "--json".as_ref()]);
     let found: Value = serde_json::from_str(&json).expect("JSON");
@@ -329,8 +329,8 @@ fn variables_name_secrets_that_exist() {
         home.configure(&format!("[plugins.shop.grants]\nenv = {{ API_KEY = \"{value}\" }}\n"));
         let output = run(&home, ["config"]);
         let output = if output.status.success() { run(&home, ["status"]) } else { output };
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && said.contains(word), "{said}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && reported.contains(word), "{reported}");
     }
 }
 
@@ -348,8 +348,8 @@ fn an_imported_policy_sets_environment_variables_and_marks_folders_that_are_not_
     std::fs::write(&file, policy).expect("a file");
     let output = run(&home, ["import-policy".as_ref(), file.as_os_str()]);
     assert!(output.status.success());
-    let (printed, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(told.contains("not given: the folder") && !told.contains("$schema"), "{told}");
+    let (printed, reported) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(reported.contains("not given: the folder") && !reported.contains("$schema"), "{reported}");
     let beside = printed.lines().zip(printed.lines().skip(1)).find(|(_, line)| line.contains("host = "));
     assert!(beside.is_some_and(|(note, _)| note.starts_with("  # not given: the folder")), "{printed}");
     // The secret from a file, since the environment of the server is fixed here.
@@ -370,9 +370,9 @@ fn a_policy_is_converted_to_grants() {
     std::fs::write(&file, policy).expect("a file");
     let output = run(&home, ["import-policy".as_ref(), file.as_os_str()]);
     assert_eq!(output.status.code(), Some(0));
-    let (printed, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (printed, reported) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(printed.contains("[plugins.weather.grants]") && printed.contains("https://api.example.org"), "{printed}");
-    assert!(told.contains("*.example.org") && !printed.contains('*'), "{told}");
+    assert!(reported.contains("*.example.org") && !printed.contains('*'), "{reported}");
     home.configure(&printed);
     out(&home, ["config"]);
     let unnamed = home.path("policy.yaml");

@@ -92,10 +92,10 @@ fn out(output: &Output) -> String {
 fn new_prints_the_next_commands_and_overwrites_nothing() {
     let home = Home::new();
     let made = run(&home, ["new", "my-plugin", "--lang", "rust"]);
-    let said = err(&made);
-    assert!(made.status.success() && out(&made).is_empty(), "{said}");
+    let reported = err(&made);
+    assert!(made.status.success() && out(&made).is_empty(), "{reported}");
     for line in ["cd my-plugin", "wharf build --install", "wharf call dist/my-plugin.wasm greet"] {
-        assert!(said.contains(line), "no {line:?} in {said}");
+        assert!(reported.contains(line), "no {line:?} in {reported}");
     }
     let dir = home.path("home/my-plugin");
     let manifest = fs::read_to_string(dir.join("Cargo.toml")).expect("a manifest");
@@ -103,13 +103,13 @@ fn new_prints_the_next_commands_and_overwrites_nothing() {
     let again = run(&home, ["new", "my-plugin", "--lang", "python"]);
     assert_eq!(again.status.code(), Some(2), "{}", err(&again));
     assert!(err(&again).contains("not empty") && !dir.join("plugin.py").exists(), "{}", err(&again));
-    for (arguments, said) in [
+    for (arguments, reported) in [
         (["new", "my_plugin", "--lang", "rust"], "did you mean `my-plugin`?"),
         (["new", "other", "--lang", "pyhton"], "python"),
     ] {
         let wrong = run(&home, arguments);
         assert_eq!(wrong.status.code(), Some(2));
-        assert!(err(&wrong).contains(said), "{}", err(&wrong));
+        assert!(err(&wrong).contains(reported), "{}", err(&wrong));
     }
     let without = run(&home, ["new", "other"]);
     assert_eq!(without.status.code(), Some(2));
@@ -180,14 +180,14 @@ fn interfaces_of_a_python_plugin_are_guessed_and_corrected_once() {
 fn build_reports_why_it_failed() {
     let project = Project::new(FAIL);
     let failed = project.build(&[]);
-    let said = err(&failed);
-    assert_eq!((failed.status.code(), out(&failed).as_str()), (Some(1), ""), "{said}");
+    let reported = err(&failed);
+    assert_eq!((failed.status.code(), out(&failed).as_str()), (Some(1), ""), "{reported}");
     // As lines, with the author's frame alone.
-    let (_, trace) = said.split_once("Traceback (most recent call last):\n  File \"").expect(&said);
+    let (_, trace) = reported.split_once("Traceback (most recent call last):\n  File \"").expect(&reported);
     let failure = "ValueError: what\nerror: failed to build: the plugin's modules failed: ValueError: what\n";
-    assert!(trace.ends_with(&format!("/made/plugin.py\", line 2, in <module>\n{failure}")), "{said}");
-    assert_eq!(trace.lines().count(), 3, "{said}");
-    assert!(!said.contains("Caused by") && !project.dir.join("dist/made.wasm").exists(), "{said}");
+    assert!(trace.ends_with(&format!("/made/plugin.py\", line 2, in <module>\n{failure}")), "{reported}");
+    assert_eq!(trace.lines().count(), 3, "{reported}");
+    assert!(!reported.contains("Caused by") && !project.dir.join("dist/made.wasm").exists(), "{reported}");
     // A component that is built but cannot be loaded is an error too.
     let broken = project.home.path("broken.wasm");
     fs::write(&broken, b"\0asm no component").expect("a file");
@@ -228,10 +228,10 @@ fn build_names_a_missing_tool_and_the_command_that_installs_it() {
         fs::write(dir.join("plugin.toml"), format!("name = \"none\"\nlanguage = \"{language}\"\n")).expect("a file");
         let mut build = command_in(&home, &dir);
         let failed = build.env("PATH", home.path("empty")).output().expect("the binary runs");
-        let said = err(&failed);
-        assert_eq!(failed.status.code(), Some(1), "{said}");
-        assert!(said.contains(&format!("failed to find {program}, which the build needs")), "{said}");
-        assert!(said.contains("hint: ") && said.contains(command), "{language}: {said}");
+        let reported = err(&failed);
+        assert_eq!(failed.status.code(), Some(1), "{reported}");
+        assert!(reported.contains(&format!("failed to find {program}, which the build needs")), "{reported}");
+        assert!(reported.contains("hint: ") && reported.contains(command), "{language}: {reported}");
     }
 }
 
@@ -297,12 +297,12 @@ fn build_installs_packages_again_once_the_project_lists_others() {
     project.put("plugin.py", FAIL);
     assert!(!err(&build(&[])).contains("--install"));
     project.put("requirements.txt", "a==3\n");
-    let said = err(&build(&[]));
-    assert!(said.contains("hint: requirements.txt changed since the packages were installed; in "), "{said}");
-    assert!(said.ends_with(": wharf build --install\n"), "{said}");
+    let reported = err(&build(&[]));
+    assert!(reported.contains("hint: requirements.txt changed since the packages were installed; in "), "{reported}");
+    assert!(reported.ends_with(": wharf build --install\n"), "{reported}");
     project.put("plugin.py", &FAIL.replace("ValueError: what", "ModuleNotFoundError: No module named 'a'"));
-    let said = err(&build(&[]));
-    assert!(said.contains("hint: if 'a' is of a package, list that in requirements.txt"), "{said}");
+    let reported = err(&build(&[]));
+    assert!(reported.contains("hint: if 'a' is of a package, list that in requirements.txt"), "{reported}");
     assert_eq!(installed(), 2, "something was installed without --install");
 }
 
@@ -322,10 +322,10 @@ fn build_and_dev_touch_nothing_outside_of_the_project() {
     std::os::unix::fs::symlink(project.home.path("victim"), project.dir.join("dist")).expect("a link");
     for command in ["build", "dev"] {
         let refused = run(&project.home, [command.as_ref(), project.dir.as_os_str()]);
-        let said = err(&refused);
-        assert_eq!(refused.status.code(), Some(1), "{said}");
-        assert!(said.contains("outside of the project") && said.contains("dist is a link"), "{said}");
-        assert!(said.contains("hint: remove the link"), "{said}");
+        let reported = err(&refused);
+        assert_eq!(refused.status.code(), Some(1), "{reported}");
+        assert!(reported.contains("outside of the project") && reported.contains("dist is a link"), "{reported}");
+        assert!(reported.contains("hint: remove the link"), "{reported}");
     }
     assert!(kept.is_file());
     assert_eq!(fs::read_dir(project.home.path("victim")).expect("a folder").count(), 1);
@@ -404,9 +404,9 @@ fn dev_exits_if_it_cannot_serve() {
             address.as_ref(),
         ],
     );
-    let said = err(&dev);
-    assert_eq!(dev.status.code(), Some(1), "{said}");
-    assert!(said.contains(&address) && said.contains("--http"), "{said}");
+    let reported = err(&dev);
+    assert_eq!(dev.status.code(), Some(1), "{reported}");
+    assert!(reported.contains(&address) && reported.contains("--http"), "{reported}");
 }
 
 /// In a folder of its own, at a free port, and without approval: the author has just built it.

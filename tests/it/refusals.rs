@@ -126,8 +126,11 @@ fn limits_and_proposals_are_reported_with_a_hint() {
     ] {
         home.put_bytes(&parsed(&text), name);
         let output = run(&home, [OsStr::new("check"), home.plugin(name).as_os_str()]);
-        let said = String::from_utf8(output.stdout).expect("UTF-8");
-        assert!(said.contains(reason) && said.contains(hint) && !said.contains("host error"), "{name}: {said}");
+        let reported = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(
+            reported.contains(reason) && reported.contains(hint) && !reported.contains("host error"),
+            "{name}: {reported}"
+        );
     }
 }
 
@@ -145,14 +148,14 @@ fn check_refuses_missing_special_and_oversized_files() {
 /// Runs `wharf check`, and checks the form of its error message.
 fn refused(home: &Home, file: &Path, word: &str) {
     let output = run(home, [OsStr::new("check"), file.as_os_str()]);
-    let said = String::from_utf8(output.stderr.clone()).expect("UTF-8") + &String::from_utf8_lossy(&output.stdout);
+    let reported = String::from_utf8(output.stderr.clone()).expect("UTF-8") + &String::from_utf8_lossy(&output.stdout);
     let name = file.file_name().and_then(OsStr::to_str).expect("a plain name");
-    assert_eq!(output.status.code(), Some(1), "{name}: {said}");
-    assert!(said.contains(name), "{name} is not named: {said}");
-    assert!(said.to_lowercase().contains(word), "{name}: no {word:?} in: {said}");
-    assert!(!said.contains("panicked") && !said.contains(" 0x"), "{name}: {said}");
-    let longest = said.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-    assert!((1..400).contains(&longest), "{name}: {said}");
+    assert_eq!(output.status.code(), Some(1), "{name}: {reported}");
+    assert!(reported.contains(name), "{name} is not named: {reported}");
+    assert!(reported.to_lowercase().contains(word), "{name}: no {word:?} in: {reported}");
+    assert!(!reported.contains("panicked") && !reported.contains(" 0x"), "{name}: {reported}");
+    let longest = reported.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    assert!((1..400).contains(&longest), "{name}: {reported}");
 }
 
 /// A FIFO without a writer: opening it without `O_NONBLOCK` blocks for ever.

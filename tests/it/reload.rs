@@ -298,12 +298,12 @@ fn a_file_with_exactly_the_plugins_name_is_served() {
     let folder = home.plugins();
     for command in ["check", "status"] {
         let output = run(&home, [command.as_ref(), folder.as_os_str()]);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{command}: {said}");
+        let reported = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{command}: {reported}");
         for other in ["A.B.wasm", "a b.wasm", "Backup/a-b.wasm"] {
-            assert!(said.contains(&format!("{other}: failed to use the plugin's name")), "{command}: {said}");
+            assert!(reported.contains(&format!("{other}: failed to use the plugin's name")), "{command}: {reported}");
         }
-        assert!(said.contains("rename it to NAME.wasm"), "{command}: {said}");
+        assert!(reported.contains("rename it to NAME.wasm"), "{command}: {reported}");
     }
 }
 

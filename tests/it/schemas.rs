@@ -77,6 +77,6 @@ fn verbatim_schemas_are_a_setting() {
 
     home.configure("[server]\nschemas = \"exact\"\n");
     let refused = run(&home, ["list"]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(said.contains("compatible") && said.contains("verbatim"), "{said}");
+    let reported = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(reported.contains("compatible") && reported.contains("verbatim"), "{reported}");
 }

@@ -203,12 +203,15 @@ fn elicitation_ids_differ_between_processes() {
 #[test]
 fn a_missing_state_key_is_an_error() {
     let home = Home::new();
-    for (key, said) in [("{ env = 'WHARF_TEST_KEY' }", "WHARF_TEST_KEY"), ("{ file = 'state-key' }", "state-key")] {
+    for (key, expected) in [("{ env = 'WHARF_TEST_KEY' }", "WHARF_TEST_KEY"), ("{ file = 'state-key' }", "state-key")] {
         home.configure(&format!("[server]\nstate-key = {key}\n"));
         let folder = home.plugins();
         let output = run(&home, ["serve".as_ref(), folder.as_os_str()]);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{told}");
-        assert!(told.contains("server.state-key") && told.contains(said) && told.contains("hint:"), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{reported}");
+        assert!(
+            reported.contains("server.state-key") && reported.contains(expected) && reported.contains("hint:"),
+            "{reported}"
+        );
     }
 }

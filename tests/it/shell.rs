@@ -84,6 +84,6 @@ fn a_folder_for_pages_that_cannot_be_made_is_an_error() {
     let below = home.path("config/wharf/wharf.toml/pages");
     let output = run(&home, ["man-pages".as_ref(), below.as_os_str()]);
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("failed to create") && said.contains("pages"), "{said}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(reported.contains("failed to create") && reported.contains("pages"), "{reported}");
 }

@@ -125,23 +125,26 @@ fn words_typed_into_serve_are_answered_for_a_person() {
 
 #[test]
 fn a_form_and_a_confirmation_are_prompted_in_sequence() {
-    let said = call("everything_test_input_required_result_multi_round", |person| {
+    let reported = call("everything_test_input_required_result_multi_round", |person| {
         person.sees("Your name", "Ada\r");
         person.sees("Is it really Ada?", "y");
     });
-    assert_eq!(said, "Ada: true");
+    assert_eq!(reported, "Ada: true");
 }
 
 #[test]
 fn every_kind_of_field_can_be_filled_in() {
-    let said = call("everything_test_elicitation_sep1034_defaults", |person| {
+    let reported = call("everything_test_elicitation_sep1034_defaults", |person| {
         person.sees("age", "\u{8}1\r");
         person.sees("name", "\r");
         person.sees("score", "\r");
         person.sees("status", "\r");
         person.sees("verified", "n");
     });
-    assert_eq!(said, r#"User response: {"age":31,"name":"John Doe","score":95.5,"status":"active","verified":false}"#);
+    assert_eq!(
+        reported,
+        r#"User response: {"age":31,"name":"John Doe","score":95.5,"status":"active","verified":false}"#
+    );
 }
 
 #[test]
@@ -170,8 +173,8 @@ fn a_call_that_lacks_a_grant_asks_for_it_and_is_made_again() {
     assert!(String::from_utf8_lossy(&declined.stdout).contains("keyvalue"), "the first call's result");
     assert_eq!(fs::read_to_string(&config).expect("a file"), before);
     let granted = call("y");
-    let said = String::from_utf8(granted.stdout).expect("UTF-8");
-    assert!(granted.status.success() && !said.contains("keyvalue"), "{said}");
+    let reported = String::from_utf8(granted.stdout).expect("UTF-8");
+    assert!(granted.status.success() && !reported.contains("keyvalue"), "{reported}");
     assert!(fs::read_to_string(&config).expect("a file").contains("[plugins.notes.grants]\nkeyvalue = true\n"));
     // Now nothing is asked.
     assert!(at_terminal(&home, &words, |_| {}).status.success());
@@ -258,6 +261,6 @@ fn messages_of_a_compiler_do_not_mix_with_the_seconds() {
 
 #[test]
 fn a_page_to_visit_is_shown_and_can_be_declined() {
-    let said = call("everything_test_url_visit", |person| person.sees("https://example.org/login", "n"));
-    assert_eq!(said, "stayed");
+    let reported = call("everything_test_url_visit", |person| person.sees("https://example.org/login", "n"));
+    assert_eq!(reported, "stayed");
 }

@@ -27,8 +27,8 @@ fn serve(home: &Home) -> (Option<i32>, String) {
 }
 
 /// Runs the command of the hint.
-fn repair(said: &str) {
-    let hint = said.split("then run: ").nth(1).unwrap_or_else(|| panic!("no command in {said}"));
+fn repair(reported: &str) {
+    let hint = reported.split("then run: ").nth(1).unwrap_or_else(|| panic!("no command in {reported}"));
     let hinted = hint.split(';').next().expect("a command");
     assert!(Command::new("sh").args(["-c", hinted]).status().expect("a shell").success(), "{hinted}");
 }
@@ -41,11 +41,14 @@ fn a_configuration_that_others_can_write_is_refused() {
     let file = folder.join("wharf.toml");
     for (path, mode) in [(&file, 0o646), (&folder, 0o757)] {
         set(path, mode);
-        let (code, said) = serve(&home);
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains("failed to read the configuration") && said.contains("other users can write"), "{said}");
-        repair(&said);
-        assert_eq!(serve(&home).0, Some(0), "{said}");
+        let (code, reported) = serve(&home);
+        assert_eq!(code, Some(2), "{reported}");
+        assert!(
+            reported.contains("failed to read the configuration") && reported.contains("other users can write"),
+            "{reported}"
+        );
+        repair(&reported);
+        assert_eq!(serve(&home).0, Some(0), "{reported}");
     }
     // Others cannot replace a file in a sticky folder; a private group is the user's own.
     set(&folder, 0o1777);
@@ -61,14 +64,17 @@ fn a_configuration_that_others_can_write_is_refused() {
     symlink(elsewhere.join("real.toml"), &file).expect("a link");
     assert_eq!(serve(&home).0, Some(0));
     set(&elsewhere, 0o777);
-    let (code, said) = serve(&home);
-    assert!(code == Some(2) && said.contains("its folder"), "{said}");
-    repair(&said);
+    let (code, reported) = serve(&home);
+    assert!(code == Some(2) && reported.contains("its folder"), "{reported}");
+    repair(&reported);
     assert_eq!(serve(&home).0, Some(0));
     if rustix::process::geteuid().is_root() {
         chown(elsewhere.join("real.toml"), Some(65534), None).expect("root may");
-        let (code, said) = serve(&home);
-        assert!(code == Some(2) && said.contains("belongs to another user") && said.contains("chown"), "{said}");
+        let (code, reported) = serve(&home);
+        assert!(
+            code == Some(2) && reported.contains("belongs to another user") && reported.contains("chown"),
+            "{reported}"
+        );
         chown(elsewhere.join("real.toml"), Some(0), None).expect("root may");
         assert_eq!(serve(&home).0, Some(0));
     }
@@ -85,10 +91,10 @@ fn secrets_that_others_can_write_are_refused() {
     ] {
         home.configure(settings);
         set(&file, 0o602);
-        let (code, said) = serve(&home);
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains("other users can write"), "{said}");
-        repair(&said);
+        let (code, reported) = serve(&home);
+        assert_eq!(code, Some(2), "{reported}");
+        assert!(reported.contains("other users can write"), "{reported}");
+        repair(&reported);
         assert_eq!(fs::metadata(&file).expect("the file").permissions().mode() & 0o777, 0o600);
     }
 }

@@ -36,18 +36,18 @@ pub(crate) fn python(component: &Path) {
         assert_eq!(field(&sent, "x-library"), Some(library), "{sent}");
         // What the operator can do is in the library's own exception.
         let denied = call("request", json!({ "library": library, "url": "http://127.0.0.1:1/" }));
-        let said = first_text(&denied);
+        let reported = first_text(&denied);
         let exception = match library {
             "urllib" => "URLError: ",
             "requests" => "ConnectionError: ",
             _ => "ConnectError: ",
         };
-        assert!(denied["isError"] == true && said.contains(exception), "{library}: {denied}");
-        assert!(said.contains("{ url = \"http://127.0.0.1:1\", private = true }"), "{library}: {denied}");
+        assert!(denied["isError"] == true && reported.contains(exception), "{library}: {denied}");
+        assert!(reported.contains("{ url = \"http://127.0.0.1:1\", private = true }"), "{library}: {denied}");
     }
     for how in ["connection", "socket"] {
-        let said = call("connect", json!({ "how": how }));
-        assert!(first_text(&said).contains("plugins have no sockets; use wharf_plugin.http"), "{said}");
+        let reported = call("connect", json!({ "how": how }));
+        assert!(first_text(&reported).contains("plugins have no sockets; use wharf_plugin.http"), "{reported}");
     }
     let waited = call("wait", json!({}));
     assert_eq!(first_text(&waited), "[0, 1, 2, 9] 3 [] False", "{waited}");
@@ -83,9 +83,9 @@ pub(crate) fn typescript(component: &Path) {
     let late = request(json!({ "url": site.url("/late"), "within": 50 }));
     assert!(late["isError"] == true && first_text(&late).contains("TimeoutError: "), "{late}");
     let denied = request(json!({ "url": "http://127.0.0.1:1/" }));
-    let said = first_text(&denied);
-    assert!(denied["isError"] == true && said.contains("TypeError: fetch failed: "), "{denied}");
-    assert!(said.contains("{ url = \"http://127.0.0.1:1\", private = true }"), "{denied}");
+    let reported = first_text(&denied);
+    assert!(denied["isError"] == true && reported.contains("TypeError: fetch failed: "), "{denied}");
+    assert!(reported.contains("{ url = \"http://127.0.0.1:1\", private = true }"), "{denied}");
 }
 
 fn without_cookies(result: &Value) -> Value {

@@ -60,9 +60,10 @@ pub(crate) fn sample(language: &Language, dir: &Path) {
         names
     });
     assert_eq!(listed[0], listed[1], "{name} offers different tools in the two eras");
-    let said: String = transcripts(dir).iter().map(|file| fs::read_to_string(file).expect("a transcript")).collect();
+    let reported: String =
+        transcripts(dir).iter().map(|file| fs::read_to_string(file).expect("a transcript")).collect();
     for tool in &listed[0] {
-        assert!(said.contains(&format!("\"name\":\"{tool}\"")), "{}: {tool} is not called", dir.display());
+        assert!(reported.contains(&format!("\"name\":\"{tool}\"")), "{}: {tool} is not called", dir.display());
     }
 }
 
@@ -127,8 +128,8 @@ pub(crate) fn build(home: &Home, dir: &Path, name: &str) -> PathBuf {
 /// Runs the binary, which must succeed.
 pub(crate) fn wharf(home: &Home, dir: &Path, arguments: &[&str]) -> Output {
     let output = wharf_with(home, dir, arguments);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "wharf {}: {}\n{said}", arguments.join(" "), output.status);
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "wharf {}: {}\n{reported}", arguments.join(" "), output.status);
     output
 }
 
@@ -141,8 +142,8 @@ pub(crate) fn wharf_with(home: &Home, dir: &Path, arguments: &[&str]) -> Output 
 /// Runs a shell command of the language's tools, which must succeed.
 pub(crate) fn shell(language: &str, home: &Home, dir: &Path, line: &str) {
     let output = shell_with(home, dir, line);
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{language}: {line}: {}\n{said}", output.status);
+    let reported = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{language}: {line}: {}\n{reported}", output.status);
 }
 
 pub(crate) fn shell_with(home: &Home, dir: &Path, line: &str) -> Output {

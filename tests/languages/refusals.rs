@@ -22,10 +22,10 @@ pub(crate) fn python() {
     let source = fs::read_to_string(dir.join("plugin.py")).expect("the plugin");
     fs::write(dir.join("plugin.py"), source.replace("import re\n", "import re\nimport pydantic\n")).expect("a file");
     let failed = wharf_with(&home, &dir, &["build"]);
-    let said = said(&failed);
-    assert_eq!(failed.status.code(), Some(1), "{said}");
+    let reported = reported(&failed);
+    assert_eq!(failed.status.code(), Some(1), "{reported}");
     assert_eq!(
-        said,
+        reported,
         "error: failed to build: pydantic cannot be part of a plugin: it needs \
          pydantic_core/_pydantic_core.cpython-314-x86_64-linux-gnu.so, which is compiled for another platform, and a \
          component contains only Python code; use dataclasses or TypedDict for arguments and results, or pydantic<2 \
@@ -47,9 +47,9 @@ pub(crate) fn typescript() {
         fs::write(dir.join("plugin.js"), format!("{prefix}{source}")).expect("a file");
         fs::write(dir.join("plugin.toml"), format!("{manifest}{stated}")).expect("a file");
         let failed = wharf_with(&home, &dir, &["build"]);
-        let said = said(&failed);
-        assert_eq!(failed.status.code(), Some(1), "{said}");
-        said
+        let reported = reported(&failed);
+        assert_eq!(failed.status.code(), Some(1), "{reported}");
+        reported
     };
     assert_eq!(
         failed("import fs from \"node:fs\";\nfs.readFileSync(\"x\");\n", ""),
@@ -60,9 +60,12 @@ pub(crate) fn typescript() {
         ("const a = ;\n", "Unexpected \";\"", "plugin.js:1:10:"),
         ("import a from \"./missing.js\";\na();\n", "Could not resolve \"./missing.js\"", "plugin.js:1:14:"),
     ] {
-        let said = failed(wrong, "");
-        assert!(said.contains(what) && said.contains(place) && !said.contains("    at "), "{said}");
-        assert!(!said.contains("node:") && said.ends_with("\nerror: failed to build: esbuild failed"), "{said}");
+        let reported = failed(wrong, "");
+        assert!(reported.contains(what) && reported.contains(place) && !reported.contains("    at "), "{reported}");
+        assert!(
+            !reported.contains("node:") && reported.ends_with("\nerror: failed to build: esbuild failed"),
+            "{reported}"
+        );
     }
     assert_eq!(
         failed("const ready = await load();\nasync function load() {}\n", ""),
@@ -89,9 +92,9 @@ pub(crate) fn typescript() {
 }
 
 /// The messages of a build, without those about steps that take long.
-fn said(build: &Output) -> String {
-    let said = String::from_utf8_lossy(&build.stderr);
-    said.lines().filter(|line| !line.ends_with(" …")).collect::<Vec<_>>().join("\n")
+fn reported(build: &Output) -> String {
+    let reported = String::from_utf8_lossy(&build.stderr);
+    reported.lines().filter(|line| !line.ends_with(" …")).collect::<Vec<_>>().join("\n")
 }
 
 /// What `wharf check` says that the component imports.

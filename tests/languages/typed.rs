@@ -30,9 +30,12 @@ pub(crate) fn typescript() {
         let right = fs::read_to_string(dir.join(file)).expect("a file");
         fs::write(dir.join(file), format!("{right}{wrong}\n")).expect("a file");
         let failed = shell_with(&home, &dir, "npm test");
-        let said = String::from_utf8_lossy(&failed.stdout).into_owned();
-        assert!(!failed.status.success() && said.contains(&format!("{file}(")) && said.contains("error TS"), "{said}");
-        assert!(!dir.join("dist").exists(), "{said}");
+        let reported = String::from_utf8_lossy(&failed.stdout).into_owned();
+        assert!(
+            !failed.status.success() && reported.contains(&format!("{file}(")) && reported.contains("error TS"),
+            "{reported}"
+        );
+        assert!(!dir.join("dist").exists(), "{reported}");
         fs::write(dir.join(file), right).expect("a file");
     }
     shell("typescript", &home, &dir, "npm test");

@@ -124,14 +124,14 @@ def answers(way: Way) -> bool:
 def units_are_valid(team: Processes):
     units = [str(team.root / path[1:]) for path in team.page.files if path.startswith("/etc/systemd/")]
     assert len(units) == 2, units
-    said = run("systemd-analyze", "verify", "--man=no", *units)
-    assert not said.strip(), said
+    reported = run("systemd-analyze", "verify", "--man=no", *units)
+    assert not reported.strip(), reported
 
 
 def units_are_hardened(team: Processes):
     unit = str(team.root / "etc/systemd/system/wharf.service")
-    said = run("systemd-analyze", "security", "--no-pager", "--offline=yes", f"--threshold={EXPOSURE}", unit)
-    print(said.strip().splitlines()[-1])
+    reported = run("systemd-analyze", "security", "--no-pager", "--offline=yes", f"--threshold={EXPOSURE}", unit)
+    print(reported.strip().splitlines()[-1])
 
 
 def health(way: Way):

@@ -73,8 +73,8 @@ class Session:
         client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "team", "version": "1"}}
         status, self.id, answer = way.post(token, {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client})
         assert status == 200 and answer["result"]["serverInfo"]["name"] == "wharf", (status, answer)
-        told = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        assert way.post(token, told, Mcp_Session_Id=self.id)[0] == 202
+        message = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        assert way.post(token, message, Mcp_Session_Id=self.id)[0] == 202
 
     def result(self, method: str, params: dict):
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

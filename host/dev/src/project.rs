@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use wharf_report::ShowPath as _;
-use wharf_report::{Failure, from_toml, toml_place};
+use wharf_report::{Failure, InvalidToml, from_toml, toml_place};
 
 use crate::language::Language;
 use crate::name::PluginName;
@@ -105,8 +105,9 @@ impl Project {
             failed(format!("{error}: {shown}"))
                 .hint("pass the folder of a plugin project; `wharf new NAME --lang LANG` creates one".to_owned())
         })?;
-        let manifest: Manifest =
-            from_toml(&text).map_err(|(reason, hint)| failed(format!("{shown}: {reason}")).hint(hint))?;
+        let manifest: Manifest = from_toml(&text).map_err(|InvalidToml { place, reason, hint }| {
+            failed(format!("{shown}: {place}{reason}")).hint(hint.map(|hint| hint.text))
+        })?;
         let name = PluginName::parse(&manifest.name).map_err(|error| {
             let near = PluginName::near(&manifest.name).map(|near| format!("write name = \"{near}\""));
             failed(format!("{shown}: {}{error}", toml_place(&text, &["name"]))).hint(near)

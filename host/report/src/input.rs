@@ -38,8 +38,52 @@ pub struct Key {
     pub example: &'static str,
 }
 
-/// The reason with its line and column, and a hint if there is one.
-pub(crate) type Wrong = (String, Option<String>);
+/// Why a text is not accepted.
+#[derive(Debug)]
+pub struct InvalidToml {
+    /// Reads before the reason: `line 3, column 9: `, or empty.
+    pub place: String,
+    pub reason: String,
+    pub hint: Option<Hint>,
+}
+
+/// What to do about a wrong value.
+#[derive(Debug)]
+pub struct Hint {
+    pub text: String,
+    pub kind: HintKind,
+}
+
+/// How a hint can be adapted for who does not edit the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HintKind {
+    Advice,
+    /// It shows how the value is written in a file.
+    Form,
+    /// It ends with the name of a table of the file.
+    Table,
+}
+
+impl Hint {
+    /// How a value is written in a file.
+    pub fn form(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: HintKind::Form }
+    }
+
+    /// What to write in a table of the file, which the text ends with.
+    pub fn in_table(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: HintKind::Table }
+    }
+}
+
+impl<T: Into<String>> From<T> for Hint {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), kind: HintKind::Advice }
+    }
+}
+
+/// The reason without its place, and a hint if there is one.
+type Wrong = (String, Option<Hint>);
 
 /// Maximum bytes of a message about a file, which repeats what the file has: a key may have a megabyte.
 const MAX_MESSAGE: usize = 600;
@@ -65,17 +109,20 @@ const HINT: char = '\u{1}';
 
 /// # Errors
 /// If the text is not TOML, or not of that type.
-pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
+pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, InvalidToml> {
     from_toml_of(text, &Format::default())
 }
 
 /// # Errors
 /// As [`from_toml`], with the descriptions of a format.
-pub fn from_toml_of<T: DeserializeOwned>(text: &str, format: &Format) -> Result<T, Wrong> {
+pub fn from_toml_of<T: DeserializeOwned>(text: &str, format: &Format) -> Result<T, InvalidToml> {
     toml::from_str(text).map_err(|error| {
-        let Some(span) = error.span() else { return (bounded(error.message()).into(), None) };
+        let Some(span) = error.span() else {
+            return InvalidToml { place: String::new(), reason: bounded(error.message()).into(), hint: None };
+        };
         let (reason, hint) = explain::explain(text, error.message(), span.clone(), format);
-        (format!("{}{}", place(text, span.start), bounded(&reason)), hint.map(|hint| bounded(&hint).into_owned()))
+        let hint = hint.map(|hint| Hint { text: bounded(&hint.text).into_owned(), ..hint });
+        InvalidToml { place: place(text, span.start), reason: bounded(&reason).into_owned(), hint }
     })
 }
 

@@ -12,7 +12,9 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 
-pub use self::input::{Format, Key, bounded, did_you_mean, from_toml, from_toml_of, toml_place, wrong_value};
+pub use self::input::{
+    Format, Hint, HintKind, InvalidToml, Key, bounded, did_you_mean, from_toml, from_toml_of, toml_place, wrong_value,
+};
 pub use self::screen::Screen;
 pub use self::shown::{ShowPath, ShownPath, line, shell_word};
 pub use self::wrap::wrap;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::PluginSettings;
 use crate::pins::{AdmittedAs, Decision, Guard, ListedVersion, PluginVersion, Reason};
 use crate::plugin::{
-    Digest, EmbeddedListing, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, StoredSurface, Surface,
+    Digest, EmbeddedListing, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, StoredSurface,
     could_be_plugin, read_component,
 };
 
@@ -27,9 +27,7 @@ pub struct Admission {
 
 /// What a plugin offers, known before its code is compiled. It may serve without being pinned first.
 pub struct KnownPlugin {
-    pub surface: Surface,
-    /// It is what the file says, and not what its code has listed.
-    pub is_embedded: bool,
+    pub listing: StoredSurface,
     pub version: PluginVersion,
 }
 
@@ -97,12 +95,12 @@ pub async fn load_plugin(
             return Ok(Loaded::Uncompiled(None));
         }
         let known = sandbox.stored_surface(content, &settings.grants, embedded).await;
-        let known = known.map(|StoredSurface { surface, is_embedded }| {
-            let version = PluginVersion { surface: Some(surface.digest()), ..version };
-            KnownPlugin { surface, is_embedded, version }
+        let known = known.map(|listing| {
+            let version = PluginVersion { surface: Some(listing.surface.digest()), ..version };
+            KnownPlugin { listing, version }
         });
         return Ok(Loaded::Uncompiled(match known {
-            Some(known) if guard.may_serve_unpinned(id, &known.version, known.is_embedded).await => Some(known),
+            Some(known) if guard.may_serve_unpinned(id, &known.version, known.listing.is_embedded).await => Some(known),
             _ => None,
         }));
     }

@@ -1,12 +1,15 @@
 //! Events of a plugin folder, for the log and the audit log.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use wharf_report::shell_word;
 
+use super::files::Ignored;
+use super::names::Warning;
 use crate::pins::Decision;
-use crate::plugin::{Digest, LoadError, PluginId};
+use crate::plugin::{Digest, ListingWarning, LoadError, PluginId};
 
 /// Why a file is not served.
 #[derive(Clone, Debug)]
@@ -17,6 +20,12 @@ pub struct RefusedFile {
     pub hint: Option<String>,
     /// The previous version keeps serving.
     pub still_serving: bool,
+}
+
+impl RefusedFile {
+    pub fn of_ignored(path: PathBuf, reason: &Ignored) -> Self {
+        Self { path, reason: reason.to_string(), hint: reason.hint(), still_serving: false }
+    }
 }
 
 /// What to do about a file that cannot be loaded.
@@ -74,13 +83,30 @@ pub enum FolderEvent {
     Reconfigured(PluginId),
     Removed(PluginId),
     Refused(RefusedFile),
-    Warned(String),
+    Warned(FolderWarning),
 }
 
-impl FolderEvent {
-    /// Whether it says that a component has functions which are no tools.
-    pub fn is_of_left_out(&self) -> bool {
-        let Self::Warned(text) = self else { return false };
-        text.split_once("': ").is_some_and(|(_, what)| what.starts_with("left out "))
+/// What is not as a person expects, in a plugin that is served.
+#[derive(Clone, Debug)]
+pub enum FolderWarning {
+    Name(Warning),
+    Listing(PluginId, ListingWarning),
+    /// The first one's name can be confused with the other's.
+    LooksAlike(PluginId, PluginId),
+    /// It changed its surface while that was allowed, and is loaded again.
+    SurfaceChanged(PluginId),
+}
+
+impl fmt::Display for FolderWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(warning) => warning.fmt(f),
+            Self::Listing(id, warning) => write!(f, "plugin '{id}': {warning}"),
+            Self::LooksAlike(id, other) => write!(f, "plugin '{id}' has a name similar to that of plugin '{other}'"),
+            Self::SurfaceChanged(id) => write!(
+                f,
+                "plugin '{id}' changed its tool descriptions since it was loaded, which is no longer allowed: reloading"
+            ),
+        }
     }
 }

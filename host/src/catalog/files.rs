@@ -2,15 +2,16 @@
 //!
 //! Checks names only; contents are read when a file is loaded.
 
+mod ignored;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wharf_report::ShowPath as _;
-
 use crate::os::files::is_temporary;
 use crate::plugin::PluginId;
+pub use ignored::Ignored;
 
 /// Maximum number of plugins; a folder with more is a mistake or an attack.
 pub(super) const MAX_PLUGINS: usize = 256;
@@ -27,9 +28,8 @@ const RECENT: Duration = Duration::from_millis(500);
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub(super) plugins: BTreeMap<PathBuf, PluginId>,
-    /// Names that look like plugins but are invalid, with the reason: a fragment that reads
-    /// after "failed to".
-    pub(super) ignored: Vec<(PathBuf, String)>,
+    /// Names that look like plugins but are invalid, and folders that were not read.
+    pub(super) ignored: Vec<(PathBuf, Ignored)>,
     /// The folder itself and its subfolders, which have to be watched.
     pub(super) folders: Vec<PathBuf>,
     /// A limit was reached; not everything was read.
@@ -42,18 +42,18 @@ pub(super) struct Scan {
 }
 
 /// The plugin id of a path. `None` if it is not a plugin file.
-pub fn plugin_of(path: &Path) -> Option<Result<PluginId, String>> {
+pub fn plugin_of(path: &Path) -> Option<Result<PluginId, Ignored>> {
     if path.extension()? != "wasm" {
         return None;
     }
     let Some(stem) = path.file_stem()?.to_str() else {
-        return Some(Err("read the file name, which is not UTF-8".into()));
+        return Some(Err(Ignored::NotUtf8));
     };
     // Editors and copy programs write temporary dot files.
     if stem.starts_with('.') {
         return None;
     }
-    Some(PluginId::of_file(stem).map_err(|invalid| invalid.to_string()))
+    Some(PluginId::of_file(stem).map_err(Ignored::InvalidName))
 }
 
 /// The signed file, if the path is a signature; otherwise the path itself.
@@ -78,36 +78,21 @@ pub fn plugin_files(folder: &Path) -> io::Result<BTreeMap<PluginId, PathBuf>> {
     Ok(files)
 }
 
-/// The files of a folder that look like plugins and are not loaded for their name, with the reason, which reads after
-/// "failed to".
+/// The files of a folder that look like plugins and are not loaded for their name, and folders that were not read.
 ///
 /// # Errors
 /// If the folder cannot be read.
-pub fn misnamed_files(folder: &Path) -> io::Result<Vec<(PathBuf, String)>> {
+pub fn misnamed_files(folder: &Path) -> io::Result<Vec<(PathBuf, Ignored)>> {
     let mut scan = scan(folder)?;
     let mut found = std::mem::take(&mut scan.ignored);
     let mut owners = BTreeMap::new();
     for (path, id) in scan.in_order() {
         match owners.get(&id) {
             None => drop(owners.insert(id, path)),
-            Some(owner) => found.push((path, name_is_taken(owner))),
+            Some(owner) => found.push((path, Ignored::NameTaken(owner.clone()))),
         }
     }
     Ok(found)
-}
-
-/// What to do about a file that is not loaded for its name; `None` if the reason is another one.
-pub fn rename_hint(reason: &str) -> Option<String> {
-    let of_names = ["parse the plugin name", "read the file name", "use the plugin's name"];
-    of_names.iter().any(|begin| reason.starts_with(begin)).then(|| {
-        "rename it to NAME.wasm, NAME being 1 to 48 of a-z, 0-9 and - that no other file has; or move it out of the folder"
-            .to_owned()
-    })
-}
-
-/// Why a second file of a plugin is not loaded.
-pub(super) fn name_is_taken(owner: &Path) -> String {
-    format!("use the plugin's name, which another file already has: {}", owner.shown())
 }
 
 /// Lists a folder and its direct subfolders.
@@ -129,12 +114,11 @@ pub(super) fn scan(root: &Path) -> io::Result<Scan> {
         }
         if let Err(error) = scan.read(&folder) {
             scan.unread |= is_temporary(&error);
-            scan.ignored.push((folder, format!("read the folder: {error}")));
+            scan.ignored.push((folder, Ignored::UnreadFolder(error.to_string())));
         }
     }
     if scan.truncated {
-        let reason = format!("scan more than {MAX_ENTRIES} files and {MAX_FOLDERS} subfolders");
-        scan.ignored.push((root.to_owned(), reason));
+        scan.ignored.push((root.to_owned(), Ignored::TooManyEntries));
     }
     Ok(scan)
 }

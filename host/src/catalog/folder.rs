@@ -27,9 +27,11 @@ use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 
-use super::files;
+use super::files::{self, Ignored};
 use super::watcher::{Signal, Watcher};
-use super::{Admission, Catalog, FolderEvent, ListedPlugin, Loaded, NotServed, PluginSettings, load_plugin};
+use super::{
+    Admission, Catalog, FolderEvent, FolderWarning, ListedPlugin, Loaded, NotServed, PluginSettings, load_plugin,
+};
 use crate::os::files::{Links, is_temporary};
 use crate::os::stamp::Stamp;
 use crate::pins::{Guard, PluginVersion, Reason};
@@ -301,8 +303,7 @@ impl Folder {
                     self.retry.scan = true;
                     self.retry_later();
                 }
-                let reason = format!("read the plugin folder; loaded plugins keep serving: {error}");
-                return self.ignore(self.root.clone(), reason);
+                return self.ignore(self.root.clone(), Ignored::UnreadRoot(error.to_string()));
             }
             scan => scan.unwrap_or_default(),
         };
@@ -380,7 +381,7 @@ impl Folder {
 
     fn warn(&self, warnings: Vec<super::Warning>) {
         for warning in warnings {
-            self.emit(FolderEvent::Warned(warning.to_string()));
+            self.emit(FolderEvent::Warned(FolderWarning::Name(warning)));
         }
     }
 

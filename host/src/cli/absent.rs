@@ -47,12 +47,11 @@ fn unfound(id: &PluginId, folder: &FolderGrant) -> Option<String> {
 /// Warnings about all grants that the host would not give as they are. Looks through the folders.
 pub(super) fn grants(id: &PluginId, grants: &Grants, protected: &ProtectedFolders) -> Vec<String> {
     let folder = |folder: &FolderGrant| {
-        let why = folder_objection(id, folder, &grants.private, protected)?;
+        let objection = folder_objection(id, folder, &grants.private, protected)?;
         // A folder that is never given need not exist.
-        let unfound = unfound(id, folder).filter(|_| why.starts_with("does not exist"));
-        Some(
-            unfound.unwrap_or_else(|| format!("{} of {id} has no effect: {} {why}", folder.guest, folder.host.shown())),
-        )
+        let unfound = unfound(id, folder).filter(|_| objection.is_missing);
+        let (host, guest) = (folder.host.shown(), &folder.guest);
+        Some(unfound.unwrap_or_else(|| format!("{guest} of {id} has no effect: {host} {}", objection.why)))
     };
     let private = |entry: &HttpGrant| {
         let word = format!("http={}", entry.clone().private(true));

@@ -16,14 +16,14 @@ use super::load_file::{self, Refused};
 use super::options::Options;
 use super::summary::summary;
 use super::survey::files_of;
-use super::wiring::{lock, lock_failure};
+use super::wiring::{lock, lock_failure, read_only_guard};
 use super::{audit, wrapped};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
 use crate::config::{self, Config};
 use crate::os::paths::folder_of;
 use crate::pins::{ListedVersion, approve_command};
-use crate::plugin::{Plugin, PluginId, Sandbox};
+use crate::plugin::{Digest, Plugin, PluginId, Sandbox};
 use crate::protocol::nearest::did_you_mean;
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -149,39 +149,45 @@ fn show(path: &Path, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) {
     report::message(&wrapped::for_stderr(&text));
 }
 
-pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Result<ExitCode, Failure> {
-    let config = options.config()?;
+pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Result<ExitCode, Failure> {
+    let config = Arc::new(options.config()?);
     let id = plugin(name)?;
     // Of a file, its folder: the command that undoes this takes one.
     let dir = dir.map(|dir| if is_file(dir) { folder_of(dir).unwrap_or(Path::new(".")) } else { dir });
-    let log = audit::open(&config)?;
-    let revoked = lock()?.update(|pins| match pins.get(&id).map(|pin| (pin.content, pin.folder.clone())) {
-        Some((content, folder)) => {
-            pins.revoke(&id, content);
-            Ok((content, folder.map(PathBuf::from)))
-        }
-        None => Err(did_you_mean(id.as_ref(), pins.all().map(|(id, _)| id)).map(str::to_owned)),
-    });
-    match revoked.map_err(lock_failure)? {
-        Ok((content, pinned)) => {
-            audit::decided(log, &config, Event::Revoke, &id, content)?;
-            report::message(&format!(
-                "{NAME}revoked{NAME:#} {id} blake3:{content}; {}",
-                undo_hint(&config.program(), &id, dir, pinned.as_deref())
-            ));
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(near) => {
-            let files = dir.and_then(|dir| plugin_files(dir).ok()).unwrap_or_default();
-            let in_folder = || did_you_mean(id.as_ref(), files.keys().map(PluginId::as_ref)).map(str::to_owned);
-            let near = near.or_else(in_folder);
-            let hint = near.map_or_else(
-                || "delete its file to stop serving it".to_owned(),
-                |near| format!("did you mean {near}?"),
-            );
-            Err(Failure::usage(format!("revoke a plugin that has never run: {id}")).hint(hint))
-        }
+    let lock = lock()?;
+    let pins = lock.read().map_err(lock_failure)?;
+    let pinned = pins.get(&id).map(|pin| (pin.content, pin.folder.clone()));
+    let (pinned, pinned_folder) = pinned.map_or((None, None), |(content, folder)| (Some(content), folder));
+    let unpinned = unpinned(&config, &id, dir).await.filter(|content| Some(*content) != pinned);
+    if pinned.is_none() && unpinned.is_none() {
+        let files = dir.and_then(|dir| plugin_files(dir).ok()).unwrap_or_default();
+        let near = did_you_mean(id.as_ref(), pins.all().map(|(id, _)| id));
+        let near = near.or_else(|| did_you_mean(id.as_ref(), files.keys().map(PluginId::as_ref)));
+        let hint = match near {
+            Some(near) => format!("did you mean {near}?"),
+            None if files.contains_key(&id) => "delete its file to stop serving it".to_owned(),
+            None => format!("name the folder that its file is in: {} revoke {id} DIR", config.program()),
+        };
+        return Err(Failure::usage(format!("revoke a plugin that has never run: {id}")).hint(hint));
     }
+    for content in pinned.into_iter().chain(unpinned) {
+        let log = audit::open(&config)?;
+        lock.update(|pins| pins.revoke(&id, content)).map_err(lock_failure)?;
+        audit::decided(log, &config, Event::Revoke, &id, content)?;
+        let undo = undo_hint(&config.program(), &id, dir, pinned_folder.as_deref().map(Path::new));
+        report::message(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; {undo}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The version in the folder, or else in the user's default folder, if a server would put it into service: it may be
+/// listed already while its code is compiled, and is pinned only after that.
+async fn unpinned(config: &Arc<Config>, id: &PluginId, dir: Option<&Path>) -> Option<Digest> {
+    let dir = dir.map(PathBuf::from).or_else(|| Some(config::base()?.plugins))?;
+    let path = plugin_files(&dir).ok()?.remove(id)?;
+    let seen = Candidate::read(config, &path, id).await.ok()?.seen;
+    read_only_guard(config).may_run(id, &seen).ok()?;
+    Some(seen.content)
 }
 
 /// The command that undoes a revocation. `pinned`: the folder that the pin was for, if it is known.

@@ -91,7 +91,8 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     let failed = answer.parsed["isError"] == true;
     let destroys = entry.item().tool.annotations.as_ref().is_some_and(|hints| hints.destructive == Some(true));
     let is_own_failure = failed && answer.parsed["_meta"]["wharf/fault"].is_null();
-    // Such a tool may ask for a confirmation; it does not learn which grant is missing.
+    // Such a tool may find out that it cannot ask for a confirmation, which neither it nor the host learns the reason of.
+    // One that asks all the same is denied, and its missing grant is known.
     if is_own_failure && destroys && advice.is_none() && !local.may_ask(entry.provider.id()) {
         let advice = grant::advice(options, entry.provider.id(), &["elicit".to_owned()]);
         hint(Some(&format!("if it has to ask you first: {advice}")));

@@ -18,8 +18,8 @@ use crate::catalog::{PluginSettings, method_name, plugin_files};
 use crate::config::{Config, SchemasConfig};
 use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{
-    Access, EmbeddedListing, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, Provider as _, Sandbox,
-    UNTRUE_LISTING, inspect, read_component, summarize,
+    Access, EmbeddedListing, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, ListingWarning,
+    Provider as _, Sandbox, inspect, read_component, summarize,
 };
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -151,10 +151,10 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
                 findings.capabilities =
                     capabilities.map(|(place, one)| (place, one.name.clone(), one.settings.clone())).collect();
             }
-            findings.warnings = plugin.warnings().to_vec();
+            findings.warnings = plugin.warnings().iter().map(ToString::to_string).collect();
             let embedded = embedded.and_then(|embedded| embedded.surface());
             if embedded.is_some_and(|embedded| embedded.digest() != surface.digest()) {
-                findings.warnings.push(UNTRUE_LISTING.to_owned());
+                findings.warnings.push(ListingWarning::Untrue.to_string());
             }
         }
         Err(refusal) => findings.refusal = Some(refusal),

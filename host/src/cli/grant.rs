@@ -21,6 +21,7 @@ use crate::catalog::plugin_files;
 use crate::config::{Config, ConfigError, GrantWord, add_grants, base, remove_grants};
 use crate::os::lock::lock as file_lock;
 use crate::os::private::{self, OpenMode};
+use crate::pins::Pin;
 use crate::plugin::{PluginId, Provider};
 use crate::protocol::nearest::did_you_mean;
 use crate::report::{self, Failure, NAME};
@@ -225,12 +226,8 @@ impl Change {
             Edit::Add => add_grants(&old, id, words),
             Edit::Remove => remove_grants(&old, id, words),
         };
-        let in_file = |hint: String| match hint.strip_suffix(" under [secrets]") {
-            Some(_) => format!("{hint} in {}", path.shown()),
-            None => hint,
-        };
         let new = edited.map_err(|error| {
-            Failure::usage(format!("change the grants: {}", error.reason())).hint(error.hint.map(in_file))
+            Failure::usage(format!("change the grants: {}", error.reason())).hint(error.hint_with(&path))
         })?;
         let after = Config::with_text(&path, new.clone()).map_err(invalid)?;
         Ok(Self { path, old, new, before, after })
@@ -330,7 +327,8 @@ fn extend_approval(before: &Config, after: &Config, id: &PluginId) -> Result<(),
     let Ok(lock) = lock() else { return Ok(()) };
     let holds = |approved: &BTreeSet<String>| before.is_subset(approved) && !grants.is_subset(approved);
     let pins = lock.read().map_err(lock_failure)?;
-    let Some(pin) = pins.get(id).filter(|pin| pin.approved_grants.as_ref().is_some_and(holds)) else { return Ok(()) };
+    let is_extended = |pin: &&Pin| !pins.is_revoked(pin.content) && pin.approved_grants.as_ref().is_some_and(holds);
+    let Some(pin) = pins.get(id).filter(is_extended) else { return Ok(()) };
     let log = audit::open(after)?;
     lock.update(|pins| pins.extend_approval(id, pin.content, &grants)).map_err(lock_failure)?;
     audit::decided(log, after, Event::Approve, id, pin.content)

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::wiring;
-use crate::catalog::{Loaded, NotServed, PluginSettings, admit, load_hint, load_plugin, plugin_of, rename_hint};
+use crate::catalog::{Loaded, NotServed, PluginSettings, admit, load_hint, load_plugin, plugin_of};
 use crate::config::Config;
 use crate::os::paths::folder_of;
 use crate::pins::Reason;
@@ -21,10 +21,7 @@ pub(super) fn refused(error: LoadError, path: &Path) -> Refused {
 pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     match plugin_of(path) {
         Some(Ok(id)) => Ok(id),
-        Some(Err(reason)) => {
-            let hint = rename_hint(&reason);
-            Err((reason, hint))
-        }
+        Some(Err(reason)) => Err((reason.to_string(), reason.hint())),
         None if !path.exists() => Err(("find the file or folder".into(), None)),
         None => Err(("derive a plugin name: the file name does not end in .wasm".into(), None)),
     }

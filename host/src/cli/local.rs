@@ -16,7 +16,7 @@ use super::options::Options;
 use super::unapproved::may_be_offered;
 use super::wiring;
 use crate::audit::Audit;
-use crate::catalog::{Catalog, Entry, Folder, FolderEvent, Member, RefusedFile, Snapshot, plugin_of};
+use crate::catalog::{Catalog, Entry, Folder, FolderEvent, FolderWarning, Member, RefusedFile, Snapshot, plugin_of};
 use crate::config::Config;
 use crate::json;
 use crate::plugin::abi::Prompt;
@@ -119,7 +119,7 @@ impl Local {
                         refusals.push(held.refusal());
                     }
                     // For who makes the plugin, and not for who calls it.
-                    other if other.is_of_left_out() => {}
+                    FolderEvent::Warned(FolderWarning::Listing(_, warning)) if warning.is_of_functions() => {}
                     other => rest.push(other),
                 }
             }
@@ -154,7 +154,9 @@ impl Local {
     fn report_of(&self, id: &PluginId) {
         let meant = |absent: &&Absent| absent.meant == id.as_ref();
         self.absent.iter().filter(meant).for_each(|absent| warning(&absent.text));
-        let of_it = |refusal: &&RefusedFile| plugin_of(&refusal.path).is_some_and(|named| named.as_ref() == Ok(id));
+        let of_it = |refusal: &&RefusedFile| {
+            plugin_of(&refusal.path).is_some_and(|named| named.is_ok_and(|named| named == *id))
+        };
         self.refusals.iter().filter(of_it).for_each(report::refusal);
     }
 

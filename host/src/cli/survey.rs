@@ -12,7 +12,7 @@ use super::folder::plugin_folder;
 use super::options::Options;
 use super::wiring::{lock, lock_failure};
 use crate::audit::Audit;
-use crate::catalog::{RefusedFile, misnamed_files, plugin_files, rename_hint};
+use crate::catalog::{RefusedFile, misnamed_files, plugin_files};
 use crate::config::Config;
 use crate::pins::{PinFile, Pins};
 use crate::plugin::{PluginId, Sandbox};
@@ -50,8 +50,7 @@ impl Survey {
 pub(super) fn report_misnamed(dir: &Path) -> bool {
     let found = misnamed_files(dir).unwrap_or_default();
     for (path, reason) in &found {
-        let hint = rename_hint(reason);
-        report::refusal(&RefusedFile { path: path.clone(), reason: reason.clone(), hint, still_serving: false });
+        report::refusal(&RefusedFile::of_ignored(path.clone(), reason));
     }
     !found.is_empty()
 }

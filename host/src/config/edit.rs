@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use toml_edit::{Array, DocumentMut, Entry, InlineTable, Item, Table, TableLike, Value};
-use wharf_report::did_you_mean;
+use wharf_report::{HintKind, did_you_mean};
 
 use super::format::FORMAT;
 use super::{Config, ConfigError, ConfigPath, MAX_SIZE};
@@ -161,10 +161,10 @@ pub fn add_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<Stri
     let edited =
         edit(text, id, |grants| words.iter().try_for_each(|word| add(grants, word.section(), word.addition()?)));
     // How it is written in a file is not how it is written here.
-    let is_of_file = |hint: &str| hint.starts_with("write it ");
     edited.map_err(|error| match words {
-        [word] if !FLAGS.contains(&word.key) && error.hint.as_deref().is_none_or(is_of_file) => {
-            ConfigError { hint: Some(format!("write it like {}", example(word.key))), ..error }
+        [word] if !FLAGS.contains(&word.key) && (error.hint.is_none() || error.hint_kind == HintKind::Form) => {
+            let hint = Some(format!("write it like {}", example(word.key)));
+            ConfigError { hint, hint_kind: HintKind::Advice, ..error }
         }
         _ => error,
     })
@@ -253,16 +253,8 @@ fn checked(edited: String) -> Result<String, ConfigError> {
         return Err(ConfigError::new(format!("the configuration would have more than {MAX_SIZE} bytes"), None));
     }
     // The lines are those of a file that does not exist on disk.
-    Config::parse(&edited).map_err(|error| ConfigError { reason: without_place(&error.reason).to_owned(), ..error })?;
+    Config::parse(&edited).map_err(|error| ConfigError { place: String::new(), ..error })?;
     Ok(edited)
-}
-
-/// A reason without the `line 1, column 2: ` at its beginning.
-fn without_place(reason: &str) -> &str {
-    match reason.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
-        Some((place, rest)) if place.bytes().all(|byte| byte.is_ascii_digit() || b", column".contains(&byte)) => rest,
-        _ => reason,
-    }
 }
 
 /// The table of a plugin's grants, created where it is missing.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
+use wharf_report::Hint;
 
 use super::{Config, FolderConfig, HttpEntry, WrongValue};
 use crate::plugin::{Grants, KeyvalueGrant, Secret, SecretTemplate};
@@ -75,11 +76,14 @@ impl GrantsConfig {
         let is_valid = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
         if let Some(name) = self.env.keys().find(|name| !is_valid(name)) {
             let why = format!("not a valid variable name: {name:?}");
-            return Err(WrongValue::at(&["env", name], why).hint("write it like this: env = { LANG = \"C\" }"));
+            return Err(
+                WrongValue::at(&["env", name], why).hint(Hint::form("write it like this: env = { LANG = \"C\" }"))
+            );
         }
         if let Some((name, _)) = self.env.iter().find(|(_, value)| SecretTemplate::parse(value).is_none()) {
             let why = "after `${` the name of a secret and `}` must follow";
-            return Err(WrongValue::at(&["env", name], why).hint(format!("write it like this: {name} = \"${{NAME}}\"")));
+            return Err(WrongValue::at(&["env", name], why)
+                .hint(Hint::form(format!("write it like this: {name} = \"${{NAME}}\""))));
         }
         FolderConfig::check(&self.fs)
     }

@@ -3,7 +3,7 @@
 use std::env::VarError;
 
 use serde::{Deserialize, Serialize};
-use wharf_report::{ShowPath as _, bounded, did_you_mean};
+use wharf_report::{Hint, ShowPath as _, bounded, did_you_mean};
 
 use super::{Config, ConfigError, ConfigPath, WrongValue};
 use crate::os::files::FileError;
@@ -120,14 +120,18 @@ impl Config {
                     Some(near) => format!("did you mean {near}? Otherwise {define}"),
                     None => define,
                 };
-                let wrong = WrongValue { keys, why: format!("there is no such secret: {name:?}"), hint: Some(hint) };
+                let wrong = WrongValue {
+                    keys,
+                    why: format!("there is no such secret: {name:?}"),
+                    hint: Some(Hint::in_table(hint)),
+                };
                 return Err(wrong.below(&grants));
             }
             for (keys, template) in own.grants.templates() {
                 if let Some(name) = self.secrets.keys().find(|name| template.has_bare(name)) {
                     let why = format!("\"${name}\" is a text, and not the secret of that name");
                     let hint = format!("for the secret write ${{{name}}}; for the text, give the secret another name");
-                    return Err(WrongValue { keys, why, hint: Some(hint) }.below(&grants));
+                    return Err(WrongValue { keys, why, hint: Some(hint.into()) }.below(&grants));
                 }
             }
         }

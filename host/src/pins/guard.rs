@@ -158,7 +158,7 @@ impl Guard {
     }
 
     /// Whether a version may serve as it is pinned, or, if no version of its content is pinned, need not be pinned first.
-    /// `is_claimed`: its surface is what its file says. A person who configured a pin has seen what its code lists.
+    /// `is_claimed`: its surface is what its file says, and not what its code has listed. A person who configured a pin has seen what its code lists.
     pub async fn may_serve_unpinned(
         self: &Arc<Self>,
         id: &PluginId,
@@ -173,7 +173,7 @@ impl Guard {
             decide(&rules, pin, pins.is_revoked(version.content), &version)?;
             let pinned = pin.filter(|pin| pin.content == version.content);
             let is_as_pinned = match pinned {
-                Some(pin) => Some(pin.surface) == version.surface,
+                Some(pin) => Some(pin.surface) == version.surface || rules.surface_may_change && !is_claimed,
                 None => !(is_claimed && rules.configured_pin.is_some()),
             };
             Ok(is_as_pinned && !must_be_pinned(&rules, pin, &version))
@@ -392,22 +392,22 @@ impl Rules {
         // The pin is that of a server elsewhere if this one pins nothing.
         let pin = pins.get(id).filter(|_| self.trust != Trust::Dev);
         decide(self, pin, pins.is_revoked(version.content), version)?;
-        let surface_changed = pin.is_some_and(|pin| Some(pin.surface) != version.surface);
-        Ok(match pin {
-            None => AdmittedAs::FirstUse,
-            Some(pin) if pin.content == version.content && !surface_changed => AdmittedAs::Unchanged,
-            Some(_) => AdmittedAs::Updated { surface_changed },
-        })
+        let Some(pin) = pin else { return Ok(AdmittedAs::FirstUse) };
+        let surface_changed = Some(pin.surface) != version.surface;
+        let is_pinned = pin.content == version.content && (self.surface_may_change || !surface_changed);
+        Ok(if is_pinned { AdmittedAs::Unchanged } else { AdmittedAs::Updated { surface_changed } })
     }
 
     /// The pin of an admitted version; equal to the existing one if nothing has to be written.
     fn new_pin(&self, pins: &Pins, id: &PluginId, version: &PluginVersion) -> Pin {
         let old = pins.get(id).filter(|old| old.content == version.content);
-        // An approved version stays approved, even if its surface changed.
-        let approved =
-            self.configured_pin.is_some() || (self.surface_may_change && old.is_some_and(|old| old.approved));
+        // A version whose surface may change stays approved, with the surface that was: other versions are compared with
+        // that, and so is this one when it may not change any more.
+        let kept = old.filter(|_| self.surface_may_change);
+        let approved = self.configured_pin.is_some() || kept.is_some_and(|old| old.approved);
         let approved_grants = old.and_then(|old| old.approved_grants.clone());
         let new = Pin { approved_grants, ..Pin::new(version, approved) };
+        let new = Pin { surface: kept.map_or(new.surface, |old| old.surface), ..new };
         match old {
             Some(old) if old.surface == new.surface && old.signer == new.signer => Pin { gone: None, ..old.clone() },
             _ => new,

@@ -35,9 +35,10 @@ impl Decision {
         Self { plugin, content: version.content, surface: version.surface, signer: version.signer.clone(), outcome }
     }
 
-    /// The same, if it replaces another version in service: compared with that one, which need not be the pinned one.
+    /// The same, if it replaces another version in service: compared with that one, unless it was compared with the pinned
+    /// one, which is what was approved.
     pub fn replacing(self, served: &PluginVersion) -> Self {
-        if self.outcome.is_err() || served.content == self.content {
+        if self.outcome != Ok(AdmittedAs::FirstUse) || served.content == self.content {
             return self;
         }
         Self { outcome: Ok(AdmittedAs::Updated { surface_changed: served.surface != self.surface }), ..self }

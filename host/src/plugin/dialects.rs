@@ -20,7 +20,7 @@ use super::fault::CallError;
 use super::imports::state::GuestState;
 use super::instance::call::PreparedComponent;
 use super::provider::Call;
-use super::surface::{FrozenTool, Listed, Surface};
+use super::surface::{FrozenTool, Listed, ListingWarning, Surface};
 
 /// All dialects. The first that finds a callable export gets the component: a component that
 /// exports an interface of `wharf:plugin` is served through these interfaces only.
@@ -45,7 +45,7 @@ pub(in crate::plugin) trait Dialect: Send + Sync {
     async fn list(&self, prepared: &Arc<PreparedComponent>) -> Result<Listed, LoadError>;
 
     /// Checks the lists; also returns what was dropped, and why.
-    fn freeze(&self, listed: Listed) -> Result<(Surface, Vec<String>), LoadError> {
+    fn freeze(&self, listed: Listed) -> Result<(Surface, Vec<ListingWarning>), LoadError> {
         listed.freeze()
     }
 

@@ -127,9 +127,10 @@ impl LoadError {
         }
     }
 
-    pub(in crate::plugin) fn no_function(why: &[String]) -> Self {
+    pub(in crate::plugin) fn no_function(why: &[impl ToString]) -> Self {
         let more = if why.len() > REASONS { format!("; and {} more", why.len() - REASONS) } else { String::new() };
-        Self::NoFunction(format!("{}{more}", why[..why.len().min(REASONS)].join("; ")))
+        let shown: Vec<String> = why.iter().take(REASONS).map(ToString::to_string).collect();
+        Self::NoFunction(format!("{}{more}", shown.join("; ")))
     }
 
     pub(in crate::plugin) fn listing_refused(why: &str) -> Self {

@@ -26,14 +26,14 @@ use super::provider::{Call, Provider};
 use super::sandbox::Sandbox;
 use super::schema::allowance::Allowance;
 use super::stored_listing::StoredListing;
-use super::surface::{Listed, Surface};
+use super::surface::{Listed, ListingWarning, Surface};
 
 /// A loaded component. May be dropped at any time: calls in flight share ownership of what they need.
 pub struct Plugin {
     pub(in crate::plugin) prepared: Arc<PreparedComponent>,
     pub(in crate::plugin) linked: Arc<Linked>,
     surface: Arc<Surface>,
-    warnings: Vec<String>,
+    warnings: Vec<ListingWarning>,
 }
 
 impl Sandbox {
@@ -78,8 +78,8 @@ impl Sandbox {
 }
 
 impl Plugin {
-    /// Entries dropped from its lists with the reasons, for people.
-    pub fn warnings(&self) -> &[String] {
+    /// What people should know of its lists.
+    pub fn warnings(&self) -> &[ListingWarning] {
         &self.warnings
     }
 

@@ -46,10 +46,6 @@ fn frozen(stored: &[u8]) -> Option<Surface> {
     listed.freeze().ok().map(|(surface, _)| surface)
 }
 
-/// The warning if the code of a component lists something else than its custom section.
-pub const UNTRUE_LISTING: &str = "the listing in its file differs from what its code lists; build it again, or run wharf embed, unless it lists \
-     something else each time";
-
 /// The listing in a component's custom section. Nothing of it is checked.
 pub struct EmbeddedListing(Vec<u8>);
 

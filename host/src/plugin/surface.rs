@@ -13,6 +13,7 @@ mod shown;
 mod signature;
 pub(in crate::plugin) mod stored;
 pub(in crate::plugin) mod template;
+mod warning;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ use nulls::NeverNull;
 pub use shown::SchemaStyle;
 pub use signature::{Parameter, parameters, signature};
 use template::UriTemplate;
+pub use warning::ListingWarning;
 
 use checks::Refused;
 
@@ -152,7 +154,7 @@ pub(in crate::plugin) struct Listed {
 
 impl Listed {
     /// Checks everything; dropped entries are in the warnings.
-    pub(in crate::plugin) fn freeze(self) -> Result<(Surface, Vec<String>), LoadError> {
+    pub(in crate::plugin) fn freeze(self) -> Result<(Surface, Vec<ListingWarning>), LoadError> {
         let counts = [
             self.tools.as_ref().map_or(0, Vec::len),
             self.resources.as_ref().map_or(0, Vec::len),
@@ -209,11 +211,11 @@ impl Listed {
 /// against the leeway.
 fn keep<T, F>(
     list: Vec<T>,
-    kind: &str,
+    kind: &'static str,
     key: impl Fn(&T) -> &String,
     mut freeze: impl FnMut(T, &mut text::Leeway) -> Result<F, Refused>,
     hidden: &mut text::Leeway,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<ListingWarning>,
 ) -> Vec<F> {
     let mut names = HashSet::new();
     let mut kept = Vec::with_capacity(list.len());
@@ -227,7 +229,7 @@ fn keep<T, F>(
             Ok(frozen) => kept.push(frozen),
             Err(why) => {
                 *hidden = before;
-                warnings.push(format!("dropped the {kind} '{}': {why}", quote(&name, 80)));
+                warnings.push(ListingWarning::Dropped { kind, name: quote(&name, 80), why });
             }
         }
     }

@@ -31,10 +31,10 @@ def everything(call: Call) -> str:
     made = call.ask.once(lambda: {"id": call.id})
     sure = call.ask.confirm("Sure?")
     went = call.ask.visit("Sign in", "https://example.org/")
-    said = call.ask.sample(Sampling(["Say"], max_tokens=5)).text
+    answer = call.ask.sample(Sampling(["Say"], max_tokens=5)).text
     folders = [root.uri for root in call.ask.roots()]
     raw = call.ask.form_of("Mail?", {"type": "object", "properties": {"mail": {"type": "string"}}})
-    return f"{made} {sure} {went} {said} {folders} {raw}"
+    return f"{made} {sure} {went} {answer} {folders} {raw}"
 
 
 @plugin.tool
@@ -116,20 +116,20 @@ class Asking(unittest.TestCase):
             round("book", {"q1": [Root("file:///")]})
 
     def test_a_model_answer_is_kept_across_rounds(self) -> None:
-        said = Sampled("m", [Text("a"), Image(b"\xff", "image/png"), ToolUse("1", "t", {"x": 1})], "endTurn")
+        sampled = Sampled("m", [Text("a"), Image(b"\xff", "image/png"), ToolUse("1", "t", {"x": 1})], "endTurn")
         seen = []
 
         def two(call: Call) -> str:
             seen.append(call.ask.sample("Say"))
             return str(call.ask.confirm("Sure?"))
 
-        call = Call(Context(answers={"q1": said}))
+        call = Call(Context(answers={"q1": sampled}))
         outcome = call.attempt(lambda: two(call))
         assert isinstance(outcome, Required)
         again = Call(Context(answers={"q2": Accepted()}, state=outcome.state))
         self.assertEqual(again.attempt(lambda: two(again)), "True")
-        self.assertEqual(seen, [said, said])
-        self.assertEqual(said.tool_uses, [ToolUse("1", "t", {"x": 1})])
+        self.assertEqual(seen, [sampled, sampled])
+        self.assertEqual(sampled.tool_uses, [ToolUse("1", "t", {"x": 1})])
 
     def test_client_features(self) -> None:
         call = Call(Context(features=frozenset({"form"})))

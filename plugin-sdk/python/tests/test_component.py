@@ -109,7 +109,7 @@ class Traces(unittest.TestCase):
                 Call(Context()).attempt(author.read)
             cause = raised.exception.__cause__
             assert cause is not None
-            said = traces.shown(cause)
+            message = traces.shown(cause)
         file = re.escape(str(folder / "author.py"))
         text = r"(    .*\n)*"
         start = r"Traceback \(most recent call last\):\n"
@@ -118,7 +118,7 @@ class Traces(unittest.TestCase):
             rf'(  File ".*json.*", line .*\n{text})+json\.decoder\.JSONDecodeError: .*\n\nDuring handling .*\n\n'
             rf'{start}  File "{file}", line 10, in read\n{text}KeyError: 1\n'
         )
-        self.assertRegex(said, f"^{expected}$")
+        self.assertRegex(message, f"^{expected}$")
 
     def test_files_have_the_names_of_the_project(self) -> None:
         names = {"/1/plugin.py": "plugin.py", "/1/a/b.py": "a/b.py", "/usr/x.py": "/usr/x.py", "<string>": "<string>"}
@@ -153,17 +153,17 @@ class Packages(unittest.TestCase):
         if sys.version_info >= (3, 12):
             sources.append("from . import _core")
         for source in sources:
-            said = self.refused("import fast", {"site/fast/__init__.py": source})
-            self.assertIn(f"fast {expected}a package in pure Python", said)
+            message = self.refused("import fast", {"site/fast/__init__.py": source})
+            self.assertIn(f"fast {expected}a package in pure Python", message)
         # As numpy does it: with an error of its own.
         source = "try:\n    from fast._core import x\nexcept ImportError as e:\n    raise ImportError('see the manual') from e"
-        said = self.refused("import numpy", {"site/numpy/__init__.py": source, "site/fast/__init__.py": ""})
-        self.assertIn(f"numpy {expected}`statistics`", said)
+        message = self.refused("import numpy", {"site/numpy/__init__.py": source, "site/fast/__init__.py": ""})
+        self.assertIn(f"numpy {expected}`statistics`", message)
 
     def test_packages_that_open_sockets_are_refused(self) -> None:
-        said = self.refused("import aiohttp", {"site/aiohttp/__init__.py": "import _ssl_of_nobody"})
+        message = self.refused("import aiohttp", {"site/aiohttp/__init__.py": "import _ssl_of_nobody"})
         self.assertEqual(
-            said,
+            message,
             "aiohttp cannot be part of a plugin: it opens sockets, which plugins do not have; "
             "use httpx.AsyncClient or wharf_plugin.http",
         )

@@ -125,12 +125,12 @@ fn read(folder: &Folder, args: Read) -> Result<ToolResult> {
     if count == total {
         return Ok(ToolResult::text(given));
     }
-    let said = match count {
+    let which = match count {
         0 if args.from > total => format!("there are {total} lines"),
         0 => format!("line {} has more than {GIVEN} bytes", args.from),
         _ => format!("lines {} to {} of {total}", args.from, args.from + count - 1),
     };
-    Ok(ToolResult::text(given).with(Content::text(said)))
+    Ok(ToolResult::text(given).with(Content::text(which)))
 }
 
 #[derive(Serialize, JsonSchema)]

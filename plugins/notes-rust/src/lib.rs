@@ -96,8 +96,8 @@ fn add(_: &Call, args: Add) -> Result<(Json<Added>, Vec<Content>)> {
     }
     let note = Book::open()?.add(args.title, args.text)?;
     changed(&note);
-    let said = Content::text(format!("Note {} is kept at {}.", note.id, note.uri()));
-    Ok((Json(Added { id: note.id, uri: note.uri() }), vec![said]))
+    let text = Content::text(format!("Note {} is kept at {}.", note.id, note.uri()));
+    Ok((Json(Added { id: note.id, uri: note.uri() }), vec![text]))
 }
 
 /// A note in a list.
@@ -156,11 +156,7 @@ fn delete(call: &Call, args: Delete) -> Result<String> {
     let book = Book::open()?;
     let note = book.get(args.id)?.ok_or_else(|| unknown(args.id))?;
     let (id, title) = (note.id, &note.title);
-    if !call.can(Feature::Form) {
-        return Err(Error::failed(format!(
-            "note {id} ('{title}') is not deleted: this client cannot ask its user to confirm it"
-        )));
-    }
+    // Not only where the client can: a refused question is an error that names the missing grant or capability.
     if !call.confirm(format!("Delete note {id}, '{title}'?"))? {
         return Ok(format!("Note {id} is kept: the user did not confirm."));
     }

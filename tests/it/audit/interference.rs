@@ -49,8 +49,8 @@ fn a_lock_that_is_not_released_refuses_calls() {
     drop(lock);
     until_recorded(&mut client);
     client.finish();
-    let (holds, said) = verify(&home);
-    assert!(holds, "{said}");
+    let (holds, reported) = verify(&home);
+    assert!(holds, "{reported}");
 }
 
 #[test]
@@ -62,11 +62,11 @@ fn a_lock_that_is_not_released_ends_a_start_and_an_approval() {
     let approve = ["approve".as_ref(), "--yes".as_ref(), "echo".as_ref(), folder.as_os_str()];
     for arguments in [&["serve".as_ref(), folder.as_os_str()][..], &approve] {
         let output = run(&home, arguments);
-        let said = String::from_utf8_lossy(&output.stderr);
+        let reported = String::from_utf8_lossy(&output.stderr);
         assert!(
             output.status.code() == Some(1)
-                && said.contains("failed to lock the audit log: another process does not release the lock: /"),
-            "{said}"
+                && reported.contains("failed to lock the audit log: another process does not release the lock: /"),
+            "{reported}"
         );
     }
 }
@@ -103,8 +103,8 @@ fn a_line_longer_than_any_record_is_reported() {
         client.finish();
         let before = records(&home).len();
         File::options().append(true).open(log(&home)).and_then(|file| file.set_len(SIZE)).expect("the log");
-        let (holds, said) = verify(&home);
-        assert!(!holds && said.contains("it is longer than any record"), "{said}");
+        let (holds, reported) = verify(&home);
+        assert!(!holds && reported.contains("it is longer than any record"), "{reported}");
 
         let mut client = Client::start(&home);
         assert_eq!(client.text("echo", json!({"message": "x"})), "x");
@@ -118,8 +118,8 @@ fn a_line_longer_than_any_record_is_reported() {
         assert_eq!(calls(&after).len(), 1);
         let aside = log(&home).with_extension("jsonl.1");
         assert_eq!(fs::metadata(aside).expect("the log, rotated").len(), SIZE);
-        let (holds, said) = verify(&home);
-        assert!(!holds && said.contains(&format!("broken at line {}: it is longer", before + 1)), "{said}");
+        let (holds, reported) = verify(&home);
+        assert!(!holds && reported.contains(&format!("broken at line {}: it is longer", before + 1)), "{reported}");
     }
 }
 

@@ -29,7 +29,7 @@ fn arguments_are_pairs_or_json() {
 fn wrong_arguments_are_explained_with_the_signature() {
     let home = Home::with(&["echo"]);
     let folder = home.plugins();
-    for (arguments, code, said) in [
+    for (arguments, code, expected) in [
         (&["hello"][..], 2, "the argument hello: it has no name\nhint: write KEY=VALUE for each argument"),
         (&["{a:1}"], 2, "the arguments as JSON: "),
         (&["a:=x"], 2, "the argument a as JSON: "),
@@ -41,7 +41,7 @@ fn wrong_arguments_are_explained_with_the_signature() {
     ] {
         let ran = wharf(&home, "call", &folder, &[&["echo_add"], arguments].concat());
         assert_eq!(ran.code, code, "{arguments:?}: {}{}", ran.out, ran.err);
-        assert!(ran.err.contains(said) || ran.out.contains(said), "{arguments:?}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains(expected) || ran.out.contains(expected), "{arguments:?}: {}{}", ran.out, ran.err);
         assert_eq!(ran.err.matches(ADD).count(), 1, "{arguments:?}: {}", ran.err);
     }
 }

@@ -39,14 +39,14 @@ fn the_kind_of_a_trap_is_named() {
         .does("exit", bodies::EXIT)
         .does("memory", bodies::TAKE_MEMORY);
     home.put_bytes(&guest.build(), "trapper");
-    for (tool, said) in [
+    for (tool, expected) in [
         ("deep", "call stack exhausted"),
         ("divide", "integer division by zero"),
         ("exit", "exit with status 1"),
         ("memory", "memory limit of 64 MiB (`limits.memory`)"),
     ] {
         let ran = wharf(&home, "call", &home.plugin("trapper"), &[tool]);
-        assert!(ran.code == 1 && ran.out.contains(said), "{tool}: {}{}", ran.out, ran.err);
+        assert!(ran.code == 1 && ran.out.contains(expected), "{tool}: {}{}", ran.out, ran.err);
         assert!(!ran.err.contains(FRAME), "{}", ran.err);
     }
 }

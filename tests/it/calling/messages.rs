@@ -65,8 +65,8 @@ fn an_exception_with_its_stack_is_shown_as_lines() {
     let shown = "thrower | RangeError: bad\nthrower |     at f (plugin.ts:42)\nthrower |     at plugin.ts:7\n";
     assert_eq!(call("fails", &[]), shown);
     assert_eq!(call("tells", &[]), "");
-    let told = "thrower | debug: a detail\nthrower | debug: and another\n";
-    assert!(call("tells", &["--log", "guest=debug"]).contains(told));
+    let expected = "thrower | debug: a detail\nthrower | debug: and another\n";
+    assert!(call("tells", &["--log", "guest=debug"]).contains(expected));
     // In the log of a server each is a line of the plugin too.
     let folder = home.plugins();
     let words: [&OsStr; 4] = ["serve".as_ref(), folder.as_os_str(), "--log".as_ref(), "guest=debug".as_ref()];

@@ -47,17 +47,36 @@ fn a_question_without_an_answer_says_which_is_missing() {
 /// A plugin that finds out itself that nobody can answer returns an error of its own.
 #[test]
 fn a_tool_that_fails_because_nobody_can_answer_is_explained() {
-    let home = Home::with(&["notes"]);
-    home.configure("[plugins.notes.grants]\nkeyvalue = true\nelicit = true\n");
-    let folder = home.plugins();
+    let home = Home::with(&["everything"]);
+    home.configure("");
     let hint = "if it has to ask you: run this on a terminal, or add --answer yes";
-    let added = wharf(&home, "call", &folder, &["notes_add", "text=milk"]);
-    assert!(added.code == 0 && !added.err.contains(hint), "{}", added.err);
-    let id =
-        added.out.split(|c: char| !c.is_ascii_digit()).find(|digits| !digits.is_empty()).expect("an id").to_owned();
-    let id = format!("id={id}");
-    let refused = wharf(&home, "call", &folder, &["notes_delete", &id]);
+    let tool = "everything_test_error_handling";
+    let refused = wharf(&home, "call", &home.plugins(), &[tool]);
     assert!(refused.code == 1 && refused.err.contains(hint), "{}{}", refused.out, refused.err);
-    let deleted = wharf(&home, "call", &folder, &["notes_delete", &id, "--answer", "yes"]);
-    assert!(deleted.code == 0 && !deleted.err.contains(hint), "{}{}", deleted.out, deleted.err);
+    let answered = wharf(&home, "call", &home.plugins(), &[tool, "--answer", "yes"]);
+    assert!(answered.code == 1 && !answered.err.contains(hint), "{}{}", answered.out, answered.err);
+}
+
+#[test]
+fn a_question_without_a_grant_names_the_grant_and_the_command() {
+    let home = Home::with(&["notes"]);
+    home.put("everything", "stranger");
+    home.configure("[plugins.notes.grants]\nkeyvalue = true\n");
+    let folder = home.plugins();
+    let call = |arguments: &[&str]| wharf(&home, "call", &folder, arguments);
+    assert_eq!(call(&["notes_add", "text=milk"]).code, 0);
+    let tools = [("stranger", "stranger_test_elicitation", "message=Who?"), ("notes", "notes_delete", "id=1")];
+    for (plugin, tool, argument) in tools {
+        for answer in [&[][..], &["--answer", "yes"]] {
+            let refused = call(&[&[tool, argument], answer].concat());
+            assert_eq!(refused.code, 1, "{tool}: {}", refused.err);
+            assert!(refused.out.contains("missing grant `elicit`"), "{tool}: {}", refused.out);
+            assert!(refused.err.contains(&format!("run: wharf grant {plugin} elicit")), "{tool}: {}", refused.err);
+        }
+    }
+    // With the grant, what is missing is an answer.
+    home.configure("[plugins.notes.grants]\nkeyvalue = true\nelicit = true\n");
+    let unanswered = call(&["notes_delete", "id=1"]);
+    assert!(unanswered.code == 2 && unanswered.err.contains("with --answer"), "{}", unanswered.err);
+    assert_eq!(call(&["notes_delete", "id=1", "--answer", "yes"]).code, 0);
 }

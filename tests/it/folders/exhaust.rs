@@ -120,8 +120,8 @@ fn a_folder_cannot_exceed_its_quota() {
     assert_eq!(of(&mut client, "stream", "more", MIB), "quota");
     assert_eq!(on(&mut client, "truncate", "again"), "ok");
     assert_eq!(of(&mut client, "stream", "more", MIB / 2), "ok");
-    let told = "the folder /0 has used up its quota";
-    assert_eq!(client.process().log_with(told).matches(told).count(), 1);
+    let expected = "the folder /0 has used up its quota";
+    assert_eq!(client.process().log_with(expected).matches(expected).count(), 1);
     // The quota holds across restarts.
     let names = names_in(&shared);
     let mut client = with_quota(&home, "8MiB");

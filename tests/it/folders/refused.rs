@@ -18,9 +18,9 @@ fn refused(home: &Home, folder: &Path, why: &str) {
         home.configure(&granting(&[(folder, mode)]));
         let mut client = Client::start_modern(home);
         assert_eq!(on(&mut client, "folders", ""), "ok", "{}", folder.display());
-        let said = format!("not granted: the folder {} {why}", folder.display());
-        let log = client.process().log_with(&said);
-        assert_eq!(log.matches(&said).count(), 1, "{log}");
+        let expected = format!("not granted: the folder {} {why}", folder.display());
+        let log = client.process().log_with(&expected);
+        assert_eq!(log.matches(&expected).count(), 1, "{log}");
         assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
     }
 }
@@ -80,8 +80,8 @@ fn folders_with_files_of_the_host_are_not_granted() {
         ),
     ] {
         home.configure(&format!("{grant}{settings}"));
-        let said = format!("not granted: the folder {} contains {what}", shared.display());
-        client.process().log_with(&said);
+        let expected = format!("not granted: the folder {} contains {what}", shared.display());
+        client.process().log_with(&expected);
         while on(&mut client, "folders", "") != "ok" {}
         home.configure(&format!("{grant}# {what}\n"));
         while on(&mut client, "folders", "") == "ok" {}

@@ -19,9 +19,9 @@ fn refused(home: &Home, address: &str) -> (Option<i32>, String) {
     let folder = home.plugins();
     let output = run(home, ["serve".as_ref(), folder.as_os_str(), "--http".as_ref(), address.as_ref()]);
     assert_eq!(output.stdout, b"", "nothing on stdout");
-    let said = String::from_utf8(output.stderr).expect("UTF-8");
-    assert!(said.contains("hint:") && !said.contains("panicked"), "{said}");
-    (output.status.code(), said)
+    let reported = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(reported.contains("hint:") && !reported.contains("panicked"), "{reported}");
+    (output.status.code(), reported)
 }
 
 #[test]
@@ -43,9 +43,9 @@ fn the_address_is_printed_and_plugins_are_served_there() {
 fn p35_a_port_in_use_is_an_error() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("an address").to_string();
-    let (code, said) = refused(&Home::new(), &address);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains(&format!("failed to listen on {address}: the port is in use")), "{said}");
+    let (code, reported) = refused(&Home::new(), &address);
+    assert_eq!(code, Some(1), "{reported}");
+    assert!(reported.contains(&format!("failed to listen on {address}: the port is in use")), "{reported}");
 }
 
 /// P35.
@@ -53,9 +53,9 @@ fn p35_a_port_in_use_is_an_error() {
 fn p35_remote_access_needs_a_token_or_a_flag() {
     let home = Home::new();
     for address in ["0.0.0.0:0", "[::]:0", "[::ffff:0.0.0.0]:0"] {
-        let (code, said) = refused(&home, address);
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains("--allow-remote-without-auth") && said.contains("tokens"), "{said}");
+        let (code, reported) = refused(&home, address);
+        assert_eq!(code, Some(2), "{reported}");
+        assert!(reported.contains("--allow-remote-without-auth") && reported.contains("tokens"), "{reported}");
     }
     let (_process, address) = serve_at(&home, "0.0.0.0:0", &["--allow-remote-without-auth"]);
     let local = (std::net::Ipv4Addr::LOCALHOST, address.port()).into();
@@ -71,8 +71,8 @@ fn p35_remote_access_needs_a_token_or_a_flag() {
 #[test]
 fn an_invalid_address_is_an_error() {
     for address in ["8080", "example.com:80", "127.0.0.1:http", "unix:", "systemd"] {
-        let (code, said) = refused(&Home::new(), address);
-        assert!(matches!(code, Some(1 | 2)), "{said}");
+        let (code, reported) = refused(&Home::new(), address);
+        assert!(matches!(code, Some(1 | 2)), "{reported}");
     }
 }
 
@@ -97,8 +97,8 @@ fn p35_a_unix_socket_is_private_to_the_user() {
     let mut process = start();
     assert_eq!(fs::metadata(&path).expect("the socket").permissions().mode() & 0o777, 0o600);
     assert!(exchange().reached_mcp());
-    let (code, said) = refused(&home, &address);
-    assert!(code == Some(1) && said.contains("another server listens on it"), "{said}");
+    let (code, reported) = refused(&home, &address);
+    assert!(code == Some(1) && reported.contains("another server listens on it"), "{reported}");
     process.signal(Signal::KILL);
     process.wait();
     assert!(path.exists(), "a killed server leaves its socket");
@@ -120,8 +120,8 @@ fn p35_a_unix_socket_is_private_to_the_user() {
     if rustix::process::geteuid().is_root() {
         let _theirs = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
         std::os::unix::fs::chown(&path, Some(65534), None).expect("root may");
-        let (_, said) = refused(&home, &address);
-        assert!(said.contains("a socket of another user") && path.exists(), "{said}");
+        let (_, reported) = refused(&home, &address);
+        assert!(reported.contains("a socket of another user") && path.exists(), "{reported}");
     }
 }
 

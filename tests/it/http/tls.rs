@@ -78,9 +78,9 @@ fn a_key_that_others_can_write_is_refused() {
     let key = home.path("tls/key.pem");
     std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o602)).expect("a file of ours");
     let output = run(&home, ["serve".as_ref(), home.plugins().as_os_str(), "--http".as_ref(), "127.0.0.1:0".as_ref()]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("other users can write") && said.contains("key.pem"), "{said}");
+    let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{reported}");
+    assert!(reported.contains("other users can write") && reported.contains("key.pem"), "{reported}");
 }
 
 #[test]
@@ -156,9 +156,9 @@ fn a_key_of_another_certificate_is_an_error() {
     {
         put(&home, name, &text);
         let output = run(&home, ["serve", "--http", "127.0.0.1:0"]);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("server.http.tls") && said.contains(".pem"), "{said}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{reported}");
+        assert!(reported.contains("server.http.tls") && reported.contains(".pem"), "{reported}");
     }
 }
 

@@ -79,9 +79,9 @@ fn a_missing_token_is_an_error() {
     home.configure("[server.http]\ntokens = [{ name = 'ci', env = 'WHARF_TEST_TOKEN' }]\n");
     let folder = home.plugins();
     let output = run(&home, ["serve".as_ref(), folder.as_os_str(), "--http".as_ref(), "127.0.0.1:0".as_ref()]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("WHARF_TEST_TOKEN") && said.contains("hint:"), "{said}");
+    let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{reported}");
+    assert!(reported.contains("WHARF_TEST_TOKEN") && reported.contains("hint:"), "{reported}");
 }
 
 /// What a token started ends with it: streams, sessions, and requests that wait.

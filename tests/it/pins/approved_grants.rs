@@ -27,8 +27,8 @@ fn an_approval_under_another_configuration_does_not_hold() {
     assert_eq!(client.text("p_version", json!({})), "1");
     home.put_bytes(&version("2", "Does another thing."), "p");
     let log = client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
-    let told = format!("wharf --config {} status {}", config.display(), home.plugins().display());
-    assert!(log.contains(&told), "{log}");
+    let expected = format!("wharf --config {} status {}", config.display(), home.plugins().display());
+    assert!(log.contains(&expected), "{log}");
 
     // The hint without its option: the approval shows that nothing is granted.
     let output = folder_command(&home, &["approve", "--yes", "p"]);

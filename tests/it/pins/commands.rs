@@ -46,10 +46,10 @@ fn list_and_call_do_not_run_held_versions() {
 fn approving_needs_a_terminal_or_a_flag_and_grants_nothing() {
     let home = home(STRICT);
     let output = folder_command(&home, &["approve", "p"]);
-    let said = err(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let reported = err(&output);
+    assert_eq!(output.status.code(), Some(2), "{reported}");
     // The version to be approved is shown anyway.
-    assert!(said.contains("+ Does a thing.") && said.contains("--yes"), "{said}");
+    assert!(reported.contains("+ Does a thing.") && reported.contains("--yes"), "{reported}");
     assert!(!home.path("state/wharf/lock.toml").exists());
     let before = fs::read(home.path("config/wharf/wharf.toml")).expect("the configuration");
     approve(&home, "p");
@@ -79,6 +79,35 @@ fn a_revoked_version_is_held_until_it_is_approved() {
     approve(&home, "p");
     client.tools_until(|tools| tools.len() == 4);
     assert_eq!(run(&home, ["revoke", "nobody"]).status.code(), Some(2));
+}
+
+/// It may be listed already, while its code is compiled.
+#[test]
+fn a_version_that_is_not_pinned_is_revoked_by_its_folder() {
+    let home = home("");
+    let unknown = run(&home, ["revoke", "p"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(
+        err(&unknown).contains("hint: name the folder that its file is in: wharf revoke p DIR"),
+        "{}",
+        err(&unknown)
+    );
+    let output = folder_command(&home, &["revoke", "p"]);
+    assert!(output.status.success(), "{}", err(&output));
+    let mut client = Client::start(&home);
+    client.process().log_with("held: it was revoked");
+    assert_eq!(client.tools(), [""; 0]);
+    drop(client);
+
+    // The pinned version too, where the file is a newer one that no server has seen.
+    approve(&home, "p");
+    home.put_bytes(&version("2", "Does another thing."), "p");
+    let output = folder_command(&home, &["revoke", "p"]);
+    assert_eq!(err(&output).matches("revoked p blake3:").count(), 2, "{}", err(&output));
+    let mut client = Client::start(&home);
+    client.process().log_with("held: it was revoked");
+    assert_eq!(client.tools(), [""; 0]);
+    assert_eq!(lock(&home)["revoked"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]
@@ -283,10 +312,10 @@ fn all_versions_that_wait_are_approved_with_one_question() {
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), [""; 0]);
     let folder = home.plugins();
-    let said = format!("2 plugins wait for approval; nothing is served: run wharf approve --all {}", folder.display());
-    let log = client.process().log_with(&said);
+    let expected = format!("2 plugins wait for approval; nothing is served: run wharf approve --all {}", folder.display());
+    let log = client.process().log_with(&expected);
     // Its reader sees that first.
-    assert!(log.lines().next().is_some_and(|line| line.contains(&said)), "{log}");
+    assert!(log.lines().next().is_some_and(|line| line.contains(&expected)), "{log}");
     let text = String::from_utf8(folder_command(&home, &["status"]).stdout).expect("UTF-8");
     assert!(text.ends_with("\n2 are pending approval\n"), "{text}");
 
@@ -312,9 +341,9 @@ fn a_version_that_needs_a_decision_of_its_own_is_left_out() {
     let home = home(&format!("{STRICT}[plugins.q.grants]\nenv = {{ PLACE = \"here\" }}\n"));
     home.put_bytes(&Guest::returning("1").lists_variable_count("act").build(), "q");
     let output = folder_command(&home, &["approve", "--all", "--yes"]);
-    let said = err(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("q is left out: its tool descriptions are different with its grants"), "{said}");
+    let reported = err(&output);
+    assert_eq!(output.status.code(), Some(1), "{reported}");
+    assert!(reported.contains("q is left out: its tool descriptions are different with its grants"), "{reported}");
     let pinned = lock(&home);
     assert!(pinned["plugins"].get("p").is_some() && pinned["plugins"].get("q").is_none(), "{pinned}");
 }
@@ -325,10 +354,10 @@ fn the_summary_of_a_version_comes_before_its_descriptions() {
     Client::start(&home).tools_until(|tools| tools.len() == 2);
     home.put_bytes(&version("2", "Does another thing."), "p");
     let output = folder_command(&home, &["approve", "--yes", "p"]);
-    let said = err(&output);
-    let place = |text: &str| said.find(text).unwrap_or_else(|| panic!("no {text:?} in {said}"));
-    assert!(place("  tools    version, act\n") < place("  compared 1 tool changed\n"), "{said}");
-    assert!(place("  compared 1 tool changed\n") < place("+ Does another thing."), "{said}");
+    let reported = err(&output);
+    let place = |text: &str| reported.find(text).unwrap_or_else(|| panic!("no {text:?} in {reported}"));
+    assert!(place("  tools    version, act\n") < place("  compared 1 tool changed\n"), "{reported}");
+    assert!(place("  compared 1 tool changed\n") < place("+ Does another thing."), "{reported}");
 }
 
 #[test]

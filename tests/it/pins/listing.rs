@@ -33,9 +33,12 @@ fn a_new_version_is_listed_without_its_grants() {
     assert_eq!(client.text("p_version", json!({})), "1");
     // `approve` shows how its listing differs with its grants.
     let output = folder_command(&home, &["approve", "--yes", "p"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("with its grants, its tool descriptions are different"), "{said}");
-    assert!(said.contains("+ 0 variables") && said.contains("+ 1 variables"), "{said}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && reported.contains("with its grants, its tool descriptions are different"),
+        "{reported}"
+    );
+    assert!(reported.contains("+ 0 variables") && reported.contains("+ 1 variables"), "{reported}");
     until(&mut client, "2");
     assert_eq!(description(&mut client), "1 variables");
 }
@@ -82,8 +85,8 @@ fn a_plugin_that_needs_grants_to_list_can_be_approved_under_strict_trust() {
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), [""; 0]);
     let output = folder_command(&home, &["approve", "--yes", "p"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("+ Does a thing."), "{said}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && reported.contains("+ Does a thing."), "{reported}");
     client.tools_until(|tools| tools.len() == 2);
     assert_eq!(client.text("p_version", json!({})), "1");
 }
@@ -107,8 +110,8 @@ fn differing(settings: &str) -> Home {
 #[test]
 fn a_changing_list_runs_without_grants() {
     let home = differing("");
-    let said: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();
-    assert_ne!(said[0], said[1]);
+    let reported: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();
+    assert_ne!(reported[0], reported[1]);
     assert_eq!(status(&home)["state"], "runs");
 }
 
@@ -116,12 +119,12 @@ fn a_changing_list_runs_without_grants() {
 fn a_changing_list_is_held_with_grants() {
     let home = differing(GRANTED);
     let mut client = Client::start(&home);
-    let said = description(&mut client);
+    let reported = description(&mut client);
     let pinned = lock(&home);
     // A loaded plugin keeps its pinned tool descriptions, even when its settings change.
     home.configure(&format!("{GRANTED}sample = true\n"));
     client.process().log_with("keeping the approved ones");
-    assert_eq!(description(&mut client), said);
+    assert_eq!(description(&mut client), reported);
     client.finish();
     // Approval does not help: the next listing differs from the approved one.
     for approved in [false, true] {
@@ -134,8 +137,8 @@ fn a_changing_list_is_held_with_grants() {
         assert_eq!(lock(&home)["plugins"]["p"]["surface"] == pinned["plugins"]["p"]["surface"], !approved);
     }
     home.configure(&format!("{GRANTED}change-lists = true\n"));
-    let said: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();
-    assert_ne!(said[0], said[1]);
+    let reported: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();
+    assert_ne!(reported[0], reported[1]);
 }
 
 #[test]
@@ -149,6 +152,22 @@ fn a_changing_list_never_runs_under_strict_trust() {
     }
     home.configure(&format!("{STRICT}[plugins.p.grants]\nchange-lists = true\n"));
     approve(&home, "p");
-    let said: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();
-    assert_ne!(said[0], said[1]);
+    let reported: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();
+    assert_ne!(reported[0], reported[1]);
+}
+
+/// Where a plugin may change its lists, what it has listed since does not count.
+#[test]
+fn a_new_version_is_compared_with_the_first_descriptions_and_not_with_later_ones() {
+    let settings = format!("{GRANTED}change-lists = true\n");
+    let home = home(&settings);
+    home.put_bytes(&counting("1"), "p");
+    assert_eq!(description(&mut Client::start(&home)), "0 variables");
+    home.configure(&format!("{settings}env = {{ PLACE = \"here\" }}\n"));
+    assert_eq!(description(&mut Client::start(&home)), "1 variables");
+    home.configure(&settings);
+    home.put_bytes(&counting("2"), "p");
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("p_version", json!({})), "2");
+    assert_eq!(description(&mut client), "0 variables");
 }

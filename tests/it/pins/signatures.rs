@@ -89,8 +89,8 @@ fn a_changed_or_missing_signer_is_held() {
     client.process().log_with("held: it is not signed, but the previous version was");
     assert_eq!(client.text("p_version", json!({})), "1");
     heir.publish(&home, &version("3", "Does a thing."));
-    let said = format!("held: it is signed by {}, but the previous version by {}", heir.key(), author.key());
-    client.process().log_with(&said);
+    let expected = format!("held: it is signed by {}, but the previous version by {}", heir.key(), author.key());
+    client.process().log_with(&expected);
     assert_eq!(client.text("p_version", json!({})), "1");
     assert_eq!(status(&home)["code"], "signer_changed");
 

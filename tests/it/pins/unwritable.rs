@@ -17,10 +17,10 @@ fn no_new_version_runs_with_grants_until_it_can_be_pinned() {
     home.put_bytes(&version("2", "Does a thing."), "p");
     home.put_bytes(&version("new", "Does a thing."), "q");
     home.put_bytes(&version("free", "Does a thing."), "r");
-    let said = "held: the plugin holds grants, and the pin file cannot be written";
+    let expected = "held: the plugin holds grants, and the pin file cannot be written";
     let log = client.process().log_with("plugin=q");
     assert!(log.contains("write the pin file") && log.contains("free disk space"), "{log}");
-    client.process().log_with(said);
+    client.process().log_with(expected);
     client.tools_until(|tools| tools == ["p_version", "p_act", "r_version", "r_act"]);
     assert_eq!(client.text("p_version", json!({})), "1");
     assert_eq!(client.text("r_version", json!({})), "free");

@@ -68,13 +68,13 @@ fn links_and_fifos_of_a_project_are_refused() {
     fs::create_dir_all(victim.join(".build/keep")).expect("a folder");
     symlink(&victim, dir.join("dist")).expect("a link");
     let build = || err(&run(&home, ["build".as_ref(), dir.as_os_str()]));
-    let said = build();
-    assert!(said.contains("outside of the project") && said.contains("is a link"), "{said}");
+    let reported = build();
+    assert!(reported.contains("outside of the project") && reported.contains("is a link"), "{reported}");
     assert!(victim.join(".build/keep").is_dir());
     fs::remove_file(dir.join("plugin.toml")).expect("it goes");
     mkfifoat(CWD, dir.join("plugin.toml"), Mode::RWXU).expect("a FIFO");
-    for said in [build(), err(&upgrade(&home, &dir, &[]))] {
-        assert!(said.contains("it is not a regular file"), "{said}");
+    for reported in [build(), err(&upgrade(&home, &dir, &[]))] {
+        assert!(reported.contains("it is not a regular file"), "{reported}");
     }
 }
 
@@ -104,17 +104,17 @@ fn build_says_that_the_library_is_of_another_version_or_was_changed() {
     let record = fs::read_to_string(project.dir.join("wharf/version.toml")).expect("a record");
     let version = format!("version = \"{}\"", env!("CARGO_PKG_VERSION"));
     assert!(record.contains(&version), "{record}");
-    let said = |record: &str| {
+    let reported = |record: &str| {
         project.put("wharf/version.toml", record);
         err(&project.build(&[]))
     };
     // The content is the same.
     let older = record.replace(&version, "version = \"0.0.9\"");
-    assert!(!said(&older).contains("upgrade"));
-    assert!(!said("no record").contains("wharf/"), "its content is that of this version");
+    assert!(!reported(&older).contains("upgrade"));
+    assert!(!reported("no record").contains("wharf/"), "its content is that of this version");
     project.put("wharf/wit/tools.wit", "package mine;");
-    assert!(said("no record").contains("wharf/ is of an unknown version of Wharf; `wharf upgrade` takes"));
-    let changed = said(&record);
+    assert!(reported("no record").contains("wharf/ is of an unknown version of Wharf; `wharf upgrade` takes"));
+    let changed = reported(&record);
     let warning =
         format!("warning: wharf/ was changed after Wharf {} wrote it: wit/tools.wit; ", env!("CARGO_PKG_VERSION"));
     assert!(changed.contains(&warning), "{changed}");
@@ -138,18 +138,21 @@ fn upgrade_shows_what_it_would_discard_and_leaves_the_authors_files() {
         fs::remove_dir_all(dir.join("wharf").join(folder)).expect("it goes");
     }
     let refused = upgrade(&home, &dir, &[]);
-    let said = err(&refused);
-    assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains("would be changed: 1 changed, ") && said.contains(" new, 1 removed\n"), "{said}");
+    let reported = err(&refused);
+    assert_eq!(refused.status.code(), Some(1), "{reported}");
+    assert!(reported.contains("would be changed: 1 changed, ") && reported.contains(" new, 1 removed\n"), "{reported}");
     for line in ["\n  changed  wharf.h\n", "\n  new      src/", "it was changed after Wharf "] {
-        assert!(said.contains(line), "no {line:?} in {said}");
+        assert!(reported.contains(line), "no {line:?} in {reported}");
     }
-    assert!(said.lines().filter(|line| line.starts_with("  ")).count() <= 21, "{said}");
-    assert!(said.contains("\n  and ") && said.contains(" more\n") && !said.contains('\u{1b}'), "{said}");
+    assert!(reported.lines().filter(|line| line.starts_with("  ")).count() <= 21, "{reported}");
+    assert!(
+        reported.contains("\n  and ") && reported.contains(" more\n") && !reported.contains('\u{1b}'),
+        "{reported}"
+    );
     assert_eq!(fs::read(dir.join("wharf/wharf.h")).expect("a file"), b"mine");
     // The command of the hint.
     let forced = upgrade(&home, &dir, &["--force"]);
-    assert!(said.contains(&format!("wharf upgrade --force {}", dir.display())), "{said}");
+    assert!(reported.contains(&format!("wharf upgrade --force {}", dir.display())), "{reported}");
     assert!(forced.status.success() && err(&forced).contains("Next: wharf build"), "{}", err(&forced));
     assert_eq!((files(&dir, "wharf"), files(&dir.join("wharf"), "")), (own, library));
     // Not a project, and one that has its wrapper elsewhere.

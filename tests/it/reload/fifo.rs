@@ -90,8 +90,8 @@ fn startup_does_not_block_on_a_fifo() {
         }
         let output =
             run(&home, ["serve".as_ref(), home.plugins().as_os_str(), "--http".as_ref(), "127.0.0.1:0".as_ref()]);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{settings}: {said}");
-        assert!(said.contains("it is a FIFO, not a regular file"), "{settings}: {said}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{settings}: {reported}");
+        assert!(reported.contains("it is a FIFO, not a regular file"), "{settings}: {reported}");
     }
 }

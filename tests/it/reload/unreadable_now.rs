@@ -73,8 +73,8 @@ fn changes_without_descriptors_are_read_later() {
     client.tools_until(|tools| !tools.iter().any(|tool| tool.starts_with("hello")));
     let log = client.process().log();
     for what in ["configuration not reloaded", "refused"] {
-        let told = log.lines().filter(|line| line.contains(what) && line.contains(EXHAUSTED)).count();
-        assert_eq!(told, 1, "{log}");
+        let reported = log.lines().filter(|line| line.contains(what) && line.contains(EXHAUSTED)).count();
+        assert_eq!(reported, 1, "{log}");
     }
     client.process().limit_open_files(1024);
     until(&mut client, "versioned_version", "2");
@@ -103,13 +103,13 @@ fn a_folder_that_cannot_be_scanned_is_scanned_later() {
     client.tools();
     client.process().limit_open_files(0);
     fs::create_dir(home.plugins().join("more")).expect("a folder");
-    let told = "read the plugin folder; loaded plugins keep serving: Too many open files";
-    client.process().log_with(told);
+    let expected = "read the plugin folder; loaded plugins keep serving: Too many open files";
+    client.process().log_with(expected);
     // Nothing is watched meanwhile.
     fs::copy(component("echo-v1"), home.plugins().join("more/versioned.wasm")).expect("a copy");
     client.process().limit_open_files(1024);
     client.tools_until(|tools| tools.contains(&"versioned_version".to_owned()));
-    assert_eq!(client.process().log().matches(told).count(), 1);
+    assert_eq!(client.process().log().matches(expected).count(), 1);
     client.finish();
 }
 
@@ -173,18 +173,18 @@ fn a_loop_of_links_is_an_invalid_configuration_until_it_is_replaced() {
     let turn = |name: &str| replace(&home, name, |next| symlink(name, next).expect("a link"));
     turn("wharf.toml");
     client.process().log_with("Too many levels of symbolic links");
-    let told = |client: &mut Client| client.process().log().matches("Too many levels").count();
+    let reported = |client: &mut Client| client.process().log().matches("Too many levels").count();
     // Told again, since it is another link.
     turn("wharf.toml");
     let deadline = Instant::now() + TIMEOUT;
-    while told(&mut client) < 2 {
+    while reported(&mut client) < 2 {
         assert!(Instant::now() < deadline, "{}", client.process().log());
     }
     until(&mut client, "folders_environment", "granted before");
     write(&home, "elsewhere.toml", &granting("granted since"));
     replace(&home, "wharf.toml", |next| symlink("elsewhere.toml", next).expect("a link"));
     until(&mut client, "folders_environment", "granted since");
-    assert_eq!(told(&mut client), 2, "read only when it changed");
+    assert_eq!(reported(&mut client), 2, "read only when it changed");
     client.finish();
 }
 

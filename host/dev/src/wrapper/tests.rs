@@ -1,5 +1,5 @@
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
 
@@ -45,6 +45,25 @@ fn every_project_uses_the_folder_and_it_is_read_as_it_was_written() {
     }
 }
 
+/// The wrapper's folder in a project, changed by hand.
+struct Library<'p>(&'p Path);
+
+impl Library<'_> {
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.join("wharf").join(path)
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        fs::write(self.path(path), text).expect("a file");
+    }
+
+    /// Records its files as those of that version.
+    fn record(&self, version: &str) {
+        let digest = digest(&read(self.0).expect("it is read").expect("it is there"));
+        self.put("version.toml", &format!("version = \"{version}\"\ndigest = \"{digest}\"\n"));
+    }
+}
+
 #[test]
 fn the_folder_is_restored_only_where_it_is_used() {
     let root = folder();
@@ -69,42 +88,38 @@ fn the_folder_is_restored_only_where_it_is_used() {
 fn an_older_folder_is_replaced_unless_it_was_changed() {
     let root = folder();
     let project = project(root.path());
-    let library = project.dir.join("wharf");
-    let put = |path: &str, text: &str| fs::write(library.join(path), text).expect("a file");
-    let recorded = |version: &str| {
-        let digest = digest(&read(&project.dir).expect("it is read").expect("it is there"));
-        put("version.toml", &format!("version = \"{version}\"\ndigest = \"{digest}\"\n"));
-    };
+    let library = Library(&project.dir);
+    let put = |path: &str, text: &str| library.put(path, text);
     let current = || read(&project.dir).expect("it is read") == Some(own(Language::C));
     let done = |force| assert!(upgrade::run(&project.dir, force).is_ok() && current());
     put("wharf.h", "older");
     put("gone.c", "");
-    recorded("0.0.9");
+    library.record("0.0.9");
     fs::write(project.dir.join("src/plugin.c"), "mine").expect("a file");
     done(false);
     assert_eq!(fs::read(project.dir.join("src/plugin.c")).expect("a file"), b"mine");
-    assert!(!library.join("gone.c").exists());
+    assert!(!library.path("gone.c").exists());
     assert_eq!(record(&project.dir), Some(Record::own(&own(Language::C))));
     // Changed by hand: a file, one more, one less.
     let changes =
         [("wharf.h", true), ("mine.c", true), (".notes", true), ("build/patch.c", true), ("wharf_host.h", false)];
     for change in changes {
         // An upgrade removes it.
-        fs::create_dir_all(library.join("build")).expect("a folder");
+        fs::create_dir_all(library.path("build")).expect("a folder");
         match change {
             (path, true) => put(path, "mine"),
-            (path, false) => fs::remove_file(library.join(path)).expect("it goes"),
+            (path, false) => fs::remove_file(library.path(path)).expect("it goes"),
         }
         assert!(refused(&project, false).contains("it was changed after Wharf"), "{change:?}");
         assert!(!current(), "{change:?}");
         done(true);
     }
     put("wharf.h", "newer");
-    recorded("999.0.0");
+    library.record("999.0.0");
     assert!(refused(&project, false).contains("it is of a newer version, 999.0.0"));
     done(true);
     // Of a Wharf that left no record: recorded if it is the same, and otherwise perhaps changed.
-    fs::remove_file(library.join("version.toml")).expect("it goes");
+    fs::remove_file(library.path("version.toml")).expect("it goes");
     done(false);
     assert!(record(&project.dir).is_some());
     let of = |version: &str| format!("version = \"{version}\"\ndigest = \"\"\n");
@@ -121,12 +136,8 @@ fn an_older_folder_is_replaced_unless_it_was_changed() {
 fn a_build_says_what_was_changed_by_hand_and_what_is_of_another_version() {
     let root = folder();
     let project = project(root.path());
-    let library = project.dir.join("wharf");
-    let put = |path: &str, text: &str| fs::write(library.join(path), text).expect("a file");
-    let recorded = |version: &str| {
-        let digest = digest(&read(&project.dir).expect("it is read").expect("it is there"));
-        put("version.toml", &format!("version = \"{version}\"\ndigest = \"{digest}\"\n"));
-    };
+    let library = Library(&project.dir);
+    let put = |path: &str, text: &str| library.put(path, text);
     let changed = || match remark(&project) {
         Some(Remark::Changed(text)) => text,
         other => panic!("{other:?}"),
@@ -138,7 +149,7 @@ fn a_build_says_what_was_changed_by_hand_and_what_is_of_another_version() {
     assert!(remark(&project).is_none());
     put("wharf.h", "mine");
     put("mine.c", "mine");
-    fs::remove_file(library.join("wharf_host.h")).expect("it goes");
+    fs::remove_file(library.path("wharf_host.h")).expect("it goes");
     let text = changed();
     assert!(text.contains(" wrote it: mine.c, wharf.h, wharf_host.h; `wharf upgrade` refuses"), "{text}");
     assert!(
@@ -150,20 +161,20 @@ fn a_build_says_what_was_changed_by_hand_and_what_is_of_another_version() {
     }
     assert!(changed().contains(": a0.c, a1.c, a2.c, a3.c, a4.c and 7 more; "), "{}", changed());
     // Once its files are those of the record, it is of that version.
-    recorded("0.0.9");
+    library.record("0.0.9");
     assert!(other_version().starts_with("wharf/ is of Wharf 0.0.9; `wharf upgrade` takes"), "{}", other_version());
-    recorded("999.0.0");
+    library.record("999.0.0");
     assert!(other_version().contains("999.0.0, which is newer"), "{}", other_version());
     put("wharf.h", "other");
     let text = changed();
     assert!(text.contains("wharf/ was changed after Wharf 999.0.0 wrote it; `wharf upgrade` refuses"), "{text}");
     // What the warning says: the changes are kept.
-    fs::rename(&library, project.dir.join("wharf-changed")).expect("it is renamed");
+    fs::rename(library.path(""), project.dir.join("wharf-changed")).expect("it is renamed");
     fs::write(project.dir.join("plugin.toml"), "name = \"made\"\nlanguage = \"c\"\nwrapper = \"wharf-changed\"\n")
         .expect("a file");
     let project = Project::read(&project.dir).expect("a project");
     restore(&project).expect("nothing to do");
-    assert!(remark(&project).is_none() && !library.exists());
+    assert!(remark(&project).is_none() && !library.path("").exists());
 }
 
 /// Names that are not UTF-8, of files and of folders.

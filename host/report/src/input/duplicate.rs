@@ -18,11 +18,11 @@ pub(super) fn explain(text: &str, second: &Range<usize>, is_shown: impl Fn(&[Str
             Some(first) => format!("{header} is written twice, first in line {}", first + 1),
             None => format!("{header} is written twice, or its keys are also written with dots"),
         };
-        return (reason, Some("move its keys under the first, and remove this line".to_owned()));
+        return (reason, Some("move its keys under the first, and remove this line".into()));
     }
     let name = &text[second.clone()];
     let Some((at, first)) = locate::key_before(text, name.trim_matches(['"', '\'']), second.start) else {
-        return (format!("the key `{name}` is written twice"), Some("remove one of them".to_owned()));
+        return (format!("the key `{name}` is written twice"), Some("remove one of them".into()));
     };
     let line = text[..at].matches('\n').count() + 1;
     let reason = format!("{} is written twice, first in line {line}", first.path.join("."));
@@ -36,7 +36,7 @@ pub(super) fn explain(text: &str, second: &Range<usize>, is_shown: impl Fn(&[Str
         || "remove one of them, or merge what they have into one".to_owned(),
         |merged| format!("replace both by one: {merged}"),
     );
-    (reason, Some(hint))
+    (reason, Some(hint.into()))
 }
 
 /// `[a.b]` of a line that begins a table.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::locate::{ITEM, Located};
 use super::repair::Written;
-use super::{Format, HINT, Key, Wrong, duplicate, locate};
+use super::{Format, HINT, Hint, Key, Wrong, duplicate, locate};
 
 /// How the messages of serde begin that only report another type. The others are written for people.
 const MISMATCH: [&str; 8] = [
@@ -59,7 +59,7 @@ pub(super) fn explain(text: &str, message: &str, span: Range<usize>, format: &Fo
         return (format!("{}a text must be in quotes", prefix(&value.path)), hint);
     }
     let (message, own_hint) = message.split_once(HINT).map_or((message, None), |(message, hint)| (message, Some(hint)));
-    let hint = own_hint.map(str::to_owned).or_else(|| value.key.map(|key| like_this(key, &value.path)));
+    let hint = own_hint.map(Hint::from).or_else(|| value.key.map(|key| like_this(key, &value.path)));
     (format!("{}{}", prefix(&value.path), words(message)), hint)
 }
 
@@ -99,14 +99,14 @@ impl Value {
     }
 
     /// What to write in place of it: made of the value itself, or the example.
-    fn meant(&self, repaired: fn(&Written) -> Option<String>) -> Option<String> {
+    fn meant(&self, repaired: fn(&Written) -> Option<String>) -> Option<Hint> {
         let key = self.key?;
         let written = Written { key, entry: self.entry, text: self.raw.clone(), kind: self.kind };
         let repaired = repaired(&written).map(|repaired| match repaired.split_once(": ") {
             Some((how, value)) if self.path.last().is_some_and(|last| last != ITEM) => {
-                format!("write it {how}: {} = {value}", last(&self.path))
+                Hint::form(format!("write it {how}: {} = {value}", last(&self.path)))
             }
-            _ => format!("write it {repaired}"),
+            _ => Hint::form(format!("write it {repaired}")),
         });
         Some(repaired.unwrap_or_else(|| like_this(key, &self.path)))
     }
@@ -125,8 +125,8 @@ impl Value {
         });
         let hint = meant.or_else(|| did_you_mean(wrong, known.iter().copied()));
         let hint = match (hint, self.key) {
-            (Some(meant), Some(_)) => Some(format!("did you mean {} = \"{meant}\"?", last(&self.path))),
-            (Some(meant), None) => Some(format!("did you mean `{meant}`?")),
+            (Some(meant), Some(_)) => Some(format!("did you mean {} = \"{meant}\"?", last(&self.path)).into()),
+            (Some(meant), None) => Some(format!("did you mean `{meant}`?").into()),
             (None, key) => key.map(|key| like_this(key, &self.path)),
         };
         let known: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
@@ -151,12 +151,12 @@ fn unknown_key(path: &[String], names: &[&str], format: &Format) -> Wrong {
     let lower = wrong.to_lowercase();
     let advised = format.advice.iter().find(|(table, names, _)| fits(table, parent) && names.contains(&lower.as_str()));
     let hint = match advised {
-        Some((_, _, hint)) => (*hint).to_owned(),
+        Some((_, _, hint)) => (*hint).into(),
         None => match meant_here(&lower, siblings, parent, format) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) => format!("did you mean `{near}`?").into(),
             None => match meant_elsewhere(&lower, parent, format) {
                 Some(key) => elsewhere(key, parent),
-                None => format!("known here: {}", siblings.join(", ")),
+                None => format!("known here: {}", siblings.join(", ")).into(),
             },
         },
     };
@@ -187,9 +187,9 @@ fn meant_elsewhere(wrong: &str, parent: &[String], format: &Format) -> Option<&'
     format.keys.iter().filter(is_meant).rev().max_by_key(common)
 }
 
-fn elsewhere(key: &Key, parent: &[String]) -> String {
+fn elsewhere(key: &Key, parent: &[String]) -> Hint {
     let parts = segments(key.path);
-    let Some((name, table)) = parts.split_last() else { return String::new() };
+    let (name, table) = parts.split_last().unwrap_or((&"", &[]));
     let filled = table.iter().enumerate().map(|(at, part)| match (*part, parent.get(at)) {
         ("*", Some(own)) => own.as_str(),
         ("*", None) => "NAME",
@@ -198,7 +198,7 @@ fn elsewhere(key: &Key, parent: &[String]) -> String {
     let table = filled.collect::<Vec<_>>().join(".");
     let table = if table.is_empty() { "at the beginning of the file".to_owned() } else { format!("under [{table}]") };
     let name = if *name == "*" { "NAME" } else { *name };
-    format!("write it {table}: {name} = {}", key.example)
+    Hint::form(format!("write it {table}: {name} = {}", key.example))
 }
 
 /// What a value was expected to be, of a key that the format does not name.
@@ -234,12 +234,12 @@ fn is_shown(format: &Format, path: &[String]) -> bool {
     !format.unshown.iter().any(|hidden| (0..=path.len()).any(|end| fits(hidden, &path[..end])))
 }
 
-fn like_this(key: &Key, path: &[String]) -> String {
+fn like_this(key: &Key, path: &[String]) -> Hint {
     let (name, example) = (last(path), key.example);
     if path.last().is_some_and(|last| last == ITEM) {
-        return format!("write it like this: {name} = [{example}]");
+        return Hint::form(format!("write it like this: {name} = [{example}]"));
     }
-    format!("write it like this: {name} = {example}")
+    Hint::form(format!("write it like this: {name} = {example}"))
 }
 
 /// The name of a key, or of the array of an entry.

@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::{bounded, from_toml, toml_place};
+use super::{InvalidToml, bounded, from_toml, toml_place};
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -48,10 +48,12 @@ fn errors_are_in_the_words_of_toml() {
         ("name = ", "line 1, column 8: name: "),
         ("count = 1", "line 1, column 1: the key `name` is missing"),
     ] {
-        let (reason, _) = from_toml::<File>(text).expect_err(text);
+        let InvalidToml { place, reason, .. } = from_toml::<File>(text).expect_err(text);
+        let reason = format!("{place}{reason}");
         assert!(reason.starts_with(expected), "{text}: {reason}");
     }
-    assert_eq!(from_toml::<File>("nam = ''").expect_err("a misspelt key").1.as_deref(), Some("did you mean `name`?"));
+    let hint = from_toml::<File>("nam = ''").expect_err("a misspelt key").hint;
+    assert_eq!(hint.map(|hint| hint.text).as_deref(), Some("did you mean `name`?"));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use super::{File, Folder, LoadState};
-use crate::catalog::{FolderEvent, Held, NewSettings};
+use crate::catalog::{FolderEvent, FolderWarning, Held, NewSettings};
 use crate::pins::{Decision, Guard, Reason};
 use crate::plugin::{Digest, PluginId};
 
@@ -81,10 +81,7 @@ impl Folder {
         let Some(file) = self.owners.get(id).and_then(|path| self.files.get_mut(path)) else { return };
         (file.serving, file.loaded) = (false, None);
         file.load_again();
-        let warning = format!(
-            "plugin '{id}' changed its tool descriptions since it was loaded, which is no longer allowed: reloading"
-        );
-        self.emit(FolderEvent::Warned(warning));
+        self.emit(FolderEvent::Warned(FolderWarning::SurfaceChanged(id.clone())));
     }
 
     /// Applies changed pins, rules and trusted signers: revoked versions stop; approved ones, and those

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::decide::pinned_surface;
 use super::{Folder, Load, LoadState};
 use crate::catalog::{KnownPlugin, Member, Naming};
-use crate::plugin::PendingPlugin;
+use crate::plugin::{PendingPlugin, StoredSurface};
 
 impl Folder {
     /// Queues files whose code has to be compiled, and puts into service what is known of them. A version in service is
@@ -22,7 +22,11 @@ impl Folder {
             file.state = LoadState::Uncompiled;
             // Calls that wait for the version that was listed before must not be lost.
             let is_free = !file.serving && file.compiling.is_none();
-            let Some(KnownPlugin { surface, is_embedded, version }) = known.filter(|_| is_free) else { continue };
+            let Some(KnownPlugin { listing: StoredSurface { surface, is_embedded }, version }) =
+                known.filter(|_| is_free)
+            else {
+                continue;
+            };
             // Approvals may have changed since it was decided that it may serve.
             if load.decision_epoch != self.decision_epoch {
                 file.state = LoadState::Queued;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{File, Folder, LoadState};
-use crate::catalog::files::{self, MAX_PLUGINS, Scan};
+use crate::catalog::files::{self, Ignored, MAX_PLUGINS, Scan};
 use crate::plugin::exports_completions;
 
 impl Folder {
@@ -33,7 +33,7 @@ impl Folder {
         self.catalog.set_files_known();
     }
 
-    pub(super) fn ignore(&mut self, path: PathBuf, reason: String) {
+    pub(super) fn ignore(&mut self, path: PathBuf, reason: Ignored) {
         if self.ignored.insert(path.clone()) {
             self.refuse(path, reason);
         }
@@ -52,16 +52,16 @@ impl Folder {
         // Checked in order of arrival: loaded plugins keep their place, however later files sort.
         if self.files.len() >= MAX_PLUGINS && !self.files.contains_key(&path) {
             if self.over_limit.insert(path.clone()) {
-                self.refuse(path, format!("load more than {MAX_PLUGINS} plugins"));
+                self.refuse(path, Ignored::TooManyPlugins);
             }
             return;
         }
         match self.owners.get(&id) {
             None if self.catalog.is_host_name(&id) => {
-                return self.ignore(path, format!("use the plugin's name, which is reserved: {id}"));
+                return self.ignore(path, Ignored::NameReserved(id));
             }
             Some(owner) if *owner != path => {
-                let reason = files::name_is_taken(owner);
+                let reason = Ignored::NameTaken(owner.clone());
                 return self.ignore(path, reason);
             }
             _ => self.owners.insert(id.clone(), path.clone()),

@@ -11,9 +11,11 @@ use tokio::task::{Id, JoinError};
 use super::decide::pinned_surface;
 use super::{File, Folder, Load, LoadResult, LoadState};
 use crate::catalog::lookalike::look_alike;
-use crate::catalog::{Admission, FolderEvent, ListedPlugin, Loaded, Member, NotServed, RefusedFile, admit, load_hint};
+use crate::catalog::{
+    Admission, FolderEvent, FolderWarning, ListedPlugin, Loaded, Member, NotServed, RefusedFile, admit, load_hint,
+};
 use crate::pins::{Decision, KnownPins, PluginVersion};
-use crate::plugin::{LoadError, PluginId, Provider, UNTRUE_LISTING};
+use crate::plugin::{ListingWarning, LoadError, PluginId, Provider};
 
 /// The result of a load, pinning included. `None`: the file's digest is the one in service.
 type LoadOutcome = Option<Result<Admission, NotServed>>;
@@ -159,12 +161,12 @@ impl Folder {
                 file.pinned_surface = pinned_surface(&self.guard, file);
                 let (naming, pinned_surface) = (settings.naming, file.pinned_surface);
                 let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);
-                let mut warnings: Vec<String> = plugin.warnings().to_vec();
+                let mut warnings = plugin.warnings().to_vec();
                 // With grants it may list something else than the file can say.
                 let may_differ = !load.settings.grants.texts().is_empty();
                 let is_untrue = |(content, surface)| content == digest && surface != plugin.surface().digest();
                 if claimed.is_some_and(is_untrue) && !may_differ {
-                    warnings.push(UNTRUE_LISTING.to_owned());
+                    warnings.push(ListingWarning::Untrue);
                 }
                 let mut provider: Arc<dyn Provider> = Arc::new(plugin);
                 if settings != load.settings {
@@ -180,7 +182,7 @@ impl Folder {
                 file.settings = Some(settings);
                 self.emit(FolderEvent::Admitted(decision));
                 for warning in warnings {
-                    self.emit(FolderEvent::Warned(format!("plugin '{id}': {warning}")));
+                    self.emit(FolderEvent::Warned(FolderWarning::Listing(id.clone(), warning)));
                 }
                 if !swapped {
                     self.warn_of_look_alikes(&id);
@@ -231,8 +233,7 @@ impl Folder {
     fn warn_of_look_alikes(&self, id: &PluginId) {
         for other in self.files.values().filter(|file| file.serving).map(|file| &file.id) {
             if look_alike(id.as_ref(), other.as_ref()) {
-                let warning = format!("plugin '{id}' has a name similar to that of plugin '{other}'");
-                self.emit(FolderEvent::Warned(warning));
+                self.emit(FolderEvent::Warned(FolderWarning::LooksAlike(id.clone(), other.clone())));
             }
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Folder;
-use crate::catalog::files::rename_hint;
+use crate::catalog::files::Ignored;
 use crate::catalog::{FolderEvent, RefusedFile};
 
 /// Ignored files within this time are reported together.
@@ -16,8 +16,7 @@ const MAX_NAMED: usize = 16;
 
 #[derive(Default)]
 pub(super) struct Unserved {
-    /// Each with its reason, which reads after "failed to".
-    named: Vec<(PathBuf, String)>,
+    named: Vec<(PathBuf, Ignored)>,
     more: usize,
     since: Option<Instant>,
 }
@@ -29,7 +28,7 @@ impl Unserved {
 }
 
 impl Folder {
-    pub(super) fn refuse(&mut self, path: PathBuf, reason: String) {
+    pub(super) fn refuse(&mut self, path: PathBuf, reason: Ignored) {
         let unserved = &mut self.unserved;
         if unserved.named.len() < MAX_NAMED {
             unserved.named.push((path, reason));
@@ -41,14 +40,9 @@ impl Folder {
 
     pub(super) fn emit_unserved(&mut self) {
         let Unserved { named, more, .. } = std::mem::take(&mut self.unserved);
-        let refused =
-            |path, reason: String| RefusedFile { path, hint: rename_hint(&reason), reason, still_serving: false };
-        for (path, reason) in named {
-            self.emit(FolderEvent::Refused(refused(path, reason)));
-        }
-        if more > 0 {
-            let reason = format!("serve {more} more files, not listed here");
-            self.emit(FolderEvent::Refused(refused(self.root.clone(), reason)));
+        let rest = (more > 0).then(|| (self.root.clone(), Ignored::More(more)));
+        for (path, reason) in named.into_iter().chain(rest) {
+            self.emit(FolderEvent::Refused(RefusedFile::of_ignored(path, &reason)));
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::report::{Failure, Screen, message};
 
 pub(super) async fn run(options: &Options, files: &[PathBuf], screen: &Screen) -> Result<ExitCode, Failure> {
     for file in files {
-        let named = plugin_of(file).unwrap_or_else(|| Err("the file name does not end in .wasm".into()));
+        let named = plugin_of(file).map(|id| id.map_err(|why| why.to_string()));
+        let named = named.unwrap_or_else(|| Err("the file name does not end in .wasm".into()));
         let name = named.and_then(|id| PluginName::parse(id.as_ref()).map_err(|error| error.to_string()));
         let name = name.map_err(|why| Failure::usage(format!("{why}: {}", file.shown())))?;
         let component = read_component(file)

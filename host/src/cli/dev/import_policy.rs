@@ -34,7 +34,7 @@ pub(super) async fn run(options: &Options, file: &Path, name: Option<&str>) -> R
     let protected = options.protected(&config, &[], config::base().as_ref());
     let private = config.private_files();
     let importing = move || {
-        let objection = |grant: &FolderGrant| folder_objection(&id, grant, &private, &protected);
+        let objection = |grant: &FolderGrant| Some(folder_objection(&id, grant, &private, &protected)?.why);
         policy::import(&policy, &id, objection)
     };
     // Looks through the folders.

@@ -8,7 +8,7 @@ use crate::config::format::FORMAT;
 /// The message of an error and its hint.
 fn error_and_hint(text: &str) -> (String, String) {
     let error = Config::parse(text).expect_err(text);
-    (error.reason().to_owned(), error.hint.unwrap_or_default())
+    (error.reason(), error.hint.unwrap_or_default())
 }
 
 #[test]
@@ -418,8 +418,8 @@ fn what_a_shell_would_replace_is_refused() {
             "plugins.a.grants.http: \"$weather\" is a text",
         ),
     ] {
-        let (said, hint) = error_and_hint(&format!("{secrets}{grant}\n"));
-        assert!(said.contains(reason), "{said}");
+        let (reported, hint) = error_and_hint(&format!("{secrets}{grant}\n"));
+        assert!(reported.contains(reason), "{reported}");
         assert_eq!(hint, "for the secret write ${weather}; for the text, give the secret another name");
     }
     for literal in ["$", "$HOME", "$weather2", "$$", "5 $", "${weather} $x"] {
@@ -430,8 +430,11 @@ fn what_a_shell_would_replace_is_refused() {
         "secrets = ['weahter']",
         "http = [{ url = 'https://a.example', headers = { K = '${weahter}' } }]",
     ] {
-        let (said, hint) = error_and_hint(&format!("{secrets}{grant}\n"));
-        assert!(said.contains("line 4, column ") && said.contains("there is no such secret: \"weahter\""), "{said}");
+        let (reported, hint) = error_and_hint(&format!("{secrets}{grant}\n"));
+        assert!(
+            reported.contains("line 4, column ") && reported.contains("there is no such secret: \"weahter\""),
+            "{reported}"
+        );
         assert!(hint.starts_with("did you mean weather? Otherwise define it: weahter = "), "{hint}");
     }
 
@@ -445,10 +448,10 @@ fn what_a_shell_would_replace_is_refused() {
         ("[server.http]\ntokens = [{ name = 'a', file = '$HOME/data' }]\n".into(), "server.http.tokens.file"),
         ("[server]\nstate-key = { file = '$HOME/data' }\n".into(), "server.state-key.file"),
     ] {
-        let (said, hint) = error_and_hint(&text);
+        let (reported, hint) = error_and_hint(&text);
         assert!(
-            said.ends_with("/data\"") && said.contains(&format!("{key}: a variable is not replaced in a path")),
-            "{said}"
+            reported.ends_with("/data\"") && reported.contains(&format!("{key}: a variable is not replaced in a path")),
+            "{reported}"
         );
         assert_eq!(hint, "write \"~/data\"");
         Config::parse(&text.replace("${HOME}", "~").replace("$HOME", "~")).expect("the hint is valid");

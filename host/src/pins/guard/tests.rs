@@ -79,6 +79,42 @@ async fn where_nothing_is_pinned_a_version_is_compared_with_the_one_in_service()
     assert_eq!(held.replacing(&second.version).outcome, Err(Reason::Revoked));
 }
 
+/// A plugin that may change its surface at any time keeps the approved one as that which other versions are compared with.
+#[tokio::test]
+async fn versions_are_compared_with_the_approved_surface_and_not_with_a_later_one() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (lock, id) = (PinFile::new(home.path().to_owned()), PluginId::parse("p").expect("an id"));
+    for trust in [Trust::Default, Trust::Strict] {
+        let rules = move |_: &PluginId| Rules { trust, surface_may_change: true, ..Rules::default() };
+        let guard = Arc::new(Guard::new(Some(PinFile::new(home.path().to_owned())), rules, Signatures::default));
+        lock.approve(&id, &version(b"1", "one")).expect("it is written");
+        // It has changed its lists, and the server was started again.
+        assert_eq!(admit(&guard, &id, version(b"1", "changed")).await, Ok(AdmittedAs::Unchanged));
+        let pin = lock.read().expect("pins").get(&id).expect("a pin").clone();
+        assert_eq!((pin.surface, pin.approved), (Digest::of(b"one"), true));
+        let early = guard.may_serve_unpinned(&id, &version(b"1", "changed").version, false).await;
+        assert!(early, "its code has listed it");
+        assert!(!guard.may_serve_unpinned(&id, &version(b"1", "changed").version, true).await, "its file says so");
+        if trust == Trust::Default {
+            assert_eq!(admit(&guard, &id, version(b"2", "changed")).await, Err(Reason::SurfaceChanged));
+            let approved = Ok(AdmittedAs::Updated { surface_changed: false });
+            assert_eq!(admit(&guard, &id, version(b"2", "one")).await, approved);
+        }
+    }
+}
+
+/// Another version in service has other descriptions than the one that a person approved.
+#[tokio::test]
+async fn an_approved_version_is_not_compared_with_the_one_in_service() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (guard, lock) = (Arc::new(guard(home.path())), PinFile::new(home.path().to_owned()));
+    let (id, next) = (PluginId::parse("p").expect("an id"), version(b"2", "two"));
+    admit(&guard, &id, version(b"1", "one")).await.expect("the first");
+    lock.approve(&id, &next).expect("it is written");
+    let decision = Decision::new(id.clone(), &next.version, admit(&guard, &id, next.clone()).await);
+    assert_eq!(decision.replacing(&version(b"1", "one").version).outcome, Ok(AdmittedAs::Unchanged));
+}
+
 #[tokio::test]
 async fn a_held_version_is_retried_only_if_it_might_be_admitted() {
     let home = tempfile::tempdir().expect("a folder");

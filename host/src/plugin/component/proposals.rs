@@ -35,7 +35,7 @@ const OTHERS: [Proposal; 13] = [
     Proposal {
         name: "exceptions",
         features: WasmFeatures::EXCEPTIONS.union(WasmFeatures::LEGACY_EXCEPTIONS),
-        hint: "build it without exceptions: in C++ with -fno-exceptions, and without -fwasm-exceptions",
+        hint: "build it without exceptions: in C++ with -fno-exceptions and without -fwasm-exceptions, in C without setjmp (-mllvm -wasm-enable-sjlj), in Rust with panic = \"abort\"",
     },
     Proposal {
         name: "threads",

@@ -28,7 +28,7 @@ use crate::plugin::instance::function::BoundInstance;
 use crate::plugin::instance::invocation::Invocation;
 use crate::plugin::outcome::checked;
 use crate::plugin::provider::Call;
-use crate::plugin::surface::{FrozenTool, Listed, Surface};
+use crate::plugin::surface::{FrozenTool, Listed, ListingWarning, Surface};
 use crate::plugin::text::quote;
 use docs::Docs;
 use names::FunctionPath;
@@ -63,7 +63,7 @@ fn find(pre: &InstancePre<GuestState>, bytes: &[u8]) -> Found {
 struct Functions {
     all: Arc<[Function]>,
     /// The other functions with the reasons, for people.
-    left_out: Arc<[String]>,
+    left_out: Arc<[ListingWarning]>,
 }
 
 struct Function {
@@ -89,8 +89,7 @@ impl Functions {
         let mut exported = exported(component);
         if exported.len() > MAX_FUNCTIONS {
             let more = exported.len() - MAX_FUNCTIONS;
-            left_out
-                .push(format!("left out {more} functions: only the first {MAX_FUNCTIONS} of a component are examined"));
+            left_out.push(ListingWarning::NotExamined { more, examined: MAX_FUNCTIONS });
             exported.truncate(MAX_FUNCTIONS);
         }
         let mut served = Vec::new();
@@ -98,9 +97,9 @@ impl Functions {
             match shapes(&export.kind) {
                 Ok(shapes) => served.push((export, shapes)),
                 Err(why) => {
-                    let of = export.interface.as_ref();
-                    let of = of.map_or_else(String::new, |of| format!(" of {}", quote(of, 120)));
-                    left_out.push(format!("left out the function '{}'{of}: it {why}", quote(&export.function, 120)));
+                    let function = quote(&export.function, 120);
+                    let interface = export.interface.as_ref().map(|interface| quote(interface, 120));
+                    left_out.push(ListingWarning::NoTool { function, interface, why });
                 }
             }
         }
@@ -136,7 +135,7 @@ impl Dialect for Functions {
         Ok(Listed { tools: Some(tools), ..Listed::default() })
     }
 
-    fn freeze(&self, listed: Listed) -> Result<(Surface, Vec<String>), LoadError> {
+    fn freeze(&self, listed: Listed) -> Result<(Surface, Vec<ListingWarning>), LoadError> {
         let (mut surface, mut dropped) = listed.freeze()?;
         dropped.extend(self.left_out.iter().cloned());
         let tools = surface.tools.as_deref_mut().unwrap_or_default();

@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 
 use crate::catalog::folder::tests::{loaded, put};
 use crate::catalog::folder::turns::PARALLEL_LOADS;
-use crate::catalog::{Catalog, Folder, FolderEvent, PluginSettings};
-use crate::pins::{Guard, Rules, Trust};
-use crate::plugin::{Call, Fault, Grants, Limits, PluginId, Sandbox, SandboxSettings, Signatures};
+use crate::catalog::{Catalog, Folder, FolderEvent, FolderWarning, PluginSettings};
+use crate::pins::{Guard, PinFile, Reason, Rules, Trust};
+use crate::plugin::{Call, Fault, Grants, Limits, ListingWarning, PluginId, Sandbox, SandboxSettings, Signatures};
 
 const EVER: Duration = Duration::from_secs(3600);
 
@@ -114,6 +114,40 @@ async fn an_earlier_listing_ends_with_a_load_that_is_held() {
     assert_eq!(call.await, Err(Fault::NotLoaded.into()));
 }
 
+/// Whether or not the revocation is noticed before the code is there.
+#[tokio::test]
+async fn a_version_that_is_revoked_while_it_is_compiled_does_not_come_into_service() {
+    for noticed in [true, false] {
+        let root = embedded(&listing("early"));
+        let (folder, catalog, mut events) = following(root.path(), &Arc::default());
+        let pins = PinFile::new(root.path().join("state"));
+        let guarding = PinFile::new(root.path().join("state"));
+        let rules = |_: &PluginId| Rules::default();
+        let mut folder = folder.with_guard(Guard::new(Some(guarding), rules, Signatures::default));
+        look(root.path(), &mut folder).await;
+        let provider = catalog.snapshot().tools.get("p_early").expect("a tool").provider.clone();
+        let mut call = provider.call_tool("early", "{}".into(), Call::new("1"));
+        assert!((&mut call).now_or_never().is_none());
+        let (id, content) = (provider.id().clone(), *provider.digest());
+        pins.update(|pins| pins.revoke(&id, content)).expect("it is written");
+        if noticed {
+            folder.decision_epoch += 1;
+            folder.apply_decisions();
+            assert_eq!(names(&catalog), [""; 0]);
+        }
+        loaded(&mut folder).await;
+        assert_eq!(names(&catalog), [""; 0], "noticed: {noticed}");
+        assert_eq!(call.await, Err(Fault::NotLoaded.into()));
+        let is_revoked = |event: &FolderEvent| matches!(event, FolderEvent::Held(held) if held.decision.outcome == Err(Reason::Revoked));
+        let mut held = 0;
+        while let Ok(event) = events.try_recv() {
+            assert!(!matches!(event, FolderEvent::Loaded { .. }));
+            held += u32::from(is_revoked(&event));
+        }
+        assert_eq!(held, 1);
+    }
+}
+
 #[tokio::test]
 async fn a_version_that_is_held_is_not_listed() {
     let before = loaded_before().await;
@@ -173,7 +207,7 @@ async fn a_listing_in_the_file_serves_until_the_code_is_compiled() {
     assert_eq!(names(&catalog), ["p_same"], "what it lists itself is served");
     let mut warned = false;
     while let Ok(event) = events.try_recv() {
-        warned |= matches!(event, FolderEvent::Warned(warning) if warning.contains("differs from what its code lists"));
+        warned |= matches!(event, FolderEvent::Warned(FolderWarning::Listing(_, ListingWarning::Untrue)));
     }
     assert!(warned, "an untrue listing is reported");
     // What the load has listed is stored, and counts more than what the file says.

@@ -51,6 +51,19 @@ fn each_proposal_that_is_needed_is_named() {
 }
 
 #[test]
+fn a_component_with_exceptions_is_told_how_to_build_without() {
+    let catches =
+        "(tag $t (param i32)) (func (block $caught (result i32) (try_table (catch $t $caught)) i32.const 1) drop)";
+    let throws = "(tag $t) (func throw $t)";
+    for code in [catches, throws] {
+        let refused = refused_text(&format!("(component (core module {code}))"));
+        let Some(LoadError::Proposals { names, hint }) = refused else { panic!("{refused:?}: {code}") };
+        assert_eq!(names, "exceptions");
+        assert!(["-fno-exceptions", "setjmp", "panic = \"abort\""].iter().all(|way| hint.contains(way)), "{hint}");
+    }
+}
+
+#[test]
 fn damaged_components_are_not_blamed_on_a_proposal() {
     let engine = engine(Allocation::OnDemand).expect("an engine");
     assert_eq!(refused(&engine, b"no component"), None);

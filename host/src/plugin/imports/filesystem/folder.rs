@@ -44,6 +44,7 @@ pub(super) struct FolderError {
     /// Reads after the folder's path.
     pub(super) why: String,
     pub(super) hint: &'static str,
+    is_missing: bool,
     /// A temporary error: open the folder again later.
     temporary: bool,
 }
@@ -93,11 +94,12 @@ impl Folder {
         private: &[PrivateFile],
         protected: &ProtectedFolders,
     ) -> Result<(Self, Option<String>), FolderError> {
-        let refusal = |why: &str, hint| FolderError { why: why.to_owned(), hint, temporary: false };
+        let refusal = |why: &str, hint| FolderError { why: why.to_owned(), hint, is_missing: false, temporary: false };
+        let missing = |hint| FolderError { is_missing: true, ..refusal("does not exist", hint) };
         let refused = |why: String| refusal(&why, ANOTHER);
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound if is_outside_os_sandbox(grant) => refusal("does not exist", CREATE_AND_RESTART),
-            io::ErrorKind::NotFound => refusal("does not exist", CREATE),
+            io::ErrorKind::NotFound if is_outside_os_sandbox(grant) => missing(CREATE_AND_RESTART),
+            io::ErrorKind::NotFound => missing(CREATE),
             io::ErrorKind::NotADirectory => refusal("is not a folder", "grant a folder"),
             io::ErrorKind::PermissionDenied if denies(&grant.host, false) => {
                 refusal("is outside what the OS sandbox allows", RESTART)
@@ -194,15 +196,22 @@ fn real_path(path: &Path, opened: &File) -> io::Result<PathBuf> {
     Ok(real)
 }
 
-/// Why a granted folder would not be given to a plugin now, with what to do: reads after its path.
+/// Why a granted folder would not be given to a plugin now.
+pub struct FolderObjection {
+    /// With what to do: reads after the folder's path.
+    pub why: String,
+    pub is_missing: bool,
+}
+
+/// Whether a granted folder would be given to a plugin now.
 pub fn objection(
     plugin: &PluginId,
     grant: &FolderGrant,
     private: &[PrivateFile],
     protected: &ProtectedFolders,
-) -> Option<String> {
-    let refused = Folder::open(plugin, grant, private, protected).err();
-    refused.map(|FolderError { why, hint, .. }| format!("{why}; {hint}"))
+) -> Option<FolderObjection> {
+    let FolderError { why, hint, is_missing, .. } = Folder::open(plugin, grant, private, protected).err()?;
+    Some(FolderObjection { why: format!("{why}; {hint}"), is_missing })
 }
 
 /// Opens the granted folders that are not open since `before`, unless opening them again is of no use. Logs those that
@@ -226,7 +235,7 @@ pub(in crate::plugin) fn open_all(
                 }
                 Ok(Arc::new(opened))
             }
-            Err(FolderError { why, hint, temporary }) => {
+            Err(FolderError { why, hint, temporary, .. }) => {
                 let logged = format!("the folder {folder} {why}");
                 let is_known = |before: &Result<_, NotOpened>| {
                     before.as_ref().is_err_and(|not_opened| not_opened.problem.logged == logged)

@@ -73,7 +73,7 @@ fn surface(edit: impl FnOnce(&mut Listed)) -> Surface {
     let mut listed = listed();
     edit(&mut listed);
     let (surface, warnings) = listed.freeze().expect("a surface");
-    assert_eq!(warnings, [""; 0]);
+    assert_eq!(warnings, []);
     surface
 }
 
@@ -156,7 +156,10 @@ fn ambiguous_json_is_dropped() {
             let mut listed = listed();
             edit(&mut listed);
             let (_, warnings) = listed.freeze().expect("a surface");
-            assert!(matches!(&warnings[..], [why] if why.contains("read differently")), "{n}: {warnings:?} for {text}");
+            assert!(
+                matches!(&warnings[..], [why] if why.to_string().contains("read differently")),
+                "{n}: {warnings:?} for {text}"
+            );
         }
     }
     // Hidden characters too, verbatim or escaped.
@@ -164,7 +167,10 @@ fn ambiguous_json_is_dropped() {
         let mut listed = listed();
         first(&mut listed).meta = Some(format!(r#"{{"a":["{hidden}"]}}"#));
         let (_, warnings) = listed.freeze().expect("a surface");
-        assert!(matches!(&warnings[..], [why] if why.contains("its meta has an invisible")), "{warnings:?}");
+        assert!(
+            matches!(&warnings[..], [why] if why.to_string().contains("its meta has an invisible")),
+            "{warnings:?}"
+        );
     }
 }
 
@@ -180,7 +186,7 @@ fn the_deepest_listing_fits_a_small_stack() {
         tool.meta = Some(nested("{\"b\":", 64, "}"));
         tool.output_schema = Some(r##"{"type":"object","additionalProperties":{"$ref":"#"}}"##.into());
         let (surface, warnings) = listed.freeze().expect("a surface");
-        assert_eq!(warnings, [""; 0]);
+        assert_eq!(warnings, []);
         assert!(surface.canonical().contains(&nested("{\"b\":", 64, "}")));
         let output = surface.tool("a").and_then(|tool| tool.output.as_ref()).expect("a schema");
         let deepest = "{\"b\":".repeat(126) + "{}" + &"}".repeat(126);

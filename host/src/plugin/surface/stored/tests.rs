@@ -81,7 +81,7 @@ fn full() -> Listed {
 
 fn frozen(listed: Listed) -> Surface {
     let (surface, warnings) = listed.freeze().expect("a surface");
-    assert_eq!(warnings, [""; 0]);
+    assert_eq!(warnings, []);
     surface
 }
 

@@ -155,7 +155,7 @@ async fn functions_that_cannot_be_tools_are_left_out_by_name() {
     let plugin = load(component(module, rest)).await.expect("a plugin");
     assert!(plugin.surface().tool("good").is_some() && plugin.surface().tool("drop-it").is_none());
     let [warning] = plugin.warnings() else { panic!("{:?}", plugin.warnings()) };
-    assert!(warning.starts_with("left out the function 'drop-it': it has a resource handle"), "{warning}");
+    assert!(warning.to_string().starts_with("left out the function 'drop-it': it has a resource handle"), "{warning}");
     let none = rest.lines().filter(|line| !line.contains("good")).collect::<String>();
     let refused = refusal(load(component(module, &none)).await);
     assert!(matches!(&refused, LoadError::NoFunction(why) if why.contains("'drop-it'")), "{refused}");
@@ -185,7 +185,7 @@ async fn static_functions_without_handles_are_tools() {
     assert_eq!(names, [("r_twice", Some("local_a_b_1_0_0__static_r_twice"))]);
     assert_eq!(structured(&plugin, "r_twice", r#"{"n":21}"#).await.as_deref(), Some("42"));
     let [warning] = plugin.warnings() else { panic!("{:?}", plugin.warnings()) };
-    assert!(warning.starts_with("left out the function '[static]r.make'"), "{warning}");
+    assert!(warning.to_string().starts_with("left out the function '[static]r.make'"), "{warning}");
 }
 
 #[tokio::test]

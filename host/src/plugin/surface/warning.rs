@@ -1,0 +1,44 @@
+//! What people are told about what a plugin lists.
+
+use std::fmt;
+
+/// A remark on a listing that is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListingWarning {
+    /// An entry is invalid, and not served.
+    Dropped { kind: &'static str, name: String, why: String },
+    /// A function cannot be a tool.
+    NoTool { function: String, interface: Option<String>, why: String },
+    /// So many functions are not examined: only the first `examined` are.
+    NotExamined { more: usize, examined: usize },
+    /// The code of a component lists something else than its custom section.
+    Untrue,
+}
+
+impl ListingWarning {
+    /// Whether it is of functions that are no tools: that concerns who makes the plugin, and not who calls it.
+    pub fn is_of_functions(&self) -> bool {
+        matches!(self, Self::NoTool { .. } | Self::NotExamined { .. })
+    }
+}
+
+impl fmt::Display for ListingWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dropped { kind, name, why } => write!(f, "dropped the {kind} '{name}': {why}"),
+            Self::NoTool { function, interface: None, why } => {
+                write!(f, "left out the function '{function}': it {why}")
+            }
+            Self::NoTool { function, interface: Some(interface), why } => {
+                write!(f, "left out the function '{function}' of {interface}: it {why}")
+            }
+            Self::NotExamined { more, examined } => {
+                write!(f, "left out {more} functions: only the first {examined} of a component are examined")
+            }
+            Self::Untrue => f.write_str(
+                "the listing in its file differs from what its code lists; build it again, or run wharf embed, unless it \
+                 lists something else each time",
+            ),
+        }
+    }
+}
