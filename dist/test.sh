@@ -5,7 +5,8 @@
 #   dist/test.sh --quick           of the debug build, what can be tried in minutes: npm, a wheel, the
 #                                  bundle, server.json, the workflows, the versions
 #   dist/test.sh [TARGET…]         compiles for these targets, by default both of Linux on x86-64, and
-#                                  checks every kind of package; needs root, and some 40 minutes each
+#                                  checks every kind of package; needs root, and some 40 minutes each.
+#                                  x86_64-pc-windows-gnu: tries the program under wine
 #
 # What is missing is printed, with the command that installs it.
 set -uo pipefail
@@ -36,6 +37,7 @@ else
   for target in "$@"; do
     step "compile-$target" bash dist/compile.sh "$target" || continue
     case $target in
+      *-windows-*) kinds=(windows) ;;
       *-gnu) kinds=(archive deb rpm npm wheel mcpb sbom) ;;
       *) kinds=(archive image kubernetes npm wheel mcpb) ;;
     esac
