@@ -249,8 +249,10 @@ fn pipes_get_no_colours() {
 fn package<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, complete: bool, arguments: I) -> Command {
     let bin = home.path("package");
     fs::create_dir(&bin).expect("a new folder");
-    // A link to it would be resolved.
-    fs::copy(env!("CARGO_BIN_EXE_wharf-mcp"), bin.join("wharf-mcp")).expect("a copy");
+    // Not a link, which would be resolved. Not `fs::copy`: a process that another test starts meanwhile inherits the
+    // open file, and the kernel runs no file that is open for writing.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_wharf-mcp")).arg(bin.join("wharf-mcp")).status();
+    assert!(copied.expect("cp runs").success());
     if complete {
         symlink(binary(), bin.join("wharf")).expect("a link");
     }
