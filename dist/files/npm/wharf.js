@@ -40,8 +40,7 @@ if (process.execve && process.platform !== "win32") {
   process.execve(program, [program, ...args]);
 }
 
-const child = spawn(program, args, { stdio: "inherit" });
-child.on("error", (error) => fail(error.message, `install it again: npm install ${packages[0]}@${version}`));
+// Before the program starts, which may answer, and so be ended, before this continues.
 // A terminal sends its signals to both.
 const terminal = [0, 1, 2].some((stream) => isatty(stream));
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
@@ -49,6 +48,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     if (signal === "SIGTERM" || !terminal) child.kill(signal);
   });
 }
+const child = spawn(program, args, { stdio: "inherit" });
+child.on("error", (error) => fail(error.message, `install it again: npm install ${packages[0]}@${version}`));
 child.on("exit", (code, signal) => {
   if (!signal) process.exit(code);
   process.removeAllListeners(signal);
