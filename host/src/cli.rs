@@ -13,6 +13,7 @@ mod call;
 mod candidate;
 mod changes;
 mod check;
+mod commented_json;
 mod confirm;
 mod conversation;
 #[cfg_attr(not(feature = "dev"), path = "cli/server_only.rs")]

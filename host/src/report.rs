@@ -15,7 +15,7 @@ use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{DefaultFields, Writer};
-use wharf_report::{ERROR, ShowPath as _, hint, is_coloured, line};
+use wharf_report::{ERROR, ShowPath as _, WARNING, hint, is_coloured, line};
 pub(crate) use wharf_report::{Failure, NAME, Screen, failure, message, print};
 
 use self::guest_lines::GuestLines;
@@ -24,12 +24,25 @@ use self::progress::Progress;
 use self::screen::OnScreen;
 use crate::catalog::{FolderEvent, Held, RefusedFile};
 use crate::config::{Config, ConfigError};
-use crate::pins::AdmittedAs;
+use crate::pins::{AdmittedAs, Reason};
 
 pub(crate) fn refusal(refusal: &RefusedFile) {
     let note = if refusal.still_serving { " (the previous version keeps serving)" } else { "" };
     message(&format!("{ERROR}refused{ERROR:#} {}: failed to {}{note}", refusal.path.shown(), line(&refusal.reason)));
     hint(refusal.hint.as_deref());
+}
+
+/// As `wharf status` and the log say it.
+pub(crate) fn held(held: &Held) {
+    let Err(reason) = &held.decision.outcome else { return };
+    message(&format!("{WARNING}held{WARNING:#} {}: {}", held.path.shown(), line(&held_text(reason))));
+    hint(Some(&held.hint));
+}
+
+/// Why a version is held, and whether an approval lets it run.
+pub(crate) fn held_text(reason: &Reason) -> String {
+    let pending = if reason.needs_approval() { "pending approval, " } else { "" };
+    format!("{pending}{reason}")
 }
 
 /// Where the log is written, and how.

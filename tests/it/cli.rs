@@ -122,6 +122,17 @@ fn check_describes_a_plugin() {
 }
 
 #[test]
+fn check_warns_of_a_plugin_that_offers_nothing() {
+    let home = Home::new();
+    home.put_bytes(&Guest::returning("x").tools(&[]).build(), "nothing");
+    let warning = "  warning  it offers nothing: no tools, resources, prompts or methods";
+    let of = |name: &str| out(&home, ["check".as_ref(), home.plugin(name).as_os_str()]);
+    assert!(of("nothing").contains(warning), "{}", of("nothing"));
+    home.put("echo", "echo");
+    assert!(!of("echo").contains("offers nothing"), "{}", of("echo"));
+}
+
+#[test]
 fn check_shows_methods_and_capabilities_of_a_plugin() {
     let home = Home::new();
     let file = component("everything");
@@ -299,6 +310,18 @@ fn the_default_folder_is_created_also_if_it_is_given() {
     assert!(folder.is_dir());
     let other = home.path("data/wharf/other");
     assert!(fails(&home, ["list".as_ref(), other.as_os_str()], 2).contains("hint: create it first"));
+}
+
+/// A client shows the log of its server, and no tools.
+#[test]
+fn a_server_of_an_empty_folder_says_so() {
+    let home = Home::new();
+    let server = Process::start(command(&home, ["serve"]));
+    let folder = home.path("data/wharf/plugins");
+    let shown = folder.display();
+    let expected = format!("no .wasm files in {shown}, which is watched; to serve one: cp plugin.wasm {shown}");
+    let log = server.log_with(&expected);
+    assert_eq!(log.matches("nothing is served yet").count(), 1, "{log}");
 }
 
 #[test]

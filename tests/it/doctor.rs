@@ -88,6 +88,7 @@ fn each_fault_is_found_and_has_a_hint() {
     let (text, hint) = found.one("client");
     assert!(text.starts_with("note: cursor: does not start Wharf"), "{text}");
     let line = hint.strip_prefix("to add it: wharf ").expect(&hint);
+    assert_eq!(line, format!("install cursor {}", home.plugins().display()));
     assert!(run(&home, line.split(' ').chain(["--yes"])).status.success(), "{hint}");
     drop(taken);
     fs::set_permissions(&plugin, fs::Permissions::from_mode(0o644)).expect("mine");
@@ -107,6 +108,28 @@ fn each_fault_is_found_and_has_a_hint() {
         assert_eq!(text.starts_with("ok: cursor: starts Wharf"), starts, "{words}: {text}");
     }
     assert!(!found.about("plugins").iter().any(|(text, _)| text.contains("other users")), "{:?}", found.0);
+}
+
+/// The entry that the hint adds is of the folder and the configuration that were given.
+#[test]
+fn a_client_is_added_with_what_doctor_was_given() {
+    let home = Home::new();
+    fs::create_dir_all(home.path("home/.cursor")).expect("a folder");
+    let file = home.path("home/.cursor/mcp.json");
+    // Clients take comments.
+    fs::write(&file, "{\n  // mine\n}\n").expect("a file");
+    let config = home.path("other.toml");
+    fs::write(&config, "").expect("a file");
+    let config = config.to_str().expect("UTF-8");
+    let (_, found) = doctor(&home, &["--config", config]);
+    let (text, hint) = found.one("client");
+    assert!(text.starts_with("note: cursor: does not start Wharf"), "{text}");
+    let line = hint.strip_prefix("to add it: wharf ").expect(&hint);
+    fs::write(&file, "{}").expect("a file");
+    assert!(run(&home, line.split(' ').chain(["--yes"])).status.success(), "{hint}");
+    let written: Value = serde_json::from_str(&fs::read_to_string(&file).expect("a file")).expect("JSON");
+    let folder = home.plugins();
+    assert_eq!(written["mcpServers"]["wharf"]["args"], serde_json::json!(["serve", folder, "--config", config]));
 }
 
 /// States and subjects are columns; a hint is below its text.

@@ -54,9 +54,17 @@ fn each_client_gets_an_entry_of_its_form() {
 
     let output = install(&home, "claude-code", &[]);
     let program = binary().canonicalize().expect("the binary");
-    let line =
-        format!("claude mcp add --scope user wharf -- {} serve {}\n", program.display(), home.plugins().display());
+    let folder = home.plugins();
+    let line = format!("claude mcp add --scope user wharf -- {} serve {}\n", program.display(), folder.display());
     assert_eq!(String::from_utf8_lossy(&output.stdout), line);
+    // The server that the line starts takes it.
+    let config = home.path("other.toml");
+    fs::write(&config, "").expect("a file");
+    let words =
+        ["install".as_ref(), "claude-code".as_ref(), folder.as_os_str(), "--config".as_ref(), config.as_os_str()];
+    let output = run(&home, words);
+    let line = format!("{} --config {}\n", line.trim_end(), config.display());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), line, "{}", err(&output));
 }
 
 #[test]
@@ -79,8 +87,32 @@ fn what_else_is_in_the_file_stays() {
     fs::write(&file, commented).expect("a file");
     let output = install(&home, "gemini", &["--yes"]);
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
-    assert!(err(&output).contains("add this to it: {\"mcpServers\":"), "{}", err(&output));
+    let hint = "hint: add this to its outermost object, after a comma: \"mcpServers\": {\"wharf\": {\"command\":";
+    assert!(err(&output).contains(hint), "{}", err(&output));
     assert_eq!(fs::read_to_string(&file).expect("the file"), commented);
+    // What is there already is not repeated in what is to be added.
+    for (text, hint) in [
+        (
+            "{\n  // mine\n  \"mcpServers\": {\"other\": {\"command\": \"a\"},},\n}",
+            "add this in its \"mcpServers\", after a comma: \"wharf\": {\"command\":",
+        ),
+        ("{\"mcpServers\": {}} // mine", "add this in its \"mcpServers\": \"wharf\": {\"command\":"),
+        (
+            "{\"mcpServers\": {\"wharf\": {}}} // mine",
+            "replace \"wharf\" in its \"mcpServers\" by this: \"wharf\": {\"command\":",
+        ),
+        ("{\"mcpServers\": {", "correct that, then run the command again"),
+        ("{\"mcpServers\": []}", "correct that, then run the command again"),
+    ] {
+        fs::write(&file, text).expect("a file");
+        let reported = err(&install(&home, "gemini", &["--yes"]));
+        assert!(reported.contains(&format!("hint: {hint}")), "{text}: {reported}");
+    }
+
+    // The entry of another program is named when it is replaced.
+    fs::write(&file, r#"{"mcpServers": {"wharf": {"command": "other", "args": ["a"]}}}"#).expect("a file");
+    let replaced = err(&install(&home, "gemini", &["--yes"]));
+    assert!(replaced.contains("replaced wharf, which started \"other a\"; restart"), "{replaced}");
 
     let codex = home.path("home/.codex/config.toml");
     fs::create_dir_all(home.path("home/.codex")).expect("a folder");

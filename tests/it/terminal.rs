@@ -133,6 +133,22 @@ fn a_form_and_a_confirmation_are_prompted_in_sequence() {
 }
 
 #[test]
+fn a_field_is_asked_again_until_its_value_is_allowed() {
+    let reported = call("everything_test_elicitation_fields", |person| {
+        person.sees("age", "0\r");
+        person.sees("the maximum of 150", "\r");
+        for field in ["born", "colour", "height", "host", "mail"] {
+            person.sees(field, "\r");
+        }
+        person.sees("member", "n");
+        for field in ["Name", "page", "seen", "size"] {
+            person.sees(field, "\r");
+        }
+    });
+    assert!(reported.contains(r#""age":30"#), "{reported}");
+}
+
+#[test]
 fn every_kind_of_field_can_be_filled_in() {
     let reported = call("everything_test_elicitation_sep1034_defaults", |person| {
         person.sees("age", "\u{8}1\r");

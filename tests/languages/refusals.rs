@@ -31,6 +31,19 @@ pub(crate) fn python() {
          component contains only Python code; use dataclasses or TypedDict for arguments and results, or pydantic<2 \
          (docs/python.md, Packages)"
     );
+    for (name, expected) in [
+        ("made", "plugin.py must define `plugin = Plugin()`; it is called `made` there"),
+        (
+            "plugin",
+            "the plugin has nothing to call: add a tool, a resource or a prompt, for example a function with \
+             @plugin.tool above it",
+        ),
+    ] {
+        fs::write(dir.join("plugin.py"), format!("from wharf_plugin import Plugin\n\n{name} = Plugin()\n"))
+            .expect("a file");
+        let failed = wharf_with(&home, &dir, &["build"]);
+        assert_eq!(self::reported(&failed), format!("error: failed to build: {expected}"));
+    }
 }
 
 /// What a component in JavaScript cannot have, and interfaces that are stated wrongly.
@@ -79,6 +92,12 @@ pub(crate) fn typescript() {
             "{missing}\n    at mode (plugin.js:2)\n    at plugin.js:4\n\
          error: failed to build: the plugin's modules failed: {missing}"
         )
+    );
+    fs::write(dir.join("plugin.js"), source.replace("export default ", "export const made = ")).expect("a file");
+    assert_eq!(
+        self::reported(&wharf_with(&home, &dir, &["build"])),
+        "error: failed to build: plugin.js has no default export\n\
+         hint: export the plugin: export default plugin().tool(…)"
     );
     assert_eq!(
         failed("", "exports = [\"prompts\"]\n"),

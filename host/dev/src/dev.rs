@@ -4,6 +4,7 @@
 //! compilers, which a server must not.
 
 mod address;
+mod lock;
 mod sources;
 
 use std::fs;
@@ -21,6 +22,7 @@ use tokio::time::timeout;
 use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, Screen, failure, is_coloured, message, warning};
 
+use self::lock::Lock;
 use self::sources::Sources;
 use crate::build::{build, install, output_folder, read};
 use crate::child::{Group, interrupted};
@@ -56,6 +58,7 @@ pub(crate) async fn run(
     let project = Project::read(dir)?;
     // Before anything is written or removed there.
     let dist = output_folder(&project)?;
+    let mut lock = if how.serve.is_none() { Some(Lock::acquire(&dist)?) } else { None };
     wrapper::warn(&project);
     // Its files are sources too.
     wrapper::restore(&project)?;
@@ -65,6 +68,10 @@ pub(crate) async fn run(
         None => (own_folder(&dist)?, true),
     };
     let address = address::choose(how.http.as_deref())?;
+    if let Some(lock) = &mut lock {
+        // Only a message would lack it.
+        let _ = lock.note(&address.written);
+    }
     let shown = folder.shown().to_string();
     let approval =
         if is_own { "needs no approval there, since you build it" } else { "is approved there as every plugin" };

@@ -52,14 +52,6 @@ pub struct Held {
     pub still_serving: bool,
 }
 
-impl Held {
-    /// As a refusal, for callers that do not distinguish the two.
-    pub fn refusal(&self) -> RefusedFile {
-        let (path, hint) = (self.path.clone(), Some(self.hint.clone()));
-        RefusedFile { path, reason: self.decision.refusal(), hint, still_serving: self.still_serving }
-    }
-}
-
 /// An event in the folder.
 #[derive(Clone, Debug)]
 pub enum FolderEvent {

@@ -4,6 +4,7 @@
 use std::io::Read as _;
 
 use serde_json::{Map, Value, json};
+use wharf_report::shell_word;
 
 use crate::json::{self, Kind};
 use crate::protocol::nearest::did_you_mean;
@@ -11,6 +12,10 @@ use crate::report::Failure;
 
 /// Subschemas that are looked at for the type of one argument.
 const VISITS: usize = 64;
+
+/// Arguments in an example, and bytes of a name or value in it.
+const EXAMPLES: usize = 2;
+const MAX_EXAMPLE: usize = 40;
 
 /// The words after the name of what is called.
 pub(super) enum Arguments {
@@ -39,19 +44,37 @@ impl Typed {
             Self::Json(value) => value,
         }
     }
+
+    /// Fails for several items of an array in one text, as `numbers=1,2`: the check against the schema would name an
+    /// item that was not meant. An item that is a text may have commas.
+    fn expect_one_item(&self, key: &str, schema: &Value, root: &Value) -> Result<(), Failure> {
+        let Self::Text(text) = self else { return Ok(()) };
+        let (Some((first, rest)), Value::Array(items)) = (text.split_once(','), typed(text, schema, root)) else {
+            return Ok(());
+        };
+        let item_kinds = kinds(&resolved(schema, root)["items"], root, &mut { VISITS });
+        let is_text = matches!(items.as_slice(), [Value::String(item)] if item == text);
+        if !is_text || item_kinds.is_empty() || item_kinds.contains(&Kind::String) || text.starts_with('[') {
+            return Ok(());
+        }
+        let second = rest.split(',').next().unwrap_or_default();
+        let words = [first, second].map(|item| shell_word(format!("{key}={}", item.trim()).as_ref()));
+        Err(Failure::usage(format!("read the argument {key}: {text} is not one item"))
+            .hint(format!("write each item as an argument of its own: {} …", words.join(" "))))
+    }
 }
 
 impl Arguments {
-    /// Reads stdin if the only word is `-`.
-    pub(super) fn read(words: &[String]) -> Result<Self, Failure> {
+    /// Reads stdin if the only word is `-`. An example in a hint is of the schema.
+    pub(super) fn read(words: &[String], schema: &Value) -> Result<Self, Failure> {
         match words {
             [word] if word == "-" => {
                 let mut text = String::new();
                 let read = std::io::stdin().read_to_string(&mut text);
                 read.map_err(|error| Failure::usage(format!("read stdin: {error}")))?;
-                whole(&text).map(Self::Json)
+                whole(&text, schema).map(Self::Json)
             }
-            [word] if word.trim_start().starts_with(['{', '[', '"']) => whole(word).map(Self::Json),
+            [word] if word.trim_start().starts_with(['{', '[', '"']) => whole(word, schema).map(Self::Json),
             words => words.iter().map(|word| Pair::parse(word)).collect::<Result<_, _>>().map(Self::Pairs),
         }
     }
@@ -73,6 +96,7 @@ impl Arguments {
         for Pair { key, value } in pairs {
             expect_property(schema, &key)?;
             let property = property(schema, &key);
+            value.expect_one_item(&key, property, schema)?;
             match arguments.get_mut(&key) {
                 None => {
                     arguments.insert(key, value.of(property, schema));
@@ -90,11 +114,69 @@ impl Arguments {
     }
 }
 
-fn whole(text: &str) -> Result<Value, Failure> {
+fn whole(text: &str, schema: &Value) -> Result<Value, Failure> {
     json::tree(text, json::MAX_DEPTH).map_err(|error| {
+        let (pairs, object) = example(schema);
         Failure::usage(format!("read the arguments as JSON: {error}: {}", text.trim_end()))
-            .hint("write text=hello for each argument, or one JSON object in quotes: '{\"text\":\"hello\"}'".to_owned())
+            .hint(format!("write {pairs}, or one JSON object in quotes: {object}"))
     })
+}
+
+/// A few arguments as `KEY=VALUE`, and the same as one JSON object, each as words of a shell.
+fn example(schema: &Value) -> (String, String) {
+    let general = || ("KEY=VALUE for each argument".to_owned(), r#"'{"KEY":"VALUE"}'"#.to_owned());
+    let Some(properties) = schema["properties"].as_object() else { return general() };
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let names = required.chain(properties.keys().map(String::as_str)).filter(|name| is_plain(name));
+    let (mut words, mut object) = (Vec::new(), Map::new());
+    for name in names {
+        if object.len() == EXAMPLES {
+            break;
+        }
+        let Some(property) = properties.get(name).filter(|_| !object.contains_key(name)) else { continue };
+        let Some(value) = example_value(property, schema, &mut { VISITS }) else { continue };
+        match &value {
+            Value::Array(items) => words.extend(items.iter().map(|item| word(name, item))),
+            value => words.push(word(name, value)),
+        }
+        object.insert(name.to_owned(), value);
+    }
+    match words.is_empty() {
+        true => general(),
+        false => (words.join(" "), shell_word(Value::Object(object).to_string().as_ref())),
+    }
+}
+
+fn word(name: &str, value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    shell_word(format!("{name}={text}").as_ref())
+}
+
+/// What the example need not explain.
+fn is_plain(text: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    (1..=MAX_EXAMPLE).contains(&text.len()) && !text.starts_with('-') && text.chars().all(is_word)
+}
+
+/// A value of the type that the schema has, if that is a simple one or an array of such.
+fn example_value(schema: &Value, root: &Value, visits: &mut usize) -> Option<Value> {
+    *visits = visits.checked_sub(1)?;
+    let allowed = kinds(schema, root, &mut { VISITS });
+    let schema = resolved(schema, root);
+    if let Some(values) = schema["enum"].as_array() {
+        return values.iter().find(|value| value.as_str().is_some_and(is_plain) || value.is_number()).cloned();
+    }
+    if allowed.contains(&Kind::String) {
+        return Some("text".into());
+    } else if allowed.contains(&Kind::Number) {
+        return Some(1.into());
+    } else if allowed.contains(&Kind::Bool) {
+        return Some(true.into());
+    }
+    let items = schema.get("items").filter(|_| allowed.contains(&Kind::Array))?;
+    let item = example_value(items, root, visits).filter(|item| !item.is_array())?;
+    let second = if item == 1 { 2.into() } else { item.clone() };
+    Some(vec![item, second].into())
 }
 
 impl Pair {
@@ -105,7 +187,7 @@ impl Pair {
         });
         let Some((key, value, is_json)) = split.filter(|(key, ..)| !key.is_empty()) else {
             return Err(Failure::usage(format!("read the argument {word}: it has no name")).hint(
-                "write KEY=VALUE for each argument, or all as one JSON object in quotes: '{\"text\":\"hello\"}'"
+                "write KEY=VALUE for each argument, or all as one JSON object in quotes: '{\"KEY\":\"VALUE\"}'"
                     .to_owned(),
             ));
         };
@@ -143,9 +225,16 @@ fn expect_property(schema: &Value, key: &str) -> Result<(), Failure> {
     if properties.contains_key(key) {
         return Ok(());
     }
-    let hint = match did_you_mean(key, properties.keys().map(String::as_str)) {
-        Some(name) => format!("did you mean {name}?"),
-        None => "give only what the usage shows; all arguments as one JSON object are passed on as they are".to_owned(),
+    let outer = key.split_once('.').filter(|(outer, inner)| properties.contains_key(*outer) && !inner.is_empty());
+    let hint = match (outer, did_you_mean(key, properties.keys().map(String::as_str))) {
+        (Some((outer, inner)), _) => {
+            let word = format!("{outer}={}", json!({ inner: "VALUE" }));
+            format!("write the members of {outer} as JSON: {}", shell_word(word.as_ref()))
+        }
+        (None, Some(name)) => format!("did you mean {name}?"),
+        (None, None) => {
+            "give only what the usage shows; all arguments as one JSON object are passed on as they are".to_owned()
+        }
     };
     Err(Failure::usage(format!("read the argument {key}: there is no parameter of that name")).hint(hint))
 }
@@ -239,7 +328,7 @@ mod tests {
 
     fn given(words: &[&str], schema: &Value) -> Value {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        Arguments::read(&words).and_then(|read| read.typed(schema)).expect("arguments")
+        Arguments::read(&words, schema).and_then(|read| read.typed(schema)).expect("arguments")
     }
 
     #[test]
@@ -288,16 +377,47 @@ mod tests {
     fn names_of_no_parameter_are_refused() {
         let of = |words: &[&str], schema: &Value| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            Arguments::read(&words).and_then(|read| read.typed(schema)).map_err(|failure| failure.into_parts())
+            let read = Arguments::read(&words, schema).and_then(|read| read.typed(schema));
+            read.map_err(|failure| failure.into_parts())
         };
         let schema = json!({ "properties": { "count": { "type": "integer" } } });
         let (reason, hint) = of(&["cuont=1"], &schema).expect_err("misspelt");
         assert!(reason.contains("cuont"), "{reason}");
         assert_eq!(hint.as_deref(), Some("did you mean count?"));
         assert!(of(&["other=1"], &schema).is_err());
+        let (_, hint) = of(&["count.a=1"], &schema).expect_err("a member");
+        assert_eq!(hint.as_deref(), Some(r#"write the members of count as JSON: 'count={"a":"VALUE"}'"#));
         assert_eq!(of(&[r#"{"other":1}"#], &schema).expect("as it is"), json!({ "other": 1 }));
         for open in [json!({}), json!({ "properties": {}, "additionalProperties": { "type": "string" } })] {
             assert_eq!(of(&["other=x"], &open).expect("an open object"), json!({ "other": "x" }));
+        }
+    }
+
+    #[test]
+    fn hints_have_arguments_of_the_tool() {
+        let hint = |word: &str, schema: &Value| {
+            let read = Arguments::read(&[word.to_owned()], schema).and_then(|read| read.typed(schema));
+            read.map(|_| ()).expect_err("wrong").into_parts().1.expect("a hint")
+        };
+        let numbers = json!({ "type": "array", "items": { "type": "number" } });
+        let schema = json!({
+            "properties": { "on": { "type": "boolean" }, "numbers": numbers, "mode": { "enum": ["fast", "slow"] } },
+            "required": ["numbers"],
+        });
+        let example =
+            r#"write numbers=1 numbers=2 on=true, or one JSON object in quotes: '{"numbers":[1,2],"on":true}'"#;
+        assert_eq!(hint("{", &schema), example);
+        let words = "write each item as an argument of its own: numbers=1 numbers=2 …";
+        assert_eq!(hint("numbers=1, 2,3", &schema), words);
+        let texts = json!({ "properties": { "names": { "type": "array", "items": { "type": "string" } } } });
+        assert_eq!(given(&["names=a,b"], &texts), json!({ "names": ["a,b"] }));
+        assert_eq!(given(&["numbers=[1,2]"], &schema), json!({ "numbers": [1, 2] }));
+        let only = json!({ "properties": { "mode": { "enum": ["fast", "slow"] }, "a b": { "type": "string" } } });
+        assert_eq!(hint("{", &only), r#"write mode=fast, or one JSON object in quotes: '{"mode":"fast"}'"#);
+        let general = r#"write KEY=VALUE for each argument, or one JSON object in quotes: '{"KEY":"VALUE"}'"#;
+        let endless = json!({ "properties": { "a": { "type": "array", "items": { "$ref": "#/properties/a" } } } });
+        for schema in [json!({}), endless, json!({ "properties": { "point": { "type": "object" } } })] {
+            assert_eq!(hint("{", &schema), general);
         }
     }
 

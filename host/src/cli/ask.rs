@@ -3,13 +3,14 @@
 //! Supports forms and URLs, but neither sampling nor roots.
 
 use std::io::{self, IsTerminal};
-use std::str::FromStr;
 
 use clap::Args;
-use dialoguer::{Confirm, Input, MultiSelect, Select};
+use dialoguer::{Input, MultiSelect, Select};
 use serde_json::{Map, Number, Value, json};
 
 use super::arguments::Pair;
+use super::confirm::yes_or_no;
+use crate::plugin::Schema;
 use crate::report::{self, Failure, NAME};
 
 #[derive(Args)]
@@ -85,6 +86,10 @@ impl Answers {
                 false => json!({ "action": "decline" }),
             });
         }
+        // Without a field for it, it is the answer to the whole form.
+        if self.confirmed == Some(false) && !fields.values().any(|field| field["type"] == "boolean") {
+            return Ok(json!({ "action": "decline" }));
+        }
         if is_terminal() {
             report::message(&format!("{NAME}{message}{NAME:#}"));
         }
@@ -93,7 +98,14 @@ impl Answers {
         for (name, field) in fields {
             let required = required.is_some_and(|names| names.iter().any(|required| required == name));
             let value = match self.fields.iter().find(|pair| pair.is_for(name)) {
-                Some(pair) => Some(pair.value_for(field, &params["requestedSchema"])),
+                Some(pair) => {
+                    let value = pair.value_for(field, &params["requestedSchema"]);
+                    if let Some(why) = objection(field, &value) {
+                        return Err(Failure::usage(format!("answer the plugin's question: {message}: {name}: {why}"))
+                            .hint(format!("give another value: --answer {name}=…; or decline: --answer no")));
+                    }
+                    Some(value)
+                }
                 None if field["type"] == "boolean" && self.confirmed.is_some() => self.confirmed.map(Value::from),
                 None if is_terminal() => self::field(name, field, required)?,
                 None => match field.get("default") {
@@ -112,7 +124,7 @@ impl Answers {
     fn confirm(&self, question: &str) -> Result<bool, Failure> {
         match self.confirmed {
             Some(confirmed) => Ok(confirmed),
-            None if is_terminal() => Confirm::new().with_prompt(question).interact().map_err(failed),
+            None if is_terminal() => yes_or_no(question, None),
             None => Err(unanswered(question, "yes")),
         }
     }
@@ -122,6 +134,14 @@ fn unanswered(question: &str, answer: &str) -> Failure {
     Failure::usage(format!("answer the plugin's question: {question}"))
         .hint(format!("add --answer {answer}, or run this on a terminal"))
 }
+
+/// Why a field cannot have this value.
+fn objection(field: &Value, value: &Value) -> Option<String> {
+    // The host, which has sent the form, compiled it before.
+    let violations = Schema::compile(&field.to_string()).ok()?.validate(value).err()?;
+    violations.into_iter().next().map(|violation| violation.reason)
+}
+
 /// One field's value; `None` if it is optional and was left empty.
 fn field(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Failure> {
     let label = ["title", "description"].iter().find_map(|key| field[*key].as_str()).unwrap_or(name);
@@ -129,12 +149,14 @@ fn field(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Fai
     let default = &field["default"];
     match field["type"].as_str() {
         Some("boolean") => {
-            let entered = Confirm::new().with_prompt(label).default(default.as_bool().unwrap_or(false)).interact();
-            Ok(Some(entered.map_err(failed)?.into()))
+            let entered = yes_or_no(label, Some(default.as_bool().unwrap_or(false)))?;
+            Ok(Some(entered.into()))
         }
-        Some("integer") => Ok(input::<i64>(label, "a whole number", default, required)?.map(Value::from)),
+        Some("integer") => {
+            input(label, "a whole number", field, required, |text| Some(text.parse::<i64>().ok()?.into()))
+        }
         Some("number") => {
-            Ok(input::<f64>(label, "a number", default, required)?.and_then(Number::from_f64).map(Value::from))
+            input(label, "a number", field, required, |text| Some(Number::from_f64(text.parse().ok()?)?.into()))
         }
         Some("array") => {
             let (values, titles) = options(&field["items"]);
@@ -142,9 +164,7 @@ fn field(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Fai
             Ok(Some(chosen.into_iter().map(|at| values[at].clone()).collect()))
         }
         _ => match options(field) {
-            (values, _) if values.is_empty() => {
-                Ok(input::<String>(label, "a text", default, required)?.map(Value::from))
-            }
+            (values, _) if values.is_empty() => input(label, "a text", field, required, |text| Some(text.into())),
             (values, titles) => {
                 let at = values.iter().position(|value| value == default).unwrap_or(0);
                 let chosen = Select::new().with_prompt(label).items(&titles).default(at).interact().map_err(failed)?;
@@ -155,8 +175,14 @@ fn field(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Fai
 }
 
 /// The entered value; `None` for empty input where that is allowed.
-fn input<T: FromStr>(label: &str, what: &str, default: &Value, required: bool) -> Result<Option<T>, Failure> {
-    let initial = match default {
+fn input(
+    label: &str,
+    what: &str,
+    field: &Value,
+    required: bool,
+    parse: impl Fn(&str) -> Option<Value>,
+) -> Result<Option<Value>, Failure> {
+    let initial = match &field["default"] {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -167,11 +193,14 @@ fn input<T: FromStr>(label: &str, what: &str, default: &Value, required: bool) -
         .allow_empty(!required)
         .validate_with(|text: &String| match text.is_empty() && !required {
             true => Ok(()),
-            false => text.parse::<T>().map(drop).map_err(|_| format!("enter {what}")),
+            false => match parse(text) {
+                Some(value) => objection(field, &value).map_or(Ok(()), Err),
+                None => Err(format!("enter {what}")),
+            },
         })
         .interact_text()
         .map_err(failed)?;
-    Ok(entered.parse().ok().filter(|_| required || !entered.is_empty()))
+    Ok(parse(&entered).filter(|_| required || !entered.is_empty()))
 }
 
 /// The values of a choice and their titles.

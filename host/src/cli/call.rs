@@ -54,7 +54,7 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     let schema = schema.map_err(|error| Failure::new(format!("read the tool's schema: {error}")))?;
     let signature = signature(entry.name.as_str(), &schema);
     let usage = || report::message(&format!("{NAME}usage{NAME:#}: {}", printable(&signature)));
-    let arguments = Arguments::read(&arguments).and_then(|given| given.typed(&schema));
+    let arguments = Arguments::read(&arguments, &schema).and_then(|given| given.typed(&schema));
     let arguments = arguments.inspect_err(|_| usage())?;
     let params = with_arguments(entry.name.as_str(), arguments);
     let mut answer = converse(&mut local, "tools/call", params.clone(), &answers).await;
@@ -109,8 +109,8 @@ async fn load(options: &Options, path: &Path, tool: &str, screen: &Screen) -> Re
     if !can_ask() || loaded.as_ref().is_ok_and(|local| local.has_tool(tool)) {
         return loaded;
     }
-    let waiting = loaded.as_ref().ok().map(|local| local.waiting.as_slice());
-    if unapproved::offer(options, path, tool, waiting, screen).await? {
+    let waiting = loaded.as_ref().ok().map(Local::waiting);
+    if unapproved::offer(options, path, tool, waiting.as_deref(), screen).await? {
         return Local::load(options, path, screen).await;
     }
     loaded

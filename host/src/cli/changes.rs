@@ -16,6 +16,8 @@ pub(super) struct Change {
     /// `None` if it was added.
     old: Option<Value>,
     new: Option<Value>,
+    /// It is a whole tool, prompt and so on that is gone: nobody calls what it was.
+    is_removal: bool,
 }
 
 /// How many tools, prompts and so on are new, gone or changed, in one line; empty if there are no changes.
@@ -42,7 +44,7 @@ pub(super) fn summary(old: Option<&str>, new: &str) -> String {
     counts.join(", ")
 }
 
-/// All changes from one surface to another, sorted by list and name.
+/// All changes from one surface to another, sorted by list and name, with what was removed last.
 pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
     let read = |text: &str| match json::tree(text, json::MAX_DEPTH) {
         Ok(Value::Object(lists)) => Some(lists),
@@ -51,7 +53,12 @@ pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
     // What cannot be parsed is shown unchanged, never omitted.
     let Some(new) = read(new) else {
         let whole = |text: &str| Some(Value::from(text));
-        return vec![Change { what: "everything".to_owned(), old: old.and_then(whole), new: whole(new) }];
+        return vec![Change {
+            what: "everything".to_owned(),
+            old: old.and_then(whole),
+            new: whole(new),
+            is_removal: false,
+        }];
     };
     let old = old.and_then(read).unwrap_or_default();
     let mut found = Vec::new();
@@ -63,21 +70,33 @@ pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
                 |surface: &Map<String, Value>| surface.get(list).filter(|value| **value != Value::Bool(false)).cloned();
             let (old, new) = (flag(&old), flag(&new));
             if old != new {
-                found.push(Change { what: kind.to_owned(), old, new });
+                found.push(Change { what: kind.to_owned(), old, new, is_removal: false });
             }
             continue;
         };
+        let mut removed = Vec::new();
         let names: BTreeSet<&str> = before.iter().chain(&after).map(|(name, _)| *name).collect();
         for name in names {
-            let members = |entries: &[(&str, &Value)]| {
-                let entry = entries.iter().find(|(other, _)| *other == name);
-                let mut members = entry.and_then(|(_, entry)| entry.as_object().cloned()).unwrap_or_default();
+            let entry = |entries: &[(&str, &Value)]| {
+                entries.iter().find(|(other, _)| *other == name).map(|(_, entry)| (*entry).clone())
+            };
+            let (old, new) = (entry(&before), entry(&after));
+            if new.is_none() {
+                removed.push(Change { what: format!("{kind} {name}"), old, new, is_removal: true });
+                continue;
+            }
+            let members = |entry: Option<Value>| {
+                let mut members = match entry {
+                    Some(Value::Object(members)) => members,
+                    _ => Map::new(),
+                };
                 // The name is part of the path already.
                 members.retain(|key, member| key != "name" || member != name);
                 members
             };
-            compare(&format!("{kind} {name}: "), members(&before), members(&after), &mut found);
+            compare(&format!("{kind} {name}: "), members(old), members(new), &mut found);
         }
+        found.append(&mut removed);
     }
     found
 }
@@ -106,15 +125,19 @@ fn compare(path: &str, mut old: Map<String, Value>, mut new: Map<String, Value>,
         match (old.remove(&name), new.remove(&name)) {
             (old, new) if old == new => {}
             (Some(Value::Object(old)), Some(Value::Object(new))) => compare(&format!("{what}."), old, new, found),
-            (old, new) => found.push(Change { what, old, new }),
+            (old, new) => found.push(Change { what, old, new, is_removal: false }),
         }
     }
 }
 
 impl Change {
-    /// Lines that begin with `-` for old and `+` for new values, untruncated and with invisible
+    /// One line for what was removed, otherwise lines that begin with `-` for old and `+` for new values, untruncated and with invisible
     /// characters escaped. Two sides that would look alike are written in ASCII.
     pub(super) fn to_text(&self) -> String {
+        let what = quote(&self.what, usize::MAX);
+        if self.is_removal {
+            return format!("    {what}: removed\n");
+        }
         let (old, new) = (self.old.as_ref(), self.new.as_ref());
         let alike = old.zip(new).is_some_and(|(old, new)| look_alike(&readable(old), &readable(new)));
         let format_value = if alike { ascii } else { readable };
@@ -124,7 +147,7 @@ impl Change {
             let lines = text.split('\n').map(|line| format!("      {sign} {}\n", quote(line, usize::MAX)));
             lines.collect::<Vec<_>>()
         });
-        format!("    {}\n{}", quote(&self.what, usize::MAX), lines.collect::<String>())
+        format!("    {what}\n{}", lines.collect::<String>())
     }
 
     pub(super) fn to_json(&self) -> Value {

@@ -23,6 +23,9 @@ use crate::plugin::{
 };
 use crate::report::{self, Failure, NAME, Screen};
 
+/// Of a component that would load.
+const OFFERS_NOTHING: &str = "it offers nothing: no tools, resources, prompts or methods, so clients would not see it";
+
 pub(super) async fn run(
     options: &Options,
     paths: &[PathBuf],
@@ -152,6 +155,9 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
                     capabilities.map(|(place, one)| (place, one.name.clone(), one.settings.clone())).collect();
             }
             findings.warnings = plugin.warnings().iter().map(ToString::to_string).collect();
+            if !findings.offers_anything() {
+                findings.warnings.push(OFFERS_NOTHING.to_owned());
+            }
             let embedded = embedded.and_then(|embedded| embedded.surface());
             if embedded.is_some_and(|embedded| embedded.digest() != surface.digest()) {
                 findings.warnings.push(ListingWarning::Untrue.to_string());
@@ -171,6 +177,12 @@ fn module_inspection(summary: &FileSummary) -> Inspection {
 impl Findings {
     fn loads(&self) -> bool {
         self.refusal.is_none()
+    }
+
+    fn offers_anything(&self) -> bool {
+        let offered = [&self.tools, &self.resources, &self.templates, &self.prompts];
+        let has_own = !self.methods.is_empty() || !self.capabilities.is_empty();
+        has_own || offered.iter().any(|offered| !offered.is_empty())
     }
 
     /// The grants that its imports need.

@@ -2,10 +2,14 @@
 
 use std::io::{self, IsTerminal as _};
 
-use dialoguer::Confirm;
+use dialoguer::console::{Key, Term};
 
 use crate::os::terminal;
 use crate::report::Failure;
+
+const CTRL_D: char = '\u{4}';
+/// What Linux makes of one that is typed before the terminal gives single keys.
+const EARLY_CTRL_D: char = '\0';
 
 /// Asks, unless `yes` was given on the command line.
 ///
@@ -44,6 +48,31 @@ pub(super) fn can_ask() -> bool {
 pub(super) fn ask(question: &str) -> Result<bool, Failure> {
     // What was typed before the question is not an answer to it.
     terminal::discard_input();
-    let answer = Confirm::new().with_prompt(question).default(false).interact();
-    answer.map_err(|error| Failure::new(format!("ask on the terminal: {error}")))
+    yes_or_no(question, Some(false))
+}
+
+/// Asks for yes or no with one key. Enter is the default, if there is one; Escape and Ctrl-D, with which a person ends
+/// the input, are no.
+pub(super) fn yes_or_no(question: &str, default: Option<bool>) -> Result<bool, Failure> {
+    let choice = match default {
+        None => "[y/n]",
+        Some(true) => "[Y/n]",
+        Some(false) => "[y/N]",
+    };
+    let asked = || {
+        let terminal = Term::stderr();
+        terminal.write_str(&format!("{question} {choice} "))?;
+        let answer = loop {
+            match (terminal.read_key()?, default) {
+                (Key::Char('y' | 'Y'), _) => break true,
+                (Key::Char('n' | 'N' | CTRL_D | EARLY_CTRL_D) | Key::Escape, _) => break false,
+                (Key::Enter, Some(default)) => break default,
+                _ => {}
+            }
+        };
+        terminal.clear_line()?;
+        terminal.write_line(&format!("{question} {}", if answer { "yes" } else { "no" }))?;
+        Ok(answer)
+    };
+    asked().map_err(|error: io::Error| Failure::new(format!("ask on the terminal: {error}")))
 }

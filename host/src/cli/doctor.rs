@@ -38,12 +38,12 @@ pub(super) async fn run(options: &Options, how: DoctorOptions) -> Result<ExitCod
         Ok(config) => {
             findings.push(configuration(&config));
             findings.extend(secrets(&config));
-            findings.extend(of_server(options, Arc::new(config), how.dir).await);
+            findings.extend(of_server(options, Arc::new(config), how.dir.clone()).await);
         }
         Err(failure) => findings.push(Finding::bad("configuration", failure)),
     }
     findings.push(os_sandbox());
-    findings.extend(install::findings());
+    findings.extend(install::findings(&options.program(), how.dir.as_deref()));
     findings.extend(dev::findings().await);
     if how.json {
         let findings: Vec<Value> = findings.iter().map(Finding::to_json).collect();

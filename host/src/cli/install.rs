@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use toml_edit::DocumentMut;
 use wharf_report::{ShowPath as _, hint, shell_word, warning};
 
+use super::commented_json::without_comments;
 use super::confirm::confirm;
 use super::diff::diff;
 use super::finding::Finding;
@@ -27,6 +28,9 @@ use crate::report::{self, Failure, NAME};
 
 /// Bytes of a client's configuration. Some keep other settings in the same file.
 const MAX_SIZE: u64 = 4 << 20;
+
+/// The option of the server that an entry repeats.
+const CONFIG: &str = "--config";
 
 /// The clients whose configuration is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -88,8 +92,7 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
     let shown = path.shown();
     let old = read(&path)?;
     let new = start.add(&old, form).map_err(|why| {
-        Failure::new(format!("change the client's configuration: {why}: {shown}"))
-            .hint(format!("add this to it: {}", start.by_hand(form)))
+        Failure::new(format!("change the client's configuration: {why}: {shown}")).hint(start.by_hand(&old, form))
     })?;
     let name = &start.name;
     if new == old {
@@ -98,8 +101,12 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
         return Ok(ExitCode::SUCCESS);
     }
     write(&path, &old, &new, yes)?;
-    let done = if has_entry(&old, form, name) { "replaced" } else { "added" };
-    report::message(&format!("{done} {NAME}{name}{NAME:#}; restart the client, or reload its MCP servers"));
+    let (done, before) = match entry(&old, form, name) {
+        Some(words) if is_wharf(&words) => ("replaced", String::new()),
+        Some(words) => ("replaced", format!(", which started {:?}", words.join(" "))),
+        None => ("added", String::new()),
+    };
+    report::message(&format!("{done} {NAME}{name}{NAME:#}{before}; restart the client, or reload its MCP servers"));
     warn_of_variables(&config, Some(form));
     let own = if name == "wharf" { String::new() } else { format!(" --name {name}") };
     hint(Some(&format!("to remove it again: {} install {} --undo{own}", options.program(), client_name(client))));
@@ -180,9 +187,11 @@ fn client_name(client: Client) -> String {
     client.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// The clients on this machine, and whether they start this program, for `wharf doctor`.
-pub(super) fn findings() -> Vec<Finding> {
+/// The clients on this machine, and whether they start this program, for `wharf doctor`. `program` is how commands begin,
+/// and `dir` the folder that was given.
+pub(super) fn findings(program: &str, dir: Option<&Path>) -> Vec<Finding> {
     let about = "client";
+    let dir = dir.map_or_else(String::new, |dir| format!(" {}", shell_word(dir)));
     let mut findings = Vec::new();
     for client in Client::value_variants() {
         let Some(name) = client.to_possible_value() else { continue };
@@ -191,14 +200,16 @@ pub(super) fn findings() -> Vec<Finding> {
         // A client that was never started has no folder.
         let Ok(text) = files::read_text(&path, MAX_SIZE) else { continue };
         let shown = path.shown();
-        findings.push(match servers(&text, form) {
+        // It reads plain JSON.
+        let is_valid = *client != Client::ClaudeDesktop || object(&text).is_ok();
+        findings.push(match servers(&text, form).filter(|_| is_valid) {
             Some(servers) if servers.iter().any(|(_, words)| is_wharf(words)) => {
                 Finding::good(about, format!("{name}: starts Wharf ({shown})"))
             }
             Some(_) => Finding::missing(
                 about,
                 format!("{name}: does not start Wharf ({shown})"),
-                format!("to add it: wharf install {name}"),
+                format!("to add it: {program} install {name}{dir}"),
             ),
             None => Finding::missing(
                 about,
@@ -215,7 +226,7 @@ fn servers(text: &str, form: Form) -> Option<Vec<(String, Vec<String>)>> {
     let whole: Value = match form {
         Form::Toml => toml::from_str(text).ok()?,
         Form::Json | Form::VsCode if text.trim().is_empty() => Value::Null,
-        Form::Json | Form::VsCode => json::tree(text, json::MAX_DEPTH).ok()?,
+        Form::Json | Form::VsCode => tree(text)?,
     };
     let servers = whole[form.key()].as_object().into_iter().flatten();
     let words = |server: &Value| {
@@ -225,8 +236,14 @@ fn servers(text: &str, form: Form) -> Option<Vec<(String, Vec<String>)>> {
     Some(servers.map(|(name, server)| (name.clone(), words(server))).collect())
 }
 
-fn has_entry(text: &str, form: Form, name: &str) -> bool {
-    servers(text, form).unwrap_or_default().iter().any(|(own, _)| own == name)
+/// JSON, which may have comments.
+fn tree(text: &str) -> Option<Value> {
+    json::tree(text, json::MAX_DEPTH).or_else(|_| json::tree(&without_comments(text), json::MAX_DEPTH)).ok()
+}
+
+/// The command of the server of that name, with its arguments.
+fn entry(text: &str, form: Form, name: &str) -> Option<Vec<String>> {
+    servers(text, form)?.into_iter().find(|(own, _)| own == name).map(|(_, words)| words)
 }
 
 /// The text of a client's configuration without one server.
@@ -330,14 +347,16 @@ impl Start {
         let program = std::env::current_exe().map_err(|error| Failure::new(format!("find this program: {error}")))?;
         let mut arguments = vec!["serve".to_owned(), text(dir)?];
         if let Some(config) = &options.config {
-            arguments.extend(["--config".to_owned(), text(config)?]);
+            arguments.extend([CONFIG.to_owned(), text(config)?]);
         }
         Ok(Self { name, program: text(&program)?, arguments })
     }
 
     fn claude_code(&self) -> String {
         let words = [&self.program].into_iter().chain(&self.arguments);
-        let words: Vec<String> = words.map(|word| shell_word(word.as_ref())).collect();
+        // A path that begins like an option is spelt otherwise; this one is an option.
+        let word = |word: &String| if word == CONFIG { CONFIG.to_owned() } else { shell_word(word.as_ref()) };
+        let words: Vec<String> = words.map(word).collect();
         format!("claude mcp add --scope user {} -- {}", self.name, words.join(" "))
     }
 
@@ -348,12 +367,22 @@ impl Start {
         }
     }
 
-    /// What a person adds to a file that this command cannot change.
-    fn by_hand(&self, form: Form) -> String {
-        let key = form.key();
-        match form {
-            Form::Toml => format!("[{key}.{}] with command and args {}", self.name, self.json(form)),
-            _ => json!({key: {&self.name: self.json(form)}}).to_string(),
+    /// What a person does with a file that this command cannot change.
+    fn by_hand(&self, old: &str, form: Form) -> String {
+        let (key, name) = (form.key(), &self.name);
+        let whole = match form {
+            Form::Toml => Value::Null,
+            Form::Json | Form::VsCode => tree(old).unwrap_or_default(),
+        };
+        let entry = format!("\"{name}\": {}", self.json(form));
+        match (whole.is_object(), whole.get(key)) {
+            (true, None) => format!("add this to its outermost object, after a comma: \"{key}\": {{{entry}}}"),
+            (_, Some(Value::Object(servers))) if servers.contains_key(name) => {
+                format!("replace {name:?} in its {key:?} by this: {entry}")
+            }
+            (_, Some(Value::Object(servers))) if servers.is_empty() => format!("add this in its {key:?}: {entry}"),
+            (_, Some(Value::Object(_))) => format!("add this in its {key:?}, after a comma: {entry}"),
+            _ => "correct that, then run the command again".to_owned(),
         }
     }
 

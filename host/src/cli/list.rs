@@ -53,7 +53,7 @@ pub(super) async fn run(options: &Options, how: ListOptions, screen: &Screen) ->
             false => report::print(&wrapped::for_stdout(&text.join("\n\n")))?,
         }
     }
-    Ok(if local.refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if local.serves_all() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// One list of the server.

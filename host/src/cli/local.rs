@@ -16,7 +16,9 @@ use super::options::Options;
 use super::unapproved::may_be_offered;
 use super::wiring;
 use crate::audit::Audit;
-use crate::catalog::{Catalog, Entry, Folder, FolderEvent, FolderWarning, Member, RefusedFile, Snapshot, plugin_of};
+use crate::catalog::{
+    Catalog, Entry, Folder, FolderEvent, FolderWarning, Held, Member, Naming, RefusedFile, Snapshot, plugin_of,
+};
 use crate::config::Config;
 use crate::json;
 use crate::plugin::abi::Prompt;
@@ -38,10 +40,10 @@ pub(super) struct Local {
     screen: Screen,
     /// Settings of plugins that are not there.
     absent: Vec<Absent>,
-    /// Files that are not served.
-    pub(super) refusals: Vec<RefusedFile>,
-    /// Of a folder, the files whose versions wait for approval.
-    pub(super) waiting: Vec<(PluginId, PathBuf)>,
+    /// Files that are not served, for any reason but the next.
+    refusals: Vec<RefusedFile>,
+    /// Of a folder, the versions that are held.
+    held: Vec<Held>,
     /// Other events of the folder.
     events: Vec<FolderEvent>,
 }
@@ -70,7 +72,7 @@ impl Local {
         let catalog = Arc::new(Catalog::default());
         let server = Server::new(catalog.clone(), wiring::server_settings(&config));
         let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
-        let (mut refusals, mut absent, mut rest, mut waiting) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut refusals, mut absent, mut rest, mut held) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         if is_file(path) {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
             let id = id_of(path).map_err(failed)?;
@@ -112,12 +114,7 @@ impl Local {
             for event in seen {
                 match event {
                     FolderEvent::Refused(refusal) => refusals.push(refusal),
-                    FolderEvent::Held(held) => {
-                        if held.decision.outcome.as_ref().is_err_and(may_be_offered) {
-                            waiting.push((held.decision.plugin.clone(), held.path.clone()));
-                        }
-                        refusals.push(held.refusal());
-                    }
+                    FolderEvent::Held(version) => held.push(version),
                     // For who makes the plugin, and not for who calls it.
                     FolderEvent::Warned(FolderWarning::Listing(_, warning)) if warning.is_of_functions() => {}
                     other => rest.push(other),
@@ -128,36 +125,68 @@ impl Local {
         let (outbox, answers) = mpsc::channel(16);
         let connection = server.connect(outbox, "local");
         let (path, program, screen) = (path.to_owned(), config.program(), screen.clone());
-        Ok(Self {
-            catalog,
-            connection,
-            answers,
-            path,
-            program,
-            config,
-            screen,
-            absent,
-            refusals,
-            waiting,
-            events: rest,
-        })
+        Ok(Self { catalog, connection, answers, path, program, config, screen, absent, refusals, held, events: rest })
     }
 
     /// Reports on stderr which files are not served, settings without effect, and other events.
     pub(super) fn report(&self) {
         self.absent.iter().for_each(|absent| warning(&absent.text));
         self.refusals.iter().for_each(report::refusal);
+        self.held.iter().for_each(report::held);
         self.events.iter().for_each(report::log);
+    }
+
+    /// Whether every file of the folder is served.
+    pub(super) fn serves_all(&self) -> bool {
+        self.refusals.is_empty() && self.held.is_empty()
+    }
+
+    /// The files whose versions may be approved in passing.
+    pub(super) fn waiting(&self) -> Vec<(PluginId, PathBuf)> {
+        let waiting = self.held.iter().filter(|held| held.decision.outcome.as_ref().is_err_and(may_be_offered));
+        waiting.map(|held| (held.decision.plugin.clone(), held.path.clone())).collect()
     }
 
     /// Reports refused files of one plugin, and settings that may be meant for it.
     fn report_of(&self, id: &PluginId) {
         let meant = |absent: &&Absent| absent.meant == id.as_ref();
         self.absent.iter().filter(meant).for_each(|absent| warning(&absent.text));
-        let of_it = |refusal: &&RefusedFile| {
-            plugin_of(&refusal.path).is_some_and(|named| named.is_ok_and(|named| named == *id))
-        };
-        self.refusals.iter().filter(of_it).for_each(report::refusal);
+        self.refusals.iter().filter(|refusal| is_of(refusal, id)).for_each(report::refusal);
+        self.held.iter().filter(|held| held.decision.plugin == *id).for_each(report::held);
+    }
+
+    /// The failure for a name that begins with that of a plugin which is not served.
+    fn unserved(&self, kind: &str, name: &str) -> Option<Failure> {
+        // No id has an underscore.
+        let id = PluginId::parse(name.split_once('_')?.0).ok()?;
+        if wiring::plugin_settings(&self.config, &id).naming != Naming::Prefixed {
+            return None;
+        }
+        let failed =
+            |why: String| Failure::usage(format!("use the {kind} {name}: it is of the plugin {id}, which {why}"));
+        let held = self.held.iter().find(|held| held.decision.plugin == id);
+        if let Some((reason, hint)) = held.and_then(|held| Some((held.decision.outcome.as_ref().err()?, &held.hint))) {
+            let is = if reason.needs_approval() { "waits for approval" } else { "is held" };
+            return Some(failed(format!("{is}: {reason}")).hint(hint.clone()));
+        }
+        let refused = self.refusals.iter().find(|refusal| is_of(refusal, &id))?;
+        let hint = refused.hint.clone();
+        Some(failed(format!("is refused: failed to {}: {}", refused.reason, refused.path.shown())).hint(hint))
+    }
+
+    /// Reports files that may have an entry of this name, of those that are not served.
+    fn report_owners_of(&self, name: &str) {
+        // A URI does not say of which plugin it is.
+        if name.contains(':') {
+            return self.report();
+        }
+        let may_have = |id: &PluginId| wiring::plugin_settings(&self.config, id).naming != Naming::Prefixed;
+        let refusals = self
+            .refusals
+            .iter()
+            .filter(|refusal| plugin_of(&refusal.path).is_some_and(|named| named.is_ok_and(|id| may_have(&id))));
+        refusals.for_each(report::refusal);
+        self.held.iter().filter(|held| may_have(&held.decision.plugin)).for_each(report::held);
     }
 
     /// Whether a plugin may ask the user.
@@ -236,7 +265,10 @@ impl Local {
 
     /// The failure for a name that no plugin has. A plugin that is not served may be the one with it.
     fn unknown<'n>(&self, kind: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
-        self.report();
+        if let Some(failure) = self.unserved(kind, name) {
+            return failure;
+        }
+        self.report_owners_of(name);
         let list = format!("{} list {} shows what there is", self.program, shell_word(&self.path));
         let hint = match near(name, names, SUGGESTIONS).as_slice() {
             [] => list,
@@ -289,6 +321,11 @@ impl Local {
             (None, None) => Err(failed("it has neither result nor error".into())),
         }
     }
+}
+
+/// Whether a file has the name of that plugin.
+fn is_of(refusal: &RefusedFile, id: &PluginId) -> bool {
+    plugin_of(&refusal.path).is_some_and(|named| named.is_ok_and(|named| named == *id))
 }
 
 /// A tool by its public name; if `path` is a single file, also by its name within the plugin.

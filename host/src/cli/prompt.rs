@@ -41,7 +41,7 @@ pub(super) async fn run(options: &Options, how: PromptOptions, screen: &Screen) 
     let signature = entry::prompt_signature(prompt.name.as_str(), arguments);
     let usage = || report::message(&format!("{NAME}usage{NAME:#}: {}", printable(&signature)));
     // The protocol has only texts.
-    let arguments = Arguments::read(&how.arguments);
+    let arguments = Arguments::read(&how.arguments, &Value::Null);
     let names = prompt.item().arguments.iter().map(|argument| argument.name.as_str());
     let arguments = arguments.and_then(|given| given.texts(names)).inspect_err(|_| usage())?;
     if prompt.item().arguments.iter().any(|argument| argument.required && arguments.get(&argument.name).is_none()) {

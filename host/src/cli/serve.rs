@@ -19,7 +19,7 @@ use super::typed_input::TypedInput;
 use super::wiring::{self, needed_files, plugin_settings, server_settings};
 use super::{absent, audit, summary};
 use crate::audit::Audit;
-use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot};
+use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot, plugin_files};
 use crate::config::{Config, Live};
 use crate::idle::IdleHook;
 use crate::os::{limits, memory, service};
@@ -192,7 +192,11 @@ async fn follow_folder(
         let (absent_dir, absent_config) = (shown_dir.clone(), shown_config.get());
         // The folder of `wharf dev` has one plugin, or none yet.
         let absent = tokio::task::spawn_blocking(move || {
-            if is_dev { Vec::new() } else { absent::warnings(&absent_config, &absent_dir) }
+            if is_dev {
+                return Vec::new();
+            }
+            warn_if_empty(&absent_dir);
+            absent::warnings(&absent_config, &absent_dir)
         });
         absent.await.unwrap_or_default().iter().for_each(|absent| tracing::warn!("{}", absent.text));
         if io::stdin().is_terminal() {
@@ -238,6 +242,19 @@ fn warn_of_waiting(count: usize, program: &str, dir: &Path, snapshot: &Snapshot)
     let rest = if served == 0 { "nothing is served" } else { "the others are served" };
     let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     tracing::warn!("{who} for approval; {rest}: run {program} approve --all {}", shell_word(&dir));
+}
+
+/// Says in the log of a client that the folder has no plugins. A person at the terminal is told by [`greet`].
+fn warn_if_empty(dir: &Path) {
+    if io::stdin().is_terminal() || !plugin_files(dir).is_ok_and(|files| files.is_empty()) {
+        return;
+    }
+    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    tracing::warn!(
+        "nothing is served yet: no .wasm files in {0}, which is watched; to serve one: cp plugin.wasm {1}",
+        dir.shown(),
+        shell_word(&dir)
+    );
 }
 
 /// Shows a person at the terminal what is served, and how to try it.

@@ -128,6 +128,15 @@ impl Status {
         seen.needs.iter().map(|access| access.name()).filter(|name| !pin.needs.contains(*name)).collect()
     }
 
+    /// That a running server keeps the version which the file would replace.
+    fn serving_line(&self) -> &'static str {
+        let is_other = |pin: &Pin| self.seen.as_ref().is_none_or(|seen| seen.content != pin.content);
+        match &self.pin {
+            Some(pin) if is_other(pin) => "  serving  the pinned version still, if a server had it in service\n",
+            _ => "",
+        }
+    }
+
     fn hint(&self, program: &str, dir: &Path) -> Option<String> {
         match &self.state {
             Ok(()) => None,
@@ -193,9 +202,15 @@ impl Status {
         match &self.state {
             Ok(()) if self.pin.is_none() => text += &format!("  state    {GOOD}will run when first served{GOOD:#}\n"),
             Ok(()) => text += &format!("  state    {GOOD}runs{GOOD:#}\n"),
-            Err(NotRunning::Held(reason)) => text += &format!("  state    {WARNING}held{WARNING:#}: {reason}\n"),
+            Err(NotRunning::Held(reason)) => {
+                text += &format!("  state    {WARNING}held{WARNING:#}: {reason}\n");
+                if !reason.stops_service() {
+                    text += self.serving_line();
+                }
+            }
             Err(NotRunning::Refused((reason, _))) => {
                 text += &format!("  state    {ERROR}refused{ERROR:#}: failed to {reason}\n");
+                text += self.serving_line();
             }
         }
         // A new plugin that runs without approval is not repeated here: `wharf list` shows it.

@@ -58,7 +58,7 @@ impl Decision {
     /// Why it is held; reads after "failed to".
     pub fn refusal(&self) -> String {
         let Err(reason) = &self.outcome else { return String::new() };
-        let held = if reason.needs_approval() { "pending approval" } else { "held" };
+        let held = if reason.needs_approval() { "held (pending approval)" } else { "held" };
         format!("run this version, which is {held}: {reason}")
     }
 

@@ -14,7 +14,7 @@ from typing import Any
 
 for name in ("wit_world", "wit_world.exports"):
     sys.modules.setdefault(name, types.ModuleType(name))
-from wharf_plugin import component  # noqa: E402
+from wharf_plugin import Plugin, component  # noqa: E402
 from wharf_plugin.call import Call, Context  # noqa: E402
 from wharf_plugin.component import needs, packages, traces  # noqa: E402
 from wharf_plugin.errors import ToolError  # noqa: E402
@@ -63,6 +63,33 @@ class Interfaces(unittest.TestCase):
         with self.assertRaises(component.OtherWorld) as raised:
             self.compare(False, {"prompts", "tools"}, {"keyvalue": ["wharf_plugin.store"]})
         self.assertEqual(str(raised.exception), '{"exports": ["tools", "prompts"], "imports": ["keyvalue"]}')
+
+
+class Entry(unittest.TestCase):
+    def refused(self, source: str) -> str:
+        with modules({"app/main.py": source, "app/__init__.py": ""}):
+            with self.assertRaises(component.BuildError) as raised, component.loading():
+                # As the entry that the build writes.
+                from app.main import plugin  # type: ignore[import-not-found] # noqa: F401
+        return str(raised.exception)
+
+    def test_a_variable_of_another_name_is_named(self) -> None:
+        self.assertEqual(self.refused("x = 1"), "app/main.py must define `plugin = Plugin()`")
+        self.assertEqual(
+            self.refused("from wharf_plugin import Plugin\nweather = Plugin()"),
+            "app/main.py must define `plugin = Plugin()`; it is called `weather` there",
+        )
+
+    def test_the_author_s_own_imports_are_not_taken_for_it(self) -> None:
+        sources = {"app/main.py": "from app.other import plugin", "app/__init__.py": "", "app/other.py": ""}
+        with modules(sources), self.assertRaises(ImportError), component.loading():
+            from app.main import plugin  # type: ignore[import-not-found] # noqa: F401
+
+    def test_a_plugin_without_anything_is_refused(self) -> None:
+        for plugin, reason in ((Plugin(), "has nothing to call"), ([], "is of type list")):
+            with self.assertRaises(component.BuildError) as raised:
+                component.exports(plugin, exports_stated=False, imports_stated=False)
+            self.assertIn(reason, str(raised.exception))
 
 
 class Imports(unittest.TestCase):

@@ -208,6 +208,10 @@ class Tools(unittest.TestCase):
                 plugin.tool(function)
         with self.assertRaisesRegex(ValueError, "duplicate tools: twice"):
             plugin.tool(twice)
+        for registered, why in ((plugin.tools, "@plugin.tool,"), (plugin.prompts, "@plugin.prompt,")):
+            decorate: Any = registered
+            with self.subTest(why=why), self.assertRaisesRegex(TypeError, f"write {why} without the s"):
+                decorate(twice)
 
     def test_failures(self) -> None:
         plugin = Plugin()

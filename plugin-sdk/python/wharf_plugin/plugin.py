@@ -17,6 +17,17 @@ from .values import dumps
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class _Registered(dict[str, Any]):
+    """What a decorator has registered. Its own name is that of the decorator with an `s`."""
+
+    def __init__(self, decorator: str) -> None:
+        super().__init__()
+        self._decorator = decorator
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(f"write @plugin.{self._decorator}, without the s: @plugin.{self._decorator}s is no decorator")
+
+
 class Plugin:
     """A plugin, with its decorated functions, which may be coroutine functions (`async def`).
     Assign it to a variable `plugin`.
@@ -27,10 +38,10 @@ class Plugin:
     """
 
     def __init__(self) -> None:
-        self.tools: dict[str, Tool] = {}
-        self.prompts: dict[str, Prompt] = {}
+        self.tools: dict[str, Tool] = _Registered("tool")
+        self.prompts: dict[str, Prompt] = _Registered("prompt")
         self.families: dict[str, ResourceFamily] = {}
-        self.methods: dict[str, Method] = {}
+        self.methods: dict[str, Method] = _Registered("method")
         self.capabilities: dict[tuple[Literal["extension", "experimental"], str], str] = {}
         self._lists: list[Callable[[], Any]] = []
         self._completions: dict[tuple[str, str], Callable[..., Any]] = {}

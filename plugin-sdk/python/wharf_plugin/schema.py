@@ -34,6 +34,11 @@ _SIMPLE: dict[Any, dict[str, Any]] = {
     object: {},
 }
 
+_USABLE = (
+    "use str, int, float, bool, None, bytes, list, dict, tuple, set, Any, unions, Literal, an Enum, a dataclass, "
+    "a TypedDict, or datetime, date, time and UUID"
+)
+
 _LISTS = (list, abc.Sequence, abc.Iterable, abc.Collection, abc.MutableSequence)
 _SETS = (set, frozenset, abc.Set)
 _MAPPINGS = (dict, abc.Mapping, abc.MutableMapping)
@@ -76,7 +81,7 @@ def _schema(hint: Any, within: tuple[Any, ...]) -> dict[str, Any]:
     if origin in _MAPPINGS:
         values = schema(arguments[1], within)
         return {"type": "object", "additionalProperties": values} if values else {"type": "object"}
-    raise TypeError(f"{getattr(hint, '__name__', hint)} has no JSON Schema")
+    raise TypeError(f"{getattr(hint, '__name__', hint)} has no JSON Schema; {_USABLE}")
 
 
 def _union(hint: Any, within: tuple[Any, ...]) -> dict[str, Any]:

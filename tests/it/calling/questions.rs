@@ -18,6 +18,8 @@ fn scripts_answer_with_options() {
             "User response: {\"age\":31,\"name\":\"John Doe\",\"score\":95.5,\"status\":\"active\",\"verified\":false}\n",
         ),
         ("test_url_visit", &["--answer", "no"], "stayed\n"),
+        // The form has no field that is yes or no.
+        ("test_input_required_result_elicitation", &["--answer", "no"], "Hello, stranger!\n"),
     ] {
         let ran = wharf(&home, "call", &everything, &[&[tool], answers].concat());
         assert_eq!((ran.code, ran.out.as_str()), (0, answer), "{tool} {answers:?}: {}", ran.err);
@@ -40,6 +42,9 @@ fn a_question_without_an_answer_says_which_is_missing() {
     let field = call(&["test_input_required_result_elicitation", "--answer", "yes"]);
     assert!(field.contains("hint: add --answer name=…"), "{field}");
     assert!(none.contains("elicitation.form, to ask the user with a form"), "{none}");
+    let field = call(&["test_elicitation_fields", "--answer", "age=200"]);
+    let expected = "question: Who are you?: age: value is greater than the maximum of 150\nhint: give another value: ";
+    assert!(field.contains(expected), "{field}");
     let wrong = call(&["test_streaming_elicitation", "--answer", "perhaps"]);
     assert!(wrong.contains("write --answer yes, --answer no, or --answer NAME=VALUE"), "{wrong}");
 }

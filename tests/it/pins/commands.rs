@@ -34,12 +34,42 @@ fn list_and_call_do_not_run_held_versions() {
     home.put_bytes(&version("2", "Does another thing."), "p");
     let output = folder_command(&home, &["list"]);
     assert_eq!(output.status.code(), Some(1));
-    let pending = "failed to run this version, which is pending approval";
-    assert!(output.stdout.is_empty() && err(&output).contains(pending), "{}", err(&output));
+    let reported = err(&output);
+    let held = format!("held {}: pending approval, the plugin holds grants", home.plugin("p").display());
+    assert!(output.stdout.is_empty() && reported.contains(&held) && !reported.contains("refused"), "{reported}");
     for path in [home.plugins(), home.plugin("p")] {
         let output = run(&home, ["call".as_ref(), path.as_os_str(), "p_version".as_ref()]);
         assert!(!output.status.success() && err(&output).contains("wharf approve p"), "{}", err(&output));
     }
+}
+
+#[test]
+fn a_call_of_a_version_that_waits_says_so_and_names_no_other_plugin() {
+    let home = home(STRICT);
+    home.put_bytes(&version("1", "Does a thing."), "other");
+    home.put_bytes(b"no plugin", "broken");
+    let folder = home.plugins();
+    let list = |name: &str| {
+        let output = run(&home, ["list".as_ref(), folder.as_os_str(), name.as_ref()]);
+        assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+        err(&output)
+    };
+    let shown = folder.display();
+    let expected = format!(
+        "error: failed to use the tool p_version: it is of the plugin p, which waits for approval: it has not been \
+         approved\nhint: to see the changes: wharf status {shown}; to approve it: wharf approve p {shown}\n"
+    );
+    let called = run(&home, ["call".as_ref(), folder.as_os_str(), "p_version".as_ref()]);
+    assert_eq!((called.status.code(), err(&called)), (Some(2), expected));
+    let listed = list("broken_x");
+    let refused = "error: failed to use the entry broken_x: it is of the plugin broken, which is refused: failed to ";
+    assert!(listed.starts_with(refused), "{listed}");
+    assert!(listed.lines().count() <= 2 && !listed.contains("other"), "{listed}");
+    assert!(list("weather_x").starts_with("error: failed to find the entry weather_x\n"));
+    // Without its name in front, a tool may be of any of them.
+    home.configure(&format!("{STRICT}[plugins.p]\nprefix = false\n"));
+    let listed = list("version");
+    assert!(listed.contains("p.wasm: pending approval") && !listed.contains("other.wasm"), "{listed}");
 }
 
 #[test]
@@ -115,9 +145,15 @@ fn approve_asks_for_confirmation_on_a_terminal() {
     let home = home(STRICT);
     let folder = home.plugins();
     let approve = ["approve".as_ref(), "p".as_ref(), folder.as_os_str()];
-    let output = at_terminal(&home, &approve, |person| person.sees("Approve this version of p?", "n"));
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(status(&home)["state"], "held");
+    // Ctrl-D and Escape too.
+    for no in ["n", "\u{4}", "\u{1b}", "\r"] {
+        let output = at_terminal(&home, &approve, |person| {
+            person.sees("Approve this version of p? [y/N]", no);
+            person.sees("Approve this version of p? no", "");
+        });
+        assert_eq!(output.status.code(), Some(1), "{no:?}");
+        assert_eq!(status(&home)["state"], "held");
+    }
     let output = at_terminal(&home, &approve, |person| person.sees("Approve this version of p?", "y"));
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(status(&home)["state"], "runs");
@@ -154,8 +190,8 @@ fn a_call_of_a_version_that_waits_asks_for_its_approval() {
     // A name that the version does not have is answered at once.
     let unknown = ["call".as_ref(), folder.as_os_str(), "p_nothing".as_ref()];
     let unknown = at_terminal(&home, &unknown, |person| {
-        let shown = person.reads_up_to("shows what there is");
-        assert!(!shown.contains(question) && shown.contains("wharf approve p"), "{shown}");
+        let shown = person.reads_up_to("wharf approve p");
+        assert!(!shown.contains(question), "{shown}");
     });
     assert_eq!(unknown.status.code(), Some(2));
     let approved = call(folder.as_os_str(), "p_version", "y");
@@ -260,6 +296,7 @@ fn status_has_a_label_and_a_value_on_each_line() {
         "  granted",
         "  file",
         "  state",
+        "  serving",
         "  changes",
         "    tool ac",
         "      - Doe",
@@ -312,7 +349,8 @@ fn all_versions_that_wait_are_approved_with_one_question() {
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), [""; 0]);
     let folder = home.plugins();
-    let expected = format!("2 plugins wait for approval; nothing is served: run wharf approve --all {}", folder.display());
+    let expected =
+        format!("2 plugins wait for approval; nothing is served: run wharf approve --all {}", folder.display());
     let log = client.process().log_with(&expected);
     // Its reader sees that first.
     assert!(log.lines().next().is_some_and(|line| line.contains(&expected)), "{log}");

@@ -13,7 +13,7 @@ use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::component;
 use crate::support::http::listening_address;
-use crate::support::process::{Process, command};
+use crate::support::process::{Process, command, run};
 use crate::support::streamable::Streamable;
 
 fn dev(project: &Project) -> Process {
@@ -150,4 +150,28 @@ fn what_it_prints_is_no_change() {
     kill_process(Pid::from_child(&dev), Signal::TERM).expect("it runs");
     assert!(dev.wait().expect("its end").success());
     assert_eq!(builds(), 4);
+}
+
+/// What the first one serves stays.
+#[test]
+fn a_second_one_of_a_project_is_refused_before_it_removes_anything() {
+    let project = Project::new(&succeed(&component("echo")));
+    let mut first = dev(&project);
+    let address = listening_address(&first);
+    first.log_with("made offers tools made_echo");
+    let second = run(&project.home, ["dev".as_ref(), project.dir.as_os_str()]);
+    let reported = String::from_utf8_lossy(&second.stderr);
+    assert_eq!(second.status.code(), Some(1), "{reported}");
+    assert!(reported.contains("dist/.dev: another wharf dev of this project runs (process "), "{reported}");
+    assert!(reported.contains(", --http 127.0.0.1:0)\nhint: use that one"), "{reported}");
+    let mut client = Client::with_capabilities(Streamable::connect(address), "2025-11-25", json!({}));
+    client.tools_until(|tools| tools.len() == 2);
+    assert!(project.dir.join("dist/.dev/made.wasm").is_file());
+    first.signal(Signal::TERM);
+    assert!(first.wait().success(), "{}", first.log());
+    // However it ended.
+    let mut third = dev(&project);
+    third.log_with("made offers tools made_echo");
+    third.signal(Signal::TERM);
+    assert!(third.wait().success(), "{}", third.log());
 }

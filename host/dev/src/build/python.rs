@@ -5,7 +5,8 @@ mod source;
 mod trace;
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -25,6 +26,9 @@ pub(super) const PACKAGES: Packages = Packages {
     install: "python3 -m venv .venv && .venv/bin/pip install --requirement requirements.txt",
 };
 const COMPONENTIZE: Tool = Tool { program: "componentize-py", install: PACKAGES.install };
+
+/// Bytes of the list of packages that are looked at.
+const MAX_REQUIREMENTS: u64 = 1 << 16;
 
 /// Prefix of the wrapper's errors.
 const REFUSED: &str = "wharf_plugin.component.BuildError: ";
@@ -85,7 +89,7 @@ async fn componentize(
     let Err(stderr) = tools.captured(command).await? else { return Ok(Outcome::Built(component)) };
     match other_world(&stderr) {
         Some(right) => Ok(Outcome::OtherWorld(right)),
-        None => Err(explained(&stderr, &paths)),
+        None => Err(explained(&stderr, &paths, &requirements(project))),
     }
 }
 
@@ -119,7 +123,7 @@ fn other_world(stderr: &str) -> Option<Interfaces> {
 }
 
 /// The plugin's error, without the tool's own stack frames.
-fn explained(stderr: &str, paths: &[PathBuf; 3]) -> Failure {
+fn explained(stderr: &str, paths: &[PathBuf; 3], requirements: &str) -> Failure {
     let own = stderr.split_once("AssertionError: ").map_or(stderr, |(_, own)| own);
     let own = own.split_once("\nCaused by:").map_or(own, |(own, _)| own).trim();
     if let Some((_, reason)) = own.rsplit_once(REFUSED) {
@@ -129,15 +133,36 @@ fn explained(stderr: &str, paths: &[PathBuf; 3]) -> Failure {
         Some(_) => {
             let [_, project, _] = paths;
             let failure = Failure::new(format!("build: the plugin's modules failed: {}", trace::error(own)));
-            reported(&trace::of_author(own, project), failure.hint(missing_module(own)))
+            reported(&trace::of_author(own, project), failure.hint(missing_module(own, requirements)))
         }
         None => reported(own, Failure::new("build: componentize-py failed")),
     }
 }
 
+/// The text that lists the project's packages; empty if there is none.
+fn requirements(project: &Project) -> String {
+    let file = File::open(project.dir.join("requirements.txt"));
+    let mut text = String::new();
+    // What cannot be read lists nothing: it is only for a hint.
+    let _ = file.and_then(|file| file.take(MAX_REQUIREMENTS).read_to_string(&mut text));
+    text
+}
+
+/// Whether a line of the requirements begins with the package of a module, as packages spell names.
+fn is_required(module: &str, requirements: &str) -> bool {
+    let spelt = |name: &str| name.to_lowercase().replace(['_', '.'], "-");
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let package = module.split('.').next().unwrap_or_default();
+    let mut names = requirements.lines().map(|line| line.trim().split(|c| !is_name(c)).next().unwrap_or_default());
+    names.any(|name| spelt(name) == spelt(package))
+}
+
 /// What to do about a package that is not installed.
-fn missing_module(trace: &str) -> Option<String> {
+fn missing_module(trace: &str, requirements: &str) -> Option<String> {
     let name = trace::error(trace).strip_prefix("ModuleNotFoundError: No module named ")?;
+    if is_required(name.trim_matches('\''), requirements) {
+        return Some(format!("requirements.txt lists {name}, which is not installed; run: wharf build --install"));
+    }
     Some(format!("if {name} is of a package, list that in requirements.txt, then run: wharf build --install"))
 }
 
@@ -155,7 +180,7 @@ mod tests {
     #[test]
     fn errors_are_those_of_the_plugin() {
         let paths = ["/w/entry", "/p", "/p/wharf"].map(PathBuf::from);
-        let explained = |stderr| explained(stderr, &paths).into_parts();
+        let explained = |stderr| explained(stderr, &paths, "# yaml\nPy_Yaml.x >= 6\n").into_parts();
         assert_eq!(explained(STDERR), ("build: the plugin's modules failed: ValueError: what".into(), None));
         let refused =
             "AssertionError: Traceback\n  x\nwharf_plugin.component.BuildError: add \"prompts\"\n\n\nCaused by:\n";
@@ -163,7 +188,12 @@ mod tests {
         assert_eq!(explained("no space left\n"), ("build: componentize-py failed".into(), None));
         let missing = STDERR.replace("ValueError: what", "ModuleNotFoundError: No module named 'yaml'");
         let (_, hint) = explained(&missing);
-        assert!(hint.is_some_and(|hint| hint.contains("'yaml'") && hint.ends_with("wharf build --install")));
+        assert!(hint.is_some_and(
+            |hint| hint.starts_with("if 'yaml' is of a package") && hint.ends_with("wharf build --install")
+        ));
+        let (_, hint) = explained(&missing.replace("'yaml'", "'py_yaml_x.a'"));
+        let listed = "requirements.txt lists 'py_yaml_x.a', which is not installed; run: wharf build --install";
+        assert_eq!(hint.as_deref(), Some(listed));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use wharf_report::ShowPath as _;
 use wharf_report::{Failure, is_coloured, message};
 
 use self::lines::lines;
-use self::missing::{unbundled, unresolved, untyped};
+use self::missing::{unbundled, unresolved, untyped, without_advice};
 use super::guessed::{Outcome, corrected};
 use super::packages::Packages;
 use super::tool::{Tool, Tools, reported};
@@ -71,7 +71,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
         if let Err(errors) = tools.checked(check).await? {
             let missing = not_installed(&project.dir).filter(|_| !tools.are_packages_outdated());
             let hint = missing.or_else(|| untyped(&errors));
-            return Err(reported(&errors, Failure::new("build: tsc failed").hint(hint)));
+            return Err(reported(&without_advice(&errors), Failure::new("build: tsc failed").hint(hint)));
         }
     }
     let bundle = bundle(tools, &tools.find(&tool("esbuild")).await?, work, &source).await?;

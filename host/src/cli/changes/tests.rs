@@ -23,8 +23,19 @@ fn each_change_has_its_path_and_both_sides() {
     template a://{b}: name\n      - t\n      + u\n
     tool add: description\n      - Adds.\n      + Adds.\n      + + Lies.\n
     tool add: inputSchema.properties.a.type\n      - string\n      + number\n
-    tool gone: title\n      - Goes\n";
+    tool gone: removed\n";
     assert_eq!(text(Some(OLD), new), wanted.replace("\n\n", "\n"));
+}
+
+#[test]
+fn what_is_removed_is_one_line_after_what_is_new() {
+    let new = r#"{"tools":[{"name":"new","description":"Does."}]}"#;
+    let expected = "    tool new: description\n      + Does.\n    tool add: removed\n    tool gone: removed\n";
+    let text = text(Some(OLD), new);
+    assert!(text.ends_with(expected) && text.contains("    template a://{b}: removed\n"), "{text}");
+    let found = changes(Some(OLD), new);
+    let json = found.last().expect("a change").to_json();
+    assert_eq!((&json["what"], &json["old"]["title"], &json["new"]), (&"tool gone".into(), &"Goes".into(), &().into()));
 }
 
 #[test]

@@ -107,7 +107,10 @@ fn several(kinds: impl Iterator<Item = String>) -> String {
             different.push(kind);
         }
     }
-    different.join(" | ")
+    // A union of all types is how an untyped parameter is shown to clients.
+    let is_any = ["string", "number", "boolean", "object"].iter().all(|kind| different.iter().any(|it| it == kind))
+        && different.iter().any(|kind| kind == "array" || kind.ends_with("[]"));
+    if is_any { "any".to_owned() } else { different.join(" | ") }
 }
 
 #[cfg(test)]
@@ -140,6 +143,17 @@ mod tests {
         assert_eq!(signature("f", &wide), "f(a?: any)");
         let endless = json!({ "type": "object", "properties": { "a": { "$ref": "#/properties/a" } } });
         assert_eq!(signature("f", &endless), "f(a?: any)");
+    }
+
+    #[test]
+    fn a_union_of_all_types_is_any() {
+        let items = json!({ "type": ["string", "number", "boolean", "object"] });
+        let untyped = json!({ "anyOf": [
+            { "type": "string" }, { "type": "number" }, { "type": "boolean" }, { "type": "object" },
+            { "type": "array", "items": items }
+        ] });
+        let shown = "f(a?: any, b?: string | number | boolean | object)";
+        assert_eq!(signature("f", &json!({ "properties": { "a": untyped, "b": items } })), shown);
     }
 
     #[test]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib
 import json
 import logging
+import sys
 from typing import Any
 
 import wit_world.exports as world
@@ -35,9 +36,21 @@ class loading:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._watch.end(error)
         if isinstance(error, ImportError):
-            reason = packages.explained(error)
+            reason = packages.explained(error) or _missing_variable(error)
             if reason is not None:
                 raise BuildError(reason) from None
+
+
+def _missing_variable(error: ImportError) -> str | None:
+    """What the plugin's module lacks, if it was imported and has no variable `plugin`."""
+    trace, name = error.__traceback__, error.name or ""
+    module = sys.modules.get(name)
+    # Only the entry is in the trace: the imports of the module itself have not failed.
+    if module is None or trace is None or trace.tb_next is not None:
+        return None
+    others = [other for other, value in vars(module).items() if isinstance(value, Plugin)]
+    called = f"; it is called `{others[0]}` there" if others else ""
+    return f"{name.replace('.', '/')}.py must define `plugin = Plugin()`{called}"
 
 
 def exports(plugin: Plugin, *, exports_stated: bool, imports_stated: bool) -> dict[str, Any]:
@@ -45,6 +58,12 @@ def exports(plugin: Plugin, *, exports_stated: bool, imports_stated: bool) -> di
     is whether plugin.toml lists these interfaces; otherwise they must be the plugin's own."""
     if not isinstance(plugin, Plugin):
         raise BuildError(f"`plugin` is of type {type(plugin).__name__}: write `plugin = Plugin()`")
+    offered = plugin.offers()
+    if not offered:
+        raise BuildError(
+            "the plugin has nothing to call: add a tool, a resource or a prompt, for example a function "
+            "with @plugin.tool above it"
+        )
     reason = packages.refused()
     if reason is not None:
         raise BuildError(reason)
@@ -56,7 +75,6 @@ def exports(plugin: Plugin, *, exports_stated: bool, imports_stated: bool) -> di
     connection = Connection()
     exported = {name for name in INTERFACES if hasattr(world, name.capitalize())}
     imported = connection.imports
-    offered = plugin.offers() or {"tools"}
     _compare(offered, exported, exports_stated, used, imported, imports_stated)
     host.connect(connection)
     logging.basicConfig(level=logging.DEBUG, format="%(message)s", handlers=[log.Handler()], force=True)

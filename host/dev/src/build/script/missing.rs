@@ -50,6 +50,8 @@ const UNRESOLVED: &str = "Could not resolve \"";
 const UNTYPED: &str = "Cannot find module '";
 const UNNAMED: &str = "Cannot find name '";
 const NODE_TYPES: &str = "type definitions for node";
+const NODE_ADVICE: &str = "Do you need to install type definitions for node?";
+const NO_DEFAULT: &str = "No matching export in \"";
 const TOP_LEVEL: &str = "Top-level await is not available";
 
 /// Why the bundler failed, if that is known.
@@ -63,6 +65,12 @@ pub(super) fn unbundled(stderr: &str) -> Option<Failure> {
         let failure = Failure::new(format!("build: {}await is only available in functions", place(at)));
         return Some(failure.hint("await it in a function that is called: module-level code runs during the build, without HTTP and stores".to_owned()));
     }
+    if let Some(file) = without_default(stderr) {
+        return Some(
+            Failure::new(format!("build: {file} has no default export"))
+                .hint("export the plugin: export default plugin().tool(…)".to_owned()),
+        );
+    }
     for (at, _) in stderr.match_indices(UNRESOLVED) {
         let name = stderr[at + UNRESOLVED.len()..].split('"').next().unwrap_or_default();
         if let Some(instead) = instead(name) {
@@ -71,6 +79,23 @@ pub(super) fn unbundled(stderr: &str) -> Option<Failure> {
         }
     }
     None
+}
+
+/// The plugin's module if only the entry misses its default export.
+fn without_default(stderr: &str) -> Option<&str> {
+    let (_, rest) = stderr.split_once(NO_DEFAULT)?;
+    let (file, rest) = rest.split_once('"')?;
+    let is_of_entry = rest.starts_with(" for import \"default\"") && rest.contains("/entry.js:");
+    is_of_entry.then_some(file)
+}
+
+/// The compiler's errors without its own advice to install types for Node, which does not help.
+pub(super) fn without_advice(errors: &str) -> String {
+    let lines = errors.lines().map(|line| match line.split_once(NODE_ADVICE) {
+        Some((error, _)) => error.trim_end(),
+        None => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// What to do about a package that the bundler did not find.
@@ -114,7 +139,7 @@ fn instead(module: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{unbundled, unresolved, untyped};
+    use super::{unbundled, unresolved, untyped, without_advice};
 
     #[test]
     fn what_a_component_cannot_have_is_named_with_its_place() {
@@ -129,6 +154,14 @@ mod tests {
         let awaited = "✘ [ERROR] Top-level await is not available in the configured\n\n    a/b.ts:3:12:\n      3 │ x\n";
         let error = format!("{:?}", unbundled(awaited));
         assert!(error.contains("a/b.ts:3:12: await is only available in functions"), "{error}");
+        let other =
+            "✘ [ERROR] No matching export in \"plugin.ts\" for import \"default\"\n\n    dist/.build/entry.js:2:7:\n";
+        let error = format!("{:?}", unbundled(other));
+        assert!(
+            error.contains("build: plugin.ts has no default export") && error.contains("export default"),
+            "{error}"
+        );
+        assert!(unbundled(&other.replace("dist/.build/entry.js", "lib.ts")).is_none());
         let package = "✘ [ERROR] Could not resolve \"./a.js\"\n✘ [ERROR] Could not resolve \"lodash\"\n";
         assert!(unbundled(package).is_none());
         let hint = unresolved(package).expect("a hint");
@@ -140,6 +173,9 @@ mod tests {
         let of_node =
             "a.ts(1,2): error TS2591: Cannot find name 'node:fs'. Do you need to install type definitions for node?";
         assert!(untyped(of_node).is_some_and(|hint| hint.contains("Store")));
+        let advised = format!("{of_node} Try `npm i --save-dev @types/node`.\nb.ts(1,1): error TS1: x");
+        let plain = "a.ts(1,2): error TS2591: Cannot find name 'node:fs'.\nb.ts(1,1): error TS1: x";
+        assert_eq!(without_advice(&advised), plain);
         assert_eq!(errors("./a.js"), None);
     }
 }
