@@ -7,8 +7,9 @@ const LABEL: usize = 30;
 /// Columns that a text needs beside its indentation.
 const LEAST: usize = 12;
 
-/// Breaks the lines that are longer than `width` columns at blanks. What follows begins below the text: behind the
-/// blanks, the sign or the label at the line's start. A word that is longer than a line stays whole.
+/// Breaks the lines that are longer than `width` columns at blanks, and a word that is longer than a line where it ends: a
+/// terminal would go on at its left edge, where a text from outside would look like a line of its own. What follows begins
+/// below the text: behind the blanks, the sign or the label at the line's start.
 pub fn wrap(text: &str, width: usize) -> String {
     let mut wrapped = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -20,24 +21,36 @@ pub fn wrap(text: &str, width: usize) -> String {
 }
 
 fn wrap_line(line: &str, width: usize, wrapped: &mut String) {
-    let indent = indentation(line);
-    if columns(line) <= width || indent + LEAST > width {
+    if columns(line) <= width || width <= LEAST {
         *wrapped += line;
         return;
     }
+    let indent = indentation(line).min(width - LEAST);
     let (mut column, mut at_start) = (0, true);
     for word in line.split_inclusive(' ') {
         let length = columns(word.trim_end_matches(' '));
         if !at_start && column + length > width && length > 0 {
             wrapped.truncate(wrapped.trim_end_matches(' ').len());
-            wrapped.push('\n');
-            wrapped.extend(std::iter::repeat_n(' ', indent));
+            new_line(indent, wrapped);
             (column, at_start) = (indent, true);
         }
-        *wrapped += word;
-        column += columns(word);
+        let mut shown = visible(word).peekable();
+        for (at, c) in word.char_indices() {
+            let columns = shown.next_if(|(next, _)| *next == at).map_or(0, |_| c.width().unwrap_or(0));
+            if c != ' ' && column > indent && column + columns > width {
+                new_line(indent, wrapped);
+                column = indent;
+            }
+            wrapped.push(c);
+            column += columns;
+        }
         at_start = at_start && column <= indent;
     }
+}
+
+fn new_line(indent: usize, wrapped: &mut String) {
+    wrapped.push('\n');
+    wrapped.extend(std::iter::repeat_n(' ', indent));
 }
 
 /// The column at which the text of a line begins.
@@ -96,17 +109,34 @@ mod tests {
             ("  one two three four five six", "  one two three four five\n  six"),
             ("      + one two three four five", "      + one two three\n        four five"),
             ("  tools    add, subtract, multiply", "  tools    add, subtract,\n           multiply"),
-            ("  file     /a/very/long/path/without/blanks", "  file\n           /a/very/long/path/without/blanks"),
+            (
+                "  file     /a/very/long/path/without/blanks",
+                "  file     /a/very/long/p\n           ath/without/bl\n           anks",
+            ),
+            ("      + 日本語の日本語の日本語の日本語の", "      + 日本語の日本語の\n        日本語の日本語の"),
             ("    日本語の 日本語の 日本語の", "    日本語の 日本語の\n    日本語の"),
             ("one two three four five six\nx y", "one two three four five\nsix\nx y"),
         ] {
-            let expected = if text.contains("/a/very") { text } else { wrapped };
-            assert_eq!(wrap(text, 25), expected, "{text}");
+            assert_eq!(wrap(text, 25), wrapped, "{text}");
         }
         // Styles take no columns.
         let styled = format!("{NAME}add{NAME:#}   one two three four five");
         assert_eq!(wrap(&styled, 26), format!("{NAME}add{NAME:#}   one two three four\n      five"));
-        // On a narrow terminal nothing is left to indent.
-        assert_eq!(wrap("        one two three four five", 18), "        one two three four five");
+        // On a narrow terminal little is left to indent, or nothing.
+        assert_eq!(wrap("        one two three four five", 18), "        one two\n      three four\n      five");
+        assert_eq!(wrap("        one two three four five", 12), "        one two three four five");
+    }
+
+    /// Otherwise a text chooses what a terminal shows at its left edge.
+    #[test]
+    fn no_word_reaches_the_left_edge() {
+        let word = format!("      + Gets. {}no-changes{}", "x".repeat(72), "\u{2500}".repeat(60));
+        for width in [13, 40, 80] {
+            for line in wrap(&word, width).lines().skip(1) {
+                assert!(line.starts_with(' ') && line.chars().count() <= width, "{width}: {line}");
+            }
+        }
+        let styled = format!("  {NAME}{}{NAME:#}", "y".repeat(30));
+        assert_eq!(wrap(&styled, 22), format!("  {NAME}{}\n  {}{NAME:#}", "y".repeat(20), "y".repeat(10)));
     }
 }
