@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use rustix::process::Signal;
@@ -286,6 +287,21 @@ fn wharf_mcp_without_wharf_beside_it_says_so() {
     let reported = err(&output);
     assert!(reported.contains("there is no such file") && reported.contains("package/wharf"), "{reported}");
     assert!(reported.contains("hint: wharf-mcp runs the wharf in its own folder"), "{reported}");
+}
+
+#[test]
+fn wharf_mcp_does_not_run_itself() {
+    let home = Home::new();
+    let mut command = package(&home, false, ["serve"]);
+    let (itself, beside) = (home.path("package/wharf-mcp"), home.path("package/wharf"));
+    for put in [|from: &Path, to: &Path| fs::copy(from, to).map(drop), |from: &Path, to: &Path| fs::hard_link(from, to)]
+    {
+        put(&itself, &beside).expect("the same file");
+        let output = command.output().expect("it ends");
+        assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+        assert!(err(&output).contains("is wharf-mcp itself, and not wharf: "), "{}", err(&output));
+        fs::remove_file(&beside).expect("it was there");
+    }
 }
 
 #[test]

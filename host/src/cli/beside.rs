@@ -7,14 +7,18 @@ use std::process::ExitCode;
 
 use wharf_report::ShowPath as _;
 
-use crate::os::process::replace_with;
+use crate::os::process::{replace_with, replacement_mark};
 use crate::report::{self, Failure};
+
+/// Set for the program that is run. If that is this one again, under the name `wharf`, it would run itself for ever.
+const MARK: &str = "WHARF_MCP_RUNS";
 
 /// Runs the `wharf` beside this program, with the same arguments, streams and environment.
 pub fn program_beside() -> ExitCode {
-    let failed = beside().and_then(|program| match replace_with(&program) {
-        Ok(code) => Ok(code),
-        Err(error) => Err(failure(&error, &program)),
+    let mark = replacement_mark();
+    let failed = beside().and_then(|program| match env::var(MARK).is_ok_and(|found| found == mark) {
+        true => Err(itself(&program)),
+        false => replace_with(&program, (MARK, &mark)).map_err(|error| failure(&error, &program)),
     });
     failed.unwrap_or_else(|failure| {
         report::failure(&failure);
@@ -27,6 +31,11 @@ fn beside() -> Result<PathBuf, Failure> {
     // Where a system does not resolve it, it may be a link from a folder of commands.
     let own = found.canonicalize().unwrap_or(found);
     Ok(own.with_file_name(format!("wharf{EXE_SUFFIX}")))
+}
+
+fn itself(program: &Path) -> Failure {
+    Failure::usage(format!("start Wharf: this file is wharf-mcp itself, and not wharf: {}", program.shown()))
+        .hint("install both again, or copy wharf there".to_owned())
 }
 
 fn failure(error: &io::Error, program: &Path) -> Failure {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-pub(crate) use crate::os::unix::process::{clear_environment, replace_with, was_killed_by_filter};
+pub(crate) use crate::os::unix::process::{clear_environment, replace_with, replacement_mark, was_killed_by_filter};
 
 /// The path of this program, to start it as a child process: the running file, even if another one has
 /// been installed in its place.

@@ -7,12 +7,17 @@ use std::process::{ExitCode, ExitStatus};
 
 use tokio::process::Command;
 
-/// Runs another program in this process, with the same arguments.
+/// What the program that [`replace_with`] runs has in common with this one alone: the process.
+pub(crate) fn replacement_mark() -> String {
+    std::process::id().to_string()
+}
+
+/// Runs another program in this process, with the same arguments and one more variable.
 ///
 /// # Errors
 /// If it cannot be started; otherwise it does not return.
-pub(crate) fn replace_with(program: &Path) -> io::Result<ExitCode> {
-    Err(std::process::Command::new(program).args(std::env::args_os().skip(1)).exec())
+pub(crate) fn replace_with(program: &Path, (name, mark): (&str, &str)) -> io::Result<ExitCode> {
+    Err(std::process::Command::new(program).args(std::env::args_os().skip(1)).env(name, mark).exec())
 }
 
 /// Starts it with an empty environment.

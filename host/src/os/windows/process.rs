@@ -8,16 +8,22 @@ use tokio::process::Command;
 
 use super::signals::Signals;
 
-/// Runs another program with the same arguments, and waits for it: Windows cannot replace a program. Ctrl-C
+/// What the program that [`replace_with`] runs has in common with this one. A process has no number in common with those
+/// that it starts.
+pub(crate) fn replacement_mark() -> String {
+    "1".to_owned()
+}
+
+/// Runs another program with the same arguments and one more variable, and waits for it: Windows cannot replace a program. Ctrl-C
 /// reaches both, so this one only waits. If this process is killed, the other one ends when its stdin does.
 ///
 /// # Errors
 /// If it cannot be started.
-pub(crate) fn replace_with(program: &Path) -> io::Result<ExitCode> {
+pub(crate) fn replace_with(program: &Path, (name, mark): (&str, &str)) -> io::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let status = runtime.block_on(async {
         let mut signals = Signals::listen()?;
-        let mut child = Command::new(program).args(std::env::args_os().skip(1)).spawn()?;
+        let mut child = Command::new(program).args(std::env::args_os().skip(1)).env(name, mark).spawn()?;
         loop {
             tokio::select! {
                 status = child.wait() => return status,
