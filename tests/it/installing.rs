@@ -1,6 +1,7 @@
 //! `wharf install`: the entry that a client reads, and nothing else of its file.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::process::Output;
 
 use serde_json::{Value, json};
@@ -130,4 +131,51 @@ fn an_entry_is_replaced_and_removed_again() {
     assert!(install(&home, "codex", &["--yes"]).status.success());
     assert!(run(&home, ["install", "codex", "--undo", "--yes"]).status.success());
     assert_eq!(fs::read_to_string(&codex).expect("the file"), before);
+}
+
+/// What a person agrees to is the entry, and not only the lines that differ.
+#[test]
+fn what_stays_of_an_entry_is_shown_and_line_ends_stay() {
+    let home = Home::new();
+    let file = home.path("home/.cursor/mcp.json");
+    fs::create_dir_all(home.path("home/.cursor")).expect("a folder");
+    let before = "{\r\n  \"mcpServers\": {\r\n    \"wharf\": {\r\n      \"command\": \"old\",\r\n      \"args\": [],\r\n\
+                  \x20     \"env\": {\r\n        \"LD_PRELOAD\": \"/tmp/x.so\"\r\n      }\r\n    }\r\n  }\r\n}\r\n";
+    fs::write(&file, before).expect("a file");
+    let reported = err(&install(&home, "cursor", &["--yes"]));
+    let (_, whole) = reported.split_once("the whole entry is then:\n").unwrap_or_else(|| panic!("{reported}"));
+    assert!(whole.contains("LD_PRELOAD") && whole.contains("\"command\": "), "{reported}");
+    let text = fs::read_to_string(&file).expect("the file");
+    assert!(text.matches('\n').count() == text.matches("\r\n").count() && text.contains("LD_PRELOAD"), "{text:?}");
+    assert!(err(&install(&home, "cursor", &["--yes"])).contains("is there already"));
+
+    let codex = home.path("home/.codex/config.toml");
+    fs::create_dir_all(home.path("home/.codex")).expect("a folder");
+    let before = "# mine\r\n[mcp_servers.other]\r\ncommand = \"a\"\r\n";
+    fs::write(&codex, before).expect("a file");
+    assert!(install(&home, "codex", &["--yes"]).status.success());
+    let text = fs::read_to_string(&codex).expect("the file");
+    assert_eq!(text.matches('\n').count(), text.matches("\r\n").count(), "{text:?}");
+    assert!(err(&install(&home, "codex", &["--yes"])).contains("is there already"));
+    assert!(run(&home, ["install", "codex", "--undo", "--yes"]).status.success());
+    assert_eq!(fs::read_to_string(&codex).expect("the file"), before);
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_not_replaced() {
+    let home = Home::new();
+    let (file, target) = (home.path("home/.cursor/mcp.json"), home.path("home/dotfiles/mcp.json"));
+    fs::create_dir_all(home.path("home/.cursor")).expect("a folder");
+    symlink(&target, &file).expect("a link");
+    let output = install(&home, "cursor", &["--yes"]);
+    let reported = err(&output);
+    assert!(
+        output.status.code() == Some(1) && reported.contains(&format!("a link to {}", target.display())),
+        "{reported}"
+    );
+    assert!(fs::read_link(&file).is_ok() && !target.exists());
+    fs::create_dir_all(home.path("home/dotfiles")).expect("a folder");
+    fs::write(&target, "").expect("a file");
+    assert!(install(&home, "cursor", &["--yes"]).status.success());
+    assert!(fs::read_link(&file).is_ok() && fs::read_to_string(&target).expect("it").contains("mcpServers"));
 }

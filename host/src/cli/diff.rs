@@ -8,12 +8,14 @@ pub(super) fn diff(old: &str, new: &str) -> String {
     let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
     let start = same(&mut old.iter().zip(&new));
     let end = same(&mut old[start..].iter().rev().zip(new[start..].iter().rev()));
-    let lines = |sign: char, lines: &[&str]| -> Vec<String> {
-        lines.iter().map(|line| format!("  {sign} {}", shown(line))).collect()
-    };
-    let mut shown = lines('-', &old[start..old.len() - end]);
-    shown.extend(lines('+', &new[start..new.len() - end]));
-    shown.join("\n")
+    let (removed, added) = (&old[start..old.len() - end], &new[start..new.len() - end]);
+    let parts = [lines('-', removed.iter().copied()), lines('+', added.iter().copied())];
+    parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n")
+}
+
+/// Lines behind a sign.
+pub(super) fn lines<'l>(sign: char, lines: impl Iterator<Item = &'l str>) -> String {
+    lines.map(|line| format!("  {sign} {}", shown(line))).collect::<Vec<_>>().join("\n")
 }
 
 /// With invisible characters spelt out, so that what is agreed to is what is seen.

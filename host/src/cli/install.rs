@@ -15,7 +15,7 @@ use toml_edit::DocumentMut;
 use wharf_report::{ShowPath as _, hint, shell_word, warning};
 
 use super::confirm::confirm;
-use super::diff::diff;
+use super::diff::{diff, lines};
 use super::finding::Finding;
 use super::folder::plugin_folder;
 use super::options::Options;
@@ -87,7 +87,7 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
     };
     let shown = path.shown();
     let old = read(&path)?;
-    let new = start.add(&old, form).map_err(|why| {
+    let new = start.add(&old, form).map(|new| with_line_ends(&old, new)).map_err(|why| {
         Failure::new(format!("change the client's configuration: {why}: {shown}"))
             .hint(format!("add this to it: {}", start.by_hand(form)))
     })?;
@@ -97,8 +97,11 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
         warn_of_variables(&config, Some(form));
         return Ok(ExitCode::SUCCESS);
     }
-    write(&path, &old, &new, yes)?;
-    let done = if has_entry(&old, form, name) { "replaced" } else { "added" };
+    let is_there = has_entry(&old, form, name);
+    // What stays of an entry, such as its variables, is agreed to as well.
+    let whole = if is_there { entry(&new, form, name) } else { None };
+    write(&path, &old, &new, whole.as_deref(), yes)?;
+    let done = if is_there { "replaced" } else { "added" };
     report::message(&format!("{done} {NAME}{name}{NAME:#}; restart the client, or reload its MCP servers"));
     warn_of_variables(&config, Some(form));
     let own = if name == "wharf" { String::new() } else { format!(" --name {name}") };
@@ -115,7 +118,7 @@ fn remove(client: Client, name: &str, yes: bool) -> Result<ExitCode, Failure> {
     };
     let shown = path.shown();
     let old = read(&path)?;
-    let new = without(&old, form, name).map_err(|why| {
+    let new = without(&old, form, name).map(|new| with_line_ends(&old, new)).map_err(|why| {
         Failure::new(format!("change the client's configuration: {why}: {shown}"))
             .hint(format!("remove {name:?} from {:?} by hand", form.key()))
     })?;
@@ -129,7 +132,7 @@ fn remove(client: Client, name: &str, yes: bool) -> Result<ExitCode, Failure> {
         };
         return Err(Failure::usage(format!("remove {name}: there is no such server in {shown}")).hint(hint));
     }
-    write(&path, &old, &new, yes)?;
+    write(&path, &old, &new, None, yes)?;
     report::message(&format!("removed {NAME}{name}{NAME:#}; restart the client, or reload its MCP servers"));
     Ok(ExitCode::SUCCESS)
 }
@@ -137,17 +140,45 @@ fn remove(client: Client, name: &str, yes: bool) -> Result<ExitCode, Failure> {
 /// The text of a client's configuration; empty if there is none.
 fn read(path: &Path) -> Result<String, Failure> {
     match files::read_text(path, MAX_SIZE) {
-        Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => match std::fs::read_link(path) {
+            // A file in its place would not be where the person keeps it.
+            Ok(target) => {
+                let (shown, target) = (path.shown(), target.shown());
+                let what =
+                    format!("read the client's configuration: it is a link to {target}, which is not there: {shown}");
+                Err(Failure::new(what).hint("create the file that it leads to, or remove the link".to_owned()))
+            }
+            Err(_) => Ok(String::new()),
+        },
         text => {
             text.map_err(|error| Failure::new(format!("read the client's configuration: {error}: {}", path.shown())))
         }
     }
 }
 
-/// Writes a change after the person was shown it and agreed.
-fn write(path: &Path, old: &str, new: &str, yes: bool) -> Result<(), Failure> {
+/// The new text with the line ends of the old one, as `\r\n` of Windows.
+fn with_line_ends(old: &str, new: String) -> String {
+    let ends_so = |line: &str| line.ends_with("\r\n");
+    let are_so = old.contains('\n') && old.split_inclusive('\n').filter(|line| line.ends_with('\n')).all(ends_so);
+    if are_so { new.replace("\r\n", "\n").replace('\n', "\r\n") } else { new }
+}
+
+/// The entry of a server as the file has it.
+fn entry(text: &str, form: Form, name: &str) -> Option<String> {
+    if let Form::Toml = form {
+        let document: DocumentMut = text.parse().ok()?;
+        return Some(document.get(form.key())?.get(name)?.to_string());
+    }
+    serde_json::to_string_pretty(object(text).ok()?.get(form.key())?.get(name)?).ok()
+}
+
+/// Writes a change after the person was shown it and agreed. `whole`: the entry that it changes a part of.
+fn write(path: &Path, old: &str, new: &str, whole: Option<&str>, yes: bool) -> Result<(), Failure> {
     let shown = path.shown();
     report::message(&format!("in {shown}:\n{}", diff(old, new)));
+    if let Some(whole) = whole {
+        report::message(&format!("the whole entry is then:\n{}", lines(' ', whole.trim().lines())));
+    }
     confirm("Write this change?", yes)?;
     if read(path)? != old {
         return Err(Failure::new(format!("change the client's configuration, which changed meanwhile: {shown}"))
