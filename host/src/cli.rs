@@ -37,6 +37,7 @@ mod reloadable;
 mod serve;
 #[cfg(all(test, feature = "dev"))]
 mod server_only;
+mod shown;
 mod signals;
 mod status;
 mod summary;

@@ -3,6 +3,7 @@
 //!
 //! Loads no plugins and knows no plugin folder; a surface is opaque text here.
 
+mod approval;
 mod decision;
 mod file;
 mod guard;
@@ -10,8 +11,9 @@ mod pin;
 mod surfaces;
 mod verdict;
 
+pub use approval::Meanwhile;
 pub use decision::{PluginVersion, Reason, Rules, Trust, decide};
 pub use file::{PinFile, PinFileError};
 pub use guard::{Guard, KnownPins, ListedVersion, Watch};
-pub use pin::{Pin, Pins};
+pub use pin::{Pin, Pins, Revocation};
 pub use verdict::{AdmittedAs, Decision, approve_command};

@@ -257,6 +257,67 @@ fn a_grant_extends_an_approval_that_holds() {
     assert_eq!(Client::start(&home).text("p_version", json!({})), "1");
 }
 
+/// What was granted was for the version that was denied.
+#[test]
+fn a_version_that_takes_the_file_during_the_question_gets_no_grant() {
+    let home = Home::with(&["notes"]);
+    let folder = home.plugins();
+    let words = ["call".as_ref(), folder.as_os_str(), "notes_add".as_ref(), "text=milk".as_ref()];
+    let question = "Grant this to notes, and call again?";
+    let output = at_terminal(&home, &words, |person| {
+        person.reads_up_to(question);
+        home.put_bytes(&Guest::returning("1").build(), "notes");
+        person.sees("", "y");
+        let reported = person.reads_up_to("hint: make the call again");
+        assert!(reported.contains("its file was replaced by blake3:"), "{reported}");
+        assert!(reported.contains("nothing was granted"), "{reported}");
+    });
+    assert!(!output.status.success() && output.stdout.is_empty(), "{output:?}");
+    assert!(!read(&file(&home)).contains("keyvalue"));
+    home.put("notes", "notes");
+    let output = at_terminal(&home, &words, |person| person.sees(question, "y"));
+    assert!(output.status.success() && read(&file(&home)).contains("keyvalue = true"), "{output:?}");
+}
+
+/// The same for an approval that the grant extends.
+#[test]
+fn a_version_that_is_revoked_during_the_question_gets_no_grant() {
+    let home = Home::with(&["notes"]);
+    let folder = home.plugins();
+    let approved = run(&home, ["approve".as_ref(), "notes".as_ref(), folder.as_os_str(), "--yes".as_ref()]);
+    assert!(approved.status.success(), "{}", err(&approved));
+    let output = at_terminal(&home, &["grant", "notes", "keyvalue"].map(AsRef::as_ref), |person| {
+        let shown = person.reads_up_to("Write this change of the grants of notes?");
+        assert!(shown.contains("the approval of notes blake3:") && shown.contains("is extended by this"), "{shown}");
+        assert!(run(&home, ["revoke", "notes"]).status.success());
+        person.sees("", "y");
+        person.reads_up_to("since the question, this version was revoked; nothing was granted");
+    });
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!read(&file(&home)).contains("keyvalue"));
+}
+
+#[test]
+fn a_grant_that_leads_to_no_public_address_says_where() {
+    let home = Home::with(&["notes"]);
+    for (url, private, reach) in [
+        ("https://169.254.169.254", true, Some("leads to the metadata service of a cloud")),
+        ("http://127.0.0.1:8080", true, Some("leads to this machine itself")),
+        ("http://10.1.2.3", true, Some("leads to a private address")),
+        ("https://inside.example", true, Some("leads to whatever address this name has")),
+        ("https://api.example", false, None),
+    ] {
+        let private = if private { ", private = true" } else { "" };
+        let word = format!("http={{ url = \"{url}\"{private} }}");
+        let reported = err(&run(&home, ["grant", "notes", &word]));
+        assert!(reported.contains("ask for confirmation"), "{reported}");
+        let told = reported.lines().find(|line| line.contains(" leads to "));
+        assert_eq!(told.is_some(), reach.is_some(), "{reported}");
+        let told = told.unwrap_or_default();
+        assert!(reach.is_none_or(|reach| told.contains(reach) && told.contains(url)), "{reported}");
+    }
+}
+
 #[test]
 fn changes_at_the_same_time_are_all_kept() {
     let home = Home::new();

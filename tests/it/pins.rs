@@ -17,6 +17,8 @@ use crate::support::process::{Process, run};
 mod approved_grants;
 mod commands;
 mod listing;
+mod meanwhile;
+mod shown;
 mod signatures;
 mod unwritable;
 

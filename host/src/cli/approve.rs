@@ -14,6 +14,7 @@ use super::confirm::{agrees, declined};
 use super::folder::{is_file, plugin_folder};
 use super::load_file::{self, Refused};
 use super::options::Options;
+use super::shown::Shown;
 use super::summary::summary;
 use super::survey::files_of;
 use super::wiring::{lock, lock_failure, read_only_guard};
@@ -22,8 +23,8 @@ use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
 use crate::config::{self, Config};
 use crate::os::paths::folder_of;
-use crate::pins::{ListedVersion, approve_command};
-use crate::plugin::{Digest, Plugin, PluginId, Sandbox};
+use crate::pins::{ListedVersion, Pins, approve_command};
+use crate::plugin::{Digest, PluginId, Sandbox, read_component};
 use crate::protocol::nearest::did_you_mean;
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -47,7 +48,8 @@ pub(super) async fn run(
     })?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
     let file = File { id: &id, path, folder: &dir };
-    if decide(&config, &sandbox, file, yes, screen).await? { Ok(ExitCode::SUCCESS) } else { Err(declined()) }
+    let reviewer = Reviewer { options, config: &config, sandbox: &sandbox, screen };
+    if reviewer.decide(file, yes).await? { Ok(ExitCode::SUCCESS) } else { Err(declined()) }
 }
 
 /// The file of a plugin.
@@ -58,83 +60,96 @@ pub(super) struct File<'a> {
     pub(super) folder: &'a Path,
 }
 
-/// Shows a version and asks for a decision on it; returns whether it is approved.
-pub(super) async fn decide(
-    config: &Config,
-    sandbox: &Arc<Sandbox>,
-    File { id, path, folder }: File<'_>,
-    yes: bool,
-    screen: &Screen,
-) -> Result<bool, Failure> {
-    let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
-    let mut candidate = Candidate::read(config, path, id).await.map_err(refused)?;
-    check_configured_pin(config, id, &candidate)?;
-    let lock = lock()?.for_plugins(folder);
-    let pins = lock.read().map_err(lock_failure)?;
-    let pin = pins.get(id);
-    let log = audit::open(config)?;
-    let grants = config.grants(id);
-    let loading = format!("loading {id}");
-    let mut loaded = screen.timed(&loading, candidate.load(config, sandbox, id, grants.none())).await;
-    let mut with_grants = candidate.seen.grants.is_empty();
-    if let Err(error) = &loaded
-        && error.is_of_listing()
-        && !with_grants
-    {
-        report::message(&format!("{id} cannot list what it offers without its grants: failed to {error}"));
-        if !agrees(&format!("Allow this version of {id} to use its grants for that?"), yes)? {
-            return Ok(false);
-        }
-        loaded = screen.timed(&loading, candidate.load(config, sandbox, id, grants.clone())).await;
-        with_grants = true;
-    }
-    let (plugin, version) = loaded.map_err(|error| refused(load_file::refused(error, path)))?;
+/// Shows versions, and asks for decisions on them.
+pub(super) struct Reviewer<'a> {
+    pub(super) options: &'a Options,
+    pub(super) config: &'a Config,
+    pub(super) sandbox: &'a Arc<Sandbox>,
+    pub(super) screen: &'a Screen,
+}
 
-    let pinned = pin.and_then(|pin| lock.surface(pin.surface));
-    if pin.is_some() && pinned.is_none() {
-        report::message(
-            "the tool descriptions of the pinned version are not stored any more; all of this version's are shown",
-        );
-    }
-    show(path, pinned.as_deref(), &plugin, &version);
-    if let Some(pin) = pin.filter(|pin| pin.content != candidate.seen.content && pin.approved) {
-        report::message(&format!(
-            "a pin is per name, not per folder: this takes the place of the approved blake3:{}…, also where another \
-             folder has that version as {id}; for both at the same time, give the files different names",
-            pin.content.short()
-        ));
-    }
-    if !agrees(&format!("Approve this version of {id}?"), yes)? {
-        return Ok(false);
-    }
-    // The surface without grants was reviewed. From here on it may use its grants; if its surface
-    // differs with them, that is reviewed too.
-    let mut approved = version.clone();
-    if !with_grants {
-        let granted = plugin.granted(config.limits(id), grants).await;
-        let granted = granted.map_err(|error| refused(load_file::refused(error, path)))?;
-        approved = candidate.record_surface(&granted);
-        if approved.surface_text != version.surface_text {
-            report::message("with its grants, its tool descriptions are different:");
-            show(path, Some(&version.surface_text), &granted, &approved);
-            if !agrees("Approve it with these tool descriptions?", yes)? {
+impl Reviewer<'_> {
+    /// Shows a version and asks for a decision on it; returns whether it is approved.
+    pub(super) async fn decide(&self, File { id, path, folder }: File<'_>, yes: bool) -> Result<bool, Failure> {
+        let Self { options, config, sandbox, screen } = *self;
+        let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
+        let mut candidate = Candidate::read(config, path, id).await.map_err(refused)?;
+        check_configured_pin(config, id, &candidate)?;
+        let lock = lock()?.for_plugins(folder);
+        let pins = lock.read().map_err(lock_failure)?;
+        let pin = pins.get(id);
+        let log = audit::open(config)?;
+        let (grants, may_change, asked) = (config.grants(id), config.may_change_lists(id), candidate.seen.clone());
+        let shown = Shown { options, id, path, folder, version: &asked, may_change };
+        let loading = format!("loading {id}");
+        let mut loaded = screen.timed(&loading, candidate.load(config, sandbox, id, grants.none())).await;
+        let mut with_grants = candidate.seen.grants.is_empty();
+        if let Err(error) = &loaded
+            && error.is_of_listing()
+            && !with_grants
+        {
+            report::message(&format!("{id} cannot list what it offers without its grants: failed to {error}"));
+            if !agrees(&format!("Allow this version of {id} to use its grants for that?"), yes)? {
                 return Ok(false);
             }
+            shown.check(&lock, &pins).await?;
+            loaded = screen.timed(&loading, candidate.load(config, sandbox, id, grants.clone())).await;
+            with_grants = true;
         }
+        let (plugin, version) = loaded.map_err(|error| refused(load_file::refused(error, path)))?;
+
+        if pins.is_revoked(candidate.seen.content) {
+            report::message("this version was revoked; to approve it takes that back");
+        }
+        let pinned = pin.and_then(|pin| lock.surface(pin.surface));
+        if pin.is_some() && pinned.is_none() {
+            report::message(
+                "the tool descriptions of the pinned version are not stored any more; all of this version's are shown",
+            );
+        }
+        show(&summary(path, pinned.as_deref(), &plugin, &version, may_change), pinned.as_deref(), &version);
+        if let Some(pin) = pin.filter(|pin| pin.content != candidate.seen.content && pin.approved) {
+            report::message(&format!(
+                "a pin is per name, not per folder: this takes the place of the approved blake3:{}…, also where another \
+             folder has that version as {id}; for both at the same time, give the files different names",
+                pin.content.short()
+            ));
+        }
+        if !agrees(&format!("Approve this version of {id}?"), yes)? {
+            return Ok(false);
+        }
+        shown.check(&lock, &pins).await?;
+        // The surface without grants was reviewed. From here on it may use its grants; if its surface
+        // differs with them, that is reviewed too.
+        let mut approved = version.clone();
+        if !with_grants {
+            let granted = plugin.granted(config.limits(id), grants).await;
+            let granted = granted.map_err(|error| refused(load_file::refused(error, path)))?;
+            approved = candidate.record_surface(&granted);
+            if approved.surface_text != version.surface_text {
+                report::message("with its grants, its tool descriptions are different:");
+                let old = Some(version.surface_text.as_str());
+                show(&summary(path, old, &granted, &approved, may_change), old, &approved);
+                if !agrees("Approve it with these tool descriptions?", yes)? {
+                    return Ok(false);
+                }
+            }
+        }
+        shown.holds().await.map_err(|what| shown.outdated(&what))?;
+        let written = lock.approve(id, &approved, &pins).map_err(lock_failure)?;
+        written.map_err(|change| shown.outdated_by(change))?;
+        audit::decided(log, config, Event::Approve, id, approved.version.content)?;
+        report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.version.content));
+        Ok(true)
     }
-    lock.approve(id, &approved).map_err(lock_failure)?;
-    audit::decided(log, config, Event::Approve, id, approved.version.content)?;
-    report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.version.content));
-    Ok(true)
 }
 
 /// Lines of changes after which the summary is repeated, beside the question.
 const ONE_SCREEN: usize = 20;
 
 /// Shows what the decision depends on: the summary, then all changes.
-fn show(path: &Path, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) {
-    let summary = summary(path, old, plugin, new);
-    let mut text = summary.clone();
+fn show(summary: &str, old: Option<&str>, new: &ListedVersion) {
+    let mut text = summary.to_owned();
     let changes = changes(old, &new.surface_text);
     text += match (changes.is_empty(), old) {
         (true, _) => "  no changes",
@@ -156,49 +171,81 @@ pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) ->
     let dir = dir.map(|dir| if is_file(dir) { folder_of(dir).unwrap_or(Path::new(".")) } else { dir });
     let lock = lock()?;
     let pins = lock.read().map_err(lock_failure)?;
-    let pinned = pins.get(&id).map(|pin| (pin.content, pin.folder.clone()));
-    let (pinned, pinned_folder) = pinned.map_or((None, None), |(content, folder)| (Some(content), folder));
-    let unpinned = unpinned(&config, &id, dir).await.filter(|content| Some(*content) != pinned);
-    if pinned.is_none() && unpinned.is_none() {
+    let pinned = pins.get(&id);
+    let in_folder =
+        version_in(&config, &id, dir, &pins).await.filter(|content| pinned.is_none_or(|pin| pin.content != *content));
+    let contents: Vec<Digest> = pinned.map(|pin| pin.content).into_iter().chain(in_folder).collect();
+    if contents.is_empty() {
         let files = dir.and_then(|dir| plugin_files(dir).ok()).unwrap_or_default();
+        if files.contains_key(&id) {
+            return Err(never_run(&id, "delete its file to stop serving it".to_owned()));
+        }
         let near = did_you_mean(id.as_ref(), pins.all().map(|(id, _)| id));
         let near = near.or_else(|| did_you_mean(id.as_ref(), files.keys().map(PluginId::as_ref)));
-        let hint = match near {
-            Some(near) => format!("did you mean {near}?"),
-            None if files.contains_key(&id) => "delete its file to stop serving it".to_owned(),
-            None => format!("name the folder that its file is in: {} revoke {id} DIR", config.program()),
-        };
-        return Err(Failure::usage(format!("revoke a plugin that has never run: {id}")).hint(hint));
+        return Err(never_run(
+            &id,
+            match near {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("name the folder that its file is in: {} revoke {id} DIR", config.program()),
+            },
+        ));
     }
-    for content in pinned.into_iter().chain(unpinned) {
+    let pinned_folder = pinned.and_then(|pin| pin.folder.as_deref()).map(Path::new);
+    for content in contents {
         let log = audit::open(&config)?;
         lock.update(|pins| pins.revoke(&id, content)).map_err(lock_failure)?;
         audit::decided(log, &config, Event::Revoke, &id, content)?;
-        let undo = undo_hint(&config.program(), &id, dir, pinned_folder.as_deref().map(Path::new));
-        report::message(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; {undo}"));
+        let undo = undo_hint(&config.program(), &id, content, [dir, pinned_folder]).await;
+        let done = if pins.is_revoked(content) { "revoked already:" } else { "revoked" };
+        report::message(&format!("{NAME}{done}{NAME:#} {id} blake3:{content}; {undo}"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
+fn never_run(id: &PluginId, hint: String) -> Failure {
+    Failure::usage(format!("revoke a plugin that has never run: {id}")).hint(hint)
+}
+
 /// The version in the folder, or else in the user's default folder, if a server would put it into service: it may be
-/// listed already while its code is compiled, and is pinned only after that.
-async fn unpinned(config: &Arc<Config>, id: &PluginId, dir: Option<&Path>) -> Option<Digest> {
+/// listed already while its code is compiled, and is pinned only after that. Also one that is revoked already.
+async fn version_in(config: &Arc<Config>, id: &PluginId, dir: Option<&Path>, pins: &Pins) -> Option<Digest> {
     let dir = dir.map(PathBuf::from).or_else(|| Some(config::base()?.plugins))?;
     let path = plugin_files(&dir).ok()?.remove(id)?;
     let seen = Candidate::read(config, &path, id).await.ok()?.seen;
-    read_only_guard(config).may_run(id, &seen).ok()?;
-    Some(seen.content)
+    let concerns = pins.is_revoked(seen.content) || read_only_guard(config).may_run(id, &seen).is_ok();
+    concerns.then_some(seen.content)
 }
 
-/// The command that undoes a revocation. `pinned`: the folder that the pin was for, if it is known.
-fn undo_hint(program: &str, id: &PluginId, dir: Option<&Path>, pinned: Option<&Path>) -> String {
-    let has = |dir: &Path| plugin_files(dir).is_ok_and(|files| files.contains_key(id));
-    let is_own = || config::base().is_some_and(|base| has(&base.plugins));
-    let dir = dir.or(pinned.filter(|dir| has(dir)));
-    if dir.is_some() || is_own() {
-        return format!("to undo: {}", approve_command(program, id, dir));
+/// The command that undoes a revocation, for the folder whose file has that content. `folders`: the one that the person
+/// named, and the one that the pin was for.
+async fn undo_hint(program: &str, id: &PluginId, content: Digest, folders: [Option<&Path>; 2]) -> String {
+    for dir in folders.into_iter().flatten() {
+        if has(dir, id, content).await {
+            return format!("to undo: {}", approve_command(program, id, Some(dir)));
+        }
     }
-    format!("to undo: {}, where DIR is the folder of its file", approve_command(program, id, Some(Path::new("DIR"))))
+    if let Some(base) = config::base()
+        && has(&base.plugins, id, content).await
+    {
+        return format!("to undo: {}", approve_command(program, id, None));
+    }
+    match folders.into_iter().flatten().next() {
+        // The command alone would approve another version, or none.
+        Some(dir) => {
+            let command = approve_command(program, id, Some(dir));
+            format!("its file is not in {}: to undo, put that back there, then run: {command}", dir.shown())
+        }
+        None => {
+            let command = approve_command(program, id, Some(Path::new("DIR")));
+            format!("to undo: {command}, where DIR is the folder of its file")
+        }
+    }
+}
+
+/// Whether the plugin's file in a folder has that content.
+async fn has(dir: &Path, id: &PluginId, content: Digest) -> bool {
+    let Some(path) = plugin_files(dir).ok().and_then(|mut files| files.remove(id)) else { return false };
+    read_component(&path).await.is_ok_and(|component| Digest::of(&component) == content)
 }
 
 /// The plugin that a person names, with or without `.wasm`.

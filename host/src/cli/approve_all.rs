@@ -9,6 +9,7 @@ use super::candidate::Candidate;
 use super::confirm::confirm;
 use super::load_file::refused;
 use super::options::Options;
+use super::shown::Shown;
 use super::summary::summary;
 use super::survey::Survey;
 use super::wiring::{guard, lock_failure};
@@ -19,8 +20,9 @@ use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME, Screen};
 
 /// A version that waits, and how it is listed with its grants.
-struct Waiting {
-    id: PluginId,
+struct Waiting<'a> {
+    id: &'a PluginId,
+    path: &'a Path,
     version: ListedVersion,
 }
 
@@ -33,36 +35,50 @@ pub(super) async fn run(
     let survey = Survey::open(options, dir).await?;
     let Survey { config, dir, .. } = &survey;
     let (mut waiting, mut left) = (Vec::new(), 0);
+    let leave_out = |id: &PluginId, why: &str| {
+        let command = approve_command(&config.program(), id, Some(dir));
+        warning(&format!("{id} is left out: {why}; to look at it alone: {command}"));
+    };
     for (id, path) in &survey.files {
         match screen.timed(&format!("loading {id}"), examine(&survey, id, path)).await {
             Ok(Some((text, version))) => {
                 report::message(&wrapped::for_stderr(text.trim_end()));
-                waiting.push(Waiting { id: id.clone(), version });
+                waiting.push(Waiting { id, path, version });
             }
             Ok(None) => {}
             Err(why) => {
                 left += 1;
-                let command = approve_command(&config.program(), id, Some(dir));
-                warning(&format!("{id} is left out: {why}; to look at it alone: {command}"));
+                leave_out(id, &why);
             }
         }
     }
-    let code = if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let code = |left| if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if waiting.is_empty() {
         report::message(&format!("no version in {} can be approved, or all are", dir.shown()));
-        return Ok(code);
+        return Ok(code(left));
     }
     let command = format!("{} check --json {}", config.program(), shell_word(dir));
     report::message(&format!("their descriptions and schemas are printed by: {command}"));
     let what = if waiting.len() == 1 { "this version".to_owned() } else { format!("these {} versions", waiting.len()) };
     confirm(&format!("Approve {what}?"), yes)?;
-    for Waiting { id, version } in waiting {
+    for Waiting { id, path, version } in waiting {
+        let may_change = config.may_change_lists(id);
+        let shown = Shown { options, id, path, folder: dir, version: &version.version, may_change };
+        if let Err(what) = shown.holds().await {
+            left += 1;
+            leave_out(id, &format!("since the question, {what}"));
+            continue;
+        }
         let log = audit::open(config)?;
-        survey.lock.approve(&id, &version).map_err(lock_failure)?;
-        audit::decided(log, config, Event::Approve, &id, version.version.content)?;
+        if let Err(change) = survey.lock.approve(id, &version, &survey.pins).map_err(lock_failure)? {
+            left += 1;
+            leave_out(id, &format!("since the question, {change}"));
+            continue;
+        }
+        audit::decided(log, config, Event::Approve, id, version.version.content)?;
         report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", version.version.content));
     }
-    Ok(code)
+    Ok(code(left))
 }
 
 /// The summary of a version that is not approved yet. One whose listing depends on its grants needs a decision of its
@@ -93,5 +109,6 @@ async fn examine(survey: &Survey, id: &PluginId, path: &Path) -> Result<Option<(
         }
     }
     let pinned = pin.and_then(|pin| lock.surface(pin.surface));
-    Ok(Some((summary(path, pinned.as_deref(), &plugin, &version), version)))
+    let summary = summary(path, pinned.as_deref(), &plugin, &version, config.may_change_lists(id));
+    Ok(Some((summary, version)))
 }

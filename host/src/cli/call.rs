@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::Value;
-use wharf_report::{hint, line};
+use wharf_report::{hint, line, shell_word};
 
 use super::arguments::Arguments;
 use super::ask::AnswerOptions;
@@ -16,8 +16,11 @@ use super::grant;
 use super::json_text::indented;
 use super::local::Local;
 use super::options::Options;
+use super::shown::replaced;
 use super::unapproved;
+use crate::catalog::Entry;
 use crate::json;
+use crate::plugin::FrozenTool;
 use crate::plugin::signature;
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME, Screen};
@@ -61,9 +64,10 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     let mut missing = entry.provider.missing_grants();
     let worked = answer.as_ref().is_ok_and(|answer| answer.parsed["isError"] != true);
     if !missing.is_empty() && !worked && can_ask() {
-        match grant::offer(options, entry.provider.id(), &path, &missing)? {
+        match grant::offer(options, entry.provider.as_ref(), &path, &missing).await? {
             Some(true) => {
                 local = Local::load(options, &path, screen).await?;
+                expect_same(&local.tool(&tool)?, &entry, &local.program, &path)?;
                 answer = converse(&mut local, "tools/call", params, &answers).await;
                 missing = local.tool(&tool)?.provider.missing_grants();
             }
@@ -101,6 +105,17 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
         hint(Some("if it has to ask you: run this on a terminal, or add --answer yes or --answer NAME=VALUE"));
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Fails if a tool is no longer that of the version that was called: what was granted was for that one.
+fn expect_same(now: &Entry<FrozenTool>, called: &Entry<FrozenTool>, program: &str, path: &Path) -> Result<(), Failure> {
+    let (now, called) = (&now.provider, &called.provider);
+    if now.id() == called.id() && now.digest() == called.digest() {
+        return Ok(());
+    }
+    let what = replaced(*now.digest());
+    Err(Failure::new(format!("call {} again: since the question, {what}; what you granted it is written", called.id()))
+        .hint(format!("look at what it is now: {program} list {}", shell_word(path))))
 }
 
 /// Loads what has the tool. If its version waits for approval, the person at the terminal is asked first.

@@ -13,7 +13,9 @@ use wharf_report::{ShowPath as _, shell_word, warning};
 use super::approve::plugin;
 use super::confirm::{ask, confirm};
 use super::diff::diff;
+use super::folder::is_file;
 use super::options::Options;
+use super::shown::replaced;
 use super::wiring::{is_component, lock, lock_failure};
 use super::{absent, audit};
 use crate::audit::Event;
@@ -21,8 +23,8 @@ use crate::catalog::plugin_files;
 use crate::config::{Config, ConfigError, GrantWord, add_grants, base, remove_grants};
 use crate::os::lock::lock as file_lock;
 use crate::os::private::{self, OpenMode};
-use crate::pins::Pin;
-use crate::plugin::{PluginId, Provider};
+use crate::pins::{Pin, PinFile, Pins};
+use crate::plugin::{Digest, PluginId, Provider, read_component};
 use crate::protocol::nearest::did_you_mean;
 use crate::report::{self, Failure, NAME};
 
@@ -119,20 +121,23 @@ pub(super) fn run(options: &Options, arguments: &Arguments, edit: Edit) -> Resul
     if edit == Edit::Add {
         change.warn(options, &id, folder);
     }
+    change.tell_reach(&id);
+    let extension = change.extension(&id, edit)?;
     confirm(&format!("Write this change of the grants of {id}?"), arguments.yes)?;
     let _lock = (!arguments.yes).then(lock_configuration).transpose()?;
-    change.write(&id, edit)?;
+    change.write(&id, extension)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Offers the person at the terminal to add grants that a call of a plugin in `folder`, or that file, lacked. Returns
-/// whether they were added; `None` if the configuration has them.
-pub(super) fn offer(
+/// whether they were added; `None` if the configuration has them. They are for the version that was denied.
+pub(super) async fn offer(
     options: &Options,
-    id: &PluginId,
+    denied: &dyn Provider,
     folder: &Path,
     words: &[String],
 ) -> Result<Option<bool>, Failure> {
+    let id = denied.id();
     let change = Change::prepare(options, id, &parsed(words), Edit::Add)?;
     if change.new == change.old {
         return Ok(None);
@@ -140,12 +145,29 @@ pub(super) fn offer(
     report_missing(id, words);
     change.show();
     change.warn(options, id, Some(folder));
+    change.tell_reach(id);
+    let extension = change.extension(id, Edit::Add)?;
     if !ask(&format!("Grant this to {id}, and call again?"))? {
         return Ok(Some(false));
     }
     let _lock = lock_configuration()?;
-    change.write(id, Edit::Add)?;
+    expect_file(denied, folder).await?;
+    change.write(id, extension)?;
     Ok(Some(true))
+}
+
+/// Fails if the file of a plugin, in a folder or itself, no longer has its content.
+async fn expect_file(denied: &dyn Provider, path: &Path) -> Result<(), Failure> {
+    let id = denied.id();
+    let failed = |what: String| {
+        Failure::new(format!("grant {id} what it was denied: since the question, {what}; nothing was granted"))
+            .hint("make the call again to look at it".to_owned())
+    };
+    let file = if is_file(path) { Some(path.to_owned()) } else { plugin_files(path).unwrap_or_default().remove(id) };
+    let file = file.ok_or_else(|| failed("its file was removed".to_owned()))?;
+    let component = read_component(&file).await.map_err(|error| failed(format!("its file cannot be read: {error}")))?;
+    let now = Digest::of(&component);
+    if now == *denied.digest() { Ok(()) } else { Err(failed(replaced(now))) }
 }
 
 /// Reports once which grants a call lacked, or could not use: `is_in_result` if the result has it. Returns what to do.
@@ -237,6 +259,16 @@ impl Change {
         report::message(&format!("in {}:\n{}", self.path.shown(), diff(&self.old, &self.new)));
     }
 
+    /// Says in plain words which new entries lead to addresses that are not public.
+    fn tell_reach(&self, id: &PluginId) {
+        let before = self.before.grants(id).http;
+        for entry in self.after.grants(id).http.iter().filter(|entry| !before.contains(entry)) {
+            if let Some(reach) = entry.reach() {
+                report::message(&format!("{NAME}{entry}{NAME:#} leads to {reach}"));
+            }
+        }
+    }
+
     /// Warns of grants that have no effect. `folder` has the plugin, if it is known.
     fn warn(&self, options: &Options, id: &PluginId, folder: Option<&Path>) {
         let plugins: Vec<PathBuf> = folder.map(PathBuf::from).into_iter().collect();
@@ -244,14 +276,26 @@ impl Change {
         absent::grants(id, &self.after.grants(id), &protected).iter().for_each(|text| warning(text));
     }
 
-    fn write(&self, id: &PluginId, edit: Edit) -> Result<(), Failure> {
-        let Self { path, old, new, before, after } = self;
+    /// The approval that holds and that the change extends: the person is told of it with the grants.
+    fn extension(&self, id: &PluginId, edit: Edit) -> Result<Option<Extension>, Failure> {
+        let (before, grants) = (self.before.grants(id).texts(), self.after.grants(id).texts());
+        let Some(lock) = (edit == Edit::Add).then(|| lock().ok()).flatten() else { return Ok(None) };
+        let holds = |approved: &BTreeSet<String>| before.is_subset(approved) && !grants.is_subset(approved);
+        let seen = lock.read().map_err(lock_failure)?;
+        let is_extended = |pin: &&Pin| !seen.is_revoked(pin.content) && pin.approved_grants.as_ref().is_some_and(holds);
+        let Some(content) = seen.get(id).filter(is_extended).map(|pin| pin.content) else { return Ok(None) };
+        report::message(&format!("the approval of {id} blake3:{}… is extended by this", content.short()));
+        Ok(Some(Extension { lock, seen, content, grants }))
+    }
+
+    fn write(&self, id: &PluginId, extension: Option<Extension>) -> Result<(), Failure> {
+        let Self { path, old, new, after, .. } = self;
         if Config::text(path).map_err(invalid)? != *old {
             return Err(Failure::new(format!("change the configuration, which changed meanwhile: {}", path.shown()))
                 .hint("run the command again".to_owned()));
         }
-        if edit == Edit::Add {
-            extend_approval(before, after, id)?;
+        if let Some(extension) = extension {
+            extension.write(after, id)?;
         }
         private::replace_text(path, new)
             .map_err(|error| Failure::new(format!("write the configuration: {error}: {}", path.shown())))?;
@@ -321,15 +365,24 @@ fn warn_of_name(config: &Config, id: &PluginId, folder: Option<&Path>) {
     }
 }
 
-/// Extends an approval that holds by what is granted now: the person has just been shown both.
-fn extend_approval(before: &Config, after: &Config, id: &PluginId) -> Result<(), Failure> {
-    let (before, grants) = (before.grants(id).texts(), after.grants(id).texts());
-    let Ok(lock) = lock() else { return Ok(()) };
-    let holds = |approved: &BTreeSet<String>| before.is_subset(approved) && !grants.is_subset(approved);
-    let pins = lock.read().map_err(lock_failure)?;
-    let is_extended = |pin: &&Pin| !pins.is_revoked(pin.content) && pin.approved_grants.as_ref().is_some_and(holds);
-    let Some(pin) = pins.get(id).filter(is_extended) else { return Ok(()) };
-    let log = audit::open(after)?;
-    lock.update(|pins| pins.extend_approval(id, pin.content, &grants)).map_err(lock_failure)?;
-    audit::decided(log, after, Event::Approve, id, pin.content)
+/// An approval that a change of grants extends.
+struct Extension {
+    lock: PinFile,
+    /// The pins at the time of the question.
+    seen: Pins,
+    content: Digest,
+    grants: BTreeSet<String>,
+}
+
+impl Extension {
+    fn write(self, config: &Config, id: &PluginId) -> Result<(), Failure> {
+        let Self { lock, seen, content, grants } = self;
+        let log = audit::open(config)?;
+        let written = lock.extend_approval(id, content, &grants, &seen).map_err(lock_failure)?;
+        written.map_err(|change| {
+            let what = format!("extend the approval of {id}: since the question, {change}; nothing was granted");
+            Failure::new(what).hint("run the command again to look at it".to_owned())
+        })?;
+        audit::decided(log, config, Event::Approve, id, content)
+    }
 }

@@ -32,7 +32,7 @@ pub(super) struct Local {
     answers: mpsc::Receiver<Outgoing>,
     path: PathBuf,
     /// The command for hints, with its configuration.
-    program: String,
+    pub(super) program: String,
     config: Arc<Config>,
     /// Where progress is shown.
     screen: Screen,

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, warning};
+use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, bounded, line, warning};
 
 use super::candidate::Candidate;
 use super::changes::{Change, changes};
 use super::load_file::{Refused, refused};
 use super::options::Options;
+use super::summary::CHANGE_LISTS;
 use super::survey::{Survey, report_misnamed};
 use super::wiring::read_only_guard;
 use super::{absent, wrapped};
@@ -66,6 +67,8 @@ struct Status {
     pin: Option<Pin>,
     /// What the configuration grants now, independent of the pinned version.
     granted: BTreeSet<Access>,
+    /// Whether the configuration lets its descriptions change.
+    may_change: bool,
     /// What is known about the file, if it can be read.
     seen: Option<PluginVersion>,
     /// The changes from the pinned version to the file.
@@ -84,9 +87,10 @@ impl Examiner<'_> {
     async fn status(&self, id: &PluginId, path: &Path) -> Status {
         let pin = self.survey.pins.get(id).cloned();
         let grants = self.survey.config.grants(id);
+        let may_change = self.survey.config.may_change_lists(id);
         let (granted, warnings) = (grants.kinds(), absent::grants(id, &grants, &self.protected));
         let (id, changes) = (id.clone(), Vec::new());
-        let mut status = Status { id, pin, granted, seen: None, changes, warnings, state: Ok(()) };
+        let mut status = Status { id, pin, granted, may_change, seen: None, changes, warnings, state: Ok(()) };
         status.state = self.examine(&mut status, path).await;
         status
     }
@@ -117,7 +121,22 @@ impl Examiner<'_> {
                 Ok(())
             };
         }
-        self.guard.may_serve(&status.id, &candidate.seen).map(|_| ()).map_err(NotRunning::Held)
+        let id = &status.id;
+        let with_grants = self.guard.may_serve(id, &candidate.seen).map_err(NotRunning::Held)?;
+        let is_compared = self.guard.pins_surface(id, !candidate.seen.grants.is_empty());
+        if !with_grants || !is_compared || self.guard.configured_pin(id).is_some() {
+            return Ok(());
+        }
+        // What was approved may list something else by now. A server lists it with its grants, and holds it then.
+        let listed = candidate.load(config, sandbox, id, config.grants(id)).await;
+        let (_, version) = listed.map_err(|error| NotRunning::Refused(refused(error, path)))?;
+        status.seen = Some(candidate.seen.clone());
+        let served = self.guard.may_serve(id, &candidate.seen);
+        if served.is_err() {
+            let pinned = status.pin.as_ref().and_then(|pin| lock.surface(pin.surface));
+            status.changes = changes(pinned.as_deref(), &version.surface_text);
+        }
+        served.map(|_| ()).map_err(NotRunning::Held)
     }
 }
 
@@ -147,7 +166,8 @@ impl Status {
             format!("{need} ({granted})")
         });
         let needs: Vec<String> = needs.collect();
-        listed("needs", needs.iter().map(String::as_str))
+        let needs = shown(&needs.join(", "));
+        listed("needs", Some(needs.as_str()).filter(|needs| !needs.is_empty()).into_iter())
     }
 
     /// What is granted now, and what was granted when the version was pinned, if that differs.
@@ -159,7 +179,8 @@ impl Status {
             false => names.iter().copied().collect::<Vec<_>>().join(", "),
         };
         if self.pin.is_some() && pinned != now {
-            return format!("  granted  {} (when pinned: {})\n", written(&now), written(&pinned));
+            let pinned = shown(&written(&pinned));
+            return format!("  granted  {} (when pinned: {pinned})\n", written(&now));
         }
         listed("granted", now.into_iter())
     }
@@ -174,14 +195,17 @@ impl Status {
                 text += &format!("  pinned   blake3:{}…, {by}, {time}\n", pin.content.short());
                 text += &self.needs_line(pin);
                 if let Some(folder) = pin.folder.as_ref().filter(|folder| !is_same(Path::new(folder), dir)) {
-                    text += &format!("  folder   pinned for another one: {}\n", Path::new(folder).shown());
+                    text += &format!("  folder   pinned for another one: {}\n", shown(folder));
                 }
                 if let Some(signer) = &pin.signer {
-                    text += &format!("  signer   {signer}\n");
+                    text += &format!("  signer   {}\n", shown(signer));
                 }
             }
         }
         text += &self.granted_line();
+        if self.may_change {
+            text += &format!("  granted  {CHANGE_LISTS}\n");
+        }
         if let Some(seen) =
             self.seen.as_ref().filter(|seen| self.pin.as_ref().is_none_or(|pin| pin.content != seen.content))
         {
@@ -247,10 +271,16 @@ impl Status {
             "pinned": pin,
             "file": file,
             "changes": self.changes.iter().map(Change::to_json).collect::<Vec<_>>(),
+            "change-lists": self.may_change,
             "warnings": self.warnings,
             "hint": self.hint(program, dir),
         })
     }
+}
+
+/// A text of the pin file, which anything of this user may have written: on one line, and not endless.
+fn shown(text: &str) -> String {
+    line(&bounded(text))
 }
 
 /// Whether two paths lead to the same folder. One that is not there any more is another one.

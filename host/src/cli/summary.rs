@@ -11,12 +11,21 @@ use crate::plugin::text::printable;
 use crate::plugin::{Plugin, PluginId, Provider as _};
 use crate::report::NAME;
 
+/// The grant `change-lists`, in plain words.
+pub(super) const CHANGE_LISTS: &str = "change-lists: its descriptions may change later, without approval";
+
 /// Names in one line.
 const MAX_NAMED: usize = 24;
 
 /// File, digest, signer, what it offers, what its imports need, what the configuration grants, and how many things are new
-/// or changed. `old` is the surface of the pinned version.
-pub(super) fn summary(path: &Path, old: Option<&str>, plugin: &Plugin, new: &ListedVersion) -> String {
+/// or changed. `old` is the surface of the pinned version; `may_change`: whether its descriptions may change later.
+pub(super) fn summary(
+    path: &Path,
+    old: Option<&str>,
+    plugin: &Plugin,
+    new: &ListedVersion,
+    may_change: bool,
+) -> String {
     let (id, version) = (plugin.id(), &new.version);
     let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", version.content);
     // Several file names are normalized to one plugin name.
@@ -31,10 +40,12 @@ pub(super) fn summary(path: &Path, old: Option<&str>, plugin: &Plugin, new: &Lis
         format!("{} ({granted})", need.name())
     });
     text += &line("needs", &or_nothing(needs.collect()));
-    if version.granted.is_empty() {
-        text += &line("granted", "nothing");
+    let mut granted: Vec<&str> = version.granted.iter().map(String::as_str).collect();
+    granted.extend(may_change.then_some(CHANGE_LISTS));
+    if granted.is_empty() {
+        granted.push("nothing");
     }
-    for (at, grant) in version.granted.iter().enumerate() {
+    for (at, grant) in granted.into_iter().enumerate() {
         text += &line(if at == 0 { "granted" } else { "" }, grant);
     }
     let counts = changes::summary(old, &new.surface_text);

@@ -12,11 +12,14 @@ use super::folder::plugin_folder;
 use super::options::Options;
 use super::wiring::{lock, lock_failure};
 use crate::audit::Audit;
-use crate::catalog::{RefusedFile, misnamed_files, plugin_files};
+use crate::catalog::{Ignored, RefusedFile, misnamed_files, plugin_files};
 use crate::config::Config;
 use crate::pins::{PinFile, Pins};
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure};
+
+/// Files reported by name, as a server does.
+const MAX_NAMED: usize = 16;
 
 /// A folder of plugins, with the configuration and the pins.
 pub(super) struct Survey {
@@ -49,8 +52,11 @@ impl Survey {
 /// Reports on stderr the files of a folder that are not loaded for their name; returns whether there are any.
 pub(super) fn report_misnamed(dir: &Path) -> bool {
     let found = misnamed_files(dir).unwrap_or_default();
-    for (path, reason) in &found {
+    for (path, reason) in found.iter().take(MAX_NAMED) {
         report::refusal(&RefusedFile::of_ignored(path.clone(), reason));
+    }
+    if let Some(more) = found.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        report::refusal(&RefusedFile::of_ignored(dir.to_owned(), &Ignored::More(more)));
     }
     !found.is_empty()
 }

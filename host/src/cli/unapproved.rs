@@ -42,7 +42,8 @@ pub(super) async fn offer(
     for (id, file) in waiting {
         if screen.timed(&format!("loading {id}"), search.finds(id, file)).await {
             let file = approve::File { id, path: file, folder };
-            return approve::decide(&config, &sandbox, file, false, screen).await;
+            let reviewer = approve::Reviewer { options, config: &config, sandbox: &sandbox, screen };
+            return reviewer.decide(file, false).await;
         }
     }
     Ok(false)

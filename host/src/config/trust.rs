@@ -48,7 +48,12 @@ impl Config {
     pub fn rules(&self, id: &PluginId, trust: Trust) -> Rules {
         let own = self.plugins.get(id.as_ref());
         let configured_pin = own.and_then(|own| own.pin.as_deref()).and_then(Digest::parse);
-        Rules { trust, configured_pin, surface_may_change: own.is_some_and(|own| own.grants.change_lists) }
+        Rules { trust, configured_pin, surface_may_change: self.may_change_lists(id) }
+    }
+
+    /// Whether a plugin in service may change its descriptions.
+    pub fn may_change_lists(&self, id: &PluginId) -> bool {
+        self.plugins.get(id.as_ref()).is_some_and(|own| own.grants.change_lists)
     }
 
     /// The trusted signers. The keys were validated when the file was read.

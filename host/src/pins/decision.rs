@@ -5,7 +5,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::pin::{Pin, names};
+use wharf_report::{bounded, line};
+
+use super::pin::{Pin, Revocation, names};
 use crate::plugin::{Access, Digest, Grants, Signer};
 
 /// Which versions run without approval.
@@ -62,6 +64,8 @@ impl PluginVersion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     Revoked,
+    /// Another version of the plugin was revoked, no version is pinned, and the plugin has grants.
+    FollowsRevoked,
     /// The configuration pins another digest.
     PinMismatch,
     /// Not approved, and trust is strict.
@@ -92,6 +96,7 @@ impl Reason {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Revoked => "revoked",
+            Self::FollowsRevoked => "follows_revoked",
             Self::PinMismatch => "not_the_one_pinned",
             Self::Unapproved => "unapproved",
             Self::SignatureLost => "signature_lost",
@@ -120,10 +125,12 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Revoked => "it was revoked",
+            Self::FollowsRevoked => "the plugin holds grants, and another version of it was revoked",
             Self::PinMismatch => "the configuration pins another version",
             Self::Unapproved => "it has not been approved",
             Self::SignatureLost => "it is not signed, but the previous version was",
             Self::SignerChanged { from, to } => {
+                let from = line(&bounded(from));
                 return write!(f, "it is signed by {to}, but the previous version by {from}");
             }
             Self::SurfaceUnapproved => "its tool descriptions are not the approved ones",
@@ -144,12 +151,12 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Whether a version may run. `pin` is its plugin's; `revoked`: whether its digest was revoked.
+/// Whether a version may run. `pin` is its plugin's.
 ///
 /// # Errors
 /// Why it is held.
-pub fn decide(rules: &Rules, pin: Option<&Pin>, revoked: bool, version: &PluginVersion) -> Result<(), Reason> {
-    if revoked {
+pub fn decide(rules: &Rules, pin: Option<&Pin>, revocation: Revocation, version: &PluginVersion) -> Result<(), Reason> {
+    if revocation == Revocation::OfContent {
         return Err(Reason::Revoked);
     }
     match (rules.configured_pin, rules.trust) {
@@ -158,7 +165,15 @@ pub fn decide(rules: &Rules, pin: Option<&Pin>, revoked: bool, version: &PluginV
         (None, Trust::Default | Trust::Strict) => {}
     }
     let strict = rules.trust == Trust::Strict;
-    let Some(pin) = pin else { return if strict { Err(Reason::Unapproved) } else { Ok(()) } };
+    let Some(pin) = pin else {
+        // What follows a version that a person did not want is no first use.
+        let follows = revocation == Revocation::OfPlugin && !version.grants.is_empty();
+        return match (strict, follows) {
+            (true, _) => Err(Reason::Unapproved),
+            (false, true) => Err(Reason::FollowsRevoked),
+            (false, false) => Ok(()),
+        };
+    };
     if strict && !(pin.approved && pin.content == version.content) {
         return Err(Reason::Unapproved);
     }

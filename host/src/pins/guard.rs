@@ -170,7 +170,7 @@ impl Guard {
             let (known, rules) = (guard.read_pins(), (guard.rules)(&id));
             let pins = pins_to_check(known.as_ref(), &rules, &version)?;
             let pin = pins.get(&id);
-            decide(&rules, pin, pins.is_revoked(version.content), &version)?;
+            decide(&rules, pin, pins.revocation(&id, version.content), &version)?;
             let pinned = pin.filter(|pin| pin.content == version.content);
             let is_as_pinned = match pinned {
                 Some(pin) => Some(pin.surface) == version.surface || rules.surface_may_change && !is_claimed,
@@ -184,7 +184,7 @@ impl Guard {
     fn decide_with(&self, known: &KnownPins, id: &PluginId, version: &PluginVersion) -> Result<bool, Reason> {
         let rules = (self.rules)(id);
         let pins = pins_to_check(known.as_ref(), &rules, version)?;
-        decide(&rules, pins.get(id), pins.is_revoked(version.content), version)?;
+        decide(&rules, pins.get(id), pins.revocation(id, version.content), version)?;
         Ok(may_list_with_grants(&rules, pins.get(id), version.content))
     }
 
@@ -203,7 +203,7 @@ impl Guard {
         }
         let unlisted = PluginVersion { surface: None, needs: Default::default(), ..version.clone() };
         let version = if with_grants { &unlisted } else { version };
-        decide(&rules, pins.get(id), pins.is_revoked(version.content), version).is_ok()
+        decide(&rules, pins.get(id), pins.revocation(id, version.content), version).is_ok()
     }
 
     /// Whether a version would be held because it was approved for other grants.
@@ -214,7 +214,7 @@ impl Guard {
         version: &PluginVersion,
     ) -> Option<Reason> {
         let pins = known.as_ref()?;
-        let decided = decide(&(self.rules)(id), pins.get(id), pins.is_revoked(version.content), version);
+        let decided = decide(&(self.rules)(id), pins.get(id), pins.revocation(id, version.content), version);
         decided.err().filter(|reason| matches!(reason, Reason::ApprovedForOtherGrants(_)))
     }
 
@@ -226,7 +226,7 @@ impl Guard {
         let rules = (self.rules)(id);
         let none = Pins::default();
         let pins = known.as_ref().unwrap_or(&none);
-        match decide(&rules, pins.get(id), pins.is_revoked(version.content), version) {
+        match decide(&rules, pins.get(id), pins.revocation(id, version.content), version) {
             Err(reason) if reason.stops_service() => Err(reason),
             _ => Ok(()),
         }
@@ -391,7 +391,7 @@ impl Rules {
     fn admit(&self, pins: &Pins, id: &PluginId, version: &PluginVersion) -> Result<AdmittedAs, Reason> {
         // The pin is that of a server elsewhere if this one pins nothing.
         let pin = pins.get(id).filter(|_| self.trust != Trust::Dev);
-        decide(self, pin, pins.is_revoked(version.content), version)?;
+        decide(self, pin, pins.revocation(id, version.content), version)?;
         let Some(pin) = pin else { return Ok(AdmittedAs::FirstUse) };
         let surface_changed = Some(pin.surface) != version.surface;
         let is_pinned = pin.content == version.content && (self.surface_may_change || !surface_changed);

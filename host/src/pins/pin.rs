@@ -71,6 +71,16 @@ pub(super) struct Revoked {
     pub(super) time: SystemTime,
 }
 
+/// What was revoked that concerns a version of a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revocation {
+    None,
+    /// Another version of that name.
+    OfPlugin,
+    /// Its content, under any name.
+    OfContent,
+}
+
 impl Default for Pins {
     fn default() -> Self {
         Self { version: FORMAT, plugins: BTreeMap::new(), revoked: Vec::new() }
@@ -91,6 +101,21 @@ impl Pins {
         self.revoked.iter().any(|revoked| revoked.content == content)
     }
 
+    /// What was revoked that concerns a version of a plugin.
+    pub(super) fn revocation(&self, id: &PluginId, content: Digest) -> Revocation {
+        if self.is_revoked(content) {
+            Revocation::OfContent
+        } else if self.revoked.iter().any(|revoked| revoked.plugin == id.as_ref()) {
+            Revocation::OfPlugin
+        } else {
+            Revocation::None
+        }
+    }
+
+    pub(super) fn revocations(&self, content: Digest) -> impl Iterator<Item = &Revoked> {
+        self.revoked.iter().filter(move |revoked| revoked.content == content)
+    }
+
     pub fn insert(&mut self, id: &PluginId, pin: Pin) {
         self.plugins.insert(id.to_string(), pin);
     }
@@ -102,7 +127,7 @@ impl Pins {
     }
 
     /// Extends the approval of that version by grants.
-    pub fn extend_approval(&mut self, id: &PluginId, content: Digest, grants: &BTreeSet<String>) {
+    pub(super) fn extend_approval(&mut self, id: &PluginId, content: Digest, grants: &BTreeSet<String>) {
         let pin = self.plugins.get_mut(id.as_ref()).filter(|pin| pin.content == content);
         if let Some(approved) = pin.and_then(|pin| pin.approved_grants.as_mut()) {
             approved.extend(grants.iter().cloned());
@@ -110,7 +135,8 @@ impl Pins {
     }
 
     pub fn revoke(&mut self, id: &PluginId, content: Digest) {
-        if !self.is_revoked(content) {
+        // Under each name: the next version of that plugin is not its first.
+        if !self.revocations(content).any(|revoked| revoked.plugin == id.as_ref()) {
             self.revoked.push(Revoked { plugin: id.to_string(), content, time: now() });
         }
     }

@@ -6,12 +6,11 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 
-use super::file::{PinFile, PinFileError};
-use super::guard::ListedVersion;
-use super::pin::{Pin, Pins};
+use super::file::PinFile;
+use super::pin::Pins;
 use crate::os::files;
 use crate::os::private::{self, Durability};
-use crate::plugin::{Digest, PluginId};
+use crate::plugin::Digest;
 
 const FOLDER: &str = "surfaces";
 /// Maximum bytes of one text. A surface has a few hundred KiB at most, and escaping adds to that.
@@ -22,21 +21,6 @@ impl PinFile {
     pub fn surface(&self, digest: Digest) -> Option<String> {
         let text = files::read_text(&self.folder().join(FOLDER).join(name(digest)), MAX_SIZE).ok()?;
         (Digest::of(text.as_bytes()) == digest).then_some(text)
-    }
-
-    /// Pins a version that a person approved with its grants. Blocks the calling thread.
-    ///
-    /// # Errors
-    /// As [`PinFile::update`].
-    pub fn approve(&self, id: &PluginId, version: &ListedVersion) -> Result<(), PinFileError> {
-        let pins = self.update(|pins| {
-            let approved_grants = Some(version.version.granted.clone());
-            let folder = self.plugins.clone();
-            pins.approve(id, Pin { approved_grants, folder, ..Pin::new(&version.version, true) });
-            pins.clone()
-        })?;
-        self.store_surfaces([&*version.surface_text], &pins);
-        Ok(())
     }
 
     /// Stores surfaces, and deletes those that no pin refers to.

@@ -108,6 +108,31 @@ fn a_version_that_is_not_pinned_is_revoked_by_its_folder() {
     client.process().log_with("held: it was revoked");
     assert_eq!(client.tools(), [""; 0]);
     assert_eq!(lock(&home)["revoked"].as_array().map(Vec::len), Some(2));
+    // One of them is in the folder: only that one can be approved there.
+    let reported = err(&output);
+    let lines: Vec<&str> = reported.lines().collect();
+    let put_back = format!("its file is not in {}: to undo, put that back there", home.plugins().display());
+    assert!(lines[0].contains(&put_back) && lines[1].contains("; to undo: wharf approve p "), "{reported}");
+    let again = folder_command(&home, &["revoke", "p"]);
+    assert!(again.status.success() && err(&again).matches("revoked already: p blake3:").count() == 2, "{again:?}");
+    let undone = run_hint(&home, lines[1], "to undo:");
+    assert!(undone.status.success(), "{}", err(&undone));
+    assert_eq!(status(&home)["state"], "runs");
+}
+
+#[test]
+fn a_version_that_never_ran_can_be_revoked_twice() {
+    let home = home("");
+    for done in ["revoked p blake3:", "revoked already: p blake3:"] {
+        let output = folder_command(&home, &["revoke", "p"]);
+        assert!(output.status.success() && err(&output).starts_with(done), "{}", err(&output));
+    }
+    assert_eq!(lock(&home)["revoked"].as_array().map(Vec::len), Some(1));
+    // Under its own name nothing is like it.
+    home.configure(STRICT);
+    home.put_bytes(&version("2", "Does another thing."), "p");
+    let output = folder_command(&home, &["revoke", "p"]);
+    assert!(err(&output).contains("hint: delete its file to stop serving it"), "{}", err(&output));
 }
 
 #[test]
@@ -312,7 +337,8 @@ fn all_versions_that_wait_are_approved_with_one_question() {
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), [""; 0]);
     let folder = home.plugins();
-    let expected = format!("2 plugins wait for approval; nothing is served: run wharf approve --all {}", folder.display());
+    let expected =
+        format!("2 plugins wait for approval; nothing is served: run wharf approve --all {}", folder.display());
     let log = client.process().log_with(&expected);
     // Its reader sees that first.
     assert!(log.lines().next().is_some_and(|line| line.contains(&expected)), "{log}");

@@ -135,6 +135,12 @@ fn a_changing_list_is_held_with_grants() {
         assert_eq!(client.tools(), [""; 0]);
         client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
         assert_eq!(lock(&home)["plugins"]["p"]["surface"] == pinned["plugins"]["p"]["surface"], !approved);
+        // `status` says what the server does, and shows why.
+        let held = status(&home);
+        assert_eq!((&held["state"], &held["code"]), (&json!("held"), &json!("other_words")), "{held}");
+        let change = &held["changes"][0];
+        assert!(change["what"] == "tool act: description" && change["old"] != change["new"], "{held}");
+        assert_eq!(folder_command(&home, &["status"]).status.code(), Some(1));
     }
     home.configure(&format!("{GRANTED}change-lists = true\n"));
     let reported: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use super::{PluginVersion, Reason, Rules, Trust, decide, may_list_with_grants};
-use crate::pins::Pin;
+use crate::pins::{Pin, Revocation};
 use crate::plugin::{Access, Digest, Signer};
 
 const TRUSTS: [Trust; 3] = [Trust::Dev, Trust::Default, Trust::Strict];
@@ -28,8 +28,8 @@ fn pin() -> Pin {
 }
 
 /// The decision under each trust level.
-fn row(pin: Option<&Pin>, revoked: bool, version: &PluginVersion) -> [Result<(), Reason>; 3] {
-    TRUSTS.map(|trust| decide(&Rules { trust, ..Rules::default() }, pin, revoked, version))
+fn row(pin: Option<&Pin>, revocation: Revocation, version: &PluginVersion) -> [Result<(), Reason>; 3] {
+    TRUSTS.map(|trust| decide(&Rules { trust, ..Rules::default() }, pin, revocation, version))
 }
 
 #[test]
@@ -115,10 +115,20 @@ fn the_decision_table() {
         ),
     ];
     for (name, pin, version, wanted) in rows {
-        assert_eq!(row(pin.as_ref(), false, &version), wanted, "{name}");
+        assert_eq!(row(pin.as_ref(), Revocation::None, &version), wanted, "{name}");
         let revoked = [(); 3].map(|()| Err(Reason::Revoked));
-        assert_eq!(row(pin.as_ref(), true, &version), revoked, "{name}, revoked");
+        assert_eq!(row(pin.as_ref(), Revocation::OfContent, &version), revoked, "{name}, revoked");
     }
+}
+
+/// A revocation before anything was pinned must not make the next version a first use.
+#[test]
+fn what_follows_a_revoked_version_is_no_first_use_with_grants() {
+    let held = [Ok(()), Err(Reason::FollowsRevoked), Err(Reason::Unapproved)];
+    assert_eq!(row(None, Revocation::OfPlugin, &granted()), held);
+    assert_eq!(row(None, Revocation::OfPlugin, &version()), [Ok(()), Ok(()), Err(Reason::Unapproved)]);
+    // There is a pin to compare it with, or to have been approved.
+    assert_eq!(row(Some(&pin()), Revocation::OfPlugin, &granted()), [Ok(()), Ok(()), Ok(())]);
 }
 
 #[test]
@@ -126,9 +136,12 @@ fn a_configured_pin_overrides_all_but_a_revocation() {
     for trust in TRUSTS {
         for pin in [None, Some(pin())] {
             let rules = |content| Rules { trust, configured_pin: Some(Digest::of(content)), ..Rules::default() };
-            assert_eq!(decide(&rules(b"content"), pin.as_ref(), false, &granted()), Ok(()));
-            assert_eq!(decide(&rules(b"other"), pin.as_ref(), false, &granted()), Err(Reason::PinMismatch));
-            assert_eq!(decide(&rules(b"content"), pin.as_ref(), true, &granted()), Err(Reason::Revoked));
+            assert_eq!(decide(&rules(b"content"), pin.as_ref(), Revocation::None, &granted()), Ok(()));
+            assert_eq!(decide(&rules(b"other"), pin.as_ref(), Revocation::None, &granted()), Err(Reason::PinMismatch));
+            assert_eq!(
+                decide(&rules(b"content"), pin.as_ref(), Revocation::OfContent, &granted()),
+                Err(Reason::Revoked)
+            );
         }
     }
 }
@@ -138,9 +151,12 @@ fn only_the_pinned_content_may_change_its_surface() {
     let other = Some(Digest::of(b"other"));
     for trust in [Trust::Default, Trust::Strict] {
         let rules = Rules { trust, surface_may_change: true, ..Rules::default() };
-        assert_eq!(decide(&rules, Some(&pin()), false, &PluginVersion { surface: other, ..granted() }), Ok(()));
+        assert_eq!(
+            decide(&rules, Some(&pin()), Revocation::None, &PluginVersion { surface: other, ..granted() }),
+            Ok(())
+        );
         let new = PluginVersion { content: Digest::of(b"new"), surface: other, ..granted() };
-        assert!(decide(&rules, Some(&pin()), false, &new).is_err());
+        assert!(decide(&rules, Some(&pin()), Revocation::None, &new).is_err());
     }
 }
 

@@ -29,6 +29,11 @@ async fn admit(guard: &Arc<Guard>, id: &PluginId, version: ListedVersion) -> Res
     guard.admit(vec![(id.clone(), version)]).await.remove(0)
 }
 
+fn approve(lock: &PinFile, id: &PluginId, version: &ListedVersion) {
+    let approved = lock.approve(id, version, &lock.read().expect("pins"));
+    assert_eq!(approved.expect("it is written"), Ok(()));
+}
+
 fn guard(folder: &std::path::Path) -> Guard {
     let rules = |_: &PluginId| Rules::default();
     Guard::new(Some(PinFile::new(folder.to_owned())), rules, Signatures::default)
@@ -47,7 +52,7 @@ async fn admitted_versions_are_pinned_with_their_surface_and_held_ones_are_not()
     assert_eq!(lock.read().expect("pins").get(&id).expect("a pin").content, Digest::of(b"2"));
     assert_eq!((stored("one"), stored("two")), (Some("one".into()), None));
 
-    lock.approve(&id, &version(b"3", "two")).expect("it is written");
+    approve(&lock, &id, &version(b"3", "two"));
     assert_eq!(admit(&guard, &id, version(b"3", "two")).await, Ok(AdmittedAs::Unchanged));
     // Surfaces without a pin are deleted, and damaged ones are not returned.
     assert_eq!((stored("one"), stored("two")), (None, Some("two".into())));
@@ -87,7 +92,7 @@ async fn versions_are_compared_with_the_approved_surface_and_not_with_a_later_on
     for trust in [Trust::Default, Trust::Strict] {
         let rules = move |_: &PluginId| Rules { trust, surface_may_change: true, ..Rules::default() };
         let guard = Arc::new(Guard::new(Some(PinFile::new(home.path().to_owned())), rules, Signatures::default));
-        lock.approve(&id, &version(b"1", "one")).expect("it is written");
+        approve(&lock, &id, &version(b"1", "one"));
         // It has changed its lists, and the server was started again.
         assert_eq!(admit(&guard, &id, version(b"1", "changed")).await, Ok(AdmittedAs::Unchanged));
         let pin = lock.read().expect("pins").get(&id).expect("a pin").clone();
@@ -110,7 +115,7 @@ async fn an_approved_version_is_not_compared_with_the_one_in_service() {
     let (guard, lock) = (Arc::new(guard(home.path())), PinFile::new(home.path().to_owned()));
     let (id, next) = (PluginId::parse("p").expect("an id"), version(b"2", "two"));
     admit(&guard, &id, version(b"1", "one")).await.expect("the first");
-    lock.approve(&id, &next).expect("it is written");
+    approve(&lock, &id, &next);
     let decision = Decision::new(id.clone(), &next.version, admit(&guard, &id, next.clone()).await);
     assert_eq!(decision.replacing(&version(b"1", "one").version).outcome, Ok(AdmittedAs::Unchanged));
 }
@@ -126,7 +131,7 @@ async fn a_held_version_is_retried_only_if_it_might_be_admitted() {
     let may_retry = |info: &PluginVersion| guard.may_retry(&guard.read_pins(), &id, info, &Reason::SurfaceChanged);
     assert!(!may_retry(&held) && !may_retry(&unlisted));
     // It was approved with the surface that it has when listed with its grants.
-    lock.approve(&id, &version(b"2", "three")).expect("it is written");
+    approve(&lock, &id, &version(b"2", "three"));
     assert!(may_retry(&held) && may_retry(&unlisted));
     lock.update(|pins| pins.revoke(&id, held.content)).expect("it is written");
     assert!(!may_retry(&held));

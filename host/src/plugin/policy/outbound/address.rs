@@ -11,6 +11,29 @@ pub(in crate::plugin) fn is_public(address: IpAddr) -> bool {
     }
 }
 
+/// Where an address that is not public leads, in plain words; `None` for public ones.
+pub(super) fn reach(address: IpAddr) -> Option<&'static str> {
+    // Where clouds answer requests of their machines: 169.254.170.2 those of containers.
+    const METADATA: [IpAddr; 4] = [
+        IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
+        IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
+        IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+        IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    ];
+    let address = address.to_canonical();
+    if is_public(address) {
+        None
+    } else if METADATA.contains(&address) {
+        Some("the metadata service of a cloud, which gives out this machine's own credentials")
+    } else if address.is_loopback() || address.is_unspecified() {
+        Some(LOOPBACK)
+    } else {
+        Some("a private address: a machine of this network, which others may not reach")
+    }
+}
+
+pub(super) const LOOPBACK: &str = "this machine itself, also to what listens for its own programs alone";
+
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     !(address.is_private()

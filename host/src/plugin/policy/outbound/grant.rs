@@ -6,8 +6,9 @@ use std::fmt;
 
 use http::{HeaderName, HeaderValue, Method, Uri};
 
+use super::address::{LOOPBACK, reach};
 use super::headers::is_reserved;
-use super::target::{Target, is_ambiguous, without_dots};
+use super::target::{Host, Target, is_ambiguous, without_dots};
 use crate::plugin::policy::template::SecretTemplate;
 
 /// An entry of the grant.
@@ -63,6 +64,16 @@ impl HttpGrant {
     /// Whether it is known that no request can be sent unless private addresses are allowed.
     pub fn lacks_private(&self) -> bool {
         !self.private && self.target.is_private()
+    }
+
+    /// Where it leads besides public addresses, in plain words; `None`: nowhere.
+    pub fn reach(&self) -> Option<&'static str> {
+        match &self.target.host {
+            _ if !self.private => None,
+            Host::Address(address) => reach(*address),
+            Host::Name(_) if self.target.is_private() => Some(LOOPBACK),
+            Host::Name(_) => Some("whatever address this name has, also this machine and those of its network"),
+        }
     }
 
     /// Adds a header field that the host sets; `${NAME}` in it is replaced by a secret.
