@@ -111,7 +111,7 @@ mod tests {
             ("  tools    add, subtract, multiply", "  tools    add, subtract,\n           multiply"),
             (
                 "  file     /a/very/long/path/without/blanks",
-                "  file     /a/very/long/pa\n           th/without/bla\n           nks",
+                "  file     /a/very/long/p\n           ath/without/bl\n           anks",
             ),
             ("      + 日本語の日本語の日本語の日本語の", "      + 日本語の日本語の\n        日本語の日本語の"),
             ("    日本語の 日本語の 日本語の", "    日本語の 日本語の\n    日本語の"),

@@ -20,7 +20,7 @@ use super::{absent, wrapped};
 use crate::config::base;
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
 use crate::plugin::text::escape_hidden_in_json;
-use crate::plugin::{Access, PluginId, ProtectedFolders};
+use crate::plugin::{Access, LoadError, PluginId, ProtectedFolders};
 use crate::report::{self, Failure, NAME, Screen};
 
 pub(super) async fn run(
@@ -97,45 +97,48 @@ impl Examiner<'_> {
 
     async fn examine(&self, status: &mut Status, path: &Path) -> Result<(), NotRunning> {
         let Survey { config, sandbox, lock, .. } = self.survey;
-        let mut candidate = Candidate::read(config, path, &status.id).await.map_err(NotRunning::Refused)?;
+        let (id, grants) = (status.id.clone(), config.grants(&status.id));
+        let refused = |error: LoadError| NotRunning::Refused(refused(error, path));
+        let mut candidate = Candidate::read(config, path, &id).await.map_err(NotRunning::Refused)?;
         status.seen = Some(candidate.seen.clone());
-        if status.pin.as_ref().is_none_or(|pin| pin.content != candidate.seen.content) {
-            let no_grants = config.grants(&status.id).none();
-            let loaded = candidate.load(config, sandbox, &status.id, no_grants).await;
+        let pin = status.pin.as_ref();
+        let pinned = || pin.and_then(|pin| lock.surface(pin.surface));
+        let (mut listed, mut needs_grants_to_list) = (None, false);
+        if pin.is_none_or(|pin| pin.content != candidate.seen.content) {
+            let loaded = candidate.load(config, sandbox, &id, grants.none()).await;
             if let Ok((_, version)) = &loaded {
-                let pinned = status.pin.as_ref().and_then(|pin| lock.surface(pin.surface));
-                status.changes = changes(pinned.as_deref(), &version.surface_text);
+                status.changes = changes(pinned().as_deref(), &version.surface_text);
             }
             status.seen = Some(candidate.seen.clone());
-            let needs_grants_to_list = match loaded {
-                Err(error) if error.is_of_listing() && !candidate.seen.grants.is_empty() => true,
+            match loaded {
+                Ok((plugin, _)) => listed = Some(plugin),
+                Err(error) if error.is_of_listing() && !candidate.seen.grants.is_empty() => needs_grants_to_list = true,
                 // It cannot be approved.
-                Err(error) => return Err(NotRunning::Refused(refused(error, path))),
-                Ok(_) => false,
-            };
-            // One that cannot be listed without its grants may be held for another reason.
-            let with_grants = self.guard.may_serve(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
-            return if needs_grants_to_list && !with_grants {
-                Err(NotRunning::Held(Reason::ListingNeedsGrants))
-            } else {
-                Ok(())
-            };
+                Err(error) => return Err(refused(error)),
+            }
         }
-        let id = &status.id;
-        let with_grants = self.guard.may_serve(id, &candidate.seen).map_err(NotRunning::Held)?;
-        let is_compared = self.guard.pins_surface(id, !candidate.seen.grants.is_empty());
-        if !with_grants || !is_compared || self.guard.configured_pin(id).is_some() {
+        // One that cannot be listed without its grants may be held for another reason.
+        let with_grants = self.guard.may_serve(&id, &candidate.seen).map_err(NotRunning::Held)?;
+        if needs_grants_to_list && !with_grants {
+            return Err(NotRunning::Held(Reason::ListingNeedsGrants));
+        }
+        let is_compared = self.guard.pins_surface(&id, !candidate.seen.grants.is_empty());
+        if pin.is_none() || !is_compared || self.guard.configured_pin(&id).is_some() {
             return Ok(());
         }
-        // What was approved may list something else by now. A server lists it with its grants, and holds it then.
-        let listed = candidate.load(config, sandbox, id, config.grants(id)).await;
-        let (_, version) = listed.map_err(|error| NotRunning::Refused(refused(error, path)))?;
-        status.seen = Some(candidate.seen.clone());
-        let served = self.guard.may_serve(id, &candidate.seen);
+        // A server lists it with its grants and compares that too. Also what was approved may list something else by now.
+        let version = match listed {
+            Some(plugin) => {
+                let granted = plugin.granted(config.limits(&id), grants).await.map_err(refused)?;
+                candidate.record_surface(&granted)
+            }
+            None => candidate.load(config, sandbox, &id, grants).await.map_err(refused)?.1,
+        };
+        let served = self.guard.may_serve(&id, &candidate.seen);
         if served.is_err() {
-            let pinned = status.pin.as_ref().and_then(|pin| lock.surface(pin.surface));
-            status.changes = changes(pinned.as_deref(), &version.surface_text);
+            status.changes = changes(pinned().as_deref(), &version.surface_text);
         }
+        status.seen = Some(candidate.seen);
         served.map(|_| ()).map_err(NotRunning::Held)
     }
 }

@@ -52,6 +52,8 @@ fn a_version_that_lists_differently_with_grants_is_held() {
     client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
     assert_eq!(client.text("p_version", json!({})), "1");
     assert_eq!(description(&mut client), "0 variables");
+    let held = status(&home);
+    assert_eq!((&held["code"], &held["changes"][0]["new"]), (&json!("other_words"), &json!("1 variables")), "{held}");
 }
 
 #[test]
