@@ -14,7 +14,7 @@ mod settings;
 mod snapshot;
 mod watcher;
 
-pub use admission::{Admission, KnownPlugin, ListedPlugin, Loaded, NotServed, admit, load_plugin};
+pub use admission::{Admission, KnownPlugin, ListedPlugin, LoadStage, Loaded, NotServed, admit, load_plugin};
 pub use event::{FolderEvent, FolderWarning, Held, RefusedFile, load_hint};
 pub use extensions::{Capabilities, Extensions, method_name};
 pub use files::{Ignored, misnamed_files, plugin_files, plugin_of};

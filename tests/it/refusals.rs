@@ -220,6 +220,24 @@ fn a_plugin_that_never_lists_delays_no_other() {
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
 }
 
+/// They would take two seconds each; the plugin that sorts behind them is listed before they end.
+#[test]
+fn many_plugins_that_never_list_delay_no_other() {
+    let home = Home::new();
+    let spinner = Guest::spinning_in_list().build();
+    for number in 0..12u8 {
+        // A custom section makes each of them another component.
+        home.put_bytes(&[spinner.as_slice(), &[0, 2, 1, number]].concat(), &format!("spinner{number:02}"));
+    }
+    home.put_bytes(&Guest::returning("1").build(), "z");
+    let mut client = Client::start(&home);
+    // They are refused all the same.
+    let log = client.process().log_with("within its time");
+    let first = log.find("within its time").expect("just found");
+    assert!(log[..first].contains("loaded plugin=z"), "{log}");
+    assert_eq!(client.tools_until(|tools| !tools.is_empty()).len(), 1);
+}
+
 #[test]
 fn one_invalid_tool_does_not_drop_the_others() {
     let home = Home::new();

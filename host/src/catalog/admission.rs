@@ -3,7 +3,10 @@
 //! A version that is not pinned is listed without its plugin's grants.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::PluginSettings;
 use crate::pins::{AdmittedAs, Decision, Guard, ListedVersion, PluginVersion, Reason};
@@ -53,8 +56,38 @@ pub enum Loaded {
     Unchanged,
 }
 
-/// Loads and lists a plugin file, unless its digest is `serving`, the one in service. Code that is not in the cache is
-/// compiled only if `compiles`.
+/// What a load may do, and how far it is.
+#[derive(Clone)]
+pub struct LoadStage {
+    compiles: bool,
+    listing_since: Arc<OnceLock<Instant>>,
+    changed: Arc<Notify>,
+}
+
+impl LoadStage {
+    /// Code that is not in the cache is compiled only if `compiles`. `changed` is notified when the component starts to
+    /// list.
+    pub fn new(compiles: bool, changed: Arc<Notify>) -> Self {
+        Self { compiles, listing_since: Arc::default(), changed }
+    }
+
+    pub(super) fn compiles(&self) -> bool {
+        self.compiles
+    }
+
+    /// Since when code of the component runs.
+    pub(super) fn listing_since(&self) -> Option<Instant> {
+        self.listing_since.get().copied()
+    }
+
+    fn start_listing(&self) {
+        self.listing_since.get_or_init(Instant::now);
+        self.changed.notify_one();
+    }
+}
+
+/// Loads and lists a plugin file, unless its digest is `serving`, the one in service. `stage` says whether it may be
+/// compiled.
 ///
 /// # Errors
 /// If it is not a valid plugin, or is held.
@@ -65,8 +98,9 @@ pub async fn load_plugin(
     id: &PluginId,
     settings: &PluginSettings,
     serving: Option<Digest>,
-    compiles: bool,
+    stage: &LoadStage,
 ) -> Result<Loaded, NotServed> {
+    let compiles = stage.compiles;
     let component = read_component(path).await?;
     let content = Digest::of(&component);
     if serving == Some(content) {
@@ -105,8 +139,9 @@ pub async fn load_plugin(
         }));
     }
     let grants = if with_grants { settings.grants.clone() } else { settings.grants.none() };
-    let limits = settings.limits.clone();
-    let mut plugin = match sandbox.load(id.clone(), component, limits.clone(), grants).await {
+    let (limits, stage) = (settings.limits.clone(), stage.clone());
+    let loading = sandbox.load_watched(id.clone(), component, limits.clone(), grants, move || stage.start_listing());
+    let mut plugin = match loading.await {
         Ok(plugin) => plugin,
         Err(error) if error.is_of_listing() && !with_grants && !version.grants.is_empty() => {
             return Err(held(&version, Reason::ListingNeedsGrants));

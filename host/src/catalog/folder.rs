@@ -7,6 +7,7 @@ mod decide;
 mod gone;
 mod known;
 mod look;
+mod places;
 mod publish;
 mod reprieve;
 mod retry;
@@ -19,10 +20,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
 
 use futures_util::future::BoxFuture;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time;
 use tokio_util::sync::CancellationToken;
@@ -30,11 +30,11 @@ use tokio_util::sync::CancellationToken;
 use super::files::{self, Ignored};
 use super::watcher::{Signal, Watcher};
 use super::{
-    Admission, Catalog, FolderEvent, FolderWarning, ListedPlugin, Loaded, NotServed, PluginSettings, load_plugin,
+    Admission, Catalog, FolderEvent, FolderWarning, ListedPlugin, LoadStage, Loaded, NotServed, PluginSettings,
 };
-use crate::os::files::{Links, is_temporary};
+use crate::os::files::is_temporary;
 use crate::os::stamp::Stamp;
-use crate::pins::{Guard, PluginVersion, Reason};
+use crate::pins::{Guard, KnownPins, PluginVersion, Reason};
 use crate::plugin::{Compiled, Digest, PluginId, Sandbox, Signatures};
 use reprieve::Reprieve;
 use retry::Retry;
@@ -57,12 +57,16 @@ pub struct Folder {
     owners: HashMap<PluginId, PathBuf>,
     /// Ignored files, already reported or in `unserved`.
     ignored: HashSet<PathBuf>,
-    /// Files over the limit; one is loaded when another is removed.
+    /// The pins when they were last read, for the order of files; no decision uses them.
+    pins: KnownPins,
+    /// Files over the limit; one is loaded when another gives its place back.
     over_limit: BTreeSet<PathBuf>,
     /// Files of these two sets that are not reported yet.
     unserved: Unserved,
     retry: Retry,
     loads: JoinSet<LoadResult>,
+    /// A load begins to list.
+    stage_changed: Arc<Notify>,
     /// By task of `loads`.
     loading: HashMap<Id, Load>,
     /// Listed plugins, to be pinned after the current batch.
@@ -85,6 +89,14 @@ struct File {
     /// Distinguishes the file from an earlier one at the same path.
     number: u64,
     state: LoadState,
+    /// How many turns it has used up; a version that is loaded starts anew.
+    turns: u32,
+    /// In bytes, when it was last looked at.
+    size: u64,
+    /// Whether the plugin has a pin.
+    is_known: bool,
+    /// How many other files of its name were compared with the pin.
+    rivals: usize,
     /// The digest in service, if the last load succeeded.
     loaded: Option<Digest>,
     /// The settings of the version in service.
@@ -119,8 +131,6 @@ enum LoadState {
     Queued,
     /// The same, for a file whose code has to be compiled: after those of which that is not known.
     Uncompiled,
-    /// The same, for one that took long: after all others.
-    Slow,
     Loading,
     /// It changed while it was being loaded, and is loaded again after that.
     Reloading,
@@ -129,10 +139,11 @@ enum LoadState {
 /// One load.
 struct Load {
     task: AbortHandle,
-    /// Whether it may compile.
-    compiles: bool,
-    /// It has used up its turn, as others wait for theirs.
-    is_slow: bool,
+    stage: LoadStage,
+    /// How many turns its file has used up before.
+    turns: u32,
+    /// It has used up its turn, and ends.
+    is_stopped: bool,
     /// Another file is at its path since.
     is_replaced: bool,
     /// That of the file when it started.
@@ -140,7 +151,7 @@ struct Load {
     path: PathBuf,
     /// [`File::number`]
     number: u64,
-    started: Instant,
+    started: time::Instant,
     settings: PluginSettings,
     /// The trusted signers when it started.
     signatures: Signatures,
@@ -172,10 +183,12 @@ impl Folder {
             files: BTreeMap::new(),
             owners: HashMap::new(),
             ignored: HashSet::new(),
+            pins: None,
             over_limit: BTreeSet::new(),
             unserved: Unserved::default(),
             retry: Retry::default(),
             loads: JoinSet::new(),
+            stage_changed: Arc::default(),
             loading: HashMap::new(),
             listed: Vec::new(),
             pinning: JoinSet::new(),
@@ -270,6 +283,8 @@ impl Folder {
             tokio::select! {
                 Some(load) = self.loads.join_next_with_id() => self.finish_loads(load),
                 Some(pinned) = self.pinning.join_next() => self.finish_pinning(pinned),
+                // Its turn now ends earlier.
+                () = self.stage_changed.notified() => {}
                 Ok(()) = settings_changed.changed() => {
                     self.decision_epoch += 1;
                     self.reconfigure();
@@ -340,43 +355,6 @@ impl Folder {
         self.emit_unserved();
         self.catalog.set_ready();
         self.emit(FolderEvent::FirstScanDone);
-    }
-
-    fn start_loads_of(&mut self, state: LoadState, limit: usize) {
-        let compiles = state != LoadState::Queued;
-        for (path, file) in &mut self.files {
-            if self.loads.len() >= limit {
-                break;
-            }
-            if file.state != state {
-                continue;
-            }
-            file.state = LoadState::Loading;
-            if !file.serving && !compiles {
-                let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
-            }
-            let (sandbox, guard, file_path) = (self.sandbox.clone(), self.guard.clone(), path.clone());
-            let (id, settings, loaded) = (file.id.clone(), (self.settings)(&file.id), file.loaded);
-            let with = settings.clone();
-            let stamp = Stamp::of(path, Links::Followed);
-            let task = self
-                .loads
-                .spawn(async move { load_plugin(&sandbox, &guard, &file_path, &id, &with, loaded, compiles).await });
-            let load = Load {
-                task: task.clone(),
-                compiles,
-                is_slow: state == LoadState::Slow,
-                is_replaced: false,
-                stamp,
-                path: path.clone(),
-                number: file.number,
-                started: Instant::now(),
-                settings,
-                signatures: self.guard.signatures(),
-                decision_epoch: self.decision_epoch,
-            };
-            self.loading.insert(task.id(), load);
-        }
     }
 
     fn warn(&self, warnings: Vec<super::Warning>) {

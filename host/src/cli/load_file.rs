@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::wiring;
-use crate::catalog::{Loaded, NotServed, PluginSettings, admit, load_hint, load_plugin, plugin_of};
+use crate::catalog::{LoadStage, Loaded, NotServed, PluginSettings, admit, load_hint, load_plugin, plugin_of};
 use crate::config::Config;
 use crate::os::paths::folder_of;
 use crate::pins::Reason;
@@ -50,7 +50,8 @@ pub(super) async fn load_admitted(
         }
     };
     let guard = Arc::new(wiring::read_only_guard(config));
-    let listed = match load_plugin(sandbox, &guard, path, id, settings, None, true).await.map_err(denied)? {
+    let stage = LoadStage::new(true, Arc::default());
+    let listed = match load_plugin(sandbox, &guard, path, id, settings, None, &stage).await.map_err(denied)? {
         Loaded::Listed(listed) => vec![listed],
         Loaded::Uncompiled(_) | Loaded::Unchanged => Vec::new(),
     };

@@ -49,6 +49,21 @@ impl Sandbox {
         limits: Limits,
         grants: Grants,
     ) -> Result<Plugin, LoadError> {
+        self.load_watched(id, component, limits, grants, || {}).await
+    }
+
+    /// As [`Sandbox::load`]; calls `listing` when the code is there, and the component is about to list.
+    ///
+    /// # Errors
+    /// As [`Sandbox::load`].
+    pub async fn load_watched(
+        self: &Arc<Self>,
+        id: PluginId,
+        component: impl Into<Arc<Vec<u8>>>,
+        limits: Limits,
+        grants: Grants,
+        listing: impl FnOnce() + Send + 'static,
+    ) -> Result<Plugin, LoadError> {
         let (sandbox, component) = (self.clone(), component.into());
         // Dropped, it ends the compiler.
         let loading = AbortOnDropHandle::new(self.runtime.guests().spawn(async move {
@@ -68,6 +83,7 @@ impl Sandbox {
                 PreparedComponent::new(sandbox.runtime.clone(), id, digest, limits, grants, linked.pre.clone());
             // Before the listing, whose deadline is short.
             prepared.granted.open_folders().await;
+            listing();
             Plugin::listed(prepared, linked, Some(stored)).await
         }));
         match loading.await {

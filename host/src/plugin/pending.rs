@@ -34,6 +34,12 @@ impl Compiled {
     pub fn serve_from(&self, provider: Arc<dyn Provider>) {
         self.0.send_replace(Some(provider));
     }
+
+    /// Whether a call waits.
+    pub fn is_awaited(&self) -> bool {
+        // One receiver is the plugin's own; each call that waits has another.
+        self.0.receiver_count() > 1
+    }
 }
 
 impl PendingPlugin {

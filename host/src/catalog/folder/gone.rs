@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::{File, Folder, LoadState};
 use crate::catalog::FolderEvent;
-use crate::catalog::files::{self, MAX_PLUGINS};
+use crate::catalog::files;
 use crate::os::files::is_temporary;
 use crate::plugin::PluginId;
 
@@ -115,11 +115,7 @@ impl Folder {
         for successor in inherited {
             self.sync_path(successor);
         }
-        while self.files.len() < MAX_PLUGINS
-            && let Some(next) = self.over_limit.pop_first()
-        {
-            self.sync_path(next);
-        }
+        self.fill_places();
     }
 }
 

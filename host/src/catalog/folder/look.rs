@@ -1,9 +1,10 @@
 //! Which files are loaded, and which are ignored.
 
+use std::fs;
 use std::path::PathBuf;
 
 use super::{File, Folder, LoadState};
-use crate::catalog::files::{self, Ignored, MAX_PLUGINS, Scan};
+use crate::catalog::files::{self, Ignored, Scan};
 use crate::plugin::exports_completions;
 
 impl Folder {
@@ -25,7 +26,11 @@ impl Folder {
             self.mark_gone(&path);
         }
         let unfinished = std::mem::take(&mut scan.unfinished);
-        for (path, _) in scan.in_order() {
+        self.read_pinned();
+        let mut found = scan.in_order();
+        // Stable: otherwise in the order of names.
+        found.sort_by_key(|(_, id)| !self.is_known(id));
+        for (path, _) in found {
             if !unfinished.contains(&path) {
                 self.sync_path(path);
             }
@@ -49,24 +54,23 @@ impl Folder {
             Some(Err(reason)) => return self.ignore(path, reason),
             None => return,
         };
-        // Checked in order of arrival: loaded plugins keep their place, however later files sort.
-        if self.files.len() >= MAX_PLUGINS && !self.files.contains_key(&path) {
-            if self.over_limit.insert(path.clone()) {
-                self.refuse(path, Ignored::TooManyPlugins);
-            }
-            return;
-        }
-        match self.owners.get(&id) {
+        match self.owners.get(&id).cloned() {
             None if self.catalog.is_host_name(&id) => {
                 return self.ignore(path, Ignored::NameReserved(id));
             }
-            Some(owner) if *owner != path => {
-                let reason = Ignored::NameTaken(owner.clone());
-                return self.ignore(path, reason);
+            Some(owner) if owner != path && !self.takes_name(&id, &path, &owner) => {
+                return self.ignore(path, Ignored::NameTaken(owner));
             }
-            _ => self.owners.insert(id.clone(), path.clone()),
-        };
+            _ => {}
+        }
+        // Checked in order of arrival: loaded plugins keep their place, however later files sort.
+        if !self.files.contains_key(&path) && !self.has_place_for(&id) {
+            return self.refuse_over_limit(path);
+        }
+        self.over_limit.remove(&path);
+        self.owners.insert(id.clone(), path.clone());
         let completions = exports_completions(&path);
+        let (size, is_known) = (fs::metadata(&path).map_or(0, |file| file.len()), self.is_known(&id));
         let changed = path.clone();
         let last_number = &mut self.last_number;
         let file = self.files.entry(path).or_insert_with(|| {
@@ -74,6 +78,7 @@ impl Folder {
             File::new(id, *last_number)
         });
         (file.completions, file.removal_at) = (completions, None);
+        (file.size, file.is_known) = (size, is_known);
         file.load_again();
         self.mark_replaced(&changed);
         self.expect_completions();
@@ -88,11 +93,15 @@ impl Folder {
 }
 
 impl File {
-    fn new(id: crate::plugin::PluginId, number: u64) -> Self {
+    pub(super) fn new(id: crate::plugin::PluginId, number: u64) -> Self {
         Self {
             id,
             number,
             state: LoadState::Idle,
+            turns: 0,
+            size: 0,
+            is_known: false,
+            rivals: 0,
             loaded: None,
             settings: None,
             pinned_surface: None,
@@ -112,7 +121,7 @@ impl File {
     /// Schedules a load; if one is running, another one after it.
     pub(super) fn load_again(&mut self) {
         self.state = match self.state {
-            LoadState::Idle | LoadState::Queued | LoadState::Uncompiled | LoadState::Slow => LoadState::Queued,
+            LoadState::Idle | LoadState::Queued | LoadState::Uncompiled => LoadState::Queued,
             LoadState::Loading | LoadState::Reloading => LoadState::Reloading,
         };
     }

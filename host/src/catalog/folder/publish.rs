@@ -111,6 +111,7 @@ impl Folder {
         if is_outdated || self.files.values().any(File::is_reprieve_over) {
             self.apply_decisions();
         }
+        self.fill_places();
     }
 
     /// `known`: the current pins, if decisions may have changed since the load started.
@@ -157,6 +158,7 @@ impl Folder {
                     None => decision,
                 };
                 file.loaded = Some(digest);
+                file.turns = 0;
                 (file.serving_info, file.held, file.reprieve) = (Some(version), None, None);
                 file.pinned_surface = pinned_surface(&self.guard, file);
                 let (naming, pinned_surface) = (settings.naming, file.pinned_surface);
@@ -209,6 +211,8 @@ impl Folder {
             Some(Err(NotServed::Refused(error))) => {
                 // The next event on the file retries: the reason may have been temporary, like a full disk.
                 file.loaded = None;
+                // Its next version waits for files that were never tried.
+                file.turns = file.turns.max(1);
                 file.refused_signers = error.is_of_signature().then_some(load.signatures);
                 file.unread = error.is_temporary().then(|| error.to_string());
                 let is_reported = file.unread.is_some() && file.unread == unread;
@@ -218,6 +222,9 @@ impl Folder {
                 }
                 if is_reported {
                     return;
+                }
+                if self.is_crowded() {
+                    return self.count_refused();
                 }
                 let refusal = RefusedFile {
                     reason: error.to_string(),

@@ -1,70 +1,146 @@
-//! Which files are compiled, and for how long, while others wait.
+//! Which files are loaded, and for how long, while others wait.
 //!
-//! A component can take minutes to compile, by intent or by its size. Such a file must not delay the others: after
-//! [`TURN`], two files may go on as slow ones, and any more of them make room for files that had no turn yet. Compiling
-//! ends with the file that asked for it.
+//! A component can take minutes to compile, by intent or by its size, and seconds to list nothing. It must not delay the
+//! others, so files take turns:
+//!
+//! - Those with the fewest used turns start first; of these, plugins whose calls wait for their code, then those that
+//!   have a pin, and then the smaller ones.
+//! - A file that has used up its turn, while one waits that had no more turns, is stopped and has used another one. What
+//!   was compiled of it is lost, so each turn is [`GROWTH`] times as long as the one before: in the end every file is
+//!   compiled, and lost is little more than what it needs.
+//! - First turns are short if many wait: all of them share [`PATIENCE`], down to what an ordinary plugin needs. Listing
+//!   has a turn of its own, since an ordinary plugin lists in milliseconds.
+//! - One compilation is left to files that had no turn yet, however long those run that had.
+//!
+//! Compiling ends with the file that asked for it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::task::Id;
 use tokio::time::Instant;
 
-use super::{Folder, LoadState};
+use super::{File, Folder, Load, LoadState};
+use crate::catalog::{FolderEvent, LoadStage, load_plugin};
 use crate::os::files::Links;
 use crate::os::stamp::Stamp;
+use crate::plugin::Compiled;
 
 /// Concurrent loads.
 pub(super) const PARALLEL_LOADS: usize = 4;
 /// Those of them that may compile: they must not block those whose code is in the cache.
 const PARALLEL_COMPILATIONS: usize = 3;
-/// Those of them that have used up their turn.
+/// Those of them that have used up a turn before.
 const PARALLEL_SLOW: usize = PARALLEL_COMPILATIONS - 1;
-/// How long a file is compiled, at least, while others wait for their first turn.
-const TURN: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(5) };
+/// What the first turns of all waiting files take together, unless there are so many that each has the shortest one.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The shortest and the longest first turn of a compilation.
+const COMPILING: (Duration, Duration) = if cfg!(test) {
+    (Duration::from_millis(200), Duration::from_millis(200))
+} else {
+    (Duration::from_secs(2), Duration::from_secs(5))
+};
+/// Those of a listing, after its compilation. A listing has 2 s in all.
+const LISTING: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(2));
+/// Turns that are counted: the next one is longer than any compilation may take.
+const MOST_TURNS: u32 = 4;
+const GROWTH: u32 = 4;
 
 impl Folder {
     /// First the files of which it is not known whether they have to be compiled: all that is compiled already, or
     /// known before, is served before the first compilation.
     pub(super) fn start_loads(&mut self) {
+        self.limit_places();
         self.start_loads_of(LoadState::Queued, PARALLEL_LOADS);
-        if self.is_any(&LoadState::Queued) {
-            return;
-        }
-        self.start_loads_of(LoadState::Uncompiled, PARALLEL_COMPILATIONS);
-        if !self.is_any(&LoadState::Uncompiled) {
-            let slow = PARALLEL_SLOW.saturating_sub(self.slow_loads());
-            self.start_loads_of(LoadState::Slow, PARALLEL_COMPILATIONS.min(self.loads.len() + slow));
+        if !self.files.values().any(|file| file.state == LoadState::Queued) {
+            self.start_loads_of(LoadState::Uncompiled, PARALLEL_COMPILATIONS);
         }
     }
 
-    /// When the next file has used up its turn that others, or its next version, wait for.
+    fn start_loads_of(&mut self, state: LoadState, limit: usize) {
+        let compiles = state == LoadState::Uncompiled;
+        while self.loads.len() < limit {
+            let waiting = self.files.iter().filter(|(_, file)| file.state == state);
+            let Some((path, file)) = waiting.min_by_key(|(_, file)| file.order()) else { return };
+            if compiles && file.turns > 0 && self.slow_loads() >= PARALLEL_SLOW {
+                return;
+            }
+            self.start_load(path.clone(), compiles);
+        }
+    }
+
+    fn start_load(&mut self, path: PathBuf, compiles: bool) {
+        let Some(file) = self.files.get_mut(&path) else { return };
+        file.state = LoadState::Loading;
+        if !file.serving && !compiles {
+            // The receiver may have been dropped.
+            let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
+        }
+        let (sandbox, guard, file_path) = (self.sandbox.clone(), self.guard.clone(), path.clone());
+        let (id, settings, loaded) = (file.id.clone(), (self.settings)(&file.id), file.loaded);
+        let with = settings.clone();
+        let stage = LoadStage::new(compiles, self.stage_changed.clone());
+        let of_task = stage.clone();
+        let stamp = Stamp::of(&path, Links::Followed);
+        let task = self
+            .loads
+            .spawn(async move { load_plugin(&sandbox, &guard, &file_path, &id, &with, loaded, &of_task).await });
+        let load = Load {
+            task: task.clone(),
+            stage,
+            turns: file.turns,
+            is_stopped: false,
+            is_replaced: false,
+            stamp,
+            path,
+            number: file.number,
+            started: Instant::now(),
+            settings,
+            signatures: self.guard.signatures(),
+            decision_epoch: self.decision_epoch,
+        };
+        self.loading.insert(task.id(), load);
+    }
+
+    /// When the next load has used up its turn that others, or its next version, wait for.
     pub(super) fn next_turn_end(&self) -> Option<Instant> {
-        let waits = self.is_any(&LoadState::Uncompiled);
-        let in_turn =
-            self.loading.values().filter(|load| load.compiles && (waits && !load.is_slow || load.is_replaced));
-        in_turn.map(|load| Instant::from_std(load.started) + TURN).min()
+        self.turn_ends().map(|(_, end, _)| end).min()
     }
 
-    /// Lets files that had no turn be compiled, in place of those that have used up theirs.
+    /// Lets files that wait be loaded in place of those that have used up their turn, and no more of these than wait.
     pub(super) fn end_turns(&mut self, now: Instant) {
-        let waits = self.is_any(&LoadState::Uncompiled);
-        let mut slow = self.slow_loads();
-        for load in self.loading.values_mut().filter(|load| load.compiles) {
-            if Instant::from_std(load.started) + TURN > now {
-                continue;
+        let mut over: Vec<(Id, u32)> =
+            self.turn_ends().filter(|(_, end, _)| *end <= now).map(|(task, _, turns)| (task, turns)).collect();
+        // Those that lose the least.
+        over.sort_by_key(|(task, _)| std::cmp::Reverse(self.loading.get(task).map(|load| load.started)));
+        let waiting = self.files.values().filter(|file| file.waits()).count();
+        let mut room = waiting.saturating_sub(self.loading.values().filter(|load| load.is_stopped).count());
+        for (task, turns) in over {
+            let Some(load) = self.loading.get_mut(&task).filter(|load| load.is_replaced || room > 0) else { continue };
+            if !load.is_replaced {
+                room -= 1;
             }
-            if load.is_replaced {
-                load.task.abort();
-            } else if waits && !load.is_slow {
-                load.is_slow = true;
-                if slow < PARALLEL_SLOW {
-                    slow += 1;
-                } else {
-                    load.task.abort();
-                }
-            }
+            (load.is_stopped, load.turns) = (true, turns);
+            load.task.abort();
         }
+    }
+
+    /// The loads whose turns end, when they do, and how many turns each has used before that one.
+    fn turn_ends(&self) -> impl Iterator<Item = (Id, Instant, u32)> {
+        let waiting = self.files.values().filter(|file| file.waits()).count();
+        let slow = self.slow_loads();
+        let running = self.loading.iter().filter(|(_, load)| !load.is_stopped);
+        running.filter_map(move |(task, load)| {
+            let other = self.files.values().filter(|file| file.may_replace(load, slow)).map(|file| file.turns).min();
+            // A load that runs for as long as several turns has used those up.
+            let turns = load.turns.max(other.or(load.is_replaced.then_some(0))?);
+            let (since, range) = match load.stage.listing_since() {
+                Some(since) => (since, LISTING),
+                None if load.stage.compiles() || load.is_replaced => (load.started, COMPILING),
+                None => return None,
+            };
+            Some((*task, since + first_turn(range, waiting) * GROWTH.pow(turns.min(MOST_TURNS)), turns))
+        })
     }
 
     /// Ends the load of a file that was removed.
@@ -87,21 +163,50 @@ impl Folder {
     pub(super) fn finish_aborted(&mut self, task: Id) {
         let Some(load) = self.loading.remove(&task) else { return };
         let Some(file) = self.files.get_mut(&load.path).filter(|file| file.number == load.number) else { return };
+        file.turns = file.turns.max(load.turns + 1).min(MOST_TURNS);
         if file.state == LoadState::Reloading {
             file.state = LoadState::Queued;
             file.shorten_reprieve();
         } else {
-            file.state = LoadState::Slow;
+            file.state = LoadState::Uncompiled;
         }
     }
 
     fn slow_loads(&self) -> usize {
-        self.loading.values().filter(|load| load.is_slow).count()
+        self.loading.values().filter(|load| load.stage.compiles() && load.turns > 0).count()
+    }
+}
+
+impl File {
+    /// Files with the same order are loaded in path order. So are those below a mebibyte: among them, size says little
+    /// about time.
+    fn order(&self) -> (u32, bool, bool, u64) {
+        let is_awaited = self.compiling.as_ref().is_some_and(Compiled::is_awaited);
+        (self.turns, !is_awaited, !self.is_known, self.size >> 20)
     }
 
-    fn is_any(&self, state: &LoadState) -> bool {
-        self.files.values().any(|file| file.state == *state)
+    pub(super) fn waits(&self) -> bool {
+        matches!(self.state, LoadState::Queued | LoadState::Uncompiled)
     }
+
+    /// Whether it could start if that load ended.
+    fn may_replace(&self, load: &Load, slow: usize) -> bool {
+        match self.state {
+            // One load is left to those that do not compile.
+            LoadState::Queued => !load.stage.compiles(),
+            LoadState::Uncompiled => {
+                let is_slow = load.stage.compiles() && load.turns > 0;
+                self.turns == 0 || is_slow || slow < PARALLEL_SLOW
+            }
+            LoadState::Idle | LoadState::Loading | LoadState::Reloading => false,
+        }
+    }
+}
+
+/// The first turn of a load while so many files wait.
+fn first_turn((shortest, longest): (Duration, Duration), waiting: usize) -> Duration {
+    let share = PATIENCE / u32::try_from(waiting.max(1)).unwrap_or(u32::MAX);
+    share.clamp(shortest, longest)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Reports ignored files in batches: ten thousand in one folder are one mistake, not ten thousand.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -22,6 +22,11 @@ pub(super) struct Unserved {
 }
 
 impl Unserved {
+    /// Forgets a file that is loaded after all.
+    pub(super) fn withdraw(&mut self, path: &Path) {
+        self.named.retain(|(named, _)| named != path);
+    }
+
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.since.map(|since| since + BATCH_DELAY)
     }
@@ -36,6 +41,12 @@ impl Folder {
             unserved.more += 1;
         }
         unserved.since.get_or_insert_with(Instant::now);
+    }
+
+    /// As [`Folder::refuse`], without the name.
+    pub(super) fn count_refused(&mut self) {
+        self.unserved.more += 1;
+        self.unserved.since.get_or_insert_with(Instant::now);
     }
 
     pub(super) fn emit_unserved(&mut self) {

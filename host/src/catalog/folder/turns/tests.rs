@@ -1,14 +1,18 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::sync::watch;
 
+use super::super::File;
 use super::super::known::tests::{listing, with_listing};
 use super::super::tests::{following, put, refusals};
-use super::TURN;
+use super::{COMPILING, GROWTH, LISTING, first_turn};
 use crate::catalog::FolderEvent;
 use crate::pins::Guard;
+use crate::plugin::{Call, Digest, PendingPlugin, PluginId, Provider as _, Surface};
 
 /// A component that takes seconds to compile, and is no plugin: every local is live across every loop. `number` makes it
 /// unique.
@@ -70,7 +74,7 @@ async fn a_removed_file_is_not_compiled_to_its_end() {
     }
     let (mut folder, catalog, mut events) = following(root.path(), Guard::permissive());
     folder.apply_scan(crate::catalog::files::scan(root.path()).expect("a folder"));
-    while folder.loading.values().filter(|load| load.compiles).count() < 3 {
+    while folder.loading.values().filter(|load| load.stage.compiles()).count() < 3 {
         let looked_at = folder.loads.join_next_with_id().await.expect("a load");
         folder.finish_loads(looked_at);
     }
@@ -82,7 +86,7 @@ async fn a_removed_file_is_not_compiled_to_its_end() {
     }
     let end = folder.next_grace_end().expect("a grace period");
     // The last one's ends a little later.
-    folder.end_grace_periods(end + TURN, |_| false);
+    folder.end_grace_periods(end + COMPILING.1, |_| false);
     assert!(catalog.snapshot().members().is_empty());
     while let Some(ended) = folder.loads.join_next_with_id().await {
         assert!(ended.as_ref().is_err_and(|error| error.is_cancelled()));
@@ -113,4 +117,76 @@ async fn a_file_that_did_not_change_keeps_its_compilation() {
     assert!(ended.as_ref().is_err_and(|error| error.is_cancelled()));
     folder.finish_loads(ended);
     assert_eq!(folder.loading.len(), 1, "the next version is being looked at");
+}
+
+#[test]
+fn first_turns_are_short_if_many_wait() {
+    let compiling = (Duration::from_secs(2), Duration::from_secs(5));
+    for (waiting, expected) in [(0, 5), (2, 5), (5, 2), (4096, 2)] {
+        assert_eq!(first_turn(compiling, waiting), Duration::from_secs(expected), "{waiting}");
+    }
+    // A listing that hangs ends by itself after 2 s.
+    for (waiting, expected) in [(1, 2000), (10, 1000), (40, 250), (4096, 250)] {
+        assert_eq!(first_turn(LISTING, waiting), Duration::from_millis(expected), "{waiting}");
+    }
+}
+
+#[test]
+fn used_turns_count_before_pins_and_pins_before_size() {
+    let file = |turns, is_known, size| {
+        let new = File::new(PluginId::parse("p").expect("an id"), 1);
+        File { turns, is_known, size, ..new }.order()
+    };
+    let mut order = [file(1, true, 10), file(0, false, 24 << 20), file(0, false, 10), file(0, true, 24 << 20)];
+    order.sort();
+    assert_eq!(order, [file(0, true, 24 << 20), file(0, false, 10), file(0, false, 24 << 20), file(1, true, 10)]);
+    assert_eq!(file(0, false, 200 << 10), file(0, false, 900 << 10), "in path order");
+}
+
+#[tokio::test]
+async fn a_plugin_whose_calls_wait_starts_before_others() {
+    let id = || PluginId::parse("p").expect("an id");
+    let limit = Duration::from_secs(30);
+    let (plugin, compiled) = PendingPlugin::new(id(), Digest::of(b""), Surface::default(), limit);
+    let (called, other) = (File { compiling: Some(compiled), ..File::new(id(), 1) }, File::new(id(), 2));
+    assert_eq!(called.order(), other.order());
+    let mut call = plugin.call_tool("x", "{}".into(), Call::new("1"));
+    assert!((&mut call).now_or_never().is_none());
+    assert!(called.order() < other.order());
+    drop(call);
+    assert_eq!(called.order(), other.order());
+}
+
+/// What a slow file has used up is as good as several turns; one that it could not give way to does not stop it.
+#[tokio::test]
+async fn a_load_is_stopped_for_a_file_with_no_more_turns_than_it_had() {
+    let root = tempfile::tempdir().expect("a folder");
+    for number in 0..5 {
+        put_slow(root.path(), number);
+    }
+    let (mut folder, _, _events) = following(root.path(), Guard::permissive());
+    folder.apply_scan(crate::catalog::files::scan(root.path()).expect("a folder"));
+    while folder.loading.values().filter(|load| load.stage.compiles()).count() < 3 {
+        let looked_at = folder.loads.join_next_with_id().await.expect("a load");
+        folder.finish_loads(looked_at);
+    }
+    let began = folder.loading.values().map(|load| load.started).max().expect("a load");
+    assert!(folder.next_turn_end().is_some_and(|end| end <= began + COMPILING.1));
+    folder.end_turns(began + COMPILING.1);
+    let stopped = |folder: &super::Folder| folder.loading.values().filter(|load| load.is_stopped).count();
+    assert_eq!(stopped(&folder), 2, "as many as wait");
+    folder.end_turns(began + COMPILING.1);
+    assert_eq!(stopped(&folder), 2, "once");
+    while stopped(&folder) > 0 {
+        let ended = folder.loads.join_next_with_id().await.expect("a load");
+        folder.finish_loads(ended);
+    }
+    let mut turns: Vec<u32> = folder.files.values().map(|file| file.turns).collect();
+    turns.sort_unstable();
+    assert_eq!(turns, [0, 0, 0, 1, 1], "the others compile; these wait");
+    let began = folder.loading.values().map(|load| load.started).max().expect("a load");
+    let end = folder.next_turn_end().expect("they wait for their second turn");
+    assert!(end > began, "which is longer than the first one");
+    let first = folder.loading.values().map(|load| load.started).min().expect("a load");
+    assert_eq!(end, first + GROWTH * COMPILING.1);
 }

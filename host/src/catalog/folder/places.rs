@@ -1,0 +1,126 @@
+//! Which files may be loaded if there are more than a folder serves, and which of two files has a plugin's name.
+//!
+//! Only a file that is served, or may still be, takes a place: one that is refused or held gives it back. Plugins in
+//! service keep theirs; of the files that wait, plugins that have a pin come before unknown ones.
+
+use std::path::{Path, PathBuf};
+
+use super::{File, Folder, LoadState};
+use crate::catalog::files::{Ignored, MAX_PLUGINS};
+use crate::plugin::{Digest, PluginId, content_of};
+
+/// Maximum files that are remembered, with those that are refused or held.
+const MAX_FILES: usize = 16 * MAX_PLUGINS;
+/// Maximum files that are read to find the one of a plugin that is pinned.
+const MAX_RIVALS: usize = 16;
+
+impl Folder {
+    /// Reads which plugins have a pin.
+    pub(super) fn read_pinned(&mut self) {
+        self.pins = self.guard.read_pins();
+    }
+
+    /// Whether a version of the plugin was pinned.
+    pub(super) fn is_known(&self, id: &PluginId) -> bool {
+        self.pinned_content(id).is_some()
+    }
+
+    fn pinned_content(&self, id: &PluginId) -> Option<Digest> {
+        let pinned = || self.pins.as_ref()?.get(id).map(|pin| pin.content);
+        self.guard.configured_pin(id).or_else(pinned)
+    }
+
+    /// Whether a new file of that plugin may be loaded. Files of known plugins take the place of others.
+    pub(super) fn has_place_for(&mut self, id: &PluginId) -> bool {
+        if self.has_place() {
+            return true;
+        }
+        if !self.is_known(id) {
+            return false;
+        }
+        if self.files.len() >= MAX_FILES {
+            let other = self.files.iter().find(|(_, file)| !file.takes_place() && !file.is_known);
+            let Some(path) = other.map(|(path, _)| path.clone()) else { return false };
+            self.give_up(path);
+        }
+        true
+    }
+
+    /// Takes their places from files that wait, if there are too many.
+    pub(super) fn limit_places(&mut self) {
+        let mut taken = self.taken();
+        while taken > MAX_PLUGINS {
+            let waiting = self.files.iter().filter(|(_, file)| file.waits() && !file.serving);
+            let Some(path) =
+                waiting.max_by_key(|(_, file)| (!file.is_known, file.number)).map(|(path, _)| path.clone())
+            else {
+                return;
+            };
+            self.give_up(path);
+            taken -= 1;
+        }
+    }
+
+    /// Loads files over the limit in place of those that were removed, refused or held.
+    pub(super) fn fill_places(&mut self) {
+        while self.has_place() {
+            let Some(next) = self.over_limit.pop_first() else { return };
+            self.unserved.withdraw(&next);
+            self.sync_path(next);
+        }
+    }
+
+    /// Whether more files than that were refused or held: they are counted in the log, and not named.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.files.len() > MAX_PLUGINS
+    }
+
+    /// Gives a name to the file at `path` if it is the one that is pinned, and its owner is another, which is not in
+    /// service.
+    pub(super) fn takes_name(&mut self, id: &PluginId, path: &Path, owner: &Path) -> bool {
+        let Some(pinned) = self.pinned_content(id) else { return false };
+        let Some(file) = self.files.get_mut(owner).filter(|file| !file.serving && file.rivals < MAX_RIVALS) else {
+            return false;
+        };
+        file.rivals += 1;
+        if content_of(path) != Some(pinned) || content_of(owner) == Some(pinned) {
+            return false;
+        }
+        if let Some(file) = self.files.remove(owner) {
+            self.abort_load(file.number);
+        }
+        self.owners.remove(id);
+        self.ignored.remove(path);
+        self.ignore(owner.to_owned(), Ignored::NameTaken(path.to_owned()));
+        true
+    }
+
+    fn has_place(&self) -> bool {
+        self.files.len() < MAX_FILES && self.taken() < MAX_PLUGINS
+    }
+
+    fn taken(&self) -> usize {
+        self.files.values().filter(|file| file.takes_place()).count()
+    }
+
+    fn give_up(&mut self, path: PathBuf) {
+        let Some(file) = self.files.remove(&path) else { return };
+        self.owners.remove(&file.id);
+        self.refuse_over_limit(path);
+    }
+
+    pub(super) fn refuse_over_limit(&mut self, path: PathBuf) {
+        if self.over_limit.insert(path.clone()) {
+            self.refuse(path, Ignored::TooManyPlugins);
+        }
+    }
+}
+
+impl File {
+    fn takes_place(&self) -> bool {
+        self.serving || self.state != LoadState::Idle
+    }
+}
+
+#[cfg(test)]
+mod tests;
