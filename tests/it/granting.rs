@@ -129,6 +129,10 @@ fn a_denial_is_reported_once_with_its_hint() {
     let plugin = home.plugin("notes");
     let denied = run(&home, ["call".as_ref(), plugin.as_os_str(), "notes_add".as_ref(), "text=milk".as_ref()]);
     assert!(err(&denied).contains(&command), "{}", err(&denied));
+    // So has another plugin.
+    home.configure("[plugins.other.grants]\nkeyvalue = true\n");
+    assert!(err(&call(&home, &[])).starts_with(&format!("hint: {place}, or")), "{}", err(&call(&home, &[])));
+    home.configure("");
     // A log that was asked for has it too.
     assert!(err(&call(&home, &["--log", "warn"])).contains("WARN access denied: missing grant `keyvalue`"));
     // The entries that are there stay in the line to write.

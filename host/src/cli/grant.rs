@@ -192,9 +192,12 @@ pub(super) fn advice(options: &Options, id: &PluginId, path: &Path, words: &[Str
     let own: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
     let run = format!("run: {} grant {id} {folder} {}", options.program(), own.join(" "));
     let Ok(change) = Change::prepare(options, id, &parsed(words), Edit::Add) else { return run };
+    // Another plugin may have the same line.
+    let count = |text: &str, line: &str| text.lines().filter(|other| *other == line).count();
     let is_new =
-        |line: &&str| !line.is_empty() && !line.starts_with('[') && !change.old.lines().any(|old| old == *line);
-    let lines: Vec<String> = change.new.lines().filter(is_new).map(|line| format!("`{}`", line.trim())).collect();
+        |line: &&str| !line.is_empty() && !line.starts_with('[') && count(&change.new, line) > count(&change.old, line);
+    let lines: BTreeSet<&str> = change.new.lines().filter(is_new).collect();
+    let lines: Vec<String> = lines.into_iter().map(|line| format!("`{}`", line.trim())).collect();
     if lines.is_empty() {
         run
     } else {
