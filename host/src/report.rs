@@ -139,7 +139,8 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
     move |read| match read {
         Ok(config) if config.server != server || config.audit != audit || config.sandbox != sandbox => {
             tracing::warn!(
-                "configuration reloaded; changes of [server], [audit] and [sandbox] take effect at the next start"
+                "configuration reloaded; changes of [server], [audit] and [sandbox] take effect at the next start, but \
+                 those of server.http.tokens and of certificates at SIGHUP"
             );
         }
         Ok(_) => tracing::info!("configuration reloaded"),

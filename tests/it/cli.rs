@@ -326,6 +326,8 @@ fn the_default_folder_is_created_also_if_it_is_given() {
     assert!(folder.is_dir());
     let other = home.path("data/wharf/other");
     assert!(fails(&home, ["list".as_ref(), other.as_os_str()], 2).contains("hint: create it first"));
+    let hint = "hint: name a folder of plugins here, not a plugin; or create it first: mkdir -p weather";
+    assert!(fails(&home, ["status", "weather"], 2).contains(hint));
 }
 
 /// A client shows the log of its server, and no tools.

@@ -36,7 +36,8 @@ fn the_command_in_the_hint_of_a_denial_grants_it_in_a_new_file() {
     let home = Home::with(&["notes"]);
     fs::remove_dir_all(home.path("config/wharf")).expect("the configuration's folder");
     let denied = err(&call(&home, &[]));
-    assert!(denied.contains("or run: wharf grant notes keyvalue"), "{denied}");
+    let command = format!("or run: wharf grant notes {} keyvalue", home.plugins().display());
+    assert!(denied.contains(&command), "{denied}");
     let granted = run_hint(&home, &denied, "or run:");
     assert!(granted.status.success(), "{}", err(&granted));
     assert!(err(&granted).contains("  + keyvalue = true"), "{}", err(&granted));
@@ -64,7 +65,8 @@ fn a_request_s_hint_grants_its_url() {
     let words = ["call".as_ref(), folder.as_os_str(), "online_fetch".as_ref(), fetch.as_ref()];
     let denied = err(&run(&home, words));
     let entry = r#"http={ url = "http://127.0.0.1:9", private = true }"#;
-    assert!(denied.contains(&format!("or run: wharf grant online '{entry}'")), "{denied}");
+    let command = format!("or run: wharf grant online {} '{entry}'", folder.display());
+    assert!(denied.contains(&command), "{denied}");
     assert!(run(&home, ["grant", "online", entry, "--yes"]).status.success());
     assert!(
         read(&file(&home))
@@ -120,12 +122,21 @@ fn a_denial_is_reported_once_with_its_hint() {
     assert!(out.contains("missing grant `keyvalue`"), "{out}");
     let file = file(&home);
     let place = format!("put `keyvalue = true` under `[plugins.notes.grants]` in {}", file.display());
-    assert_eq!(hint, format!("hint: {place}, or run: wharf grant notes keyvalue\n"));
+    let folder = home.plugins();
+    let command = format!("wharf grant notes {} keyvalue", folder.display());
+    assert_eq!(hint, format!("hint: {place}, or run: {command}\n"));
+    // Of one file, it is the folder of that.
+    let plugin = home.plugin("notes");
+    let denied = run(&home, ["call".as_ref(), plugin.as_os_str(), "notes_add".as_ref(), "text=milk".as_ref()]);
+    assert!(err(&denied).contains(&command), "{}", err(&denied));
+    // So has another plugin.
+    home.configure("[plugins.other.grants]\nkeyvalue = true\n");
+    assert!(err(&call(&home, &[])).starts_with(&format!("hint: {place}, or")), "{}", err(&call(&home, &[])));
+    home.configure("");
     // A log that was asked for has it too.
     assert!(err(&call(&home, &["--log", "warn"])).contains("WARN access denied: missing grant `keyvalue`"));
     // The entries that are there stay in the line to write.
     home.configure("[plugins.online.grants]\nhttp = [\"https://a.example\"]\n");
-    let folder = home.plugins();
     let fetch = r#"{"url":"http://127.0.0.1:9/x"}"#;
     let words = ["call".as_ref(), folder.as_os_str(), "online_fetch".as_ref(), fetch.as_ref()];
     let hint = err(&run(&home, words));
@@ -367,7 +378,8 @@ fn a_denial_of_a_read_is_told_once_with_its_hint() {
         let denied = err(&run(&home, words.iter().copied()));
         assert_eq!(denied.matches("missing grant").count(), 1, "{denied}");
         assert_eq!(denied.matches("hint:").count(), 1, "{denied}");
-        assert!(denied.contains("or run: wharf grant notes keyvalue"), "{denied}");
+        let command = format!("or run: wharf grant notes {} keyvalue", folder.display());
+        assert!(denied.contains(&command), "{denied}");
     }
 }
 

@@ -110,11 +110,6 @@ fn what_else_is_in_the_file_stays() {
         assert!(reported.contains(&format!("hint: {hint}")), "{text}: {reported}");
     }
 
-    // The entry of another program is named when it is replaced.
-    fs::write(&file, r#"{"mcpServers": {"wharf": {"command": "other", "args": ["a"]}}}"#).expect("a file");
-    let replaced = err(&install(&home, "gemini", &["--yes"]));
-    assert!(replaced.contains("replaced wharf, which started \"other a\"; restart"), "{replaced}");
-
     let codex = home.path("home/.codex/config.toml");
     fs::create_dir_all(home.path("home/.codex")).expect("a folder");
     fs::write(&codex, "# mine\nmodel = \"m\"\n\n[mcp_servers.other]\ncommand = \"a\" # b\n").expect("a file");

@@ -207,6 +207,19 @@ fn build_reports_why_it_failed() {
     assert!(err(&failed).contains("wharf new"), "{}", err(&failed));
 }
 
+#[test]
+fn a_call_of_what_is_not_built_names_the_command_that_builds_it() {
+    let project = Project::new(&succeed(&component("echo")));
+    let file = project.dir.join("dist/made.wasm");
+    let call =
+        || run(&project.home, ["call".as_ref(), file.as_os_str(), "add".as_ref(), "a=1".as_ref(), "b=2".as_ref()]);
+    let missing = call();
+    let hint = format!("hint: build it first: wharf build {}\n", project.dir.display());
+    assert!(missing.status.code() == Some(2) && err(&missing).ends_with(&hint), "{}", err(&missing));
+    assert!(project.build(&[]).status.success());
+    assert!(call().status.success());
+}
+
 /// With an empty `PATH`.
 #[test]
 fn build_names_a_missing_tool_and_the_command_that_installs_it() {
@@ -300,9 +313,13 @@ fn build_installs_packages_again_once_the_project_lists_others() {
     let reported = err(&build(&[]));
     assert!(reported.contains("hint: requirements.txt changed since the packages were installed; in "), "{reported}");
     assert!(reported.ends_with(": wharf build --install\n"), "{reported}");
-    project.put("plugin.py", &FAIL.replace("ValueError: what", "ModuleNotFoundError: No module named 'a'"));
-    let reported = err(&build(&[]));
-    assert!(reported.contains("hint: if 'a' is of a package, list that in requirements.txt"), "{reported}");
+    let missing = |name: &str| {
+        let error = format!("ModuleNotFoundError: No module named '{name}'");
+        project.put("plugin.py", &FAIL.replace("ValueError: what", &error));
+        err(&build(&[]))
+    };
+    assert!(missing("b").contains("hint: if 'b' is of a package, list that in requirements.txt"), "{}", missing("b"));
+    assert!(missing("a").contains("hint: requirements.txt changed since"), "{}", missing("a"));
     assert_eq!(installed(), 2, "something was installed without --install");
 }
 

@@ -58,7 +58,7 @@ impl Typed {
             return Ok(());
         }
         let second = rest.split(',').next().unwrap_or_default();
-        let words = [first, second].map(|item| shell_word(format!("{key}={}", item.trim()).as_ref()));
+        let words = [first, second].map(|item| pair_word(key, item.trim()));
         Err(Failure::usage(format!("read the argument {key}: {text} is not one item"))
             .hint(format!("write each item as an argument of its own: {} …", words.join(" "))))
     }
@@ -136,8 +136,8 @@ fn example(schema: &Value) -> (String, String) {
         let Some(property) = properties.get(name).filter(|_| !object.contains_key(name)) else { continue };
         let Some(value) = example_value(property, schema, &mut { VISITS }) else { continue };
         match &value {
-            Value::Array(items) => words.extend(items.iter().map(|item| word(name, item))),
-            value => words.push(word(name, value)),
+            Value::Array(items) => words.extend(items.iter().map(|item| pair_word(name, &text_of(item)))),
+            value => words.push(pair_word(name, &text_of(value))),
         }
         object.insert(name.to_owned(), value);
     }
@@ -147,9 +147,15 @@ fn example(schema: &Value) -> (String, String) {
     }
 }
 
-fn word(name: &str, value: &Value) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    shell_word(format!("{name}={text}").as_ref())
+/// `KEY=VALUE` as a word of a shell, in quotes if it needs them.
+fn pair_word(name: &str, text: &str) -> String {
+    let word = format!("{name}={text}");
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.=".contains(c);
+    if word.chars().all(is_plain) { word } else { shell_word(word.as_ref()) }
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// What the example need not explain.
@@ -409,6 +415,7 @@ mod tests {
         assert_eq!(hint("{", &schema), example);
         let words = "write each item as an argument of its own: numbers=1 numbers=2 …";
         assert_eq!(hint("numbers=1, 2,3", &schema), words);
+        assert!(hint("numbers=-1,a b", &schema).ends_with(": numbers=-1 'numbers=a b' …"));
         let texts = json!({ "properties": { "names": { "type": "array", "items": { "type": "string" } } } });
         assert_eq!(given(&["names=a,b"], &texts), json!({ "names": ["a,b"] }));
         assert_eq!(given(&["numbers=[1,2]"], &schema), json!({ "numbers": [1, 2] }));

@@ -82,7 +82,7 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     // The call may have taken its own tool off the list.
     let provider = local.tool(&tool).map_or_else(|_| entry.provider.clone(), |entry| entry.provider.clone());
     let unusable = provider.unusable_grants();
-    let advice = grant::explain(options, entry.provider.id(), (&missing, &unusable), is_in_result);
+    let advice = grant::explain(options, entry.provider.id(), &path, (&missing, &unusable), is_in_result);
     let answer = match (answer, &advice) {
         // The hint comes after what failed.
         (Err(failure), Some(advice)) => return Err(failure.hint(advice.clone())),
@@ -98,10 +98,11 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     // Such a tool may find out that it cannot ask for a confirmation, which neither it nor the host learns the reason of.
     // One that asks all the same is denied, and its missing grant is known.
     if is_own_failure && destroys && advice.is_none() && !local.may_ask(entry.provider.id()) {
-        let advice = grant::advice(options, entry.provider.id(), &["elicit".to_owned()]);
+        let advice = grant::advice(options, entry.provider.id(), &path, &["elicit".to_owned()]);
         hint(Some(&format!("if it has to ask you first: {advice}")));
     }
-    if failed && answers.are_impossible() && local.may_ask(entry.provider.id()) {
+    // What is known to have failed is another reason.
+    if is_own_failure && advice.is_none() && answers.are_impossible() && local.may_ask(entry.provider.id()) {
         hint(Some("if it has to ask you: run this on a terminal, or add --answer yes or --answer NAME=VALUE"));
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -8,6 +8,7 @@ use super::options::Options;
 use super::wiring::is_component;
 use crate::config;
 use crate::os::paths::folder_of;
+use crate::plugin::PluginId;
 use crate::protocol::nearest::did_you_mean;
 use crate::report::Failure;
 
@@ -33,7 +34,12 @@ pub(super) fn plugin_folder(options: &Options, dir: Option<PathBuf>) -> Result<P
         )),
         Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())).hint(
             near_path(&dir).map_or_else(
-                || format!("create it first: mkdir -p {}", shell_word(&dir)),
+                || {
+                    // A bare word may be meant for a plugin, for which an empty folder would be made.
+                    let is_word = PluginId::parse(&dir.to_string_lossy()).is_ok();
+                    let what = if is_word { "name a folder of plugins here, not a plugin; or " } else { "" };
+                    format!("{what}create it first: mkdir -p {}", shell_word(&dir))
+                },
                 |near| format!("did you mean {}?", shell_word(&near)),
             ),
         )),
@@ -52,6 +58,11 @@ pub(super) fn near_path(missing: &Path) -> Option<PathBuf> {
         entries.filter(|entry| is_meant(&entry.path())).filter_map(|entry| entry.file_name().into_string().ok());
     let names: Vec<String> = names.collect();
     did_you_mean(name, names.iter().map(String::as_str)).map(|near| missing.with_file_name(near))
+}
+
+/// The folder of the plugins at a path, which is that or one file.
+pub(super) fn folder_at(path: &Path) -> &Path {
+    if is_file(path) { folder_of(path).unwrap_or(Path::new(".")) } else { path }
 }
 
 /// Whether a command works on this one file, and not on a folder.

@@ -174,6 +174,7 @@ async fn expect_file(denied: &dyn Provider, path: &Path) -> Result<(), Failure> 
 pub(super) fn explain(
     options: &Options,
     id: &PluginId,
+    path: &Path,
     (missing, unusable): (&[String], &[String]),
     is_in_result: bool,
 ) -> Option<String> {
@@ -181,7 +182,7 @@ pub(super) fn explain(
         if !is_in_result {
             report_missing(id, missing);
         }
-        return Some(advice(options, id, missing));
+        return Some(advice(options, id, path, missing));
     }
     let unusable = (!unusable.is_empty()).then(|| unusable.join("; "))?;
     if is_in_result {
@@ -192,9 +193,9 @@ pub(super) fn explain(
 }
 
 /// The same for a request whose failure is an error of the protocol, which says that access was denied.
-pub(super) fn explain_failure(options: &Options, provider: &dyn Provider, failure: Failure) -> Failure {
+pub(super) fn explain_failure(options: &Options, provider: &dyn Provider, path: &Path, failure: Failure) -> Failure {
     let (missing, unusable) = (provider.missing_grants(), provider.unusable_grants());
-    match explain(options, provider.id(), (&missing, &unusable), true) {
+    match explain(options, provider.id(), path, (&missing, &unusable), true) {
         Some(advice) => failure.hint(advice),
         None => failure,
     }
@@ -206,14 +207,19 @@ fn report_missing(id: &PluginId, words: &[String]) {
     warning(&format!("access of {id} denied: missing grant {}", names.into_iter().collect::<Vec<_>>().join(", ")));
 }
 
-/// How to add grants that a call lacked: what to write, and the command that does.
-pub(super) fn advice(options: &Options, id: &PluginId, words: &[String]) -> String {
+/// How to add grants that a call lacked: what to write, and the command that does. `path` is what the call loaded: with
+/// the folder in it, the command checks the name.
+pub(super) fn advice(options: &Options, id: &PluginId, path: &Path, words: &[String]) -> String {
+    let folder = shell_word(super::folder::folder_at(path));
     let own: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
-    let run = format!("run: {} grant {id} {}", options.program(), own.join(" "));
+    let run = format!("run: {} grant {id} {folder} {}", options.program(), own.join(" "));
     let Ok(change) = Change::prepare(options, id, &parsed(words), Edit::Add) else { return run };
+    // Another plugin may have the same line.
+    let count = |text: &str, line: &str| text.lines().filter(|other| *other == line).count();
     let is_new =
-        |line: &&str| !line.is_empty() && !line.starts_with('[') && !change.old.lines().any(|old| old == *line);
-    let lines: Vec<String> = change.new.lines().filter(is_new).map(|line| format!("`{}`", line.trim())).collect();
+        |line: &&str| !line.is_empty() && !line.starts_with('[') && count(&change.new, line) > count(&change.old, line);
+    let lines: BTreeSet<&str> = change.new.lines().filter(is_new).collect();
+    let lines: Vec<String> = lines.into_iter().map(|line| format!("`{}`", line.trim())).collect();
     if lines.is_empty() {
         run
     } else {

@@ -100,16 +100,12 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
         warn_of_variables(&config, Some(form));
         return Ok(ExitCode::SUCCESS);
     }
-    let before = command(&old, form, name);
+    let is_there = has_entry(&old, form, name);
     // What stays of an entry, such as its variables, is agreed to as well.
-    let whole = if before.is_some() { entry(&new, form, name) } else { None };
+    let whole = if is_there { entry(&new, form, name) } else { None };
     write(&path, &old, &new, whole.as_deref(), yes)?;
-    let (done, before) = match before {
-        Some(words) if is_wharf(&words) => ("replaced", String::new()),
-        Some(words) => ("replaced", format!(", which started {:?}", words.join(" "))),
-        None => ("added", String::new()),
-    };
-    report::message(&format!("{done} {NAME}{name}{NAME:#}{before}; restart the client, or reload its MCP servers"));
+    let done = if is_there { "replaced" } else { "added" };
+    report::message(&format!("{done} {NAME}{name}{NAME:#}; restart the client, or reload its MCP servers"));
     warn_of_variables(&config, Some(form));
     let own = if name == "wharf" { String::new() } else { format!(" --name {name}") };
     hint(Some(&format!("to remove it again: {} install {} --undo{own}", options.program(), client_name(client))));
@@ -272,9 +268,8 @@ fn tree(text: &str) -> Option<Value> {
     json::tree(text, json::MAX_DEPTH).or_else(|_| json::tree(&without_comments(text), json::MAX_DEPTH)).ok()
 }
 
-/// The command of the server of that name, with its arguments.
-fn command(text: &str, form: Form, name: &str) -> Option<Vec<String>> {
-    servers(text, form)?.into_iter().find(|(own, _)| own == name).map(|(_, words)| words)
+fn has_entry(text: &str, form: Form, name: &str) -> bool {
+    servers(text, form).unwrap_or_default().iter().any(|(own, _)| own == name)
 }
 
 /// The text of a client's configuration without one server.

@@ -21,6 +21,7 @@ use crate::catalog::{
 };
 use crate::config::Config;
 use crate::json;
+use crate::os::paths::folder_of;
 use crate::plugin::abi::Prompt;
 use crate::plugin::{FrozenTool, PluginId, Provider};
 use crate::protocol::nearest::near;
@@ -59,6 +60,9 @@ impl Local {
         if !path.exists() {
             let hint = near_path(path).map_or_else(
                 || {
+                    if let Some(project) = unbuilt(path) {
+                        return format!("build it first: {} build {}", options.program(), shell_word(project));
+                    }
                     "name the folder of the plugins, or a .wasm file, first: wharf call DIR TOOL, wharf list DIR"
                         .to_owned()
                 },
@@ -120,6 +124,9 @@ impl Local {
                     other => rest.push(other),
                 }
             }
+            // As the folder lists them, and not as they were loaded.
+            refusals.sort_by(|one: &RefusedFile, other| one.path.cmp(&other.path));
+            held.sort_by(|one: &Held, other| one.path.cmp(&other.path));
             screen.mute_guests(false);
         }
         let (outbox, answers) = mpsc::channel(16);
@@ -321,6 +328,14 @@ impl Local {
             (None, None) => Err(failed("it has neither result nor error".into())),
         }
     }
+}
+
+/// The project that builds a missing file into its `dist`.
+fn unbuilt(missing: &Path) -> Option<&Path> {
+    let dist =
+        folder_of(missing).filter(|dist| is_file(missing) && dist.file_name().is_some_and(|name| name == "dist"))?;
+    let project = folder_of(dist).unwrap_or(Path::new("."));
+    project.join("plugin.toml").is_file().then_some(project)
 }
 
 /// Whether a file has the name of that plugin.

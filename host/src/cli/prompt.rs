@@ -49,7 +49,7 @@ pub(super) async fn run(options: &Options, how: PromptOptions, screen: &Screen) 
     }
     let params = with_arguments(prompt.name.as_str(), arguments);
     let answer = converse(&mut local, "prompts/get", params, &answers).await;
-    let answer = answer.map_err(|failure| explain_failure(options, &*prompt.provider, failure))?;
+    let answer = answer.map_err(|failure| explain_failure(options, &*prompt.provider, &how.path, failure))?;
     answer.print(how.json, text).map(|()| ExitCode::SUCCESS)
 }
 

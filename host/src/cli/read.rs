@@ -33,7 +33,7 @@ pub(super) async fn run(options: &Options, how: ReadOptions, screen: &Screen) ->
     let provider = local.expect_resource(&how.uri)?;
     let params = Map::from_iter([("uri".to_owned(), Value::String(how.uri))]);
     let answer = converse(&mut local, "resources/read", params, &answers).await;
-    let answer = answer.map_err(|failure| explain_failure(options, &*provider, failure))?;
+    let answer = answer.map_err(|failure| explain_failure(options, &*provider, &how.path, failure))?;
     answer.print(how.json, text).map(|()| ExitCode::SUCCESS)
 }
 

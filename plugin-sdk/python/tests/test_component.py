@@ -8,9 +8,10 @@ import traceback
 import types
 import unittest
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 for name in ("wit_world", "wit_world.exports"):
     sys.modules.setdefault(name, types.ModuleType(name))
@@ -83,10 +84,11 @@ class Entry(unittest.TestCase):
     def test_the_author_s_own_imports_are_not_taken_for_it(self) -> None:
         sources = {"app/main.py": "from app.other import plugin", "app/__init__.py": "", "app/other.py": ""}
         with modules(sources), self.assertRaises(ImportError), component.loading():
-            from app.main import plugin  # type: ignore[import-not-found] # noqa: F401
+            from app.main import plugin  # noqa: F401
 
     def test_a_plugin_without_anything_is_refused(self) -> None:
-        for plugin, reason in ((Plugin(), "has nothing to call"), ([], "is of type list")):
+        wrong: list[tuple[Any, str]] = [(Plugin(), "has nothing to call"), ([], "is of type list")]
+        for plugin, reason in wrong:
             with self.assertRaises(component.BuildError) as raised:
                 component.exports(plugin, exports_stated=False, imports_stated=False)
             self.assertIn(reason, str(raised.exception))
@@ -106,6 +108,15 @@ class Imports(unittest.TestCase):
             self.assertTrue(self.uses_urllib(source), source)
         for source in ("import urllib.parse", "from xml.sax.saxutils import escape"):
             self.assertFalse(self.uses_urllib(source), source)
+
+    def test_input_says_how_to_ask(self) -> None:
+        patched = ("wharf_plugin.adapters.no_sockets.install", "wharf_plugin.loop.install", "builtins.input")
+        with ExitStack() as stack:
+            for name in patched:
+                stack.enter_context(mock.patch(name))
+            needs.adapt(http=False)
+            with self.assertRaisesRegex(EOFError, "call.ask.form"):
+                input("Who?")
 
     def test_errors_of_the_plugin_have_its_frames_only(self) -> None:
         trace: Any = None

@@ -76,7 +76,11 @@ fn a_question_without_a_grant_names_the_grant_and_the_command() {
             let refused = call(&[&[tool, argument], answer].concat());
             assert_eq!(refused.code, 1, "{tool}: {}", refused.err);
             assert!(refused.out.contains("missing grant `elicit`"), "{tool}: {}", refused.out);
-            assert!(refused.err.contains(&format!("run: wharf grant {plugin} elicit")), "{tool}: {}", refused.err);
+            assert!(
+                refused.err.contains(&format!("run: wharf grant {plugin} {} elicit", folder.display())),
+                "{tool}: {}",
+                refused.err
+            );
         }
     }
     // With the grant, what is missing is an answer.

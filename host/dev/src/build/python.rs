@@ -89,7 +89,7 @@ async fn componentize(
     let Err(stderr) = tools.captured(command).await? else { return Ok(Outcome::Built(component)) };
     match other_world(&stderr) {
         Some(right) => Ok(Outcome::OtherWorld(right)),
-        None => Err(explained(&stderr, &paths, &requirements(project))),
+        None => Err(explained(&stderr, &paths, (&requirements(project), tools.are_packages_outdated()))),
     }
 }
 
@@ -123,7 +123,7 @@ fn other_world(stderr: &str) -> Option<Interfaces> {
 }
 
 /// The plugin's error, without the tool's own stack frames.
-fn explained(stderr: &str, paths: &[PathBuf; 3], requirements: &str) -> Failure {
+fn explained(stderr: &str, paths: &[PathBuf; 3], packages: (&str, bool)) -> Failure {
     let own = stderr.split_once("AssertionError: ").map_or(stderr, |(_, own)| own);
     let own = own.split_once("\nCaused by:").map_or(own, |(own, _)| own).trim();
     if let Some((_, reason)) = own.rsplit_once(REFUSED) {
@@ -133,7 +133,7 @@ fn explained(stderr: &str, paths: &[PathBuf; 3], requirements: &str) -> Failure 
         Some(_) => {
             let [_, project, _] = paths;
             let failure = Failure::new(format!("build: the plugin's modules failed: {}", trace::error(own)));
-            reported(&trace::of_author(own, project), failure.hint(missing_module(own, requirements)))
+            reported(&trace::of_author(own, project), failure.hint(missing_module(own, packages)))
         }
         None => reported(own, Failure::new("build: componentize-py failed")),
     }
@@ -157,11 +157,15 @@ fn is_required(module: &str, requirements: &str) -> bool {
     names.any(|name| spelt(name) == spelt(package))
 }
 
-/// What to do about a package that is not installed.
-fn missing_module(trace: &str, requirements: &str) -> Option<String> {
+/// What to do about a package that is not installed; nothing if the advice for outdated ones says it. `requirements` is
+/// the list.
+fn missing_module(trace: &str, (requirements, are_outdated): (&str, bool)) -> Option<String> {
     let name = trace::error(trace).strip_prefix("ModuleNotFoundError: No module named ")?;
     if is_required(name.trim_matches('\''), requirements) {
-        return Some(format!("requirements.txt lists {name}, which is not installed; run: wharf build --install"));
+        // `--install` installs nothing again, or into another environment.
+        let install = PACKAGES.install;
+        let hint = format!("requirements.txt lists {name}, which is not installed; in the project, run: {install}");
+        return (!are_outdated).then_some(hint);
     }
     Some(format!("if {name} is of a package, list that in requirements.txt, then run: wharf build --install"))
 }
@@ -180,7 +184,7 @@ mod tests {
     #[test]
     fn errors_are_those_of_the_plugin() {
         let paths = ["/w/entry", "/p", "/p/wharf"].map(PathBuf::from);
-        let explained = |stderr| explained(stderr, &paths, "# yaml\nPy_Yaml.x >= 6\n").into_parts();
+        let explained = |stderr| explained(stderr, &paths, ("# yaml\nPy_Yaml.x >= 6\n", false)).into_parts();
         assert_eq!(explained(STDERR), ("build: the plugin's modules failed: ValueError: what".into(), None));
         let refused =
             "AssertionError: Traceback\n  x\nwharf_plugin.component.BuildError: add \"prompts\"\n\n\nCaused by:\n";
@@ -192,8 +196,9 @@ mod tests {
             |hint| hint.starts_with("if 'yaml' is of a package") && hint.ends_with("wharf build --install")
         ));
         let (_, hint) = explained(&missing.replace("'yaml'", "'py_yaml_x.a'"));
-        let listed = "requirements.txt lists 'py_yaml_x.a', which is not installed; run: wharf build --install";
-        assert_eq!(hint.as_deref(), Some(listed));
+        let listed =
+            "requirements.txt lists 'py_yaml_x.a', which is not installed; in the project, run: python3 -m venv";
+        assert!(hint.as_ref().is_some_and(|hint| hint.starts_with(listed)), "{hint:?}");
     }
 
     #[test]

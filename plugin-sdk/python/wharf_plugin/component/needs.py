@@ -69,6 +69,7 @@ def adapt(http: bool) -> None:
     from ..adapters import no_sockets
 
     no_sockets.install()
+    builtins.input = _no_input
     if "asyncio" in sys.modules:
         from .. import loop
 
@@ -77,6 +78,10 @@ def adapt(http: bool) -> None:
         for module, adapter in _ADAPTERS.items():
             if module in sys.modules:
                 importlib.import_module(f"wharf_plugin.adapters.{adapter}").install()
+
+
+def _no_input(prompt: object = "", /) -> str:
+    raise EOFError("a plugin has no stdin; a tool with a parameter `call: Call` asks the user with call.ask.form or .confirm")
 
 
 def _in_standard_library(importer: Any) -> bool:
