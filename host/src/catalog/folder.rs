@@ -77,6 +77,8 @@ pub struct Folder {
     to_pin: Vec<Load>,
     /// Incremented whenever approvals, revocations or configured pins may have changed.
     decision_epoch: u64,
+    /// How often loads were started.
+    round: u64,
     /// The last [`File::number`].
     last_number: u64,
 }
@@ -91,6 +93,8 @@ struct File {
     state: LoadState,
     /// How many turns it has used up; a version that is loaded starts anew.
     turns: u32,
+    /// While it waits: the round in which it began to.
+    arrival: Option<u64>,
     /// In bytes, when it was last looked at.
     size: u64,
     /// Whether the plugin has a pin.
@@ -194,6 +198,7 @@ impl Folder {
             pinning: JoinSet::new(),
             to_pin: Vec::new(),
             decision_epoch: 0,
+            round: 0,
             last_number: 0,
         }
     }

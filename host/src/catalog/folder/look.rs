@@ -102,6 +102,7 @@ impl File {
             size: 0,
             is_known: false,
             rivals: 0,
+            arrival: None,
             loaded: None,
             settings: None,
             pinned_surface: None,

@@ -4,7 +4,7 @@
 //! others, so files take turns:
 //!
 //! - Those with the fewest used turns start first; of these, plugins whose calls wait for their code, then those that
-//!   have a pin, and then the smaller ones.
+//!   have a pin, then those that wait for longer, and of those that came at the same time the smaller ones.
 //! - A file that has used up its turn, while one waits that had no more turns, is stopped and has used another one. What
 //!   was compiled of it is lost, so each turn is [`GROWTH`] times as long as the one before: in the end every file is
 //!   compiled, and lost is little more than what it needs.
@@ -51,6 +51,14 @@ impl Folder {
     /// known before, is served before the first compilation.
     pub(super) fn start_loads(&mut self) {
         self.limit_places();
+        self.round += 1;
+        for file in self.files.values_mut() {
+            match file.state {
+                LoadState::Queued | LoadState::Uncompiled => file.arrival = file.arrival.or(Some(self.round)),
+                LoadState::Idle => file.arrival = None,
+                LoadState::Loading | LoadState::Reloading => {}
+            }
+        }
         self.start_loads_of(LoadState::Queued, PARALLEL_LOADS);
         if !self.files.values().any(|file| file.state == LoadState::Queued) {
             self.start_loads_of(LoadState::Uncompiled, PARALLEL_COMPILATIONS);
@@ -72,6 +80,10 @@ impl Folder {
     fn start_load(&mut self, path: PathBuf, compiles: bool) {
         let Some(file) = self.files.get_mut(&path) else { return };
         file.state = LoadState::Loading;
+        if compiles {
+            // It had its turn. A look whether it has to be compiled is none.
+            file.arrival = None;
+        }
         if !file.serving && !compiles {
             // The receiver may have been dropped.
             let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
@@ -164,6 +176,7 @@ impl Folder {
         let Some(load) = self.loading.remove(&task) else { return };
         let Some(file) = self.files.get_mut(&load.path).filter(|file| file.number == load.number) else { return };
         file.turns = file.turns.max(load.turns + 1).min(MOST_TURNS);
+        file.arrival = None;
         if file.state == LoadState::Reloading {
             file.state = LoadState::Queued;
             file.shorten_reprieve();
@@ -178,11 +191,11 @@ impl Folder {
 }
 
 impl File {
-    /// Files with the same order are loaded in path order. So are those below a mebibyte: among them, size says little
-    /// about time.
-    fn order(&self) -> (u32, bool, bool, u64) {
+    /// Files with the same order are loaded in path order. So are those below a mebibyte that came at the same time:
+    /// among them, size says little about time.
+    fn order(&self) -> (u32, bool, bool, Option<u64>, u64) {
         let is_awaited = self.compiling.as_ref().is_some_and(Compiled::is_awaited);
-        (self.turns, !is_awaited, !self.is_known, self.size >> 20)
+        (self.turns, !is_awaited, !self.is_known, self.arrival, self.size >> 20)
     }
 
     pub(super) fn waits(&self) -> bool {

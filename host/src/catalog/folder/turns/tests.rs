@@ -6,9 +6,9 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::sync::watch;
 
-use super::super::File;
 use super::super::known::tests::{listing, with_listing};
 use super::super::tests::{following, put, refusals};
+use super::super::{File, LoadState};
 use super::{COMPILING, GROWTH, LISTING, first_turn};
 use crate::catalog::FolderEvent;
 use crate::pins::Guard;
@@ -141,6 +141,27 @@ fn used_turns_count_before_pins_and_pins_before_size() {
     order.sort();
     assert_eq!(order, [file(0, true, 24 << 20), file(0, false, 10), file(0, false, 24 << 20), file(1, true, 10)]);
     assert_eq!(file(0, false, 200 << 10), file(0, false, 900 << 10), "in path order");
+}
+
+/// Files that are replaced again and again, in path order before the others, must not keep those from loading.
+#[tokio::test]
+async fn a_file_that_waits_keeps_its_place_and_one_that_was_replaced_has_a_new_one() {
+    let root = tempfile::tempdir().expect("a folder");
+    for number in 0..8 {
+        put_slow(root.path(), number);
+    }
+    let (mut folder, _, _events) = following(root.path(), Guard::permissive());
+    folder.apply_scan(crate::catalog::files::scan(root.path()).expect("a folder"));
+    let last = folder.files.keys().last().expect("a file").clone();
+    let arrival = folder.files[&last].arrival;
+    assert!(arrival.is_some());
+    let first = folder.files.keys().next().expect("a file").clone();
+    assert!(folder.files[&first].state == LoadState::Loading);
+    folder.files.get_mut(&first).expect("a file").arrival = None;
+    folder.files.get_mut(&first).expect("a file").state = LoadState::Queued;
+    folder.start_loads();
+    assert_eq!(folder.files[&last].arrival, arrival);
+    assert!(folder.files[&last].order() < folder.files[&first].order());
 }
 
 #[tokio::test]
