@@ -48,7 +48,7 @@ fn stays_held(arena: &mut Arena, what: &str, bytes: &[u8], listed: &[Value]) {
     let shown = format!("{}{}", String::from_utf8_lossy(&shown.stdout), String::from_utf8_lossy(&shown.stderr));
     // A tool that is dropped for its content is shown as removed.
     assert!(
-        shown.contains("IMPORTANT") || shown.contains("- Does a thing."),
+        shown.contains("IMPORTANT") || shown.contains("tool act: removed"),
         "{what}: approve does not show what clients would be sent:\n{shown}"
     );
 }
