@@ -130,6 +130,11 @@ impl PublicName {
         if !prefix || plugin.as_ref() == name { Self(name.into()) } else { Self(format!("{plugin}_{name}").into()) }
     }
 
+    /// The plugin id that a name begins with, if it has that prefix.
+    pub fn prefix(name: &str) -> &str {
+        name.split('_').next().unwrap_or(name)
+    }
+
     fn of<T: Item>(plugin: &PluginId, item: &T, naming: Naming) -> Self {
         match (naming, item.long_name()) {
             (Naming::Long, Some(name)) => Self(name.into()),

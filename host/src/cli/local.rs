@@ -17,7 +17,8 @@ use super::unapproved::may_be_offered;
 use super::wiring;
 use crate::audit::Audit;
 use crate::catalog::{
-    Catalog, Entry, Folder, FolderEvent, FolderWarning, Held, Member, Naming, RefusedFile, Snapshot, plugin_of,
+    Catalog, Entry, Folder, FolderEvent, FolderWarning, Held, Member, Naming, PublicName, RefusedFile, Snapshot,
+    plugin_of,
 };
 use crate::config::Config;
 use crate::json;
@@ -164,8 +165,7 @@ impl Local {
 
     /// The failure for a name that begins with that of a plugin which is not served.
     fn unserved(&self, kind: &str, name: &str) -> Option<Failure> {
-        // No id has an underscore.
-        let id = PluginId::parse(name.split_once('_')?.0).ok()?;
+        let id = PluginId::parse(PublicName::prefix(name)).ok()?;
         if wiring::plugin_settings(&self.config, &id).naming != Naming::Prefixed {
             return None;
         }

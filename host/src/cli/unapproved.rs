@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use super::approve;
 use super::candidate::Candidate;
-use super::folder::is_file;
+use super::folder::folder_at;
 use super::load_file::id_of;
 use super::local::tool_of;
 use super::options::Options;
 use super::wiring::{plugin_settings, read_only_guard};
 use crate::audit::Audit;
-use crate::catalog::{Catalog, Member, Naming};
+use crate::catalog::{Catalog, Member, Naming, PublicName};
 use crate::config::Config;
-use crate::os::paths::folder_of;
 use crate::pins::Reason;
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{Failure, Screen};
@@ -38,7 +37,7 @@ pub(super) async fn offer(
     let config = Arc::new(options.config()?);
     let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
     let search = Search { config: &config, sandbox: &sandbox, path, tool };
-    let folder = if is_file(path) { folder_of(path).unwrap_or(Path::new(".")) } else { path };
+    let folder = folder_at(path);
     for (id, file) in waiting {
         if screen.timed(&format!("loading {id}"), search.finds(id, file)).await {
             let file = approve::File { id, path: file, folder };
@@ -61,8 +60,7 @@ impl Search<'_> {
     async fn finds(&self, id: &PluginId, file: &Path) -> bool {
         let settings = plugin_settings(self.config, id);
         let naming = settings.naming;
-        // A public name begins with that of its plugin, which has no underscore.
-        let is_of_other = naming == Naming::Prefixed && self.tool.split('_').next() != Some(id.as_ref());
+        let is_of_other = naming == Naming::Prefixed && PublicName::prefix(self.tool) != id.as_ref();
         if is_of_other && file != self.path {
             return false;
         }

@@ -61,6 +61,8 @@ fn a_call_of_a_version_that_waits_says_so_and_names_no_other_plugin() {
     );
     let called = run(&home, ["call".as_ref(), folder.as_os_str(), "p_version".as_ref()]);
     assert_eq!((called.status.code(), err(&called)), (Some(2), expected));
+    // A tool that is called as its plugin has no prefix.
+    assert!(list("p").starts_with("error: failed to use the entry p: it is of the plugin p, which waits for approval"));
     let listed = list("broken_x");
     let refused = "error: failed to use the entry broken_x: it is of the plugin broken, which is refused: failed to ";
     assert!(listed.starts_with(refused), "{listed}");
