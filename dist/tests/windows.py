@@ -1,7 +1,7 @@
 """Checks the program for Windows under wine: what a user of it does, over stdio and HTTP.
 
 Needs the test plugins of plugins/build.sh. wine 8 lacks one function of Windows, which is added to the
-folder of the program; what else it lacks is said at each check.
+folder of the program.
 """
 
 import contextlib

@@ -17,7 +17,7 @@ mod watcher;
 pub use admission::{Admission, KnownPlugin, ListedPlugin, LoadStage, Loaded, NotServed, admit, load_plugin};
 pub use event::{FolderEvent, FolderWarning, Held, RefusedFile, load_hint};
 pub use extensions::{Capabilities, Extensions, method_name};
-pub use files::{Ignored, misnamed_files, plugin_files, plugin_of};
+pub use files::{Ignored, MAX_NAMED, misnamed_files, plugin_files, plugin_of};
 pub use folder::Folder;
 pub use names::{Entry, Item, Names, Naming, PublicName, Warning};
 pub use settings::PluginSettings;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::os::files::is_temporary;
 use crate::plugin::PluginId;
-pub use ignored::Ignored;
+pub use ignored::{Ignored, MAX_NAMED};
 
 /// Maximum number of plugins; a folder with more is a mistake or an attack.
 pub(super) const MAX_PLUGINS: usize = 256;

@@ -11,7 +11,7 @@ use wharf_report::ShowPath as _;
 use super::candidate::Candidate;
 use super::changes::{Change, changes};
 use super::confirm::{agrees, declined};
-use super::folder::{is_file, plugin_folder};
+use super::folder::{folder_at, plugin_folder};
 use super::load_file::{self, Refused};
 use super::options::Options;
 use super::shown::Shown;
@@ -22,9 +22,8 @@ use super::{audit, wrapped};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
 use crate::config::{self, Config};
-use crate::os::paths::folder_of;
 use crate::pins::{ListedVersion, Pins, approve_command};
-use crate::plugin::{Digest, PluginId, Sandbox, read_component};
+use crate::plugin::{Digest, PluginId, Sandbox, content_of};
 use crate::protocol::nearest::did_you_mean;
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -168,7 +167,7 @@ pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) ->
     let config = Arc::new(options.config()?);
     let id = plugin(name)?;
     // Of a file, its folder: the command that undoes this takes one.
-    let dir = dir.map(|dir| if is_file(dir) { folder_of(dir).unwrap_or(Path::new(".")) } else { dir });
+    let dir = dir.map(folder_at);
     let lock = lock()?;
     let pins = lock.read().map_err(lock_failure)?;
     let pinned = pins.get(&id);
@@ -195,7 +194,7 @@ pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) ->
         let log = audit::open(&config)?;
         lock.update(|pins| pins.revoke(&id, content)).map_err(lock_failure)?;
         audit::decided(log, &config, Event::Revoke, &id, content)?;
-        let undo = undo_hint(&config.program(), &id, content, [dir, pinned_folder]).await;
+        let undo = undo_hint(&config.program(), &id, content, [dir, pinned_folder]);
         let done = if pins.is_revoked(content) { "revoked already:" } else { "revoked" };
         report::message(&format!("{NAME}{done}{NAME:#} {id} blake3:{content}; {undo}"));
     }
@@ -218,14 +217,14 @@ async fn version_in(config: &Arc<Config>, id: &PluginId, dir: Option<&Path>, pin
 
 /// The command that undoes a revocation, for the folder whose file has that content. `folders`: the one that the person
 /// named, and the one that the pin was for.
-async fn undo_hint(program: &str, id: &PluginId, content: Digest, folders: [Option<&Path>; 2]) -> String {
+fn undo_hint(program: &str, id: &PluginId, content: Digest, folders: [Option<&Path>; 2]) -> String {
     for dir in folders.into_iter().flatten() {
-        if has(dir, id, content).await {
+        if has(dir, id, content) {
             return format!("to undo: {}", approve_command(program, id, Some(dir)));
         }
     }
     if let Some(base) = config::base()
-        && has(&base.plugins, id, content).await
+        && has(&base.plugins, id, content)
     {
         return format!("to undo: {}", approve_command(program, id, None));
     }
@@ -243,9 +242,8 @@ async fn undo_hint(program: &str, id: &PluginId, content: Digest, folders: [Opti
 }
 
 /// Whether the plugin's file in a folder has that content.
-async fn has(dir: &Path, id: &PluginId, content: Digest) -> bool {
-    let Some(path) = plugin_files(dir).ok().and_then(|mut files| files.remove(id)) else { return false };
-    read_component(&path).await.is_ok_and(|component| Digest::of(&component) == content)
+fn has(dir: &Path, id: &PluginId, content: Digest) -> bool {
+    plugin_files(dir).is_ok_and(|mut files| files.remove(id).and_then(|path| content_of(&path)) == Some(content))
 }
 
 /// The plugin that a person names, with or without `.wasm`.

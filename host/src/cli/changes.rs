@@ -131,8 +131,8 @@ fn compare(path: &str, mut old: Map<String, Value>, mut new: Map<String, Value>,
 }
 
 impl Change {
-    /// One line for what was removed, otherwise lines that begin with `-` for old and `+` for new values, untruncated and with invisible
-    /// characters escaped. Two sides that would look alike are written in ASCII.
+    /// One line for what was removed, otherwise lines that begin with `-` for old and `+` for new values, untruncated and
+    /// with invisible characters escaped. Two sides that would look alike are written in ASCII.
     pub(super) fn to_text(&self) -> String {
         let what = quote(&self.what, usize::MAX);
         if self.is_removal {

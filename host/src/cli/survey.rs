@@ -12,14 +12,11 @@ use super::folder::plugin_folder;
 use super::options::Options;
 use super::wiring::{lock, lock_failure};
 use crate::audit::Audit;
-use crate::catalog::{Ignored, RefusedFile, misnamed_files, plugin_files};
+use crate::catalog::{Ignored, MAX_NAMED, RefusedFile, misnamed_files, plugin_files};
 use crate::config::Config;
 use crate::pins::{PinFile, Pins};
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure};
-
-/// Files reported by name, as a server does.
-const MAX_NAMED: usize = 16;
 
 /// A folder of plugins, with the configuration and the pins.
 pub(super) struct Survey {

@@ -158,7 +158,8 @@ impl Guard {
     }
 
     /// Whether a version may serve as it is pinned, or, if no version of its content is pinned, need not be pinned first.
-    /// `is_claimed`: its surface is what its file says, and not what its code has listed. A person who configured a pin has seen what its code lists.
+    /// `is_claimed`: its surface is what its file says, and not what its code has listed. A person who configured a pin
+    /// has seen what its code lists.
     pub async fn may_serve_unpinned(
         self: &Arc<Self>,
         id: &PluginId,

@@ -98,7 +98,7 @@ impl Pins {
     }
 
     pub fn is_revoked(&self, content: Digest) -> bool {
-        self.revoked.iter().any(|revoked| revoked.content == content)
+        self.revocations(content).next().is_some()
     }
 
     /// What was revoked that concerns a version of a plugin.

@@ -146,7 +146,7 @@ impl Tools<'_> {
         self.packages.is_some_and(|packages| packages.are_outdated(&self.project.dir) == Some(true))
     }
 
-    /// Waits for a step, and shows on a terminal how long it takes.
+    /// Waits for a step, and shows it once it takes longer than a second.
     pub(super) async fn timed<T>(&self, step: &str, work: impl Future<Output = T>) -> T {
         self.screen.timed(step, work).await
     }

@@ -8,6 +8,9 @@ use wharf_report::ShowPath as _;
 use super::{MAX_ENTRIES, MAX_FOLDERS, MAX_PLUGINS};
 use crate::plugin::{InvalidPluginId, PluginId};
 
+/// Files that are named; more of one folder are counted.
+pub const MAX_NAMED: usize = 16;
+
 /// Reads after "failed to".
 #[derive(Clone, Debug)]
 pub enum Ignored {

@@ -89,11 +89,7 @@ impl Folder {
     pub(super) fn apply_decisions(&mut self) {
         // Reads the pin file: once for all plugins.
         let known = self.guard.read_pins();
-        self.pins.clone_from(&known);
-        for file in self.files.values_mut() {
-            let pinned = known.as_ref().and_then(|pins| pins.get(&file.id));
-            file.is_known = pinned.is_some() || self.guard.configured_pin(&file.id).is_some();
-        }
+        self.order_by(known.clone());
         let (mut stopped, mut held) = (Vec::new(), Vec::new());
         let signatures = self.guard.signatures();
         for (path, file) in &mut self.files {

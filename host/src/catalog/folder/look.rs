@@ -26,7 +26,7 @@ impl Folder {
             self.mark_gone(&path);
         }
         let unfinished = std::mem::take(&mut scan.unfinished);
-        self.read_pinned();
+        self.order_by(self.guard.read_pins());
         let mut found = scan.in_order();
         // Stable: otherwise in the order of names.
         found.sort_by_key(|(_, id)| !self.is_known(id));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{File, Folder, LoadState};
 use crate::catalog::files::{Ignored, MAX_PLUGINS};
+use crate::pins::{Guard, KnownPins};
 use crate::plugin::{Digest, PluginId, content_of};
 
 /// Maximum files that are remembered, with those that are refused or held.
@@ -15,9 +16,12 @@ const MAX_FILES: usize = 16 * MAX_PLUGINS;
 const MAX_RIVALS: usize = 16;
 
 impl Folder {
-    /// Reads which plugins have a pin.
-    pub(super) fn read_pinned(&mut self) {
-        self.pins = self.guard.read_pins();
+    /// Takes these pins for the order of files.
+    pub(super) fn order_by(&mut self, pins: KnownPins) {
+        for file in self.files.values_mut() {
+            file.is_known = pinned_content(&self.guard, &pins, &file.id).is_some();
+        }
+        self.pins = pins;
     }
 
     /// Whether a version of the plugin was pinned.
@@ -26,8 +30,7 @@ impl Folder {
     }
 
     fn pinned_content(&self, id: &PluginId) -> Option<Digest> {
-        let pinned = || self.pins.as_ref()?.get(id).map(|pin| pin.content);
-        self.guard.configured_pin(id).or_else(pinned)
+        pinned_content(&self.guard, &self.pins, id)
     }
 
     /// Whether a new file of that plugin may be loaded. Files of known plugins take the place of others.
@@ -114,6 +117,11 @@ impl Folder {
             self.refuse(path, Ignored::TooManyPlugins);
         }
     }
+}
+
+fn pinned_content(guard: &Guard, pins: &KnownPins, id: &PluginId) -> Option<Digest> {
+    let pinned = || pins.as_ref()?.get(id).map(|pin| pin.content);
+    guard.configured_pin(id).or_else(pinned)
 }
 
 impl File {

@@ -125,7 +125,7 @@ impl Folder {
             self.turn_ends().filter(|(_, end, _)| *end <= now).map(|(task, _, turns)| (task, turns)).collect();
         // Those that lose the least.
         over.sort_by_key(|(task, _)| std::cmp::Reverse(self.loading.get(task).map(|load| load.started)));
-        let waiting = self.files.values().filter(|file| file.waits()).count();
+        let waiting = self.waiting();
         let mut room = waiting.saturating_sub(self.loading.values().filter(|load| load.is_stopped).count());
         for (task, turns) in over {
             let Some(load) = self.loading.get_mut(&task).filter(|load| load.is_replaced || room > 0) else { continue };
@@ -139,7 +139,7 @@ impl Folder {
 
     /// The loads whose turns end, when they do, and how many turns each has used before that one.
     fn turn_ends(&self) -> impl Iterator<Item = (Id, Instant, u32)> {
-        let waiting = self.files.values().filter(|file| file.waits()).count();
+        let waiting = self.waiting();
         let slow = self.slow_loads();
         let running = self.loading.iter().filter(|(_, load)| !load.is_stopped);
         running.filter_map(move |(task, load)| {
@@ -183,6 +183,10 @@ impl Folder {
         } else {
             file.state = LoadState::Uncompiled;
         }
+    }
+
+    fn waiting(&self) -> usize {
+        self.files.values().filter(|file| file.waits()).count()
     }
 
     fn slow_loads(&self) -> usize {

@@ -6,13 +6,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Folder;
-use crate::catalog::files::Ignored;
+use crate::catalog::files::{Ignored, MAX_NAMED};
 use crate::catalog::{FolderEvent, RefusedFile};
 
 /// Ignored files within this time are reported together.
 const BATCH_DELAY: Duration = Duration::from_millis(100);
-/// Maximum number of files of a batch reported by name.
-const MAX_NAMED: usize = 16;
 
 #[derive(Default)]
 pub(super) struct Unserved {

@@ -14,8 +14,9 @@ pub(crate) fn replacement_mark() -> String {
     "1".to_owned()
 }
 
-/// Runs another program with the same arguments and one more variable, and waits for it: Windows cannot replace a program. Ctrl-C
-/// reaches both, so this one only waits. If this process is killed, the other one ends when its stdin does.
+/// Runs another program with the same arguments and one more variable, and waits for it: Windows cannot replace a
+/// program. Ctrl-C reaches both, so this one only waits. If this process is killed, the other one ends when its stdin
+/// does.
 ///
 /// # Errors
 /// If it cannot be started.

@@ -13,6 +13,12 @@ fn put_garbage(root: &Path, count: usize) {
     }
 }
 
+fn put_plugins(root: &Path, count: usize) {
+    for number in 0..count {
+        put(root, &format!("a{number:04}"));
+    }
+}
+
 /// A guard for which this content of the plugin is pinned.
 fn pinning(plugin: &'static str, content: Digest) -> Guard {
     let rules = move |id: &PluginId| Rules {
@@ -47,9 +53,7 @@ async fn files_that_are_refused_give_their_places_back() {
 #[tokio::test]
 async fn versions_that_are_held_give_their_places_back() {
     let root = tempfile::tempdir().expect("a folder");
-    for number in 0..MAX_PLUGINS {
-        put(root.path(), &format!("a{number:04}"));
-    }
+    put_plugins(root.path(), MAX_PLUGINS);
     put(root.path(), "z");
     let rules = |id: &PluginId| Rules {
         trust: Trust::Dev,
@@ -69,9 +73,7 @@ async fn no_more_plugins_are_served_if_refused_files_become_plugins() {
     let (mut folder, catalog, _events) = following(root.path(), Guard::permissive());
     folder.load_once().await.expect("a folder");
     assert!(catalog.snapshot().members().is_empty());
-    for number in 0..MAX_PLUGINS + 50 {
-        put(root.path(), &format!("a{number:04}"));
-    }
+    put_plugins(root.path(), MAX_PLUGINS + 50);
     folder.load_once().await.expect("a folder");
     assert_eq!(catalog.snapshot().members().len(), MAX_PLUGINS);
     assert_eq!(folder.over_limit.len(), 50);
@@ -80,9 +82,7 @@ async fn no_more_plugins_are_served_if_refused_files_become_plugins() {
 #[tokio::test]
 async fn a_plugin_with_a_pin_has_precedence_if_there_are_too_many() {
     let root = tempfile::tempdir().expect("a folder");
-    for number in 0..MAX_PLUGINS {
-        put(root.path(), &format!("a{number:04}"));
-    }
+    put_plugins(root.path(), MAX_PLUGINS);
     put(root.path(), "z");
     let content = content_of(&root.path().join("z.wasm")).expect("a file");
     let (mut folder, catalog, _events) = following(root.path(), pinning("z", content));
@@ -92,9 +92,7 @@ async fn a_plugin_with_a_pin_has_precedence_if_there_are_too_many() {
 
     // One that arrives while others wait takes the place of one of these, and none of a plugin in service.
     let late = tempfile::tempdir().expect("a folder");
-    for number in 0..MAX_PLUGINS {
-        put(late.path(), &format!("a{number:04}"));
-    }
+    put_plugins(late.path(), MAX_PLUGINS);
     let (mut folder, catalog, _events) = following(late.path(), pinning("z", content));
     folder.apply_scan(crate::catalog::files::scan(late.path()).expect("a folder"));
     put(late.path(), "z");

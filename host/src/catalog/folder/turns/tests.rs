@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::super::known::tests::{listing, with_listing};
 use super::super::tests::{following, put, refusals};
-use super::super::{File, LoadState};
+use super::super::{File, Folder, LoadState};
 use super::{COMPILING, GROWTH, LISTING, first_turn};
 use crate::catalog::FolderEvent;
 use crate::pins::Guard;
@@ -36,9 +36,7 @@ fn put_slow(root: &Path, number: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn files_that_take_long_to_compile_give_way_to_others() {
     let root = tempfile::tempdir().expect("a folder");
-    for number in 0..5 {
-        put_slow(root.path(), number);
-    }
+    put_all_slow(root.path(), 5);
     put(root.path(), "z");
     let (folder, _, mut events) = following(root.path(), Guard::permissive());
     let (_settings, changed) = watch::channel(());
@@ -60,13 +58,25 @@ async fn files_that_take_long_to_compile_give_way_to_others() {
     following.abort();
 }
 
+fn put_all_slow(root: &Path, count: usize) {
+    for number in 0..count {
+        put_slow(root, number);
+    }
+}
+
+/// Waits until as many files as possible are being compiled.
+async fn until_three_compile(folder: &mut Folder) {
+    while folder.loading.values().filter(|load| load.stage.compiles()).count() < 3 {
+        let looked_at = folder.loads.join_next_with_id().await.expect("a load");
+        folder.finish_loads(looked_at);
+    }
+}
+
 /// Two that are listed while they are compiled, and one that is not.
 #[tokio::test]
 async fn a_removed_file_is_not_compiled_to_its_end() {
     let root = tempfile::tempdir().expect("a folder");
-    for number in 0..3 {
-        put_slow(root.path(), number);
-    }
+    put_all_slow(root.path(), 3);
     for number in 0..2 {
         let path = root.path().join(format!("a{number}.wasm"));
         let component = fs::read(&path).expect("a file");
@@ -74,10 +84,7 @@ async fn a_removed_file_is_not_compiled_to_its_end() {
     }
     let (mut folder, catalog, mut events) = following(root.path(), Guard::permissive());
     folder.apply_scan(crate::catalog::files::scan(root.path()).expect("a folder"));
-    while folder.loading.values().filter(|load| load.stage.compiles()).count() < 3 {
-        let looked_at = folder.loads.join_next_with_id().await.expect("a load");
-        folder.finish_loads(looked_at);
-    }
+    until_three_compile(&mut folder).await;
     assert_eq!(catalog.snapshot().members().len(), 2);
     for number in 0..3 {
         let path = root.path().join(format!("a{number}.wasm"));
@@ -147,9 +154,7 @@ fn used_turns_count_before_pins_and_pins_before_size() {
 #[tokio::test]
 async fn a_file_that_waits_keeps_its_place_and_one_that_was_replaced_has_a_new_one() {
     let root = tempfile::tempdir().expect("a folder");
-    for number in 0..8 {
-        put_slow(root.path(), number);
-    }
+    put_all_slow(root.path(), 8);
     let (mut folder, _, _events) = following(root.path(), Guard::permissive());
     folder.apply_scan(crate::catalog::files::scan(root.path()).expect("a folder"));
     let last = folder.files.keys().last().expect("a file").clone();
@@ -182,19 +187,14 @@ async fn a_plugin_whose_calls_wait_starts_before_others() {
 #[tokio::test]
 async fn a_load_is_stopped_for_a_file_with_no_more_turns_than_it_had() {
     let root = tempfile::tempdir().expect("a folder");
-    for number in 0..5 {
-        put_slow(root.path(), number);
-    }
+    put_all_slow(root.path(), 5);
     let (mut folder, _, _events) = following(root.path(), Guard::permissive());
     folder.apply_scan(crate::catalog::files::scan(root.path()).expect("a folder"));
-    while folder.loading.values().filter(|load| load.stage.compiles()).count() < 3 {
-        let looked_at = folder.loads.join_next_with_id().await.expect("a load");
-        folder.finish_loads(looked_at);
-    }
+    until_three_compile(&mut folder).await;
     let began = folder.loading.values().map(|load| load.started).max().expect("a load");
     assert!(folder.next_turn_end().is_some_and(|end| end <= began + COMPILING.1));
     folder.end_turns(began + COMPILING.1);
-    let stopped = |folder: &super::Folder| folder.loading.values().filter(|load| load.is_stopped).count();
+    let stopped = |folder: &Folder| folder.loading.values().filter(|load| load.is_stopped).count();
     assert_eq!(stopped(&folder), 2, "as many as wait");
     folder.end_turns(began + COMPILING.1);
     assert_eq!(stopped(&folder), 2, "once");
