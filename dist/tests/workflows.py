@@ -1,4 +1,7 @@
-"""Checks the workflows with actionlint, and that they have no more permissions than they need."""
+"""Checks the workflows with actionlint, that they have no more permissions than they need, and that they name the
+actions of others by commits."""
+
+import re
 
 from checking import ROOT, Checks, node_tools, python_tools, run, want
 
@@ -44,6 +47,16 @@ def permissions() -> None:
             want(len(writes - {"id-token"}) <= 1, True, f"{workflow.name}: one job may write {writes}")
 
 
+def actions() -> None:
+    for workflow in workflows:
+        for line in workflow.read_text().splitlines():
+            # A tag can be moved to other code. The version is for people and for the bot that updates the commit.
+            if "uses:" in line:
+                pinned = re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line)
+                want(pinned is not None, True, f"{workflow.name} names a commit and its version: {line.strip()}")
+
+
 checks.check("actionlint", lint)
 checks.check("permissions", permissions)
+checks.check("actions", actions)
 checks.finish()
