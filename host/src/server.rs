@@ -17,7 +17,7 @@ mod pages;
 mod questions;
 mod refusal;
 mod relay;
-mod reply;
+mod response;
 mod scope;
 mod seal;
 mod wire;

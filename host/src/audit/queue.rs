@@ -23,12 +23,12 @@ pub struct Unrecorded;
 pub(super) struct Queue {
     /// Nothing is served without a record.
     required: bool,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     /// Lines of `line::render`, each with its line break.
     lines: Vec<u8>,
     /// Records dropped since the last batch.
@@ -100,7 +100,7 @@ impl Queue {
 
     /// Waits for something to do, and moves the queued lines into `lines`, which must be empty.
     pub(super) fn take(&self, lines: &mut Vec<u8>) -> Batch {
-        let nothing = |state: &mut State| {
+        let nothing = |state: &mut QueueState| {
             state.idle = state.lines.is_empty() && state.dropped == 0 && !state.closing;
             state.idle
         };
@@ -143,7 +143,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         lock(&self.state)
     }
 }

@@ -11,7 +11,7 @@ mod places;
 mod publish;
 mod reprieve;
 mod retry;
-mod turns;
+mod time_slices;
 mod unserved;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -91,8 +91,8 @@ struct File {
     /// Distinguishes the file from an earlier one at the same path.
     number: u64,
     state: LoadState,
-    /// How many turns it has used up; a version that is loaded starts anew.
-    turns: u32,
+    /// How many time slices it has used up; a version that is loaded starts anew.
+    slices: u32,
     /// While it waits: the round in which it began to.
     arrival: Option<u64>,
     /// In bytes, when it was last looked at.
@@ -144,9 +144,9 @@ enum LoadState {
 struct Load {
     task: AbortHandle,
     stage: LoadStage,
-    /// How many turns its file has used up before.
-    turns: u32,
-    /// It has used up its turn, and ends.
+    /// How many time slices its file has used up before.
+    slices: u32,
+    /// It has used up its time slice, and ends.
     is_stopped: bool,
     /// Another file is at its path since.
     is_replaced: bool,
@@ -288,7 +288,7 @@ impl Folder {
             tokio::select! {
                 Some(load) = self.loads.join_next_with_id() => self.finish_loads(load),
                 Some(pinned) = self.pinning.join_next() => self.finish_pinning(pinned),
-                // Its turn now ends earlier.
+                // Its time slice now ends earlier.
                 () = self.stage_changed.notified() => {}
                 Ok(()) = settings_changed.changed() => {
                     self.decision_epoch += 1;
@@ -340,7 +340,7 @@ impl Folder {
 
     /// When [`Folder::on_timer`] has to be called next.
     fn next_due(&self) -> Option<time::Instant> {
-        let due = [self.unserved.next_due(), self.next_grace_end(), self.next_retry(), self.next_turn_end()];
+        let due = [self.unserved.next_due(), self.next_grace_end(), self.next_retry(), self.next_slice_end()];
         due.into_iter().flatten().min()
     }
 
@@ -350,7 +350,7 @@ impl Folder {
             self.emit_unserved();
         }
         self.end_grace_periods(now, |path| watcher.is_being_written(path));
-        self.end_turns(now);
+        self.end_slices(now);
         if self.next_retry().is_some_and(|due| due <= now) {
             self.retry(watcher);
         }

@@ -113,13 +113,13 @@ fn message(object: &str, ambiguous: Option<JsonError>) -> Message<'_> {
         };
         return Message::Response(Response { id: id.ok().flatten(), outcome });
     }
-    let parts = Call { version_ok, method, params, answered: result.is_some() || error.is_some(), ambiguous };
+    let parts = CallParts { version_ok, method, params, answered: result.is_some() || error.is_some(), ambiguous };
     call(parts, &id).unwrap_or_else(|error| Message::Invalid(Invalid { id: id.ok().flatten(), error }))
 }
 
 const VERSION: &str = "member \"jsonrpc\" must be the string \"2.0\"";
 
-struct Call<'a> {
+struct CallParts<'a> {
     version_ok: bool,
     method: Option<&'a RawValue>,
     params: Option<&'a RawValue>,
@@ -129,7 +129,7 @@ struct Call<'a> {
 }
 
 /// A request when there is an id, a notification when there is none.
-fn call<'a>(call: Call<'a>, id: &Result<Option<RequestId>, InvalidId>) -> Result<Message<'a>, ErrorObject> {
+fn call<'a>(call: CallParts<'a>, id: &Result<Option<RequestId>, InvalidId>) -> Result<Message<'a>, ErrorObject> {
     let refuse = |reason, detail: &str| Err(ErrorObject::invalid_request(reason, detail));
     if !call.version_ok {
         return refuse("jsonrpc_version", VERSION);

@@ -31,7 +31,7 @@ pub(in crate::server) struct Bounds {
 }
 
 /// The right to one request to a plugin, until it is dropped.
-pub(in crate::server) struct Permit(#[expect(dead_code, reason = "released on drop")] OwnedSemaphorePermit);
+pub(in crate::server) struct RequestPermit(#[expect(dead_code, reason = "released on drop")] OwnedSemaphorePermit);
 
 /// The deadline of a request's waits; set at the first one.
 #[derive(Default)]
@@ -51,13 +51,13 @@ impl Bounds {
         &self,
         plugin: &PluginId,
         deadline: &mut WaitDeadline,
-    ) -> Result<Permit, Refusal> {
+    ) -> Result<RequestPermit, Refusal> {
         let permits = self.permits(plugin);
         if deadline.0.is_none()
             && self.unread.is_open()
             && let Ok(permit) = permits.clone().try_acquire_owned()
         {
-            return Ok(Permit(permit));
+            return Ok(RequestPermit(permit));
         }
         let end = *deadline.0.get_or_insert_with(|| Instant::now() + self.patience);
         let permit = timeout_at(end, permits.acquire_owned()).await.map_err(|_| Fault::Busy)?;
@@ -66,7 +66,7 @@ impl Bounds {
             error::unread_answers()
         })?;
         // Not an error: the semaphore is never closed.
-        permit.map(Permit).map_err(|_| Fault::Host.into())
+        permit.map(RequestPermit).map_err(|_| Fault::Host.into())
     }
 
     fn permits(&self, plugin: &PluginId) -> Arc<Semaphore> {

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::refusal::Refusal;
-use super::reply::Answer;
+use super::response::Response;
 use super::scope::Scope;
 use crate::audit::{Audit, Commit, Event, Record};
 use crate::plugin::text::quote;
@@ -91,7 +91,7 @@ impl CallRecord {
     }
 
     /// Commits the record; where required, it is in the file before the response is sent.
-    pub(in crate::server) async fn finish(mut self, answer: Answer) -> Answer {
+    pub(in crate::server) async fn finish(mut self, answer: Response) -> Response {
         if let Some(mut record) = self.record.take() {
             match &answer {
                 // A response that is not sent does not count as ok.

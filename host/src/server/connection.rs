@@ -27,7 +27,7 @@ use super::client::pending::PendingRequests;
 use super::handlers::subscriptions;
 use super::outgoing::Outgoing;
 use super::own_stream::OwnStream;
-use super::reply::{Answer, Later, Reply};
+use super::response::{Dispatched, Later, Response};
 use crate::inline::poll_inline;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, RequestId};
@@ -35,7 +35,7 @@ use crate::protocol::headers::Headers;
 use crate::protocol::meta::LastMeta;
 use crate::protocol::{ClientNotification, ErrorObject, Revision, era, error};
 use crate::sync::lock;
-use answered::{Admitted, Reservation};
+use answered::{Admission, Reservation};
 use arrival::{Arrival, Era};
 use in_flight::InFlight;
 use request_budget::RequestBudget;
@@ -220,8 +220,8 @@ impl Connection {
     /// Polls a request once on this thread, and spawns it if it is pending.
     fn start(self: &Arc<Self>, arrival: &Arrival<'_>, request: Request<'_>) -> Option<Answered> {
         let mut work = match self.admit(arrival, request) {
-            Admitted::Now(message) => return Answered::now(message),
-            Admitted::Work(work) => work,
+            Admission::Now(message) => return Answered::now(message),
+            Admission::Work(work) => work,
         };
         if !arrival.more {
             work = match poll_inline(work) {
@@ -240,20 +240,20 @@ impl Connection {
     }
 
     /// Admits a request: every request, single or in a batch, passes here.
-    fn admit(self: &Arc<Self>, arrival: &Arrival<'_>, request: Request<'_>) -> Admitted {
-        let refuse = |error| Admitted::Now(Outgoing::answer(&request.id, Err(error)));
+    fn admit(self: &Arc<Self>, arrival: &Arrival<'_>, request: Request<'_>) -> Admission {
+        let refuse = |error| Admission::Now(Outgoing::answer(&request.id, Err(error)));
         // Also for immediate responses: an id must not be answered twice.
         if self.in_flight.has(&request.id) {
             return refuse(error::id_in_use());
         }
         let cancelled = CancellationToken::new();
         let (listen, later, grace) = match self.dispatch(arrival, &request, &cancelled) {
-            Reply::Now(answer) => return Admitted::Now(self.answer_to(&request.id, answer)),
-            Reply::Refused(error) => {
-                return Admitted::Now(Outgoing::error(Some(&request.id), UnreadableId::Omit, &error, true));
+            Dispatched::Now(answer) => return Admission::Now(self.answer_to(&request.id, answer)),
+            Dispatched::Refused(error) => {
+                return Admission::Now(Outgoing::error(Some(&request.id), UnreadableId::Omit, &error, true));
             }
-            Reply::Later(later) => (None, later, self.own.server.settings.cancel_grace),
-            Reply::Listen(later) => match self.listen_streams.clone().try_acquire_owned() {
+            Dispatched::Later(later) => (None, later, self.own.server.settings.cancel_grace),
+            Dispatched::Listen(later) => match self.listen_streams.clone().try_acquire_owned() {
                 // No message may follow its cancellation.
                 Ok(listen) => (Some(listen), later, Duration::ZERO),
                 Err(_) => {
@@ -267,7 +267,7 @@ impl Connection {
         }
         let this = self.clone();
         let held = Reservation { _bytes: bytes, _listen: listen };
-        Admitted::Work(Box::pin(async move {
+        Admission::Work(Box::pin(async move {
             let message = this.run(request.id, later, cancelled, grace).await?;
             Some(Answered { message, held: Some(held) })
         }))
@@ -307,7 +307,7 @@ impl Connection {
     }
 
     /// Encodes the response; a large one that exceeds the unread limit becomes an error.
-    fn answer_to(&self, id: &RequestId, answer: Answer) -> Outgoing {
+    fn answer_to(&self, id: &RequestId, answer: Response) -> Outgoing {
         let mut message = Outgoing::answer(id, answer);
         if message.text.len() > ALWAYS_KEPT && !message.try_hold(self.unread()) {
             tracing::debug!(bytes = message.text.len(), "dropped a response: the client does not read");

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::refusal::Refusal;
-use super::reply::Answer;
+use super::response::Response;
 use super::scope::Scope;
 use super::wire::{self, tool::CallToolResult};
 use crate::catalog::Entry;
@@ -22,7 +22,7 @@ use crate::protocol::{Ask, ErrorObject, Implementation, error};
 const MAX_VIOLATIONS: usize = 10;
 
 /// The response to a tool call that failed.
-pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenTool>, error: Refusal) -> Answer {
+pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenTool>, error: Refusal) -> Response {
     let plugin = entry.provider.id();
     match error {
         Refusal::Request(error) => Err(error),
@@ -125,7 +125,7 @@ pub(super) fn invalid_arguments(
     scope: &Scope,
     entry: &Entry<FrozenTool>,
     violations: &[Violation],
-) -> Answer {
+) -> Response {
     let reported = &violations[..violations.len().min(MAX_VIOLATIONS)];
     if !scope.revision.invalid_arguments_are_results() {
         let place = |violation: &Violation| format!("{}: {}", place(violation), on_one_line(&violation.reason));
@@ -187,12 +187,12 @@ fn failed(
     entry: &Entry<FrozenTool>,
     meta: &FaultMeta<'_>,
     text: &str,
-) -> Answer {
+) -> Response {
     tracing::warn!(plugin = %entry.provider.id(), tool = %entry.name, "a call failed: {text}");
     result_of(server, scope, text, meta)
 }
 
-fn result_of(server: &Implementation, scope: &Scope, text: &str, meta: &FaultMeta<'_>) -> Answer {
+fn result_of(server: &Implementation, scope: &Scope, text: &str, meta: &FaultMeta<'_>) -> Response {
     let meta = wire::text(meta)?;
     let envelope = Envelope { host_meta: &[("wharf/fault", Raw(&meta))], ..Envelope::default() };
     result::object(scope.revision, server, &CallToolResult::failed(text), envelope)

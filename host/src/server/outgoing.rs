@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::bounds::unread::{Unread, UnreadBytes};
-use super::reply::Answer;
+use super::response::Response;
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, RequestId};
 
@@ -83,7 +83,7 @@ impl Outgoing {
         Self::new(encode::request(id, method, params), MessageKind::ServerInitiated)
     }
 
-    pub(in crate::server) fn answer(id: &RequestId, answer: Answer) -> Self {
+    pub(in crate::server) fn answer(id: &RequestId, answer: Response) -> Self {
         match answer {
             Ok(result) => Self::new(encode::result(id, result), MessageKind::Result),
             Err(error) => Self::error(Some(id), UnreadableId::Omit, &error, false),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::reply::Answer;
+use super::response::Response;
 use crate::protocol::Revision;
 use crate::protocol::cursor::ListKind;
 use crate::sync::lock;
@@ -21,7 +21,7 @@ pub(super) struct Pages(Mutex<HashMap<Page, (u64, Arc<str>)>>);
 
 impl Pages {
     /// The page at that generation of its list.
-    pub(super) fn get(&self, page: Page, generation: u64, write: impl FnOnce() -> Answer) -> Answer {
+    pub(super) fn get(&self, page: Page, generation: u64, write: impl FnOnce() -> Response) -> Response {
         let mut pages = lock(&self.0);
         // Bounded: an older generation is replaced, and no cursor points beyond the end of a list.
         let kept = pages.get(&page).filter(|(of, _)| *of == generation).map(|(_, text)| text.clone());

@@ -39,6 +39,7 @@ const ORDERS: [(&str, &[&str]); 4] = [
             "dialects",
             "sandbox",
             "stored_listing",
+            "loaded",
             "load",
         ],
     ),
@@ -61,7 +62,7 @@ const ORDERS: [(&str, &[&str]); 4] = [
     (
         "server",
         &[
-            "reply",
+            "response",
             "refusal",
             "questions",
             "seal",

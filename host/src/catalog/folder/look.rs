@@ -98,7 +98,7 @@ impl File {
             id,
             number,
             state: LoadState::Idle,
-            turns: 0,
+            slices: 0,
             size: 0,
             is_known: false,
             rivals: 0,

@@ -158,7 +158,7 @@ impl Folder {
                     None => decision,
                 };
                 file.loaded = Some(digest);
-                file.turns = 0;
+                file.slices = 0;
                 (file.serving_info, file.held, file.reprieve) = (Some(version), None, None);
                 file.pinned_surface = pinned_surface(&self.guard, file);
                 let (naming, pinned_surface) = (settings.naming, file.pinned_surface);
@@ -212,7 +212,7 @@ impl Folder {
                 // The next event on the file retries: the reason may have been temporary, like a full disk.
                 file.loaded = None;
                 // Its next version waits for files that were never tried.
-                file.turns = file.turns.max(1);
+                file.slices = file.slices.max(1);
                 file.refused_signers = error.is_of_signature().then_some(load.signatures);
                 file.unread = error.is_temporary().then(|| error.to_string());
                 let is_reported = file.unread.is_some() && file.unread == unread;

@@ -28,7 +28,7 @@ const MAX_CALLERS: usize = 256;
 pub(in crate::plugin) struct Breaker {
     /// Whether `state` holds anything; spares the lock for most plugins, which never fail.
     failing: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<BreakerState>,
     on_pause: Box<dyn Fn(&Pause) + Send + Sync>,
 }
 
@@ -40,7 +40,7 @@ pub(in crate::plugin) struct Pause {
 }
 
 #[derive(Default)]
-struct State {
+struct BreakerState {
     /// The global circuit. It never counts faults, so it opens only by `Circuit::open`.
     global: Circuit,
     callers: HashMap<Arc<str>, Failing>,
@@ -55,7 +55,7 @@ struct Failing {
 }
 
 /// An admitted call.
-struct Admitted<'a> {
+struct BreakerGuard<'a> {
     breaker: &'a Breaker,
     caller: &'a Arc<str>,
     /// Whether it is the trial call of the caller's circuit, and of the global one.
@@ -81,8 +81,8 @@ impl Breaker {
         outcome
     }
 
-    fn admit<'a>(&'a self, caller: &'a Arc<str>, now: Instant) -> Result<Admitted<'a>, Fault> {
-        let mut admitted = Admitted { breaker: self, caller, is_trial: false, is_global_trial: false };
+    fn admit<'a>(&'a self, caller: &'a Arc<str>, now: Instant) -> Result<BreakerGuard<'a>, Fault> {
+        let mut admitted = BreakerGuard { breaker: self, caller, is_trial: false, is_global_trial: false };
         if !self.failing.load(Ordering::Acquire) {
             return Ok(admitted);
         }
@@ -108,12 +108,12 @@ impl Breaker {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BreakerState> {
         lock(&self.state)
     }
 }
 
-impl State {
+impl BreakerState {
     /// How long that caller's calls are still rejected.
     fn pause_left(&self, caller: &Arc<str>, now: Instant) -> Option<Duration> {
         let of_caller = || self.callers.get(caller).and_then(|failing| failing.circuit.left(now));
@@ -141,7 +141,7 @@ impl State {
     }
 }
 
-impl Admitted<'_> {
+impl BreakerGuard<'_> {
     fn ended(self, error: Option<&CallError>, now: Instant) {
         let fault = match error {
             Some(CallError::Fault(fault)) => fault,
@@ -203,7 +203,7 @@ impl Admitted<'_> {
     }
 }
 
-impl Drop for Admitted<'_> {
+impl Drop for BreakerGuard<'_> {
     /// A trial that was dropped, or never reached the plugin, leaves the trial to the next call.
     fn drop(&mut self) {
         if !self.is_trial && !self.is_global_trial {

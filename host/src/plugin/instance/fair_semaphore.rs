@@ -25,10 +25,10 @@ pub(in crate::plugin) struct FairSemaphore {
     reserved: u32,
     /// Maximum length of the queue.
     max_waiting: usize,
-    state: Mutex<State>,
+    state: Mutex<SemaphoreState>,
 }
 
-struct State {
+struct SemaphoreState {
     free: u32,
     waiting: usize,
     /// The number of the next call that must wait.
@@ -56,7 +56,7 @@ impl FairSemaphore {
     /// `shared`: whether there are several callers.
     pub(in crate::plugin) fn new(permits: u32, max_waiting: u32, shared: bool) -> Arc<Self> {
         let reserved = if shared && permits > 1 { (permits / RESERVED_SHARE).max(1) } else { 0 };
-        let state = State { free: permits, waiting: 0, next: 0, callers: Vec::new(), round: VecDeque::new() };
+        let state = SemaphoreState { free: permits, waiting: 0, next: 0, callers: Vec::new(), round: VecDeque::new() };
         Arc::new(Self { reserved, max_waiting: max_waiting as usize, state: Mutex::new(state) })
     }
 
@@ -111,7 +111,7 @@ impl FairSemaphore {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SemaphoreState> {
         lock(&self.state)
     }
 
@@ -133,7 +133,7 @@ impl FairSemaphore {
     }
 }
 
-impl State {
+impl SemaphoreState {
     fn find(&self, name: &Arc<str>) -> Option<usize> {
         let same = |caller: &Caller| Arc::ptr_eq(&caller.name, name) || caller.name == *name;
         self.callers.iter().position(same)

@@ -8,9 +8,9 @@ use std::task::{Context, Waker};
 
 use crate::sync::{Mutex, MutexGuard, lock};
 
-pub(in crate::plugin) struct PollLimiter(Mutex<State>);
+pub(in crate::plugin) struct PollLimiter(Mutex<LimiterState>);
 
-struct State {
+struct LimiterState {
     free: u32,
     /// The number of the next call that must wait.
     next: u64,
@@ -27,12 +27,12 @@ pub(in crate::plugin) struct Waiter<'a> {
 }
 
 /// The permission to poll, until it is dropped.
-pub(in crate::plugin) struct Permit<'a>(&'a PollLimiter);
+pub(in crate::plugin) struct ComputePermit<'a>(&'a PollLimiter);
 
 impl PollLimiter {
     pub(in crate::plugin) fn new(threads: u32) -> Self {
         let (waiting, woken) = (BTreeMap::new(), BTreeSet::new());
-        Self(Mutex::new(State { free: threads, next: 0, waiting, woken }))
+        Self(Mutex::new(LimiterState { free: threads, next: 0, waiting, woken }))
     }
 
     pub(in crate::plugin) fn waiter(&self) -> Waiter<'_> {
@@ -58,14 +58,14 @@ impl PollLimiter {
         state.waiting.is_empty() && state.woken.is_empty()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LimiterState> {
         lock(&self.0)
     }
 }
 
 impl<'a> Waiter<'a> {
     /// `None`: not now; the task is woken when it has a permit.
-    pub(in crate::plugin) fn acquire(&mut self, context: &Context<'_>) -> Option<Permit<'a>> {
+    pub(in crate::plugin) fn acquire(&mut self, context: &Context<'_>) -> Option<ComputePermit<'a>> {
         let mut state = self.limiter.state();
         match self.number {
             None if state.free > 0 => state.free -= 1,
@@ -85,7 +85,7 @@ impl<'a> Waiter<'a> {
                 return None;
             }
         }
-        Some(Permit(self.limiter))
+        Some(ComputePermit(self.limiter))
     }
 }
 
@@ -101,7 +101,7 @@ impl Drop for Waiter<'_> {
     }
 }
 
-impl Drop for Permit<'_> {
+impl Drop for ComputePermit<'_> {
     fn drop(&mut self) {
         self.0.release();
     }

@@ -38,7 +38,7 @@ impl Answered {
 }
 
 /// The outcome of admitting a request.
-pub(super) enum Admitted {
+pub(super) enum Admission {
     /// Its response, or an error.
     Now(Outgoing),
     /// A future of the response, or of `None` when it is cancelled.

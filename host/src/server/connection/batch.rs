@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Connection;
-use super::answered::{Admitted, Answered, send};
+use super::answered::{Admission, Answered, send};
 use super::arrival::Arrival;
 use crate::jsonrpc::{Invalid, Message};
 use crate::protocol::{era, error};
@@ -39,8 +39,8 @@ impl Connection {
                 }
                 (Message::Request(request), Some(error)) => answers.push(Outgoing::answer(&request.id, Err(error))),
                 (Message::Request(request), None) => match self.admit(&each, request) {
-                    Admitted::Now(answer) => answers.push(answer),
-                    Admitted::Work(work) => running.push(tokio::spawn(work)),
+                    Admission::Now(answer) => answers.push(answer),
+                    Admission::Work(work) => running.push(tokio::spawn(work)),
                 },
                 (Message::Notification(notification), _) => self.handle_notification(&notification),
                 (Message::Response(response), _) => self.pending.resolve(response),

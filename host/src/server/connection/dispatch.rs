@@ -16,7 +16,7 @@ use crate::server::client::Client;
 use crate::server::connection::session::Session;
 use crate::server::handlers::page::list;
 use crate::server::handlers::{completions, custom, lifecycle, prompts, resources, subscriptions, tools};
-use crate::server::reply::Reply;
+use crate::server::response::Dispatched;
 use crate::server::scope::{Scope, Verbosity};
 
 impl Connection {
@@ -26,7 +26,7 @@ impl Connection {
         arrival: &Arrival<'_>,
         request: &Request<'_>,
         cancelled: &CancellationToken,
-    ) -> Reply {
+    ) -> Dispatched {
         let session = self.session().clone();
         let legacy = session.as_ref().map(|session| session.revision);
         let params = Params::read(request.params);
@@ -40,13 +40,13 @@ impl Connection {
         };
         let bounds = self.own.bounds.clone();
         let (revision, meta, progress, client, verbosity) = match (verdict, &session) {
-            (Verdict::Error(error), _) => return Reply::Refused(error),
-            (Verdict::Ping, _) => return Reply::Now(Ok("{}".to_owned())),
+            (Verdict::Error(error), _) => return Dispatched::Refused(error),
+            (Verdict::Ping, _) => return Dispatched::Now(Ok("{}".to_owned())),
             (Verdict::Modern(revision, meta), _) => {
                 if let Some(headers) = headers
                     && let Err(error) = headers.check(&request.method, &params)
                 {
-                    return Reply::Refused(error);
+                    return Dispatched::Refused(error);
                 }
                 let client = Client::new(meta.client_capabilities.clone(), arrival.stream.clone(), bounds, None);
                 let progress = meta.progress_token.clone();
@@ -60,13 +60,13 @@ impl Connection {
                     let client = Client::new(capabilities, arrival.stream.clone(), bounds, pending);
                     (revision, meta, progress, client, Verbosity::Session(session.level.clone()))
                 }
-                Err(error) => return Reply::Now(Err(error)),
+                Err(error) => return Dispatched::Now(Err(error)),
             },
             (Verdict::Initialize | Verdict::Legacy(_), _) => return self.initialize(&request.method, &params),
         };
         let typed = match ClientRequest::parse(revision, &request.method, &params) {
             Ok(typed) => typed,
-            Err(error) => return Reply::Now(Err(error)),
+            Err(error) => return Dispatched::Now(Err(error)),
         };
         let scope = Scope {
             id: request.id.clone(),
@@ -84,8 +84,8 @@ impl Connection {
         };
         let server = &self.own.server;
         match (typed, session) {
-            (ClientRequest::Ping, _) => Reply::Now(Ok("{}".to_owned())),
-            (ClientRequest::Discover, _) => Reply::Now(lifecycle::discover(server, &scope)),
+            (ClientRequest::Ping, _) => Dispatched::Now(Ok("{}".to_owned())),
+            (ClientRequest::Discover, _) => Dispatched::Now(lifecycle::discover(server, &scope)),
             (ClientRequest::ListTools { cursor }, _) => list::<FrozenTool>(server, scope, cursor.as_deref()),
             (ClientRequest::CallTool(call), _) => tools::call(server, scope, call),
             (ClientRequest::Listen(filter), _) => subscriptions::listen(&self.own, scope, &filter),
@@ -106,23 +106,23 @@ impl Connection {
             }
             (ClientRequest::Unsubscribe { uri }, Some(session)) => {
                 session.uris.remove(&uri);
-                Reply::Now(Ok("{}".to_owned()))
+                Dispatched::Now(Ok("{}".to_owned()))
             }
             (ClientRequest::SetLevel { level }, Some(session)) => {
                 session.level.set(level);
-                Reply::Now(Ok("{}".to_owned()))
+                Dispatched::Now(Ok("{}".to_owned()))
             }
             (ClientRequest::Custom(request), _) => custom::call(server, scope, request),
             // Methods of handshake revisions, without a handshake.
-            _ => Reply::Now(Err(error::method_not_found(revision, &request.method))),
+            _ => Dispatched::Now(Err(error::method_not_found(revision, &request.method))),
         }
     }
 
-    fn initialize(&self, method: &str, params: &Params<'_>) -> Reply {
+    fn initialize(&self, method: &str, params: &Params<'_>) -> Dispatched {
         let hello = match ClientRequest::parse(Revision::LATEST_LEGACY, method, params) {
             Ok(ClientRequest::Initialize(hello)) => hello,
-            Ok(_) => return Reply::Now(Err(error::method_not_found(Revision::LATEST_LEGACY, method))),
-            Err(error) => return Reply::Now(Err(error)),
+            Ok(_) => return Dispatched::Now(Err(error::method_not_found(Revision::LATEST_LEGACY, method))),
+            Err(error) => return Dispatched::Now(Err(error)),
         };
         let revision = hello.revision;
         if let Some(client) = &hello.client {
@@ -130,6 +130,6 @@ impl Connection {
         }
         let mut session = self.session();
         *session = Some(Session::new(hello, session.as_ref()));
-        Reply::Now(Ok(lifecycle::initialize(&self.own.server, revision)))
+        Dispatched::Now(Ok(lifecycle::initialize(&self.own.server, revision)))
     }
 }

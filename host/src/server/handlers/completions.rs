@@ -12,15 +12,15 @@ use crate::protocol::request::{Complete, Reference};
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{ErrorObject, error};
 use crate::server::call_record::CallRecord;
-use crate::server::reply::Reply;
+use crate::server::response::Dispatched;
 use crate::server::scope::Scope;
 use crate::server::{Server, fault, wire};
 
-pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, request: Complete<'_>) -> Reply {
+pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, request: Complete<'_>) -> Dispatched {
     let server = server.clone();
     let reference = request.reference.into_owned();
     let (argument, value, given) = (request.argument.into_owned(), request.value.into_owned(), request.context);
-    Reply::Later(Box::pin(async move {
+    Dispatched::Later(Box::pin(async move {
         let mut record = CallRecord::begin(&server, &scope, "completion/complete", reference.text())?;
         record.set_input(&value);
         let snapshot = server.snapshot_with(|snapshot| find(snapshot, &reference, &argument).is_ok()).await;

@@ -16,7 +16,7 @@ use crate::protocol::error;
 use crate::protocol::request::Custom;
 use crate::protocol::result::{self, Envelope};
 use crate::server::call_record::CallRecord;
-use crate::server::reply::{Answer, Reply};
+use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::{Server, fault};
 
@@ -33,13 +33,13 @@ pub(in crate::server) fn declared(capabilities: &Capabilities) -> Map<String, Va
 }
 
 /// An unknown method fails at once, unless its plugin may still be loading.
-pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, request: Custom) -> Reply {
+pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, request: Custom) -> Dispatched {
     let knows = |snapshot: &Snapshot| snapshot.extensions.method(&request.method).is_some();
     if server.catalog.is_ready() && !knows(&server.catalog.snapshot()) {
-        return Reply::Now(Err(error::method_not_found(scope.revision, &request.method)));
+        return Dispatched::Now(Err(error::method_not_found(scope.revision, &request.method)));
     }
     let server = server.clone();
-    Reply::Later(Box::pin(async move {
+    Dispatched::Later(Box::pin(async move {
         let mut record = CallRecord::begin(&server, &scope, Record::capped(&request.method), &request.method)?;
         record.set_input(&request.params);
         let answer = answer(&server, &scope, &request, &mut record).await;
@@ -47,7 +47,7 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, request: Custo
     }))
 }
 
-async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, record: &mut CallRecord) -> Answer {
+async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, record: &mut CallRecord) -> Response {
     let not_found = || error::method_not_found(scope.revision, &request.method);
     let snapshot = server.snapshot_with(|snapshot| snapshot.extensions.method(&request.method).is_some()).await;
     let Some((provider, name)) = snapshot.extensions.method(&request.method) else { return Err(not_found()) };
@@ -65,7 +65,7 @@ async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, record: &
 
 /// Adds the revision's envelope to the plugin's result, which was validated to be an object when
 /// it left the sandbox.
-fn shape(server: &Server, scope: &Scope, outcome: &str) -> Answer {
+fn shape(server: &Server, scope: &Scope, outcome: &str) -> Response {
     let outcome = json::Object::read(outcome).unwrap_or_default();
     let [meta] = outcome.members(["_meta"]).unwrap_or_default();
     let own = outcome.filtered(|name| !ENVELOPE.contains(&name));

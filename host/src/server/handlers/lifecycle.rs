@@ -7,7 +7,7 @@ use super::custom;
 use crate::protocol::result::Caching;
 use crate::protocol::{Revision, ServerCapabilities, discover, initialize};
 use crate::server::Server;
-use crate::server::reply::Answer;
+use crate::server::response::Response;
 use crate::server::scope::Scope;
 
 pub(in crate::server) fn initialize(server: &Server, revision: Revision) -> String {
@@ -15,7 +15,7 @@ pub(in crate::server) fn initialize(server: &Server, revision: Revision) -> Stri
     initialize::result(revision, &server.implementation, &capabilities(server), instructions)
 }
 
-pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Answer {
+pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Response {
     let instructions = server.settings.instructions.as_deref();
     discover::result(scope.revision, &server.implementation, &capabilities(server), instructions, Caching::NONE)
 }

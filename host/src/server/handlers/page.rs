@@ -13,7 +13,7 @@ use crate::protocol::cursor::{Cursor, ListKind};
 use crate::protocol::result::{self, Caching, Envelope};
 use crate::server::Server;
 use crate::server::pages::Page;
-use crate::server::reply::{Answer, Reply};
+use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 
 /// What differs between the lists.
@@ -31,18 +31,18 @@ pub(in crate::server) trait Listed: Item + Sized {
 }
 
 /// A page, after the first scan of the plugins or the time that a first list may take.
-pub(in crate::server) fn list<T: Listed>(server: &Arc<Server>, scope: Scope, cursor: Option<&str>) -> Reply {
+pub(in crate::server) fn list<T: Listed>(server: &Arc<Server>, scope: Scope, cursor: Option<&str>) -> Dispatched {
     if server.catalog.listable_now().is_some() {
-        return Reply::Now(page::<T>(server, &scope, cursor));
+        return Dispatched::Now(page::<T>(server, &scope, cursor));
     }
     let (server, cursor) = (server.clone(), cursor.map(str::to_owned));
-    Reply::Later(Box::pin(async move {
+    Dispatched::Later(Box::pin(async move {
         server.catalog.listable(server.settings.first_list).await;
         page::<T>(&server, &scope, cursor.as_deref())
     }))
 }
 
-fn page<T: Listed>(server: &Server, scope: &Scope, cursor: Option<&str>) -> Answer {
+fn page<T: Listed>(server: &Server, scope: &Scope, cursor: Option<&str>) -> Response {
     let snapshot = server.catalog.snapshot();
     let names = T::names(&snapshot);
     let offset = match cursor {
@@ -54,7 +54,7 @@ fn page<T: Listed>(server: &Server, scope: &Scope, cursor: Option<&str>) -> Answ
 }
 
 /// The whole result.
-fn write<T: Listed>(server: &Server, revision: Revision, names: &Names<T>, offset: u64) -> Answer {
+fn write<T: Listed>(server: &Server, revision: Revision, names: &Names<T>, offset: u64) -> Response {
     // A valid cursor never points past the end of its own list.
     let rest = names.entries().get(offset as usize..).unwrap_or_default();
     let shown = &rest[..rest.len().min(server.settings.page_size)];

@@ -13,7 +13,7 @@ use crate::protocol::cursor::ListKind;
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Revision, error};
 use crate::server::call_record::CallRecord;
-use crate::server::reply::{Answer, Reply};
+use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::{Server, fault, wire};
 
@@ -37,9 +37,9 @@ pub(in crate::server) fn get(
     name: &str,
     arguments: Vec<(String, String)>,
     resumed: ResumedInput,
-) -> Reply {
+) -> Dispatched {
     let (server, name) = (server.clone(), name.to_owned());
-    Reply::Later(Box::pin(async move {
+    Dispatched::Later(Box::pin(async move {
         let mut record = CallRecord::begin(&server, &scope, "prompts/get", &name)?;
         let answer = answer(&server, &scope, &name, arguments, resumed, &mut record).await;
         record.finish(answer).await
@@ -53,7 +53,7 @@ async fn answer(
     arguments: Vec<(String, String)>,
     resumed: ResumedInput,
     record: &mut CallRecord,
-) -> Answer {
+) -> Response {
     let snapshot = server.snapshot_with(|snapshot| snapshot.prompts.get(name).is_some()).await;
     let Some(entry) = snapshot.prompts.get(name) else {
         record.set_code("not-found");

@@ -15,7 +15,7 @@ use crate::protocol::result::{self, CacheScope, Caching, Envelope};
 use crate::protocol::{Revision, error};
 use crate::server::call_record::CallRecord;
 use crate::server::refusal::Refusal;
-use crate::server::reply::{Answer, Reply};
+use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::wire::resource::{ReadResourceResult, Resource, Template};
 use crate::server::{Server, fault};
@@ -52,9 +52,9 @@ impl Listed for FrozenTemplate {
     }
 }
 
-pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, resumed: ResumedInput) -> Reply {
+pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, resumed: ResumedInput) -> Dispatched {
     let (server, uri) = (server.clone(), uri.to_owned());
-    Reply::Later(Box::pin(async move {
+    Dispatched::Later(Box::pin(async move {
         let mut record = CallRecord::begin(&server, &scope, "resources/read", &uri)?;
         let answer = answer(&server, &scope, &uri, resumed, &mut record).await;
         record.finish(answer).await
@@ -67,7 +67,7 @@ async fn answer(
     uri: &str,
     resumed: ResumedInput,
     record: &mut CallRecord,
-) -> Answer {
+) -> Response {
     let retried = resumed.is_retry();
     let snapshot = server.snapshot_with(|snapshot| snapshot.provider_of(uri).is_some()).await;
     let Some(provider) = snapshot.provider_of(uri) else {

@@ -2,7 +2,7 @@
 
 use crate::server::call_record::CallRecord;
 use crate::server::refusal::Refusal;
-use crate::server::reply::Answer;
+use crate::server::response::Response;
 
 /// The outcome of a request.
 pub(in crate::server) enum Settled<T> {
@@ -16,9 +16,9 @@ impl<T> Settled<T> {
     pub(in crate::server) fn answer(
         settled: Result<Self, Refusal>,
         record: &mut CallRecord,
-        refuse: impl FnOnce(Refusal) -> Answer,
-        shape: impl FnOnce(T) -> Answer,
-    ) -> Answer {
+        refuse: impl FnOnce(Refusal) -> Response,
+        shape: impl FnOnce(T) -> Response,
+    ) -> Response {
         match settled {
             Ok(Self::Complete(outcome)) => shape(outcome),
             Ok(Self::InputRequired(result)) => {

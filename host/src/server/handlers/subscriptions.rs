@@ -20,7 +20,7 @@ use crate::server::changes::updates::Uris;
 use crate::server::changes::{Follower, Meta, Wanted};
 use crate::server::outgoing::Outgoing;
 use crate::server::own_stream::OwnStream;
-use crate::server::reply::{Answer, Reply};
+use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::wire::{CANCELLED, Cancelled, text};
 
@@ -33,7 +33,7 @@ pub(in crate::server) fn announce(own: OwnStream, uris: Arc<Uris>) -> impl Futur
 }
 
 /// `resources/subscribe`.
-pub(in crate::server) fn subscribe(server: &Arc<Server>, scope: Scope, uris: Arc<Uris>, uri: &str) -> Reply {
+pub(in crate::server) fn subscribe(server: &Arc<Server>, scope: Scope, uris: Arc<Uris>, uri: &str) -> Dispatched {
     let (server, uri) = (server.clone(), uri.to_owned());
     let subscribe = async move {
         if server.snapshot_with(|snapshot| snapshot.provider_of(&uri).is_some()).await.provider_of(&uri).is_none() {
@@ -48,12 +48,12 @@ pub(in crate::server) fn subscribe(server: &Arc<Server>, scope: Scope, uris: Arc
         }
         Ok("{}".to_owned())
     };
-    Reply::Later(Box::pin(subscribe))
+    Dispatched::Later(Box::pin(subscribe))
 }
 
 /// A stream of the changes that the client asks for. Its first message acknowledges the filter;
 /// its result is sent when the connection ends.
-pub(in crate::server) fn listen(own: &OwnStream, scope: Scope, filter: &Filter) -> Reply {
+pub(in crate::server) fn listen(own: &OwnStream, scope: Scope, filter: &Filter) -> Dispatched {
     let limit = own.server.settings.subscriptions;
     // Invalid and excess URIs are left out of the acknowledgement.
     let uris: Vec<String> = filter.resources.iter().filter(|uri| resources::is_uri(uri)).take(limit).cloned().collect();
@@ -64,7 +64,7 @@ pub(in crate::server) fn listen(own: &OwnStream, scope: Scope, filter: &Filter) 
         uris: Arc::new(Uris::new(uris.iter().map(String::as_str))),
     };
     let own = own.clone();
-    Reply::Listen(Box::pin(async move {
+    Dispatched::Listen(Box::pin(async move {
         let agreed = Acknowledged {
             notifications: Agreed {
                 tools_list_changed: wanted.tools,
@@ -87,7 +87,7 @@ pub(in crate::server) fn listen(own: &OwnStream, scope: Scope, filter: &Filter) 
 
 /// The revision requires both: a listen that the server ends is cancelled
 /// (basic/patterns/cancellation), and has a result (basic/patterns/subscriptions).
-async fn end(own: &OwnStream, scope: &Scope) -> Answer {
+async fn end(own: &OwnStream, scope: &Scope) -> Response {
     let cancelled = text(&Cancelled { request_id: Raw(scope.id.as_json()), reason: "the server is stopping" })?;
     own.send(Outgoing::notification(CANCELLED, Some(&cancelled))).await;
     let host_meta = [(SUBSCRIPTION_ID, Raw(scope.id.as_json()))];

@@ -17,7 +17,7 @@ use crate::protocol::request::CallTool;
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Revision, error};
 use crate::server::call_record::CallRecord;
-use crate::server::reply::{Answer, Reply};
+use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::{Server, discovery, fault, wire};
 
@@ -35,11 +35,11 @@ impl Listed for FrozenTool {
     }
 }
 
-pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: CallTool<'_>) -> Reply {
+pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: CallTool<'_>) -> Dispatched {
     let (server, resumed) = (server.clone(), call.retry.into());
     let name = call.name.into_owned();
     let arguments: Arc<str> = call.arguments.map_or("{}", RawValue::get).into();
-    Reply::Later(Box::pin(async move {
+    Dispatched::Later(Box::pin(async move {
         let mut record = CallRecord::begin(&server, &scope, "tools/call", &name)?;
         record.set_input(&arguments);
         let answer = answer(&server, &scope, name, arguments, resumed, &mut record).await;
@@ -54,7 +54,7 @@ async fn answer(
     mut arguments: Arc<str>,
     resumed: ResumedInput,
     record: &mut CallRecord,
-) -> Answer {
+) -> Response {
     // Headers mirror arguments of the tool that the client named, not of a redirection's target.
     let mut headers = scope.headers.as_deref();
     let entry = loop {
@@ -91,7 +91,7 @@ async fn answer(
     Settled::answer(settled, record, refuse, |outcome| complete(server, scope, frozen, &outcome))
 }
 
-fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> Answer {
+fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> Response {
     let members = wire::tool::CallToolResult::new(scope.revision, frozen, outcome);
     let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
     result::object(scope.revision, &server.implementation, &members, envelope)

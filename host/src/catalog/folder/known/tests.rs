@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
 
 use crate::catalog::folder::tests::{loaded, put};
-use crate::catalog::folder::turns::PARALLEL_LOADS;
+use crate::catalog::folder::time_slices::PARALLEL_LOADS;
 use crate::catalog::{Catalog, Folder, FolderEvent, FolderWarning, PluginSettings};
 use crate::pins::{Guard, PinFile, Reason, Rules, Trust};
 use crate::plugin::{Call, Fault, Grants, Limits, ListingWarning, PluginId, Sandbox, SandboxSettings, Signatures};

@@ -28,7 +28,7 @@ impl TestBreaker {
         Self { breaker, now: Instant::now(), caller_pauses, global_pauses, caller: "alice".into() }
     }
 
-    fn admit(&self) -> Admitted<'_> {
+    fn admit(&self) -> BreakerGuard<'_> {
         self.breaker.admit(&self.caller, self.now).map_err(|fault| format!("{fault:?}")).expect("no pause")
     }
 

@@ -12,7 +12,7 @@ use crate::protocol::ClientCapabilities;
 use crate::protocol::Revision::{self, V2025_11_25, V2026_07_28};
 use crate::protocol::request::Filter;
 use crate::server::changes::updates::Uris;
-use crate::server::reply::{Answer, Reply};
+use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::tests::client::{Inbox, client, scope};
 use crate::server::tests::double::{Double, done};
@@ -59,8 +59,8 @@ impl Fixture {
     }
 
     /// Starts a stream, and returns it with its acknowledgement.
-    async fn listen(&mut self, filter: &Filter) -> (JoinHandle<Answer>, Value) {
-        let Reply::Listen(stream) = listen(&self.connection.own, self.scope(V2026_07_28), filter) else {
+    async fn listen(&mut self, filter: &Filter) -> (JoinHandle<Response>, Value) {
+        let Dispatched::Listen(stream) = listen(&self.connection.own, self.scope(V2026_07_28), filter) else {
             panic!("no stream");
         };
         let stream = tokio::spawn(stream);
@@ -68,7 +68,7 @@ impl Fixture {
     }
 
     async fn subscribe(&self, uris: &Arc<Uris>, uri: &str) -> Result<String, String> {
-        let Reply::Later(answer) = subscribe(&self.server, self.scope(V2025_11_25), uris.clone(), uri) else {
+        let Dispatched::Later(answer) = subscribe(&self.server, self.scope(V2025_11_25), uris.clone(), uri) else {
             panic!("it waits for the first scan");
         };
         answer.await.map_err(|error| error.data.expect("data")["reason"].as_str().unwrap_or_default().to_owned())

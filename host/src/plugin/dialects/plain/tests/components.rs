@@ -4,7 +4,7 @@ use crate::plugin::abi::{Content, GuestError, ToolOutcome};
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault, TrapKind};
 use crate::plugin::limits::Limits;
-use crate::plugin::load::Plugin;
+use crate::plugin::loaded::Plugin;
 use crate::plugin::provider::{Call, Provider};
 use crate::plugin::tests::{load, load_with, refusal};
 

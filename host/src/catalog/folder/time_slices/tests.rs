@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::super::known::tests::{listing, with_listing};
 use super::super::tests::{following, put, refusals};
 use super::super::{File, Folder, LoadState};
-use super::{COMPILING, GROWTH, LISTING, first_turn};
+use super::{COMPILING, GROWTH, LISTING, first_slice};
 use crate::catalog::FolderEvent;
 use crate::pins::Guard;
 use crate::plugin::{Call, Digest, PendingPlugin, PluginId, Provider as _, Surface};
@@ -114,12 +114,12 @@ async fn a_file_that_did_not_change_keeps_its_compilation() {
     let looked_at = folder.loads.join_next_with_id().await.expect("a load");
     folder.finish_loads(looked_at);
     folder.sync_path(path.clone());
-    assert!(folder.next_turn_end().is_none(), "nothing waits");
+    assert!(folder.next_slice_end().is_none(), "nothing waits");
     put_slow(root.path(), 1);
     fs::rename(root.path().join("a1.wasm"), &path).expect("replaced");
     folder.sync_path(path);
-    let end = folder.next_turn_end().expect("its next version waits");
-    folder.end_turns(end);
+    let end = folder.next_slice_end().expect("its next version waits");
+    folder.end_slices(end);
     let ended = folder.loads.join_next_with_id().await.expect("a load");
     assert!(ended.as_ref().is_err_and(|error| error.is_cancelled()));
     folder.finish_loads(ended);
@@ -130,19 +130,19 @@ async fn a_file_that_did_not_change_keeps_its_compilation() {
 fn first_turns_are_short_if_many_wait() {
     let compiling = (Duration::from_secs(2), Duration::from_secs(5));
     for (waiting, expected) in [(0, 5), (2, 5), (5, 2), (4096, 2)] {
-        assert_eq!(first_turn(compiling, waiting), Duration::from_secs(expected), "{waiting}");
+        assert_eq!(first_slice(compiling, waiting), Duration::from_secs(expected), "{waiting}");
     }
     // A listing that hangs ends by itself after 2 s.
     for (waiting, expected) in [(1, 2000), (10, 1000), (40, 250), (4096, 250)] {
-        assert_eq!(first_turn(LISTING, waiting), Duration::from_millis(expected), "{waiting}");
+        assert_eq!(first_slice(LISTING, waiting), Duration::from_millis(expected), "{waiting}");
     }
 }
 
 #[test]
 fn used_turns_count_before_pins_and_pins_before_size() {
-    let file = |turns, is_known, size| {
+    let file = |slices, is_known, size| {
         let new = File::new(PluginId::parse("p").expect("an id"), 1);
-        File { turns, is_known, size, ..new }.order()
+        File { slices, is_known, size, ..new }.order()
     };
     let mut order = [file(1, true, 10), file(0, false, 24 << 20), file(0, false, 10), file(0, true, 24 << 20)];
     order.sort();
@@ -183,7 +183,7 @@ async fn a_plugin_whose_calls_wait_starts_before_others() {
     assert_eq!(called.order(), other.order());
 }
 
-/// What a slow file has used up is as good as several turns; one that it could not give way to does not stop it.
+/// What a slow file has used up is as good as several time slices; one that it could not give way to does not stop it.
 #[tokio::test]
 async fn a_load_is_stopped_for_a_file_with_no_more_turns_than_it_had() {
     let root = tempfile::tempdir().expect("a folder");
@@ -192,21 +192,21 @@ async fn a_load_is_stopped_for_a_file_with_no_more_turns_than_it_had() {
     folder.apply_scan(crate::catalog::files::scan(root.path()).expect("a folder"));
     until_three_compile(&mut folder).await;
     let began = folder.loading.values().map(|load| load.started).max().expect("a load");
-    assert!(folder.next_turn_end().is_some_and(|end| end <= began + COMPILING.1));
-    folder.end_turns(began + COMPILING.1);
+    assert!(folder.next_slice_end().is_some_and(|end| end <= began + COMPILING.1));
+    folder.end_slices(began + COMPILING.1);
     let stopped = |folder: &Folder| folder.loading.values().filter(|load| load.is_stopped).count();
     assert_eq!(stopped(&folder), 2, "as many as wait");
-    folder.end_turns(began + COMPILING.1);
+    folder.end_slices(began + COMPILING.1);
     assert_eq!(stopped(&folder), 2, "once");
     while stopped(&folder) > 0 {
         let ended = folder.loads.join_next_with_id().await.expect("a load");
         folder.finish_loads(ended);
     }
-    let mut turns: Vec<u32> = folder.files.values().map(|file| file.turns).collect();
-    turns.sort_unstable();
-    assert_eq!(turns, [0, 0, 0, 1, 1], "the others compile; these wait");
+    let mut slices: Vec<u32> = folder.files.values().map(|file| file.slices).collect();
+    slices.sort_unstable();
+    assert_eq!(slices, [0, 0, 0, 1, 1], "the others compile; these wait");
     let began = folder.loading.values().map(|load| load.started).max().expect("a load");
-    let end = folder.next_turn_end().expect("they wait for their second turn");
+    let end = folder.next_slice_end().expect("they wait for their second time slice");
     assert!(end > began, "which is longer than the first one");
     let first = folder.loading.values().map(|load| load.started).min().expect("a load");
     assert_eq!(end, first + GROWTH * COMPILING.1);

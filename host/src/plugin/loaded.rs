@@ -1,0 +1,185 @@
+//! A loaded plugin: what it lists, and the calls of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
+use super::dialects::Dialect;
+use super::dialects::linked::Linked;
+use super::error::LoadError;
+use super::fault::{CallError, Fault};
+use super::id::{Digest, PluginId};
+use super::imports::granted::Granted;
+use super::instance::call::PreparedComponent;
+use super::limits::Limits;
+use super::policy::access::Access;
+use super::policy::grants::Grants;
+use super::provider::{Call, Provider};
+use super::schema::allowance::Allowance;
+use super::stored_listing::StoredListing;
+use super::surface::{Listed, ListingWarning, Surface};
+
+/// A loaded component. May be dropped at any time: calls in flight share ownership of what they need.
+pub struct Plugin {
+    pub(in crate::plugin) prepared: Arc<PreparedComponent>,
+    pub(in crate::plugin) linked: Arc<Linked>,
+    surface: Arc<Surface>,
+    warnings: Vec<ListingWarning>,
+}
+
+impl Plugin {
+    /// What people should know of its lists.
+    pub fn warnings(&self) -> &[ListingWarning] {
+        &self.warnings
+    }
+
+    /// The kinds of access that its imports require.
+    pub fn needs(&self) -> &BTreeSet<Access> {
+        &self.linked.needs
+    }
+
+    /// The same plugin under other limits and grants, listed again.
+    ///
+    /// # Errors
+    /// As `Sandbox::load`.
+    pub async fn granted(&self, limits: Limits, grants: Grants) -> Result<Self, LoadError> {
+        Self::listed(self.prepared.with_settings(limits, grants), self.linked.clone(), None).await
+    }
+
+    /// Opens the granted folders, as a call would, so that errors are logged.
+    pub async fn try_grants(&self, grants: Grants) {
+        Granted::new(self.prepared.id.clone(), grants, &self.prepared.runtime.resources).open_folders().await;
+    }
+
+    /// Calls its list functions and freezes the surface; stores the listing in `stored`.
+    pub(in crate::plugin) async fn listed(
+        prepared: Arc<PreparedComponent>,
+        linked: Arc<Linked>,
+        stored: Option<StoredListing>,
+    ) -> Result<Self, LoadError> {
+        let listed = Listed { schemas: prepared.runtime.schemas, ..linked.dialect.list(&prepared).await? };
+        // On a blocking thread: compiling the schemas of a listing may take long.
+        let freezing = prepared.runtime.freezing.acquire().await;
+        let dialect = linked.clone();
+        let freeze = move || {
+            let frozen = dialect.dialect.freeze(listed)?;
+            stored.into_iter().for_each(|stored| stored.store(&frozen.0));
+            Ok(frozen)
+        };
+        let frozen = prepared.runtime.guests().spawn_blocking(freeze).await;
+        drop(freezing);
+        let (surface, warnings) = frozen.map_err(|error| LoadError::Host(error.to_string()))??;
+        // Most plugins are called much later or never, so their code pages need not stay in memory.
+        linked.unmap_code();
+        Ok(Self { prepared, linked, surface: Arc::new(surface), warnings })
+    }
+
+    fn dialect(&self) -> &dyn Dialect {
+        self.linked.dialect.as_ref()
+    }
+}
+
+#[async_trait]
+impl Provider for Plugin {
+    fn id(&self) -> &PluginId {
+        &self.prepared.id
+    }
+
+    fn digest(&self) -> &Digest {
+        &self.prepared.digest
+    }
+
+    fn surface(&self) -> &Surface {
+        &self.surface
+    }
+
+    fn may_ask(&self, access: Access) -> bool {
+        let granted = &self.prepared.granted;
+        let may = granted.grants.allow(access);
+        if !may {
+            granted.report_missing_grant(access, &access.line(), &access.word());
+        }
+        may
+    }
+
+    fn missing_grants(&self) -> Vec<String> {
+        self.prepared.granted.missing()
+    }
+
+    fn unusable_grants(&self) -> Vec<String> {
+        self.prepared.granted.unusable()
+    }
+
+    fn with_settings(&self, limits: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {
+        let prepared = self.prepared.with_settings(limits, grants);
+        let (linked, surface) = (self.linked.clone(), self.surface.clone());
+        Some(Arc::new(Self { prepared, linked, surface, warnings: Vec::new() }))
+    }
+
+    async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
+        let newer = Self::listed(self.prepared.clone(), self.linked.clone(), None).await?;
+        for warning in &newer.warnings {
+            tracing::warn!(plugin = %self.prepared.id, "{warning}");
+        }
+        Ok(Some(Arc::new(newer)))
+    }
+
+    async fn call_tool(&self, name: &str, arguments: Arc<str>, call: Call) -> Result<ToolOutcome, CallError> {
+        let tool = self.surface.tool(name).ok_or(CallError::Guest(GuestError::NotFound))?;
+        let caller = call.caller.clone();
+        let arguments = tool.taken(arguments);
+        let called = self.dialect().call_tool(&self.prepared, tool, arguments, call);
+        self.prepared.breaker.around(&caller, called).await
+    }
+
+    async fn check_form(&self, schema: &str, content: &str) -> Result<(), CallError> {
+        let (prepared, schema, content) = (self.prepared.clone(), schema.to_owned(), content.to_owned());
+        let checked = async move {
+            // A form's schema may take as long to compile as a listing.
+            let schema = prepared
+                .forms
+                .compile(&schema, &mut Allowance::new())
+                .map_err(|why| Fault::BadOutput(format!("a form with an invalid schema: {why}")))?;
+            prepared.runtime.checker.check(&schema, &content).await?.map_err(CallError::Input)
+        };
+        self.prepared.compute(checked).await
+    }
+
+    async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
+        let caller = call.caller.clone();
+        let called = self.dialect().read_resource(&self.prepared, uri, call);
+        self.prepared.breaker.around(&caller, called).await
+    }
+
+    async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: Vec<(String, String)>,
+        call: Call,
+    ) -> Result<PromptOutcome, CallError> {
+        let caller = call.caller.clone();
+        let called = self.dialect().get_prompt(&self.prepared, name, arguments, call);
+        self.prepared.breaker.around(&caller, called).await
+    }
+
+    async fn complete(
+        &self,
+        subject: Subject,
+        name: &str,
+        value: &str,
+        given: Vec<(String, String)>,
+        call: Call,
+    ) -> Result<Completion, CallError> {
+        let caller = call.caller.clone();
+        let called = self.dialect().complete(&self.prepared, subject, name, value, given, call);
+        self.prepared.breaker.around(&caller, called).await
+    }
+
+    async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
+        let caller = call.caller.clone();
+        let called = self.dialect().call_method(&self.prepared, name, params, call);
+        self.prepared.breaker.around(&caller, called).await
+    }
+}
