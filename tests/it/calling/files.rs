@@ -41,6 +41,11 @@ fn a_write_to_a_folder_that_is_only_read_names_the_grant_with_its_paths() {
     assert!(denied.code == 1 && denied.out.contains("missing grant `fs`"), "{}{}", denied.out, denied.err);
     let command = format!("or run: wharf grant files {} 'write={data}:/data'", folder.display());
     assert!(denied.err.contains(&command), "{}", denied.err);
+    // The log has the whole line, with the other folders.
+    let mut client = Client::start_modern(&home);
+    client.call("files_write", serde_json::json!({"path": "a.txt", "text": "x", "how": "create"}));
+    client.process().log_with(&format!(r#"put `fs = [{{ host = "{data}", guest = "/data", mode = "write" }}]` under"#));
+    drop(client);
     assert!(run_hint(&home, &denied.err, "or run:").status.success());
     let written = wharf(&home, "call", &folder, &write);
     assert_eq!(written.code, 0, "{}{}", written.out, written.err);
