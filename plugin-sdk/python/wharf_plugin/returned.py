@@ -44,7 +44,7 @@ def fits(hint: Any, value: Any) -> bool:
         return isinstance(value, bool)
     if kind is int:
         # JSON has one kind of numbers: 3.0 is a whole one.
-        return _is_number(value) and (isinstance(value, int) or value.is_integer())
+        return _is_number(value) and bool(isinstance(value, int) or value.is_integer())
     if kind is float:
         return _is_number(value)
     if kind in _LISTS:
