@@ -43,6 +43,7 @@ mod signals;
 mod status;
 mod summary;
 mod survey;
+mod suspected;
 mod typed_input;
 mod unapproved;
 mod wiring;

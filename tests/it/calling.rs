@@ -2,6 +2,7 @@
 
 mod arguments;
 mod crashes;
+mod files;
 mod listing;
 mod messages;
 mod primitives;

@@ -126,8 +126,9 @@ fn build_writes_a_component_and_prints_its_path() {
     assert_eq!(out(&built), format!("{}\n", file.display()), "stdout is the path and nothing else");
     assert!(err(&built).contains("built made\n  tools     echo, add\n"), "{}", err(&built));
     let with_listing = fs::read(&file).expect("it is there");
-    let listing = with_listing.strip_prefix(&*fs::read(component("echo")).expect("a component"));
-    assert!(listing.is_some_and(|section| section.windows(13).any(|name| name == b"wharf:listing")));
+    assert!(with_listing.windows(13).any(|name| name == b"wharf:listing"));
+    let checked = out(&run(&project.home, ["check".as_ref(), file.as_os_str()]));
+    assert!(checked.contains("  made by  Python, componentize-py, wharf "), "{checked}");
     assert_eq!(file.metadata().expect("a file").mode() & 0o022, 0, "other users can write to it");
     let left: Vec<_> = fs::read_dir(project.dir.join("dist")).expect("a folder").collect();
     assert_eq!(left.len(), 1, "{left:?}");
@@ -135,6 +136,25 @@ fn build_writes_a_component_and_prints_its_path() {
     let built = project.build(&["--out", &elsewhere.display().to_string()]);
     assert_eq!(out(&built), format!("{}\n", elsewhere.display()));
     assert!(elsewhere.is_file());
+}
+
+#[test]
+fn a_build_of_what_clients_would_not_see_fails() {
+    let project = Project::new("");
+    let file = project.home.path("component.wasm");
+    let any = r#"{"type":"object"}"#;
+    for (tools, warned) in [(&[][..], "hint: add a tool"), (&[("a b", any)], "warning: dropped the tool 'a b': ")] {
+        fs::write(&file, Guest::returning("x").tools(tools).build()).expect("a file");
+        project.put("plugin.py", &succeed(&file));
+        let failed = project.build(&[]);
+        let reported = err(&failed);
+        assert!(failed.status.code() == Some(1) && out(&failed).is_empty(), "{reported}");
+        assert!(reported.contains("it offers nothing: ") && reported.contains(warned), "{reported}");
+    }
+    // What is listed beside it is served.
+    fs::write(&file, Guest::returning("x").tools(&[("a b", any), ("a", any)]).build()).expect("a file");
+    let built = project.build(&[]);
+    assert!(built.status.success() && err(&built).contains("warning   dropped the tool 'a b'"), "{}", err(&built));
 }
 
 /// Keeps the world of each build, and reports `found` as the right one the first `times` times.
@@ -216,6 +236,9 @@ fn a_call_of_what_is_not_built_names_the_command_that_builds_it() {
     let missing = call();
     let hint = format!("hint: build it first: wharf build {}\n", project.dir.display());
     assert!(missing.status.code() == Some(2) && err(&missing).ends_with(&hint), "{}", err(&missing));
+    // Elsewhere nothing builds it.
+    let other = run(&project.home, ["call", "other.wasm", "add"]);
+    assert_eq!(err(&other), "error: failed to read the plugins: no such file or folder: other.wasm\n");
     assert!(project.build(&[]).status.success());
     assert!(call().status.success());
 }

@@ -104,6 +104,54 @@ fn check_explains_each_bad_file_in_one_sentence() {
     }
 }
 
+/// Commands of one file and of its folder say the same of it, and no more than is known.
+#[test]
+fn all_commands_say_the_same_of_a_file() {
+    let home = Home::new();
+    let good = Guest::returning("1").build();
+    for (name, bytes, hint) in [
+        ("module", core_module(), "hint: rebuild it for wasm32-wasip2: functions of a core module pass only numbers"),
+        (
+            "unwrapped",
+            parsed(r#"(module (@custom "component-type:x" "y"))"#),
+            "hint: convert it to a component: `wasm-",
+        ),
+        ("cut", good[..good.len() / 2].to_vec(), "hint: copy the file again"),
+    ] {
+        home.put_bytes(&bytes, name);
+        let (file, folder) = (home.plugin(name), home.plugins());
+        for words in [
+            ["check".as_ref(), file.as_os_str()],
+            ["list".as_ref(), file.as_os_str()],
+            ["list".as_ref(), folder.as_os_str()],
+        ] {
+            let output = run(&home, words);
+            let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+            assert!(text.contains(hint) && !text.contains("callable exports"), "{name} {words:?}: {text}");
+        }
+        home.remove(name);
+    }
+}
+
+#[test]
+fn a_name_that_ends_with_capitals_is_reported_with_the_right_one() {
+    let home = Home::with(&["echo"]);
+    let file = home.plugins().join("text.WASM");
+    fs::rename(home.plugin("echo"), &file).expect("it moves");
+    let folder = home.plugins();
+    for words in [
+        ["check".as_ref(), file.as_os_str()],
+        ["list".as_ref(), file.as_os_str()],
+        ["list".as_ref(), folder.as_os_str()],
+        ["status".as_ref(), folder.as_os_str()],
+    ] {
+        let output = run(&home, words);
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        let is_named = text.contains("ends in .wasm with capitals") && text.contains("text.WASM");
+        assert!(is_named && text.contains("hint: rename it to NAME.wasm"), "{words:?}: {text}");
+    }
+}
+
 #[test]
 fn limits_and_proposals_are_reported_with_a_hint() {
     let home = Home::new();

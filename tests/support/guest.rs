@@ -144,6 +144,11 @@ impl Guest {
         self.described(name, "Does something.")
     }
 
+    /// Adds a tool that runs these instructions, and fails with its answer.
+    pub fn fails(self, name: &str, body: &str) -> Self {
+        self.does(name, &format!("{body} {}", failing()))
+    }
+
     /// Adds a tool with this structured content beside its answer.
     pub fn returns_structured(mut self, name: &str, structured: &str) -> Self {
         let Text { at, len } = self.text(structured);
@@ -367,6 +372,11 @@ impl Guest {
         texts.resize(texts.len().next_multiple_of(8), 0);
         (texts, tools)
     }
+}
+
+/// Instructions that make the answer an error.
+fn failing() -> String {
+    format!("(i32.store8 (i32.const {}) (i32.const 1))", CALL_RESULT + 28)
 }
 
 /// Two little-endian words.

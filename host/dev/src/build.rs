@@ -5,6 +5,7 @@ mod component;
 mod go;
 mod guessed;
 mod packages;
+mod producers;
 mod python;
 pub(crate) mod rust;
 mod script;
@@ -22,6 +23,7 @@ use wharf_report::ShowPath as _;
 use wharf_report::{Failure, Screen, message, print};
 
 use self::packages::Packages;
+use self::producers::with_producers;
 use self::tool::Tools;
 pub(crate) use self::tool::{on_path, read};
 use crate::child::interrupted;
@@ -101,7 +103,7 @@ pub(crate) async fn build(project: &Project, install: bool, screen: &Screen) -> 
         .map_err(|error| Failure::new(format!("read the component: {error}: {}", component.shown())))?;
     // Kept after a failure, for inspection.
     let _ = fs::remove_dir_all(&work);
-    Ok(component)
+    Ok(with_producers(component, project.language))
 }
 
 /// The packages that builds install into a project, besides compilers.

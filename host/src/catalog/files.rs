@@ -43,7 +43,8 @@ pub(super) struct Scan {
 
 /// The plugin id of a path. `None` if it is not a plugin file.
 pub fn plugin_of(path: &Path) -> Option<Result<PluginId, Ignored>> {
-    if path.extension()? != "wasm" {
+    let extension = path.extension()?;
+    if !extension.eq_ignore_ascii_case("wasm") {
         return None;
     }
     let Some(stem) = path.file_stem()?.to_str() else {
@@ -52,6 +53,9 @@ pub fn plugin_of(path: &Path) -> Option<Result<PluginId, Ignored>> {
     // Editors and copy programs write temporary dot files.
     if stem.starts_with('.') {
         return None;
+    }
+    if extension != "wasm" {
+        return Some(Err(Ignored::OtherExtension));
     }
     Some(PluginId::of_file(stem).map_err(Ignored::InvalidName))
 }

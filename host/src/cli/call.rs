@@ -17,7 +17,7 @@ use super::json_text::indented;
 use super::local::Local;
 use super::options::Options;
 use super::shown::replaced;
-use super::unapproved;
+use super::{suspected, unapproved};
 use crate::catalog::Entry;
 use crate::json;
 use crate::plugin::FrozenTool;
@@ -63,7 +63,7 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     let mut answer = converse(&mut local, "tools/call", params.clone(), &answers).await;
     let mut missing = entry.provider.missing_grants();
     let worked = answer.as_ref().is_ok_and(|answer| answer.parsed["isError"] != true);
-    if !missing.is_empty() && !worked && can_ask() {
+    if !missing.is_empty() && !worked && can_ask() && suspected::unanswerable(&missing).is_none() {
         match grant::offer(options, entry.provider.as_ref(), &path, &missing).await? {
             Some(true) => {
                 local = Local::load(options, &path, screen).await?;
@@ -83,6 +83,10 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     let provider = local.tool(&tool).map_or_else(|_| entry.provider.clone(), |entry| entry.provider.clone());
     let unusable = provider.unusable_grants();
     let advice = grant::explain(options, entry.provider.id(), &path, (&missing, &unusable), is_in_result);
+    let advice = advice.map(|advice| match suspected::unanswerable(&missing) {
+        Some(instead) => format!("{advice}; then {instead}"),
+        None => advice,
+    });
     let answer = match (answer, &advice) {
         // The hint comes after what failed.
         (Err(failure), Some(advice)) => return Err(failure.hint(advice.clone())),
@@ -95,15 +99,16 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     let failed = answer.parsed["isError"] == true;
     let destroys = entry.item().tool.annotations.as_ref().is_some_and(|hints| hints.destructive == Some(true));
     let is_own_failure = failed && answer.parsed["_meta"]["wharf/fault"].is_null();
-    // Such a tool may find out that it cannot ask for a confirmation, which neither it nor the host learns the reason of.
-    // One that asks all the same is denied, and its missing grant is known.
-    if is_own_failure && destroys && advice.is_none() && !local.may_ask(entry.provider.id()) {
-        let advice = grant::advice(options, entry.provider.id(), &path, &["elicit".to_owned()]);
-        hint(Some(&format!("if it has to ask you first: {advice}")));
-    }
     // What is known to have failed is another reason.
-    if is_own_failure && advice.is_none() && answers.are_impossible() && local.may_ask(entry.provider.id()) {
-        hint(Some("if it has to ask you: run this on a terminal, or add --answer yes or --answer NAME=VALUE"));
+    if is_own_failure && advice.is_none() {
+        let program = options.program();
+        hint(suspected::reason(provider.as_ref(), &program, &path, answers.are_impossible()).as_deref());
+        // Such a tool may find out that it cannot ask for a confirmation, which neither it nor the host learns the reason
+        // of. One that asks all the same is denied, and its missing grant is known.
+        if destroys && !local.may_ask(entry.provider.id()) {
+            let advice = grant::advice(options, entry.provider.id(), &path, &["elicit".to_owned()]);
+            hint(Some(&format!("if it has to ask you first: {advice}")));
+        }
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

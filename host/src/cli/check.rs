@@ -11,6 +11,7 @@ use wharf_report::{ShowPath as _, warning};
 use super::absent;
 use super::load_file::{id_of, load_file, refused};
 use super::options::Options;
+use super::summary::OFFERS_NOTHING;
 use super::survey::report_misnamed;
 use super::wiring::{is_component, plugin_settings};
 use crate::audit::Audit;
@@ -22,9 +23,6 @@ use crate::plugin::{
     Provider as _, Sandbox, inspect, read_component, summarize,
 };
 use crate::report::{self, Failure, NAME, Screen};
-
-/// Of a component that would load.
-const OFFERS_NOTHING: &str = "it offers nothing: no tools, resources, prompts or methods, so clients would not see it";
 
 pub(super) async fn run(
     options: &Options,
@@ -123,12 +121,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
             // It may be untrusted: it is listed without its grants.
             let grants = settings.grants.none();
             let loaded = load_file(sandbox, file, &id, PluginSettings { grants, ..settings }).await;
-            loaded.map_err(|error| {
-                let advice = findings.summary.as_ref().and_then(|summary| summary.kind.advice());
-                let advice = advice.filter(|_| error.is_of_kind()).map(str::to_owned);
-                let (reason, hint) = refused(error, file);
-                (reason, advice.or(hint))
-            })
+            loaded.map_err(|error| refused(error, file))
         }
         Err(refusal) => Err(refusal),
     };
@@ -155,8 +148,8 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
                     capabilities.map(|(place, one)| (place, one.name.clone(), one.settings.clone())).collect();
             }
             findings.warnings = plugin.warnings().iter().map(ToString::to_string).collect();
-            if !findings.offers_anything() {
-                findings.warnings.push(OFFERS_NOTHING.to_owned());
+            if surface.is_empty() {
+                findings.warnings.push(format!("it {OFFERS_NOTHING}"));
             }
             let embedded = embedded.and_then(|embedded| embedded.surface());
             if embedded.is_some_and(|embedded| embedded.digest() != surface.digest()) {
@@ -177,12 +170,6 @@ fn module_inspection(summary: &FileSummary) -> Inspection {
 impl Findings {
     fn loads(&self) -> bool {
         self.refusal.is_none()
-    }
-
-    fn offers_anything(&self) -> bool {
-        let offered = [&self.tools, &self.resources, &self.templates, &self.prompts];
-        let has_own = !self.methods.is_empty() || !self.capabilities.is_empty();
-        has_own || offered.iter().any(|offered| !offered.is_empty())
     }
 
     /// The grants that its imports need.

@@ -14,12 +14,12 @@ use clap::Subcommand;
 use clap_complete::Shell;
 use tokio::process;
 use wharf_dev::{Described, PluginName, Server, Toolchain, ToolchainState, with_custom_section};
-use wharf_report::{ShowPath as _, shell_word};
+use wharf_report::{ShowPath as _, shell_word, warning};
 
 use super::finding::Finding;
 use super::folder::plugin_folder;
 use super::options::Options;
-use super::summary::offers;
+use super::summary::{OFFERS_NOTHING, offers};
 use super::wiring::plugin_settings;
 use crate::audit::Audit;
 use crate::catalog::{PluginSettings, load_hint};
@@ -94,6 +94,20 @@ impl Server for Options {
         let loaded = sandbox.load(id, component.clone(), limits, grants.none()).await;
         let plugin =
             loaded.map_err(|error| Failure::new(format!("{error}: {}", out.shown())).hint(load_hint(&error, out)))?;
+        // Resources and prompts may be listed later, or with grants.
+        if plugin.surface().is_empty() && !plugin.surface().has_other_lists() {
+            plugin.warnings().iter().for_each(|dropped| warning(&dropped.to_string()));
+            let hint = if plugin.warnings().is_empty() {
+                "add a tool, a resource or a prompt"
+            } else {
+                "change what the warning names"
+            };
+            return Err(Failure::new(format!(
+                "build a plugin that clients can use: it {OFFERS_NOTHING}: {}",
+                out.shown()
+            ))
+            .hint(hint.to_owned()));
+        }
         let (section, listing) = plugin.surface().section();
         let with_listing = with_custom_section(&component, section, listing.as_bytes());
         check_size(with_listing.len() as u64).map_err(|error| {

@@ -59,16 +59,16 @@ impl Local {
     /// Loads a folder, or one file. What the plugins of a folder print while they are listed is not shown.
     pub(super) async fn load(options: &Options, path: &Path, screen: &Screen) -> Result<Self, Failure> {
         if !path.exists() {
-            let hint = near_path(path).map_or_else(
-                || {
-                    if let Some(project) = unbuilt(path) {
-                        return format!("build it first: {} build {}", options.program(), shell_word(project));
-                    }
+            let hint = match (near_path(path), unbuilt(path)) {
+                (_, Some(project)) => {
+                    Some(format!("build it first: {} build {}", options.program(), shell_word(project)))
+                }
+                (Some(near), None) => Some(format!("did you mean {}?", shell_word(&near))),
+                (None, None) => (!is_file(path)).then(|| {
                     "name the folder of the plugins, or a .wasm file, first: wharf call DIR TOOL, wharf list DIR"
                         .to_owned()
-                },
-                |near| format!("did you mean {}?", shell_word(&near)),
-            );
+                }),
+            };
             return Err(
                 Failure::usage(format!("read the plugins: no such file or folder: {}", path.shown())).hint(hint)
             );

@@ -14,6 +14,10 @@ use crate::report::NAME;
 /// The grant `change-lists`, in plain words.
 pub(super) const CHANGE_LISTS: &str = "change-lists: its descriptions may change later, without approval";
 
+/// Of a plugin that would load.
+pub(super) const OFFERS_NOTHING: &str =
+    "offers nothing: no tools, resources, prompts or methods, so clients would not see it";
+
 /// Names in one line.
 const MAX_NAMED: usize = 24;
 

@@ -73,5 +73,5 @@ pub(super) fn needed_files(connections: usize) -> u64 {
 
 /// Whether a path has the name of a component.
 pub(super) fn is_component(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "wasm")
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("wasm"))
 }

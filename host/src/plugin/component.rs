@@ -7,6 +7,7 @@ pub mod compile;
 pub(in crate::plugin) mod engine;
 mod expansion;
 pub(in crate::plugin) mod file;
+mod header;
 pub(in crate::plugin) mod inspect;
 pub(in crate::plugin) mod kind;
 pub(in crate::plugin) mod prescan;

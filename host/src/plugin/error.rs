@@ -27,7 +27,7 @@ pub enum LoadError {
     #[error("load a web page; it is not a WebAssembly component")]
     Html,
     #[error("load a core WebAssembly module; a plugin is a component")]
-    CoreModule,
+    CoreModule { hint: &'static str },
     #[error("load precompiled machine code; only components are trusted to be sandboxed")]
     Precompiled,
     #[error("load a file that is not WebAssembly")]
@@ -142,11 +142,6 @@ impl LoadError {
         matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap(_) | Self::ListingFault(_))
     }
 
-    /// Whether what to do depends on the kind of the file.
-    pub fn is_of_kind(&self) -> bool {
-        matches!(self, Self::CoreModule)
-    }
-
     /// Whether other keys in the configuration might make it acceptable.
     pub fn is_of_signature(&self) -> bool {
         matches!(self, Self::Unsigned | Self::BadSignature(_))
@@ -164,7 +159,7 @@ impl LoadError {
             Self::System(_) => "the host tries again every second",
             Self::Text => "build it into a component, or convert WAT with `wasm-tools parse`",
             Self::Html => "the download saved a web page instead; download the file itself",
-            Self::CoreModule => "build it for wasm32-wasip2, or convert it with `wasm-tools component new`",
+            Self::CoreModule { hint } => hint,
             Self::Proposals { hint, .. } => hint,
             Self::Asynchronous => "build it with synchronous functions, for WASI 0.2",
             Self::Precompiled => "use the .wasm file that it was compiled from",

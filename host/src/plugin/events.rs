@@ -58,6 +58,7 @@ struct Queue {
     events: VecDeque<Event>,
     dropped: u64,
     denied: Option<Denial>,
+    without_folder: bool,
 }
 
 impl Events {
@@ -93,6 +94,15 @@ impl Events {
     /// The last denied access.
     pub(in crate::plugin) fn denied(&self) -> Option<Denial> {
         self.lock().denied.clone()
+    }
+
+    /// Records that the guest asked for its folders, and has none.
+    pub(in crate::plugin) fn find_no_folder(&self) {
+        self.lock().without_folder = true;
+    }
+
+    pub(in crate::plugin) fn found_no_folder(&self) -> bool {
+        self.lock().without_folder
     }
 
     /// Waits for the next event. Cancel safe.

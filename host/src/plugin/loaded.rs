@@ -96,12 +96,11 @@ impl Provider for Plugin {
     }
 
     fn may_ask(&self, access: Access) -> bool {
-        let granted = &self.prepared.granted;
-        let may = granted.grants.allow(access);
-        if !may {
-            granted.report_missing_grant(access, &access.line(), &access.word());
-        }
-        may
+        self.prepared.granted.may_ask(access)
+    }
+
+    fn asked(&self) -> BTreeSet<Access> {
+        self.prepared.granted.asked()
     }
 
     fn missing_grants(&self) -> Vec<String> {
@@ -110,6 +109,10 @@ impl Provider for Plugin {
 
     fn unusable_grants(&self) -> Vec<String> {
         self.prepared.granted.unusable()
+    }
+
+    fn lacked_folder(&self) -> bool {
+        self.prepared.granted.lacked_folder()
     }
 
     fn with_settings(&self, limits: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {

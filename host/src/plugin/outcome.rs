@@ -55,11 +55,14 @@ pub(in crate::plugin) async fn tool(
                     return bad("no structured content, though the tool has an output schema".into());
                 };
                 if let Err(violations) = prepared.runtime.checker.check(schema, structured).await? {
-                    let first = violations.first();
-                    let (path, reason) = first.map_or(("", ""), |v| (v.path.as_str(), v.reason.as_str()));
+                    let first = violations.into_iter().next().unwrap_or_default();
+                    let place = match first.path.as_str() {
+                        "" => String::new(),
+                        path => format!(" at '{}'", text::quote(path, 120)),
+                    };
+                    let reason = first.reason;
                     return bad(format!(
-                        "structured content that does not satisfy the tool's output schema at '{}': {reason}",
-                        text::quote(path, 120)
+                        "structured content that does not satisfy the tool's output schema{place}: {reason}"
                     ));
                 }
             }
@@ -145,9 +148,9 @@ pub(in crate::plugin) fn guest_error(mut error: GuestError) -> CallError {
 }
 
 /// The first text of a failed result.
-pub(in crate::plugin) fn first_text(result: ToolResult) -> Option<String> {
-    result.content.into_iter().find_map(|content| match content {
-        Content::Text(text) => Some(text.text),
+pub(in crate::plugin) fn first_text(result: &ToolResult) -> Option<&str> {
+    result.content.iter().find_map(|content| match content {
+        Content::Text(text) => Some(text.text.as_str()),
         _ => None,
     })
 }

@@ -3,6 +3,7 @@
 //! Implemented by loaded components, by the host's own tools, and by doubles in tests. Independent
 //! of the protocol and of folders.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -44,6 +45,11 @@ pub trait Provider: Send + Sync {
         true
     }
 
+    /// What it asked of clients since it was loaded, without what it may not ask.
+    fn asked(&self) -> BTreeSet<Access> {
+        BTreeSet::new()
+    }
+
     /// The grants that it was denied for lack of them, as words for `wharf grant`.
     fn missing_grants(&self) -> Vec<String> {
         Vec::new()
@@ -52,6 +58,11 @@ pub trait Provider: Send + Sync {
     /// Why it was denied what is granted: what is wrong, and what to do.
     fn unusable_grants(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Whether a call failed for lack of a file while no folder is granted, which may be the reason.
+    fn lacked_folder(&self) -> bool {
+        false
     }
 
     /// The same source under other limits and grants; running calls keep those that they started

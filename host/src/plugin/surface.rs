@@ -137,6 +137,22 @@ impl Surface {
     pub fn tool(&self, name: &str) -> Option<&FrozenTool> {
         self.tools.as_ref()?.iter().find(|tool| tool.tool.name == name)
     }
+
+    /// Whether it offers nothing now.
+    pub fn is_empty(&self) -> bool {
+        let Self { tools, resources, templates, prompts, completions: _, offer } = self;
+        let has_own = offer.as_ref().is_some_and(|offer| {
+            !(offer.methods.is_empty() && offer.experimental.is_empty() && offer.extensions.is_empty())
+        });
+        let has = |count: Option<usize>| count.is_some_and(|count| count > 0);
+        let lists = [tools.as_ref().map(Vec::len), resources.as_ref().map(Vec::len), prompts.as_ref().map(Vec::len)];
+        !has_own && templates.is_empty() && !lists.into_iter().any(has)
+    }
+
+    /// Whether it may offer more later, or with grants, than it lists now.
+    pub fn has_other_lists(&self) -> bool {
+        self.resources.is_some() || self.prompts.is_some()
+    }
 }
 
 /// The lists as the guest returned them.

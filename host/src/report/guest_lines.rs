@@ -12,6 +12,9 @@ use wharf_report::{DIM, line};
 
 use super::Screen;
 
+/// What Rust prints after a panic. There are no backtraces in WebAssembly, whatever is set.
+const BACKTRACE_NOTE: &str = "note: run with `RUST_BACKTRACE=1`";
+
 /// The format of a log; `others` is that of the host's own events.
 pub(super) struct GuestLines<F> {
     pub(super) others: F,
@@ -36,6 +39,10 @@ where
         let mut printed = Printed::default();
         event.record(&mut printed);
         let Printed { plugin, source, message } = printed;
+        let message = message.strip_prefix("guest: ").unwrap_or(&message);
+        if message.starts_with(BACKTRACE_NOTE) {
+            return Ok(());
+        }
         let plugin = line(&plugin);
         if writer.has_ansi_escapes() {
             write!(writer, "{DIM}{plugin} |{DIM:#} ")?;
@@ -59,7 +66,7 @@ where
                 }
             }
         }
-        writeln!(writer, "{}", line(message.strip_prefix("guest: ").unwrap_or(&message)))
+        writeln!(writer, "{}", line(message))
     }
 }
 

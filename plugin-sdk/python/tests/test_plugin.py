@@ -415,6 +415,17 @@ class HostFunctions(unittest.TestCase):
         with self.assertRaisesRegex(StoreError, "can grant it `keyvalue`"):
             Client(plugin, store=False).call("visit")
 
+    def test_a_store_of_the_module_is_that_of_the_host_of_each_call(self) -> None:
+        plugin, store = Plugin(), Store()
+
+        @plugin.tool
+        def visit() -> int:
+            return store.increment("visits")
+
+        first, second = Client(plugin), Client(plugin)
+        results = [client.call("visit").structured for client in (first, first, second)]
+        self.assertEqual(results, [1, 2, 1])
+
     def test_settings(self) -> None:
         plugin = Plugin()
 
@@ -427,7 +438,7 @@ class HostFunctions(unittest.TestCase):
 
     def test_without_a_host(self) -> None:
         with self.assertRaisesRegex(RuntimeError, "no host is connected"):
-            Store()
+            Store().get("a")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from .content import CONTENT_TYPES, Icon, Meta, Resource, ResourceContents
 from .errors import InvalidArguments, ToolError
 from .reading import read_members, read_text
 from .results import PromptResult, ReadResult, ToolResult, is_content
+from .returned import expect
 from .schema import input_schema as schema_of_arguments
 from .schema import schema
 from .shapes import bare, branches, parameters
@@ -93,7 +94,8 @@ class Tool(_Offer):
         self.hints = (read_only, destructive, idempotent, open_world)
         self.icons = icons
         self.meta = meta
-        made = _results(function)
+        self._returns = typing.get_type_hints(function, include_extras=True).get("return", Any)
+        made = _structured(self._returns)
         try:
             self.input_schema = dumps(input_schema or schema_of_arguments(self.members))
             output = output_schema or (None if made is None else schema(made))
@@ -108,6 +110,7 @@ class Tool(_Offer):
     def _result(self, value: Any) -> ToolResult[Any]:
         if isinstance(value, ToolResult):
             return value
+        expect(self.name, self._returns, value)
         if self.output_schema is not None:
             return ToolResult(structured=value)
         if value is None:
@@ -202,17 +205,14 @@ def _rest(function: Callable[..., Any]) -> str:
     return next((one.name for one in found if one.kind is one.VAR_KEYWORD), "")
 
 
-def _results(function: Callable[..., Any]) -> Any | None:
+def _structured(returns: Any) -> Any | None:
     """The type of a tool's structured content, if its annotation has one."""
-    hints = typing.get_type_hints(function, include_extras=True)
-    if "return" not in hints:
-        return None
-    hint = bare(hints["return"])[0]
+    hint = bare(returns)[0]
     if get_origin(hint) is ToolResult:
         return get_args(hint)[0]
     if hint in (None, type(None), Any, object, ToolResult) or _is_content(hint):
         return None
-    return hints["return"]
+    return returns
 
 
 def _is_content(hint: Any) -> bool:

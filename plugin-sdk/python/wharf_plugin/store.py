@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from .errors import ToolError
-from .host import current
+from .host import Host, current
 from .values import dumps
 
 
@@ -28,8 +28,17 @@ class Store:
     """
 
     def __init__(self, name: str = "") -> None:
-        """Opens a bucket; each name has separate keys."""
-        self._bucket = current().open_bucket(name)
+        """Names a bucket, which is opened when it is first used in a call; each name has separate keys."""
+        self._name = name
+        self._opened: tuple[Host, Any] | None = None
+
+    @property
+    def _bucket(self) -> Any:
+        host = current()
+        # Of another host it is another bucket: tests have several.
+        if self._opened is None or self._opened[0] is not host:
+            self._opened = (host, host.open_bucket(self._name))
+        return self._opened[1]
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, parsed as JSON."""

@@ -104,7 +104,13 @@ export class Plugin {
     const tool = this.tools.find((tool) => tool.name === name);
     if (!tool) throw new NotFound();
     const made = tool.run(tool.schema.read(JSON.parse(args), ""), call);
-    return after(made, (value) => toResult(value, tool.outputSchema !== undefined));
+    return after(made, (value) => {
+      const hasOutput = tool.outputSchema !== undefined;
+      if (hasOutput && value === undefined) {
+        throw new TypeError(`${name} returned nothing, but has an output schema: return its value`);
+      }
+      return toResult(value, hasOutput);
+    });
   }
 
   /** Makes a prompt. */

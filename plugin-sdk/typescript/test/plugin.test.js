@@ -76,8 +76,10 @@ test("invalid registrations", () => {
 test("errors reach the client", () => {
   const mine = plugin()
     .tool("told", {}, () => { throw new ToolError("full"); })
-    .tool("invalid", {}, () => { throw new InvalidArguments("/a", "is wrong"); });
+    .tool("invalid", {}, () => { throw new InvalidArguments("/a", "is wrong"); })
+    .tool("forgot", { output: s.integer() }, () => {});
   const client = new Client(mine);
+  assert.throws(() => client.call("forgot"), /forgot returned nothing, but has an output schema/);
   assert.throws(() => client.call("told"), /^ToolError: full$/);
   assert.throws(() => client.call("invalid"), /\/a: is wrong/);
 });

@@ -1,6 +1,8 @@
 //! Answers to a plugin's questions without a terminal.
 
 use super::wharf;
+use crate::support::guest::Guest;
+use crate::support::guest::asking::{ROOTS, form};
 use crate::support::home::{Home, component};
 
 #[test]
@@ -49,17 +51,39 @@ fn a_question_without_an_answer_says_which_is_missing() {
     assert!(wrong.contains("write --answer yes, --answer no, or --answer NAME=VALUE"), "{wrong}");
 }
 
-/// A plugin that finds out itself that nobody can answer returns an error of its own.
+/// A plugin that is told that nobody can answer returns an error of its own.
 #[test]
-fn a_tool_that_fails_because_nobody_can_answer_is_explained() {
+fn a_tool_that_fails_because_nobody_could_answer_is_explained() {
+    let home = Home::new();
+    let schema = r#"{"type":"object","properties":{}}"#;
+    let guest = Guest::returning("given up").asks_once("form", &[("k", form(schema))]);
+    let guest = guest.asks_once("roots", &[("k", ROOTS)]).fails("fail", "");
+    home.put_bytes(&guest.build(), "asker");
+    let call = |words: &[&str]| {
+        let ran = wharf(&home, "call", &home.plugins(), words);
+        assert_eq!((ran.code, ran.out.as_str()), (1, "given up\n"), "{words:?}: {}", ran.err);
+        ran.err
+    };
+    let unanswered = call(&["asker_form"]);
+    assert!(unanswered.contains("nobody could answer: run this on a terminal, or add --answer yes"), "{unanswered}");
+    let roots = call(&["asker_roots"]);
+    assert!(roots.contains("call it from an MCP client") && !roots.contains("--answer"), "{roots}");
+    // What was answered, or not asked, is not the reason.
+    assert_eq!((call(&["asker_form", "--answer", "yes"]), call(&["asker_fail"])), (String::new(), String::new()));
+}
+
+/// A grant is of no use to this command for what it cannot answer.
+#[test]
+fn a_grant_for_what_only_clients_answer_is_said_to_need_one() {
     let home = Home::with(&["everything"]);
-    home.configure("");
-    let hint = "if it has to ask you: run this on a terminal, or add --answer yes";
-    let tool = "everything_test_error_handling";
-    let refused = wharf(&home, "call", &home.plugins(), &[tool]);
-    assert!(refused.code == 1 && refused.err.contains(hint), "{}{}", refused.out, refused.err);
-    let answered = wharf(&home, "call", &home.plugins(), &[tool, "--answer", "yes"]);
-    assert!(answered.code == 1 && !answered.err.contains(hint), "{}{}", answered.out, answered.err);
+    home.put("everything", "stranger");
+    for (words, grant) in [(&["stranger_test_sampling", "prompt=x"][..], "sample"), (&["stranger_test_roots"], "roots")]
+    {
+        let ran = wharf(&home, "call", &home.plugins(), words);
+        let command =
+            format!("run: wharf grant stranger {} {grant}; then call it from an MCP client", home.plugins().display());
+        assert!(ran.code == 1 && ran.err.contains(&command), "{}{}", ran.out, ran.err);
+    }
 }
 
 #[test]

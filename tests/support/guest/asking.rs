@@ -1,6 +1,6 @@
 //! Tools that ask questions, including invalid ones that the SDK would not produce.
 
-use super::{CALL_RESULT, Guest, pair};
+use super::{CALL_RESULT, Guest, failing, pair};
 
 /// Bytes of a `question`, and the offsets of its `ask` and of the payload.
 const QUESTION: usize = 160;
@@ -25,6 +25,19 @@ pub fn page(url: &str) -> Ask<'_> {
 impl Guest {
     /// Adds a tool that asks these questions, each with its key, in every round.
     pub fn asks(mut self, name: &str, questions: &[(&str, Ask<'_>)]) -> Self {
+        let body = self.asking(questions);
+        self.does(name, &body)
+    }
+
+    /// Adds a tool that asks these questions, and fails in the next round whatever the replies are.
+    pub fn asks_once(mut self, name: &str, questions: &[(&str, Ask<'_>)]) -> Self {
+        let (body, failing) = (self.asking(questions), failing());
+        // The number of replies.
+        self.does(name, &format!("(if (local.get 9) (then {failing}) (else {body}))"))
+    }
+
+    /// Instructions whose outcome is these questions.
+    fn asking(&mut self, questions: &[(&str, Ask<'_>)]) -> String {
         let mut list = Vec::new();
         for (key, (case, texts)) in questions {
             let mut question = [0; QUESTION];
@@ -41,7 +54,7 @@ impl Guest {
         }
         let at = super::TEXTS + self.texts.len();
         self.texts.extend_from_slice(&list);
-        let body = format!(
+        format!(
             "(i32.store8 (i32.const {}) (i32.const 1))
              (i32.store (i32.const {}) (i32.const {at}))
              (i32.store (i32.const {}) (i32.const {}))
@@ -51,8 +64,7 @@ impl Guest {
             CALL_RESULT + 12,
             questions.len(),
             CALL_RESULT + 16,
-        );
-        self.does(name, &body)
+        )
     }
 
     /// Puts a text into the guest's memory, and returns its pointer and length.

@@ -16,6 +16,8 @@ pub const MAX_NAMED: usize = 16;
 pub enum Ignored {
     InvalidName(InvalidPluginId),
     NotUtf8,
+    /// It is spelt with capitals, such as `.WASM`.
+    OtherExtension,
     /// Another file, this one, has the plugin's name.
     NameTaken(PathBuf),
     /// The host's own tools have the name.
@@ -41,7 +43,11 @@ impl Ignored {
 
     fn is_of_name(&self) -> bool {
         match self {
-            Self::InvalidName(_) | Self::NotUtf8 | Self::NameTaken(_) | Self::NameReserved(_) => true,
+            Self::InvalidName(_)
+            | Self::NotUtf8
+            | Self::OtherExtension
+            | Self::NameTaken(_)
+            | Self::NameReserved(_) => true,
             Self::TooManyPlugins
             | Self::TooManyEntries
             | Self::UnreadFolder(_)
@@ -56,6 +62,7 @@ impl fmt::Display for Ignored {
         match self {
             Self::InvalidName(invalid) => invalid.fmt(f),
             Self::NotUtf8 => f.write_str("read the file name, which is not UTF-8"),
+            Self::OtherExtension => f.write_str("derive a plugin name: the file name ends in .wasm with capitals"),
             Self::NameTaken(owner) => {
                 write!(f, "use the plugin's name, which another file already has: {}", owner.shown())
             }

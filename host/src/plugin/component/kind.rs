@@ -9,8 +9,7 @@ use wasmparser::{
     ComponentExternalKind, CustomSectionReader, Encoding, ExternalKind, Parser, Payload, ProducersSectionReader,
 };
 
-use super::prescan::classify;
-use crate::plugin::error::LoadError;
+use super::header::classify;
 use crate::plugin::text::quote;
 
 /// Maximum names shown of one file.
@@ -18,6 +17,8 @@ const MAX_NAMES: usize = 64;
 /// Prefixes of interfaces for other hosts.
 const OLD_WASMCP: &str = "wasmcp:protocol/";
 const ACT: &str = "act:tools/tool-provider";
+/// The role of a language.
+const LANGUAGE: &str = "language";
 /// Maximum producers shown of one file.
 const MAX_PRODUCERS: usize = 32;
 
@@ -42,6 +43,8 @@ pub enum Kind {
     WitPackage,
     /// A component without callable exports.
     Component,
+    /// A component that is damaged before any callable export.
+    Damaged,
     /// A core module that `wasm-tools component new` turns into a component.
     Unwrapped,
     /// An Extism plugin.
@@ -67,6 +70,7 @@ impl Kind {
             Self::HttpServer => "wasi-http-server",
             Self::WitPackage => "wit-package",
             Self::Component => "component",
+            Self::Damaged => "damaged-component",
             Self::Unwrapped => "unwrapped-component",
             Self::Extism => "extism-plugin",
             Self::Preview1 => "wasi-preview1-program",
@@ -78,7 +82,7 @@ impl Kind {
     /// What to change so that it loads, if its kind is the reason that it does not.
     pub fn advice(self) -> Option<&'static str> {
         Some(match self {
-            Self::Wharf | Self::Plain | Self::Wasmcp | Self::NotWasm => return None,
+            Self::Wharf | Self::Plain | Self::Wasmcp | Self::Damaged | Self::NotWasm => return None,
             Self::OldWasmcp => "rebuild it against the package wasmcp:mcp-v20251125@0.1.1, which current wasmcp uses",
             Self::Act => {
                 "export its functions in an interface of its own, and build it for WASI 0.2; ACT's tool-provider is not supported"
@@ -111,6 +115,7 @@ impl fmt::Display for Kind {
             Self::HttpServer => "HTTP server (wasi:http)",
             Self::WitPackage => "WIT package",
             Self::Component => "component without callable exports",
+            Self::Damaged => "damaged component",
             Self::Unwrapped => "core module that is not yet a component",
             Self::Extism => "Extism plugin, a core module",
             Self::Preview1 => "WASI preview 1 program, a core module",
@@ -144,17 +149,24 @@ pub struct Producer {
 /// Summarizes a file; a damaged one up to the damage.
 pub fn summarize(bytes: &[u8]) -> FileSummary {
     let mut found = FileSummary::default();
-    let is_module = match classify(bytes) {
-        Ok(()) => false,
-        Err(LoadError::CoreModule) => true,
-        Err(_) => return found,
-    };
+    let Ok(encoding) = classify(bytes) else { return found };
     let mut scan = Scan::default();
     for payload in Parser::new(0).parse_all(bytes) {
-        let Ok(payload) = payload else { break };
+        let Ok(payload) = payload else {
+            scan.is_damaged = true;
+            break;
+        };
         scan.at(&payload, &mut found);
     }
-    found.kind = if is_module { scan.module(&found) } else { scan.component() };
+    found.kind = match encoding {
+        Encoding::Module => scan.module(&found),
+        Encoding::Component => scan.component(),
+    };
+    // What a component itself says, which `wharf build` writes, is of all of it. Its parts name what an interpreter or an
+    // adapter was made with.
+    if scan.producers.iter().any(|own| own.role == LANGUAGE) {
+        found.producers = scan.producers;
+    }
     found.producers.sort();
     found.producers.dedup();
     found
@@ -169,6 +181,9 @@ struct Scan {
     exports: Vec<(String, ComponentExternalKind)>,
     /// It has a custom section with a component's type: see [`Kind::Unwrapped`].
     has_component_type: bool,
+    /// Of the outermost component or module.
+    producers: Vec<Producer>,
+    is_damaged: bool,
 }
 
 impl Scan {
@@ -195,6 +210,9 @@ impl Scan {
             Payload::CustomSection(section) => {
                 self.has_component_type |= self.depth == 1 && section.name().starts_with("component-type");
                 producers(section, &mut found.producers);
+                if self.depth == 1 {
+                    producers(section, &mut self.producers);
+                }
             }
             _ => {}
         }
@@ -224,6 +242,8 @@ impl Scan {
             Kind::Command
         } else if !self.has_code && !self.exports.is_empty() {
             Kind::WitPackage
+        } else if self.is_damaged {
+            Kind::Damaged
         } else {
             Kind::Component
         }

@@ -3,6 +3,8 @@
 //! Validates only the framing; the compiler validates the rest.
 
 use super::expansion::Expansion;
+use super::header::classify;
+use super::kind::summarize;
 use wasmparser::{Encoding, Parser, Payload, TypeRef};
 
 use crate::plugin::limits::Limits;
@@ -25,7 +27,10 @@ const MAX_COMPONENT_INSTANCES: u64 = 1_000;
 
 /// Checks that the bytes are a component within the limits.
 pub(in crate::plugin) fn prescan(bytes: &[u8], limits: &Limits) -> Result<(), LoadError> {
-    classify(bytes)?;
+    if classify(bytes)? == Encoding::Module {
+        let hint = summarize(bytes).kind.advice().unwrap_or("build a component");
+        return Err(LoadError::CoreModule { hint });
+    }
     let (mut functions, mut modules, mut components) = (0u64, 0u64, 0u64);
     let mut expansion = Expansion::default();
     // Of the current module: modules do not nest.
@@ -77,29 +82,4 @@ pub(in crate::plugin) fn prescan(bytes: &[u8], limits: &Limits) -> Result<(), Lo
 
 fn at_most(what: &'static str, found: u64, limit: u64) -> Result<(), LoadError> {
     if found > limit { Err(LoadError::TooMany { what, limit }) } else { Ok(()) }
-}
-
-/// Checks that the bytes start with a component header.
-pub(in crate::plugin) fn classify(bytes: &[u8]) -> Result<(), LoadError> {
-    if bytes.is_empty() {
-        return Err(LoadError::Empty);
-    }
-    if let Some(version) = bytes.strip_prefix(b"\0asm") {
-        return match version {
-            [0x0d, 0, 1, 0, ..] => Ok(()),
-            [_, 0, 0, 0, ..] => Err(LoadError::CoreModule),
-            [_, _, _, _, ..] => Err(LoadError::UnknownVersion),
-            _ => Err(LoadError::Invalid("it ends within its header".into())),
-        };
-    }
-    if bytes.starts_with(b"\x7fELF") {
-        return Err(LoadError::Precompiled);
-    }
-    let start = &bytes[..bytes.len().min(1024)];
-    Err(match std::str::from_utf8(start) {
-        Err(error) if error.error_len().is_some() => LoadError::NotWasm,
-        _ if start.contains(&0) => LoadError::NotWasm,
-        _ if start.trim_ascii_start().starts_with(b"<") => LoadError::Html,
-        _ => LoadError::Text,
-    })
 }

@@ -76,6 +76,16 @@ impl GuestState {
         folder.cloned().ok_or_else(|| wasmtime::format_err!("a descriptor of no folder"))
     }
 
+    /// The granted folder of a descriptor, to change it.
+    fn folder_to_change(&self, descriptor: &Resource<Descriptor>) -> FsResult<Arc<Folder>> {
+        let folder = self.folder(descriptor).map_err(FsError::trap)?;
+        if !folder.is_writable() {
+            self.granted.deny_change(self.events.as_deref(), &folder.guest);
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        Ok(folder)
+    }
+
     fn dir_of(&mut self, descriptor: &Resource<Descriptor>) -> FsResult<Arc<File>> {
         match self.table().get(descriptor)? {
             Descriptor::Dir(dir) => Ok(dir.dir.clone()),
@@ -92,11 +102,8 @@ impl GuestState {
 
     /// A stream that writes into a file from `at`, or at its end.
     fn writer(&mut self, fd: &Resource<Descriptor>, at: Option<u64>) -> FsResult<Resource<DynOutputStream>> {
-        let folder = self.folder(fd).map_err(FsError::trap)?;
+        let folder = self.folder_to_change(fd)?;
         let file = self.file_of(fd)?;
-        if !folder.is_writable() {
-            return Err(ErrorCode::NotPermitted.into());
-        }
         let writer: DynOutputStream = Box::new(FileWriter::new(folder, file, at));
         Ok(self.table().push(writer)?)
     }
@@ -116,6 +123,9 @@ impl PreopenCalls for GuestState {
         let granted = self.granted.clone();
         // The guest's own library maps paths to folders, so the folder that it needs is not known.
         granted.deny_unavailable_folders(self.events.as_deref());
+        if let Some(events) = self.events.as_ref().filter(|_| granted.grants.folders.is_empty()) {
+            events.find_no_folder();
+        }
         let opened = granted.folders();
         let folders = opened.iter().flat_map(|opened| opened.given()).map(|folder| {
             let handle = self.table().push(Descriptor::Dir(folder.dir.clone()))?;
@@ -149,10 +159,11 @@ impl DescriptorCalls for GuestState {
         how: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Resource<Descriptor>> {
-        let folder = self.folder(&fd).map_err(FsError::trap)?;
+        let request = Request { path, at, how, flags };
+        let folder =
+            if request.writes() { self.folder_to_change(&fd)? } else { self.folder(&fd).map_err(FsError::trap)? };
         let dir = self.dir_of(&fd)?;
         let permit = self.acquire_file()?;
-        let request = Request { path, at, how, flags };
         let opened = if folder.is_writable() {
             folder.change(move |ledger| request.open_counted(&dir, ledger)).await
         } else {
@@ -172,7 +183,7 @@ impl DescriptorCalls for GuestState {
 
     async fn write(&mut self, fd: Resource<Descriptor>, bytes: Vec<u8>, at: Filesize) -> FsResult<Filesize> {
         let file = self.file_of(&fd)?;
-        let folder = self.folder(&fd).map_err(FsError::trap)?;
+        let folder = self.folder_to_change(&fd)?;
         let written = bytes.len() as Filesize;
         folder.change(move |ledger| ledger.write(&file, &bytes, Some(at))).await.map_err(guest_error)?;
         Ok(written)
@@ -188,25 +199,25 @@ impl DescriptorCalls for GuestState {
 
     async fn set_size(&mut self, fd: Resource<Descriptor>, size: Filesize) -> FsResult<()> {
         let file = self.file_of(&fd)?;
-        let folder = self.folder(&fd).map_err(FsError::trap)?;
+        let folder = self.folder_to_change(&fd)?;
         folder.change(move |ledger| ledger.set_size(&file, size)).await.map_err(guest_error)
     }
 
     async fn create_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
         let dir = self.dir_of(&fd)?;
-        let folder = self.folder(&fd).map_err(FsError::trap)?;
+        let folder = self.folder_to_change(&fd)?;
         folder.change(move |ledger| ledger.create_folder(&dir, Path::new(&path))).await.map_err(guest_error)
     }
 
     async fn remove_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
         let dir = self.dir_of(&fd)?;
-        let folder = self.folder(&fd).map_err(FsError::trap)?;
+        let folder = self.folder_to_change(&fd)?;
         folder.change(move |ledger| ledger.remove_folder(&dir, Path::new(&path))).await.map_err(guest_error)
     }
 
     async fn unlink_file_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
         let dir = self.dir_of(&fd)?;
-        let folder = self.folder(&fd).map_err(FsError::trap)?;
+        let folder = self.folder_to_change(&fd)?;
         folder.change(move |ledger| ledger.remove_file(&dir, Path::new(&path))).await.map_err(guest_error)
     }
 
@@ -219,11 +230,8 @@ impl DescriptorCalls for GuestState {
         new: String,
     ) -> FsResult<()> {
         let (dir, new_dir) = (self.dir_of(&fd)?, self.dir_of(&new_fd)?);
-        let folder = self.folder(&fd).map_err(FsError::trap)?;
-        let new_folder = self.folder(&new_fd).map_err(FsError::trap)?;
-        if !folder.is_writable() || !new_folder.is_writable() {
-            return Err(ErrorCode::NotPermitted.into());
-        }
+        let folder = self.folder_to_change(&fd)?;
+        let new_folder = self.folder_to_change(&new_fd)?;
         if !Arc::ptr_eq(&folder, &new_folder) {
             return Err(ErrorCode::CrossDevice.into());
         }
@@ -257,6 +265,7 @@ impl DescriptorCalls for GuestState {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
+        self.folder_to_change(&fd)?;
         if !at.contains(PathFlags::SYMLINK_FOLLOW) {
             return self.filesystem().set_times_at(fd, at, path, accessed, modified).await;
         }
@@ -311,6 +320,7 @@ impl DescriptorCalls for GuestState {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
+        self.folder_to_change(&fd)?;
         self.filesystem().set_times(fd, accessed, modified).await
     }
 

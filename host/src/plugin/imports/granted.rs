@@ -3,7 +3,8 @@
 //! Logs denials for the operator, with the configuration lines that would grant the access. What a
 //! grant allows in detail is decided where it is used.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -67,6 +68,10 @@ pub(in crate::plugin) struct Granted {
     missing: Mutex<Vec<String>>,
     /// Why others could not be used; as many.
     unusable: Mutex<Vec<String>>,
+    /// A call failed that looked for a file, without any folder.
+    lacked_folder: AtomicBool,
+    /// What it asked of clients, of what it may ask.
+    asked: Mutex<BTreeSet<Access>>,
 }
 
 impl Granted {
@@ -89,6 +94,8 @@ impl Granted {
             reported: Mutex::default(),
             missing: Mutex::default(),
             unusable: Mutex::default(),
+            lacked_folder: AtomicBool::new(false),
+            asked: Mutex::default(),
             grants,
         });
         // At load, so that problems are in the log before the first call.
@@ -112,6 +119,40 @@ impl Granted {
             let (line, word) = remedy();
             self.report_missing_grant(access, &line, &word);
         }
+    }
+
+    /// Records that a change of a folder was denied, which the plugin may only read.
+    pub(in crate::plugin) fn deny_change(&self, events: Option<&Events>, guest: &str) {
+        self.deny(events, Access::Fs, || self.grants.remedy_of_change(guest));
+    }
+
+    /// Records that a call failed for lack of a file, while no folder is granted: that may be the reason.
+    pub(in crate::plugin) fn suspect_missing_folder(&self) {
+        if !self.lacked_folder.swap(true, Ordering::Relaxed) {
+            let hint = self.grants.remedy(&Access::Fs.line(), &Access::Fs.word());
+            tracing::warn!(target: MISSING_GRANT, plugin = %self.plugin, access = Access::Fs.name(), %hint, "a call failed for lack of a file, and no folder is granted");
+        }
+    }
+
+    /// Whether that was recorded since the plugin was loaded.
+    pub(in crate::plugin) fn lacked_folder(&self) -> bool {
+        self.lacked_folder.load(Ordering::Relaxed)
+    }
+
+    /// Whether the plugin may ask clients for that. A missing grant is logged.
+    pub(in crate::plugin) fn may_ask(&self, access: Access) -> bool {
+        let may = self.grants.allow(access);
+        if may {
+            lock(&self.asked).insert(access);
+        } else {
+            self.report_missing_grant(access, &access.line(), &access.word());
+        }
+        may
+    }
+
+    /// What it asked of clients since it was loaded, without what it may not ask.
+    pub(in crate::plugin) fn asked(&self) -> BTreeSet<Access> {
+        lock(&self.asked).clone()
     }
 
     /// Records that an access was denied although granted, since the grant cannot be used.

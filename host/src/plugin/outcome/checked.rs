@@ -11,6 +11,7 @@ use super::{first_text, guest_error, is_small};
 use crate::plugin::abi::{CallContext, Completion, GuestError, PromptOutcome, ReadOutcome, ToolOutcome};
 use crate::plugin::events::Events;
 use crate::plugin::fault::{CallError, Fault};
+use crate::plugin::imports::granted::Granted;
 use crate::plugin::instance::call::PreparedComponent;
 use crate::plugin::instance::function::Function;
 use crate::plugin::instance::invocation::{Invocation, Typed};
@@ -32,11 +33,15 @@ pub(in crate::plugin) async fn tool<I: Invocation>(
     let (own, input, output) = (prepared.clone(), tool.input.clone(), tool.output.clone());
     let before = async move { own.runtime.checker.check(&input, &arguments).await?.map_err(CallError::Input) };
     let check = move |prepared: Arc<PreparedComponent>, denials: Denials, outcome| async move {
-        match (super::tool(&prepared, outcome, output.as_ref()).await?, denials.last()) {
-            (ToolOutcome::Complete(result), Some(denial)) if result.is_error => {
-                Err(Fault::Denied { denial, message: first_text(result) }.into())
+        match super::tool(&prepared, outcome, output.as_ref()).await? {
+            ToolOutcome::Complete(result) if result.is_error => {
+                let message = first_text(&result);
+                match denials.behind(message) {
+                    Some(denial) => Err(Fault::Denied { denial, message: message.map(str::to_owned) }.into()),
+                    None => Ok(ToolOutcome::Complete(result)),
+                }
             }
-            (outcome, _) => Ok(outcome),
+            outcome => Ok(outcome),
         }
     };
     checked(prepared, invocation, call, before, read, check, is_small).await
@@ -105,7 +110,7 @@ async fn checked<I: Invocation, R: Send + 'static, F>(
 where
     F: Future<Output = Result<R, CallError>> + Send + 'static,
 {
-    let denials = Denials(call.events.clone());
+    let denials = Denials { granted: prepared.granted.clone(), events: call.events.clone() };
     let (own, of_check) = (prepared.clone(), denials.clone());
     let after = move |outcome: I::Outcome| async move {
         let outcome = of_check.explain(Ok(read(outcome)))?;
@@ -118,13 +123,28 @@ where
     }
 }
 
+/// What C libraries say of a path in no granted folder. That a guest asked for its folders is not enough: some runtimes
+/// do so before they print.
+const NO_SUCH_FILE: &str = "No such file or directory";
+
 /// The denied accesses of one call.
 #[derive(Clone)]
-struct Denials(Option<Arc<Events>>);
+struct Denials {
+    granted: Arc<Granted>,
+    events: Option<Arc<Events>>,
+}
 
 impl Denials {
-    fn last(&self) -> Option<Denial> {
-        self.0.as_ref().and_then(|events| events.denied())
+    /// The last denied access before a failure with this message; none of a guest that crashed. Without one, a missing
+    /// folder may be the reason, which is recorded.
+    fn behind(&self, message: Option<&str>) -> Option<Denial> {
+        let events = self.events.as_ref()?;
+        let denied = events.denied();
+        let is_of_file = message.is_none_or(|message| message.contains(NO_SUCH_FILE));
+        if denied.is_none() && is_of_file && events.found_no_folder() {
+            self.granted.suspect_missing_folder();
+        }
+        denied
     }
 
     /// A failure after a denial becomes that denial.
@@ -135,12 +155,11 @@ impl Denials {
             Ok(Err(error)) => error,
             Err(fault) => fault.into(),
         };
-        Err(match (error, self.last()) {
-            (CallError::Guest(GuestError::Failed(message)), Some(denial)) => {
-                Fault::Denied { denial, message: Some(message) }.into()
-            }
-            (CallError::Fault(Fault::Trap(_)), Some(denial)) => Fault::Denied { denial, message: None }.into(),
-            (error, _) => error,
-        })
+        let message = match &error {
+            CallError::Guest(GuestError::Failed(message)) => Some(message.clone()),
+            CallError::Fault(Fault::Trap(_)) => None,
+            _ => return Err(error),
+        };
+        Err(self.behind(message.as_deref()).map_or(error, |denial| Fault::Denied { denial, message }.into()))
     }
 }

@@ -19,6 +19,7 @@ impl Access {
     pub fn line(self) -> String {
         match self {
             Self::Http => "http = [\"https://HOST\"]".into(),
+            Self::Fs => "fs = [{ host = \"PATH\", guest = \"/data\" }]".into(),
             _ => format!("{} = true", self.name()),
         }
     }
@@ -27,6 +28,7 @@ impl Access {
     pub fn word(self) -> String {
         match self {
             Self::Http => "http=https://HOST".into(),
+            Self::Fs => "read=PATH:/data".into(),
             _ => self.name().into(),
         }
     }

@@ -3,6 +3,7 @@
 //! Neither parses nor enforces grants.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
 
 use wharf_report::{ShowPath as _, shell_word};
@@ -92,6 +93,19 @@ pub enum FolderMode {
 impl FolderGrant {
     /// The default quota.
     pub const QUOTA: u64 = 64 << 20;
+}
+
+/// As an entry of the configuration.
+impl fmt::Display for FolderGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, guest, mode, .. } = self;
+        write!(f, "{{ host = {:?}, guest = {guest:?}", host.to_string_lossy())?;
+        match mode {
+            FolderMode::Read => f.write_str(" }"),
+            FolderMode::Write { quota: Self::QUOTA } => f.write_str(", mode = \"write\" }"),
+            FolderMode::Write { quota } => write!(f, ", mode = \"write\", quota = {quota} }}"),
+        }
+    }
 }
 
 impl Grants {
@@ -214,6 +228,22 @@ impl Grants {
             remedy += &format!(", or run: {} {}", self.command, shell_word(word.as_ref()));
         }
         remedy
+    }
+
+    /// How to let the plugin change a folder that it may only read: the line with all its folders, and the word for the
+    /// command.
+    pub(in crate::plugin) fn remedy_of_change(&self, guest: &str) -> (String, String) {
+        let (mut entries, mut word) = (Vec::new(), String::new());
+        for folder in &self.folders {
+            if folder.guest == guest {
+                word = format!("write={}:{guest}", folder.host.to_string_lossy());
+                let mode = FolderMode::Write { quota: FolderGrant::QUOTA };
+                entries.push(FolderGrant { mode, ..folder.clone() }.to_string());
+            } else {
+                entries.push(folder.to_string());
+            }
+        }
+        (format!("fs = [{}]", entries.join(", ")), word)
     }
 
     /// The client features that the plugin may see and use.

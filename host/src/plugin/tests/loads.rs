@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::plugin::component::kind::Kind;
 
 #[tokio::test]
 async fn bytes_that_are_not_a_component() {
@@ -10,7 +11,7 @@ async fn bytes_that_are_not_a_component() {
         (b"".to_vec(), LoadError::Empty),
         (b"(component)".to_vec(), LoadError::Text),
         (b"<!doctype html>".to_vec(), LoadError::Html),
-        (b"\0asm\x01\0\0\0".to_vec(), LoadError::CoreModule),
+        (b"\0asm\x01\0\0\0".to_vec(), LoadError::CoreModule { hint: Kind::Module.advice().expect("a hint") }),
         (b"\0asm\x63\0\x01\0".to_vec(), LoadError::UnknownVersion),
         (b"\x7fELF\x02\x01".to_vec(), LoadError::Precompiled),
         (vec![0xff, 0xfe, 1, 2, 3], LoadError::NotWasm),

@@ -44,11 +44,25 @@ fn producers_are_listed_once() {
 }
 
 #[test]
+fn what_a_component_says_of_itself_counts_for_its_parts() {
+    let part = r#"(core module (@producers (language "Rust" "") (processed-by "rustc" "1.75.0")))"#;
+    let own = r#"(@producers (language "Python" "") (processed-by "componentize-py" ""))"#;
+    let names = |text: String| -> Vec<String> {
+        let found = summarize(&wat::parse_str(text).expect("a component"));
+        found.producers.into_iter().map(|producer| producer.name).collect()
+    };
+    assert_eq!(names(format!("(component {part} {own})")), ["Python", "componentize-py"]);
+    let tool = r#"(@producers (processed-by "wit-component" "0.1.0"))"#;
+    assert_eq!(names(format!("(component {part} {tool})")), ["Rust", "rustc", "wit-component"]);
+}
+
+#[test]
 fn a_truncated_file_is_summarized() {
     let whole = wat::parse_str(r#"(component (instance $i) (export "local:time/clock" (instance $i)))"#).expect("one");
-    for length in 8..whole.len() {
-        assert!(matches!(summarize(&whole[..length]).kind, Kind::Component | Kind::Plain), "{length}");
-    }
+    // Between two sections it is whole.
+    let kinds: Vec<Kind> = (8..whole.len()).map(|length| summarize(&whole[..length]).kind).collect();
+    assert!(kinds.iter().all(|kind| matches!(kind, Kind::Component | Kind::Damaged | Kind::Plain)), "{kinds:?}");
+    assert_eq!(kinds[..2], [Kind::Component, Kind::Damaged]);
 }
 
 #[test]
