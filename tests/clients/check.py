@@ -51,8 +51,10 @@ class Home:
         part.rename(self.plugins / f"{name}.wasm")
 
     def server(self, binary: str) -> StdioServerParameters:
-        folders = ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")
+        folders = ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "RUNTIME_DIR")
         environment = {f"XDG_{name}": str(self.root / name.lower()) for name in folders}
+        # The cache of compiled guests is shared.
+        environment["XDG_CACHE_HOME"] = str(ROOT / "target/tmp/xdg-cache")
         environment |= {"HOME": str(self.root), "PATH": os.environ["PATH"]}
         return StdioServerParameters(command=binary, args=["serve", str(self.plugins)], env=environment)
 
