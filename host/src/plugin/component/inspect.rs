@@ -66,10 +66,9 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
 /// Why no settings make them a plugin.
 pub fn could_be_plugin(component: &[u8], limits: &Limits) -> Result<(), LoadError> {
     prescan(component, limits)?;
-    match summarize(component).kind {
-        Kind::Component | Kind::WitPackage => Err(no_interface(component)),
-        _ => not_for_another_host(component),
-    }
+    let kind = summarize(component).kind;
+    let has_nothing = matches!(kind, Kind::Component | Kind::WitPackage);
+    if has_nothing || kind.is_for_another_host() { Err(no_interface(component)) } else { Ok(()) }
 }
 
 /// Refuses a component that only another host can call, which need not be compiled to find that out.
@@ -77,10 +76,7 @@ pub fn could_be_plugin(component: &[u8], limits: &Limits) -> Result<(), LoadErro
 /// # Errors
 /// If it exports a command, an HTTP server, or tools for another host.
 pub(in crate::plugin) fn not_for_another_host(component: &[u8]) -> Result<(), LoadError> {
-    match summarize(component).kind {
-        Kind::Command | Kind::HttpServer | Kind::OldWasmcp | Kind::Act => Err(no_interface(component)),
-        _ => Ok(()),
-    }
+    if summarize(component).kind.is_for_another_host() { Err(no_interface(component)) } else { Ok(()) }
 }
 
 /// The error for a component without callable exports, with what to do about its kind.

@@ -58,6 +58,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether only another host can call it: a command, an HTTP server, or tools for that host.
+    pub(super) fn is_for_another_host(self) -> bool {
+        matches!(self, Self::Command | Self::HttpServer | Self::OldWasmcp | Self::Act)
+    }
+
     /// A stable code for programs.
     pub fn code(self) -> &'static str {
         match self {

@@ -1,6 +1,7 @@
 //! A cheap check of bytes before compiling: are they a component within the limits?
 //!
-//! Validates only the framing; the compiler validates the rest.
+//! Validates only the framing; the compiler validates the rest. It is a pass of its own and the first: it ends at the
+//! first limit, and the others read only what is within them. A pass takes milliseconds, compiling takes most of a load.
 
 use super::expansion::Expansion;
 use super::header::classify;
