@@ -35,6 +35,7 @@ mod os_sandbox;
 mod prompt;
 mod read;
 mod reloadable;
+mod request;
 mod serve;
 #[cfg(all(test, feature = "dev"))]
 mod server_only;

@@ -5,7 +5,9 @@
 
 mod audit;
 mod base;
+mod duration;
 mod edit;
+mod error;
 mod folders;
 mod format;
 mod grants;
@@ -19,21 +21,21 @@ mod program;
 mod sandbox;
 mod schemas;
 mod secret;
+mod size;
 mod trust;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bytesize::ByteSize;
-use serde::de::{self, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 pub use audit::AuditConfig;
 pub use base::{Base, base};
 pub use edit::{GrantWord, add_grants, remove_grants};
+pub use error::ConfigError;
+use error::WrongValue;
 pub use folders::{FolderConfig, FolderModeConfig};
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
@@ -45,7 +47,7 @@ pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
 pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
-use wharf_report::{Hint, HintKind, InvalidToml, ShowPath as _, bounded, from_toml_of, toml_place};
+use wharf_report::{InvalidToml, ShowPath as _, from_toml_of, toml_place};
 
 use crate::os::files::FileError;
 use crate::os::private as trusted;
@@ -149,75 +151,6 @@ impl Default for PluginConfig {
 pub enum NamesConfig {
     /// `<package>_<interface>_<function>`, without the plugin's name.
     Wassette,
-}
-
-/// Why a configuration is invalid. Reads after "failed to".
-#[derive(Debug, thiserror::Error)]
-#[error("read the configuration: {place}{reason}")]
-pub struct ConfigError {
-    /// Reads before the reason: the file, the line and the column, as far as they are known.
-    place: String,
-    reason: String,
-    pub hint: Option<String>,
-    hint_kind: HintKind,
-    /// A temporary error: read again later.
-    temporary: bool,
-}
-
-impl ConfigError {
-    /// What they repeat of the file is bounded.
-    fn new(reason: String, hint: Option<String>) -> Self {
-        let hint = hint.map(|hint| bounded(&hint).into_owned());
-        let reason = bounded(&reason).into_owned();
-        Self { place: String::new(), reason, hint, hint_kind: HintKind::Advice, temporary: false }
-    }
-
-    fn at(place: String, reason: String, hint: Option<Hint>) -> Self {
-        let (hint, hint_kind) = hint.map_or((None, HintKind::Advice), |hint| (Some(hint.text), hint.kind));
-        Self { place, hint_kind, ..Self::new(reason, hint) }
-    }
-
-    /// Without the beginning that all have.
-    pub fn reason(&self) -> String {
-        format!("{}{}", self.place, self.reason)
-    }
-
-    /// The hint for who is not shown the file.
-    pub fn hint_with(self, file: &Path) -> Option<String> {
-        match self.hint_kind {
-            HintKind::Table => self.hint.map(|hint| format!("{hint} in {}", file.shown())),
-            HintKind::Advice | HintKind::Form => self.hint,
-        }
-    }
-
-    pub fn is_temporary(&self) -> bool {
-        self.temporary
-    }
-}
-
-/// A value of a file that has the right type, and is wrong nevertheless.
-struct WrongValue {
-    /// The keys that lead to it, and numbers of entries.
-    keys: Vec<String>,
-    /// Reads after the keys.
-    why: String,
-    hint: Option<Hint>,
-}
-
-impl WrongValue {
-    fn at(keys: &[&str], why: impl Into<String>) -> Self {
-        Self { keys: keys.iter().map(|key| (*key).to_owned()).collect(), why: why.into(), hint: None }
-    }
-
-    fn hint(self, hint: impl Into<Hint>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
-    }
-
-    /// The same, of a table to which these keys lead.
-    fn below(self, keys: &[&str]) -> Self {
-        let above = keys.iter().map(|key| (*key).to_owned());
-        Self { keys: above.chain(self.keys).collect(), ..self }
-    }
 }
 
 impl Config {
@@ -418,74 +351,6 @@ const EXAMPLES: &str = "
 # config = { unit = \"metric\" }  # its wasi:config values
 # change-lists = true         # change its tool descriptions at any time, while it holds grants
 ";
-
-/// Writes sizes as `64MiB`, `16KiB` or `1500`.
-fn plain_size<S: serde::Serializer>(
-    size: &(impl Copy + Into<Option<ByteSize>>),
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let bytes = (*size).into().map_or(0, |size| size.as_u64());
-    match bytes {
-        0 => serializer.serialize_u64(0),
-        _ if bytes.is_multiple_of(1 << 20) => serializer.collect_str(&format_args!("{}MiB", bytes >> 20)),
-        _ if bytes.is_multiple_of(1 << 10) => serializer.collect_str(&format_args!("{}KiB", bytes >> 10)),
-        _ => serializer.serialize_u64(bytes),
-    }
-}
-
-/// Reads a size such as `64MiB`, or a number of bytes. A number in quotes without a unit is neither.
-fn size<'de, D: Deserializer<'de>, T: From<ByteSize>>(deserializer: D) -> Result<T, D::Error> {
-    struct Size;
-
-    impl Visitor<'_> for Size {
-        type Value = ByteSize;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a size")
-        }
-
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<ByteSize, E> {
-            let size = text.parse().ok().filter(|_| text.contains(|c: char| c.is_ascii_alphabetic()));
-            size.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
-        }
-
-        fn visit_u64<E>(self, bytes: u64) -> Result<ByteSize, E> {
-            Ok(ByteSize(bytes))
-        }
-
-        fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<ByteSize, E> {
-            let size = u64::try_from(bytes).map(ByteSize);
-            size.map_err(|_| E::invalid_value(Unexpected::Signed(bytes), &self))
-        }
-    }
-
-    deserializer.deserialize_any(Size).map(T::from)
-}
-
-/// Durations as `30s`, `1m 30s` or `250ms`.
-mod duration {
-    use std::time::Duration;
-
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        value: &(impl Copy + Into<Option<Duration>>),
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match (*value).into() {
-            Some(value) => serializer.collect_str(&humantime::format_duration(value)),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>, T: From<Duration>>(deserializer: D) -> Result<T, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let unexpected = serde::de::Unexpected::Str(&text);
-        let value =
-            humantime::parse_duration(&text).map_err(|_| serde::de::Error::invalid_value(unexpected, &"a duration"))?;
-        Ok(value.into())
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ mod pin;
 mod surfaces;
 mod verdict;
 
-pub use approval::Meanwhile;
+pub use approval::ConcurrentChange;
 pub use decision::{PluginVersion, Reason, Rules, Trust, decide};
 pub use file::{PinFile, PinFileError};
 pub use guard::{Guard, KnownPins, ListedVersion, Watch};

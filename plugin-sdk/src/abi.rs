@@ -28,7 +28,7 @@ pub mod prompts;
 pub mod resources;
 pub mod tools;
 
-/// Joins an author's plugin to the traits of the raw bindings.
+/// Connects an author's plugin to the traits of the raw bindings.
 pub trait Exported: 'static {
     type Plugin: crate::Plugin;
     const PLUGIN: Self::Plugin;

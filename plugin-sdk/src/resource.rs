@@ -55,7 +55,7 @@ macro_rules! described {
                 self
             }
 
-            /// `_meta`: something that becomes a JSON object. What does not is left out.
+            /// `_meta`: a value that serialises to a JSON object. Omitted if it cannot be serialised.
             #[doc = concat!("```\n", $example, ".meta(&wharf_plugin::json!({ \"example.org/shelf\": 3 }));\n```")]
             pub fn meta(mut self, meta: &impl Serialize) -> Self {
                 self.0.meta = serde_json::to_string(meta).ok();
@@ -188,7 +188,7 @@ impl ResourceContents {
         self
     }
 
-    /// `_meta`: something that becomes a JSON object. What does not is left out.
+    /// `_meta`: a value that serialises to a JSON object. Omitted if it cannot be serialised.
     ///
     /// ```
     /// use wharf_plugin::{ResourceContents, json};
@@ -204,7 +204,7 @@ impl ResourceContents {
     }
 }
 
-/// What a read gives: mostly one `ResourceContents` by `.into()`; a folder gives several.
+/// The result of a read: usually one `ResourceContents` by `.into()`; several for a folder.
 ///
 /// ```
 /// use wharf_plugin::{ReadResult, ResourceContents};
@@ -215,8 +215,8 @@ impl ResourceContents {
 pub struct ReadResult(pub(crate) listed::ReadResult);
 
 impl ReadResult {
-    /// It stays as it is for this long, a day at most, so a client need not read it again
-    /// before. `CacheScope::Public` only if it is the same for everybody.
+    /// The resource does not change for this long, a day at most, so a client need not read it
+    /// again before. `CacheScope::Public` only if it is the same for everybody.
     ///
     /// ```
     /// use std::time::Duration;
@@ -231,7 +231,7 @@ impl ReadResult {
         self
     }
 
-    /// `_meta` of the whole: something that becomes a JSON object. What does not is left out.
+    /// `_meta` of the whole result: a value that serialises to a JSON object. Omitted if it cannot be serialised.
     ///
     /// ```
     /// use wharf_plugin::{ReadResult, ResourceContents, json};

@@ -339,7 +339,7 @@ pub(crate) fn exchange(request: &raw_http::Request) -> Result<raw_http::Response
 pub(crate) mod record {
     use super::{MESSAGES, host};
 
-    fn tell(line: String) {
+    fn record(line: String) {
         MESSAGES.with_borrow_mut(|messages| messages.push(line));
     }
 
@@ -348,24 +348,24 @@ pub(crate) mod record {
     }
 
     pub(crate) fn log(level: host::LogLevel, message: &str) {
-        tell(format!("{}: {message}", name(level)));
+        record(format!("{}: {message}", name(level)));
     }
 
     pub(crate) fn log_data(level: host::LogLevel, logger: &str, data: &str) {
-        tell(format!("{}: {logger}: {data}", name(level)));
+        record(format!("{}: {logger}: {data}", name(level)));
     }
 
     pub(crate) fn progress(progress: f64, total: Option<f64>, message: Option<&str>) {
         let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
-        tell(format!("progress: {progress}{total} {}", message.unwrap_or_default()).trim_end().to_owned());
+        record(format!("progress: {progress}{total} {}", message.unwrap_or_default()).trim_end().to_owned());
     }
 
     pub(crate) fn list_changed(listing: host::Listing) {
-        tell(format!("list changed: {listing:?}"));
+        record(format!("list changed: {listing:?}"));
     }
 
     pub(crate) fn resource_updated(uri: &str) {
-        tell(format!("resource updated: {uri}"));
+        record(format!("resource updated: {uri}"));
     }
 
     pub(crate) fn cancelled() -> bool {

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::symlink;
 
 use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
@@ -40,15 +39,7 @@ fn attempt(arena: &mut Arena, what: &str, mut with: Value) -> String {
 }
 
 fn h33_escapes_from_a_folder(setup: Setup) -> Arena {
-    let [shared, outside] = ["shared", "outside"].map(|name| setup.home.path(name));
-    fs::create_dir_all(shared.join("sub")).expect("a folder");
-    fs::create_dir(&outside).expect("a folder");
-    fs::write(outside.join("secret"), "secret").expect("a file");
-    fs::write(shared.join("here"), "hello").expect("a file");
-    symlink("../outside/secret", shared.join("relative")).expect("a link");
-    symlink(outside.join("secret"), shared.join("absolute")).expect("a link");
-    symlink(&outside, shared.join("folder")).expect("a link");
-    symlink("/proc/self/root", shared.join("root")).expect("a link");
+    let (_, outside) = setup.home.folder_with_links();
     let absolute = outside.join("secret");
     let ways = [
         "../outside/secret",

@@ -312,20 +312,20 @@ fn a_version_that_is_revoked_during_the_question_gets_no_grant() {
 fn a_grant_that_leads_to_no_public_address_says_where() {
     let home = Home::with(&["notes"]);
     for (url, private, reach) in [
-        ("https://169.254.169.254", true, Some("leads to the metadata service of a cloud")),
-        ("http://127.0.0.1:8080", true, Some("leads to this machine itself")),
-        ("http://10.1.2.3", true, Some("leads to a private address")),
-        ("https://inside.example", true, Some("leads to whatever address this name has")),
+        ("https://169.254.169.254", true, Some("allows access to the metadata service of a cloud")),
+        ("http://127.0.0.1:8080", true, Some("allows access to this machine itself")),
+        ("http://10.1.2.3", true, Some("allows access to a private address")),
+        ("https://inside.example", true, Some("allows access to whatever address this name has")),
         ("https://api.example", false, None),
     ] {
         let private = if private { ", private = true" } else { "" };
         let word = format!("http={{ url = \"{url}\"{private} }}");
         let reported = err(&run(&home, ["grant", "notes", &word]));
         assert!(reported.contains("ask for confirmation"), "{reported}");
-        let told = reported.lines().find(|line| line.contains(" leads to "));
-        assert_eq!(told.is_some(), reach.is_some(), "{reported}");
-        let told = told.unwrap_or_default();
-        assert!(reach.is_none_or(|reach| told.contains(reach) && told.contains(url)), "{reported}");
+        let shown = reported.lines().find(|line| line.contains(" allows access to "));
+        assert_eq!(shown.is_some(), reach.is_some(), "{reported}");
+        let shown = shown.unwrap_or_default();
+        assert!(reach.is_none_or(|reach| shown.contains(reach) && shown.contains(url)), "{reported}");
     }
 }
 

@@ -7,12 +7,14 @@ mod documents;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use regex::Regex;
+
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
 const FLOORS: [(&str, &[&str], &[&str]); 20] = [
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
-    ("budget", &[], &["wasmtime", "mcp"]),
+    ("budget", &["sync"], &["wasmtime", "mcp"]),
     ("idle", &[], &["tokio", "wasmtime"]),
     ("inline", &[], &["tokio", "wasmtime"]),
     ("json", &[], &["tokio", "wasmtime"]),
@@ -36,6 +38,11 @@ const FLOORS: [(&str, &[&str], &[&str]); 20] = [
     ("main", &["*"], &[]),
     ("bin", &["*"], &[]),
 ];
+
+/// What floors below `config` may use of `wharf_report`: functions of text. The rest is for people at a terminal, or
+/// reads files in formats.
+const REPORTED_TEXT: [&str; 5] = ["ShowPath", "bounded", "did_you_mean", "line", "shell_word"];
+const MAY_REPORT: [&str; 6] = ["config", "cli", "report", "lib", "main", "bin"];
 
 /// Words without meaning in the name of a type.
 const EMPTY_WORDS: [&str; 8] = ["Manager", "Service", "Helper", "Util", "Common", "Inner", "Data", "Info"];
@@ -119,9 +126,11 @@ fn a_floor_may_use_a_module_or_one_part_of_it() {
 fn each_floor_uses_only_what_it_may() {
     let sources = sources("host/src");
     let mut offences = Vec::new();
-    for (path, uses) in cycles::Graph::of(&sources, &[]).uses() {
-        let Some((floor, may_use, _)) = FLOORS.iter().find(|(name, ..)| *name == path[0]) else {
-            offences.push(format!("host/src/{}.rs: `{}` has no floor", path.join("/"), path[0]));
+    for (path, uses) in cycles::Graph::of(&sources, "host/src", &[]).uses() {
+        // The crate's own file has no floor.
+        let Some(module) = path.first() else { continue };
+        let Some((floor, may_use, _)) = FLOORS.iter().find(|(name, ..)| name == module) else {
+            offences.push(format!("host/src/{}.rs: `{module}` has no floor", path.join("/")));
             continue;
         };
         let is_floor =
@@ -140,6 +149,37 @@ fn each_floor_uses_only_what_it_may() {
         }
     }
     none(&offences);
+}
+
+#[test]
+fn below_config_only_functions_of_text_report() {
+    let sources = sources("host/src");
+    let below = |source: &&Source| !source.is_test() && source.module().is_some_and(|name| !MAY_REPORT.contains(&name));
+    let mut offences = Vec::new();
+    for source in sources.iter().filter(below) {
+        let unlisted = reported_names(&source.text).into_iter().filter(|name| !REPORTED_TEXT.contains(&name.as_str()));
+        offences.extend(unlisted.map(|name| format!("{}: must not use `wharf_report::{name}`", source.path)));
+    }
+    none(&offences);
+}
+
+/// The names of `wharf_report` that a file uses; an empty one if it names the crate alone.
+fn reported_names(text: &str) -> Vec<String> {
+    let used = Regex::new(r"\bwharf_report\b(?:::(\w+|\{[^}]*\}))?").expect("a pattern");
+    let code = cycles::without_tests_and_comments(text);
+    let names = used.captures_iter(&code).flat_map(|found| {
+        let names = found.get(1).map_or("", |names| names.as_str()).trim_matches(['{', '}']);
+        names.split(',').map(|name| name.split_whitespace().next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    });
+    names.collect()
+}
+
+#[test]
+fn names_of_the_report_crate_are_found() {
+    let text =
+        "use wharf_report::{ShowPath as _, Failure};\n// wharf_report::never\nfn f() { wharf_report::print(1) }\n";
+    assert_eq!(reported_names(text), ["ShowPath", "Failure", "print"]);
+    assert_eq!(reported_names("use wharf_report as report;"), [""], "the whole crate");
 }
 
 #[test]

@@ -10,17 +10,23 @@ use crate::support::site::{Connection, Site, field, write};
 
 const LIBRARIES: [&str; 4] = ["urllib", "requests", "httpx", "httpx-async"];
 
-/// The component of the plugin `everything-python`.
-pub(crate) fn python(component: &Path) {
-    let site = Site::start(answer);
-    let (name, url) = ("everything-python", site.url(""));
-    let home = Home::new();
+/// A server of that component, which may send requests to the site.
+fn serve(component: &Path, name: &str, site: &Site) -> (Home, Client) {
+    let (home, url) = (Home::new(), site.url(""));
     home.configure(&format!(
         "[plugins.{name}.grants]\nhttp = [{{ url = \"{url}\", methods = [\"GET\", \"POST\"], private = true }}]\n"
     ));
     home.put_file(component, name);
     let mut client = Client::start_modern(&home);
     client.tools_until(|tools| !tools.is_empty());
+    (home, client)
+}
+
+/// The component of the plugin `everything-python`.
+pub(crate) fn python(component: &Path) {
+    let site = Site::start(answer);
+    let name = "everything-python";
+    let (_home, mut client) = serve(component, name, &site);
     let mut call = |tool: &str, arguments: Value| client.call(&format!("{name}_{tool}"), arguments);
     for library in LIBRARIES {
         let posted = call("request", json!({ "library": library, "url": site.url("/moved"), "post": "milk" }));
@@ -63,14 +69,8 @@ pub(crate) fn python(component: &Path) {
 /// The component of the plugin `everything-typescript`: `fetch`.
 pub(crate) fn typescript(component: &Path) {
     let site = Site::start(answer);
-    let (name, url) = ("everything-typescript", site.url(""));
-    let home = Home::new();
-    home.configure(&format!(
-        "[plugins.{name}.grants]\nhttp = [{{ url = \"{url}\", methods = [\"GET\", \"POST\"], private = true }}]\n"
-    ));
-    home.put_file(component, name);
-    let mut client = Client::start_modern(&home);
-    client.tools_until(|tools| !tools.is_empty());
+    let name = "everything-typescript";
+    let (_home, mut client) = serve(component, name, &site);
     let mut request = |arguments: Value| client.call(&format!("{name}_request"), arguments);
     let posted = request(json!({ "url": site.url("/moved"), "post": "milk" }));
     // A redirected POST becomes a GET.

@@ -71,6 +71,23 @@ impl Home {
         fs::remove_file(self.plugin(name)).expect("the plugin's file");
     }
 
+    /// The folder `shared`, with a file and links that lead out of it, and the folder `outside` with a secret.
+    #[cfg(unix)]
+    pub fn folder_with_links(&self) -> (PathBuf, PathBuf) {
+        use std::os::unix::fs::symlink;
+
+        let (shared, outside) = (self.path("shared"), self.path("outside"));
+        fs::create_dir_all(shared.join("sub")).expect("a folder");
+        fs::create_dir(&outside).expect("a folder");
+        fs::write(outside.join("secret"), "secret").expect("a file");
+        fs::write(shared.join("here"), "hello").expect("a file");
+        symlink("../outside/secret", shared.join("relative")).expect("a link");
+        symlink(outside.join("secret"), shared.join("absolute")).expect("a link");
+        symlink(&outside, shared.join("folder")).expect("a link");
+        symlink("/proc/self/root", shared.join("root")).expect("a link");
+        (shared, outside)
+    }
+
     /// Writes `wharf.toml`, preceded by grants for the plugins `asker`, `everything` and `survey` to ask
     /// questions. Lists wait for all plugins, unless `toml` says how long.
     pub fn configure(&self, toml: &str) {

@@ -1,5 +1,5 @@
 //! `wharf new`, `wharf build`, `wharf dev` and `wharf upgrade`: plugin projects, created, built with their
-//! language's tools, rebuilt on change, and brought to this version of Wharf.
+//! language's tools, rebuilt on change, and upgraded to this version of Wharf.
 //!
 //! They start compilers, which a server must not. [`Server`] is what they need from the server.
 

@@ -54,7 +54,7 @@ pub struct Hint {
     pub kind: HintKind,
 }
 
-/// How a hint can be adapted for who does not edit the file.
+/// How a hint can be adapted for callers that do not see the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HintKind {
     Advice,

@@ -1,9 +1,10 @@
 //! Child budgets by name, for as long as they are in use.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::{Budget, Level};
+use crate::sync::lock;
 
 /// Number of names from which on unused ones are removed.
 const PRUNE_FROM: usize = 64;
@@ -30,7 +31,7 @@ impl Parts {
 
     /// The budget of that name, shared while it is in use.
     pub fn of(&self, name: &Arc<str>) -> Budget {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         if let Some(part) = known.parts.get(name).and_then(Weak::upgrade) {
             return Budget(part);
         }
@@ -45,6 +46,6 @@ impl Parts {
 
     #[cfg(test)]
     pub(super) fn known(&self) -> usize {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).parts.len()
+        lock(&self.known).parts.len()
     }
 }

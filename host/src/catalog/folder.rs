@@ -91,7 +91,7 @@ struct File {
     /// Distinguishes the file from an earlier one at the same path.
     number: u64,
     state: LoadState,
-    /// How many time slices it has used up; a version that is loaded starts anew.
+    /// How many time slices it has used up; a version that is loaded starts again at 0.
     slices: u32,
     /// While it waits: the round in which it began to.
     arrival: Option<u64>,

@@ -92,7 +92,7 @@ async fn examine(survey: &Survey, id: &PluginId, path: &Path) -> Result<Option<(
     let strict = guard(move || shared.clone(), Trust::Strict).read_only();
     let (plugin, _) = match strict.may_run(id, &candidate.seen) {
         Ok(_) => return Ok(None),
-        // What a person revoked is not taken back in passing.
+        // What a person revoked is not taken back with the others.
         Err(reason) if !reason.needs_approval() || reason == Reason::Revoked => return Err(reason.to_string()),
         Err(_) => candidate.load(config, sandbox, id, config.grants(id).none()).await.map_err(why)?,
     };

@@ -1,7 +1,7 @@
 //! `wharf call`: one tool call from the shell.
 
 use std::io::{self, IsTerminal as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,13 +9,13 @@ use serde_json::Value;
 use wharf_report::{hint, line, shell_word};
 
 use super::arguments::Arguments;
-use super::ask::AnswerOptions;
 use super::confirm::can_ask;
 use super::conversation::{converse, with_arguments};
 use super::grant;
 use super::json_text::indented;
 use super::local::Local;
 use super::options::Options;
+use super::request::RequestOptions;
 use super::shown::replaced;
 use super::{suspected, unapproved};
 use crate::catalog::Entry;
@@ -32,23 +32,18 @@ pub(super) const LOG_FILTER: &str = "warn,guest=info,guest::stack=debug,wharf::p
 
 #[derive(Args)]
 pub(super) struct CallOptions {
-    /// A folder of plugins, or one .wasm file
-    path: PathBuf,
+    #[command(flatten)]
+    request: RequestOptions,
     /// The tool's name, as `wharf list` shows it
     tool: String,
     /// KEY=VALUE for each argument, by its type in the tool's schema; or KEY:=JSON; or all as one JSON object,
     /// which `-` reads from stdin
     #[arg(value_name = "ARGUMENT")]
     arguments: Vec<String>,
-    #[command(flatten)]
-    answers: AnswerOptions,
-    /// Print the result as MCP JSON
-    #[arg(long)]
-    json: bool,
 }
 
 pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) -> Result<ExitCode, Failure> {
-    let CallOptions { path, tool, arguments, answers, json } = how;
+    let CallOptions { request: RequestOptions { path, answers, json }, tool, arguments } = how;
     let answers = answers.read()?;
     let mut local = load(options, &path, &tool, screen).await?;
     let entry = local.tool(&tool)?;

@@ -121,7 +121,7 @@ pub(super) fn run(options: &Options, arguments: &Arguments, edit: Edit) -> Resul
     if edit == Edit::Add {
         change.warn(options, &id, folder);
     }
-    change.tell_reach(&id);
+    change.report_reach(&id);
     let extension = change.extension(&id, edit)?;
     confirm(&format!("Write this change of the grants of {id}?"), arguments.yes)?;
     let _lock = (!arguments.yes).then(lock_configuration).transpose()?;
@@ -145,7 +145,7 @@ pub(super) async fn offer(
     report_missing(id, words);
     change.show();
     change.warn(options, id, Some(folder));
-    change.tell_reach(id);
+    change.report_reach(id);
     let extension = change.extension(id, Edit::Add)?;
     if !ask(&format!("Grant this to {id}, and call again?"))? {
         return Ok(Some(false));
@@ -265,12 +265,12 @@ impl Change {
         report::message(&format!("in {}:\n{}", self.path.shown(), diff(&self.old, &self.new)));
     }
 
-    /// Says in plain words which new entries lead to addresses that are not public.
-    fn tell_reach(&self, id: &PluginId) {
+    /// Reports which new entries allow access to addresses that are not public.
+    fn report_reach(&self, id: &PluginId) {
         let before = self.before.grants(id).http;
         for entry in self.after.grants(id).http.iter().filter(|entry| !before.contains(entry)) {
             if let Some(reach) = entry.reach() {
-                report::message(&format!("{NAME}{entry}{NAME:#} leads to {reach}"));
+                report::message(&format!("{NAME}{entry}{NAME:#} allows access to {reach}"));
             }
         }
     }
@@ -282,7 +282,7 @@ impl Change {
         absent::grants(id, &self.after.grants(id), &protected).iter().for_each(|text| warning(text));
     }
 
-    /// The approval that holds and that the change extends: the person is told of it with the grants.
+    /// The approval that holds and that the change extends: the person is shown it with the grants.
     fn extension(&self, id: &PluginId, edit: Edit) -> Result<Option<Extension>, Failure> {
         let (before, grants) = (self.before.grants(id).texts(), self.after.grants(id).texts());
         let Some(lock) = (edit == Edit::Add).then(|| lock().ok()).flatten() else { return Ok(None) };

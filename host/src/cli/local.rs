@@ -120,7 +120,7 @@ impl Local {
                 match event {
                     FolderEvent::Refused(refusal) => refusals.push(refusal),
                     FolderEvent::Held(version) => held.push(version),
-                    // For who makes the plugin, and not for who calls it.
+                    // For the plugin's author, not its user.
                     FolderEvent::Warned(FolderWarning::Listing(_, warning)) if warning.is_of_functions() => {}
                     other => rest.push(other),
                 }
@@ -149,7 +149,7 @@ impl Local {
         self.refusals.is_empty() && self.held.is_empty()
     }
 
-    /// The files whose versions may be approved in passing.
+    /// The files whose versions may be approved during `call`.
     pub(super) fn waiting(&self) -> Vec<(PluginId, PathBuf)> {
         let waiting = self.held.iter().filter(|held| held.decision.outcome.as_ref().is_err_and(may_be_offered));
         waiting.map(|held| (held.decision.plugin.clone(), held.path.clone())).collect()

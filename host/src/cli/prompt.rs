@@ -1,41 +1,35 @@
 //! `wharf prompt`: the messages of one prompt, from the shell.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::Value;
 
 use super::arguments::Arguments;
-use super::ask::AnswerOptions;
 use super::call::block;
 use super::conversation::{converse, with_arguments};
 use super::entry;
 use super::grant::explain_failure;
 use super::local::Local;
 use super::options::Options;
+use super::request::RequestOptions;
 use crate::plugin::text::printable;
 use crate::report::{self, Failure, NAME, Screen};
 
 #[derive(Args)]
 pub(super) struct PromptOptions {
-    /// A folder of plugins, or one .wasm file
-    path: PathBuf,
+    #[command(flatten)]
+    request: RequestOptions,
     /// The prompt's name, as `wharf list` shows it
     name: String,
     /// KEY=VALUE for each argument, or all as one JSON object, which `-` reads from stdin
     #[arg(value_name = "ARGUMENT")]
     arguments: Vec<String>,
-    #[command(flatten)]
-    answers: AnswerOptions,
-    /// Print the result as MCP JSON
-    #[arg(long)]
-    json: bool,
 }
 
 pub(super) async fn run(options: &Options, how: PromptOptions, screen: &Screen) -> Result<ExitCode, Failure> {
-    let answers = how.answers.read()?;
-    let mut local = Local::load(options, &how.path, screen).await?;
+    let answers = how.request.answers.read()?;
+    let mut local = Local::load(options, &how.request.path, screen).await?;
     let prompt = local.prompt(&how.name)?;
     let arguments = prompt.item().arguments.iter().map(|argument| (argument.name.as_str(), argument.required));
     let signature = entry::prompt_signature(prompt.name.as_str(), arguments);
@@ -49,8 +43,8 @@ pub(super) async fn run(options: &Options, how: PromptOptions, screen: &Screen) 
     }
     let params = with_arguments(prompt.name.as_str(), arguments);
     let answer = converse(&mut local, "prompts/get", params, &answers).await;
-    let answer = answer.map_err(|failure| explain_failure(options, &*prompt.provider, &how.path, failure))?;
-    answer.print(how.json, text).map(|()| ExitCode::SUCCESS)
+    let answer = answer.map_err(|failure| explain_failure(options, &*prompt.provider, &how.request.path, failure))?;
+    answer.print(how.request.json, text).map(|()| ExitCode::SUCCESS)
 }
 
 /// The messages as text for people.

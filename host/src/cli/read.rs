@@ -1,40 +1,34 @@
 //! `wharf read`: one resource from the shell.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::ask::AnswerOptions;
 use super::call::contents;
 use super::conversation::converse;
 use super::grant::explain_failure;
 use super::local::Local;
 use super::options::Options;
+use super::request::RequestOptions;
 use crate::report::{Failure, Screen};
 
 #[derive(Args)]
 pub(super) struct ReadOptions {
-    /// A folder of plugins, or one .wasm file
-    path: PathBuf,
+    #[command(flatten)]
+    request: RequestOptions,
     /// The resource's URI: one that `wharf list` shows, or that fits a template
     uri: String,
-    #[command(flatten)]
-    answers: AnswerOptions,
-    /// Print the result as MCP JSON
-    #[arg(long)]
-    json: bool,
 }
 
 pub(super) async fn run(options: &Options, how: ReadOptions, screen: &Screen) -> Result<ExitCode, Failure> {
-    let answers = how.answers.read()?;
-    let mut local = Local::load(options, &how.path, screen).await?;
+    let answers = how.request.answers.read()?;
+    let mut local = Local::load(options, &how.request.path, screen).await?;
     let provider = local.expect_resource(&how.uri)?;
     let params = Map::from_iter([("uri".to_owned(), Value::String(how.uri))]);
     let answer = converse(&mut local, "resources/read", params, &answers).await;
-    let answer = answer.map_err(|failure| explain_failure(options, &*provider, &how.path, failure))?;
-    answer.print(how.json, text).map(|()| ExitCode::SUCCESS)
+    let answer = answer.map_err(|failure| explain_failure(options, &*provider, &how.request.path, failure))?;
+    answer.print(how.request.json, text).map(|()| ExitCode::SUCCESS)
 }
 
 /// All contents as text for people.

@@ -244,7 +244,7 @@ fn warn_of_waiting(count: usize, program: &str, dir: &Path, snapshot: &Snapshot)
     tracing::warn!("{who} for approval; {rest}: run {program} approve --all {}", shell_word(&dir));
 }
 
-/// Says in the log of a client that the folder has no plugins. A person at the terminal is told by [`greet`].
+/// Logs for a client that the folder has no plugins. [`greet`] shows it to a person at the terminal.
 fn warn_if_empty(dir: &Path) {
     if io::stdin().is_terminal() || !plugin_files(dir).is_ok_and(|files| files.is_empty()) {
         return;

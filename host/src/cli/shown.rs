@@ -7,7 +7,7 @@ use wharf_report::line;
 use super::candidate::Candidate;
 use super::options::Options;
 use super::wiring::lock_failure;
-use crate::pins::{Meanwhile, PinFile, Pins, PluginVersion, approve_command};
+use crate::pins::{ConcurrentChange, PinFile, Pins, PluginVersion, approve_command};
 use crate::plugin::{Digest, PluginId};
 use crate::report::Failure;
 
@@ -53,7 +53,7 @@ impl Shown<'_> {
         if changes.is_empty() { Ok(()) } else { Err(format!("its grants changed: now {}", changes.join(", "))) }
     }
 
-    /// Fails unless all is as it was shown. `seen`: the pins of which the person was told.
+    /// Fails unless all is as it was shown. `seen`: the pins that the person was shown.
     pub(super) async fn check(&self, lock: &PinFile, seen: &Pins) -> Result<(), Failure> {
         self.holds().await.map_err(|what| self.outdated(&what))?;
         let decided = lock.decision_holds(self.id, self.version.content, seen).map_err(lock_failure)?;
@@ -67,7 +67,7 @@ impl Shown<'_> {
             .hint(format!("look at it again: {command}"))
     }
 
-    pub(super) fn outdated_by(&self, change: Meanwhile) -> Failure {
+    pub(super) fn outdated_by(&self, change: ConcurrentChange) -> Failure {
         self.outdated(&change.to_string())
     }
 }

@@ -18,7 +18,7 @@ use crate::pins::Reason;
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{Failure, Screen};
 
-/// Whether a version that is held for this reason may be approved in passing. What a person revoked may not.
+/// Whether a version that is held for this reason may be approved during `call`. What a person revoked may not.
 pub(super) fn may_be_offered(reason: &Reason) -> bool {
     reason.needs_approval() && *reason != Reason::Revoked
 }

@@ -3,7 +3,7 @@
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, ConfigPath, WrongValue, base, plain_size, size};
+use super::{Config, ConfigPath, WrongValue, base};
 use crate::audit::AuditSettings;
 
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
@@ -18,7 +18,7 @@ pub struct AuditConfig {
     /// Keep arguments and results, not only their sizes and hashes.
     pub bodies: bool,
     /// Bytes at which a file is rotated.
-    #[serde(serialize_with = "plain_size", deserialize_with = "size")]
+    #[serde(with = "super::size")]
     pub rotate_size: ByteSize,
     /// Files that are kept, including the current one.
     pub rotate_files: u32,

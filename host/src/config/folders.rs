@@ -22,12 +22,7 @@ pub struct FolderConfig {
     #[serde(default)]
     pub mode: FolderModeConfig,
     /// Total bytes that a writable folder may hold.
-    #[serde(
-        default,
-        serialize_with = "super::plain_size",
-        deserialize_with = "super::size",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, with = "super::size", skip_serializing_if = "Option::is_none")]
     pub quota: Option<ByteSize>,
 }
 

@@ -60,12 +60,7 @@ pub enum KeyvalueConfig {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct KeyvalueLimits {
     /// Bytes of all keys and values together.
-    #[serde(
-        default,
-        serialize_with = "super::plain_size",
-        deserialize_with = "super::size",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, with = "super::size", skip_serializing_if = "Option::is_none")]
     pub quota: Option<ByteSize>,
 }
 

@@ -36,14 +36,14 @@ pub struct LimitsConfig {
     pub cpu: Option<Duration>,
     /// Bytes of all memories and tables of one instance.
     #[serde(
-        serialize_with = "super::plain_size",
+        serialize_with = "super::size::serialize",
         deserialize_with = "memory",
         skip_serializing_if = "Option::is_none"
     )]
     pub memory: Option<ByteSize>,
     /// Bytes of one result.
     #[serde(
-        serialize_with = "super::plain_size",
+        serialize_with = "super::size::serialize",
         deserialize_with = "nonzero_size",
         skip_serializing_if = "Option::is_none"
     )]
@@ -55,11 +55,7 @@ pub struct LimitsConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<u32>,
     /// Bytes that one call may log.
-    #[serde(
-        serialize_with = "super::plain_size",
-        deserialize_with = "super::size",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(with = "super::size", skip_serializing_if = "Option::is_none")]
     pub log: Option<ByteSize>,
 }
 
@@ -97,7 +93,7 @@ fn nonzero_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Dur
 
 /// A non-zero size.
 fn nonzero_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ByteSize>, D::Error> {
-    require_nonzero(super::size(deserializer)?)
+    require_nonzero(super::size::deserialize(deserializer)?)
 }
 
 fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ByteSize>, D::Error> {

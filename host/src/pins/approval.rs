@@ -10,13 +10,13 @@ use crate::plugin::{Digest, PluginId};
 
 /// What changed between a question and its answer. Reads after "since the question, ".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meanwhile {
+pub enum ConcurrentChange {
     Revoked,
     /// Another version of the plugin than the one that was shown as pinned.
     Pinned(Digest),
 }
 
-impl fmt::Display for Meanwhile {
+impl fmt::Display for ConcurrentChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Revoked => f.write_str("this version was revoked"),
@@ -26,7 +26,7 @@ impl fmt::Display for Meanwhile {
 }
 
 impl PinFile {
-    /// Pins a version that a person approved with its grants. `seen`: the pins of which the person was told. Blocks the
+    /// Pins a version that a person approved with its grants. `seen`: the pins that the person was shown. Blocks the
     /// calling thread.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl PinFile {
         id: &PluginId,
         version: &ListedVersion,
         seen: &Pins,
-    ) -> Result<Result<(), Meanwhile>, PinFileError> {
+    ) -> Result<Result<(), ConcurrentChange>, PinFileError> {
         let content = version.version.content;
         let approved = self.decide(seen, id, content, |pins| {
             let approved_grants = Some(version.version.granted.clone());
@@ -57,7 +57,7 @@ impl PinFile {
         content: Digest,
         grants: &BTreeSet<String>,
         seen: &Pins,
-    ) -> Result<Result<(), Meanwhile>, PinFileError> {
+    ) -> Result<Result<(), ConcurrentChange>, PinFileError> {
         self.decide(seen, id, content, |pins| pins.extend_approval(id, content, grants))
     }
 
@@ -70,7 +70,7 @@ impl PinFile {
         id: &PluginId,
         content: Digest,
         seen: &Pins,
-    ) -> Result<Result<(), Meanwhile>, PinFileError> {
+    ) -> Result<Result<(), ConcurrentChange>, PinFileError> {
         Ok(self.read()?.changed_since(seen, id, content).map_or(Ok(()), Err))
     }
 
@@ -81,7 +81,7 @@ impl PinFile {
         id: &PluginId,
         content: Digest,
         edit: impl FnOnce(&mut Pins) -> R,
-    ) -> Result<Result<R, Meanwhile>, PinFileError> {
+    ) -> Result<Result<R, ConcurrentChange>, PinFileError> {
         self.update(|pins| match pins.changed_since(seen, id, content) {
             Some(change) => Err(change),
             None => Ok(edit(pins)),
@@ -91,12 +91,12 @@ impl PinFile {
 
 impl Pins {
     /// What changed that concerns a decision on that version.
-    fn changed_since(&self, seen: &Self, id: &PluginId, content: Digest) -> Option<Meanwhile> {
+    fn changed_since(&self, seen: &Self, id: &PluginId, content: Digest) -> Option<ConcurrentChange> {
         if self.is_revoked(content) && !self.revocations(content).eq(seen.revocations(content)) {
-            return Some(Meanwhile::Revoked);
+            return Some(ConcurrentChange::Revoked);
         }
         let now = self.get(id).map(|pin| pin.content).filter(|now| *now != content)?;
-        (seen.get(id).map(|pin| pin.content) != Some(now)).then_some(Meanwhile::Pinned(now))
+        (seen.get(id).map(|pin| pin.content) != Some(now)).then_some(ConcurrentChange::Pinned(now))
     }
 }
 

@@ -3,8 +3,9 @@
 //! The rules are in `decision`.
 
 mod missing;
+mod rules;
+mod watch;
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -12,22 +13,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use tokio::time::{Interval, MissedTickBehavior};
-
+use self::rules::{must_be_pinned, pins_to_check};
+pub use self::watch::Watch;
 use super::decision::{PluginVersion, Reason, Rules, Trust, decide, may_list_with_grants};
 use super::file::{PinFile, PinFileError};
-use super::pin::{Pin, Pins, names, now};
+use super::pin::{Pin, Pins};
 use super::verdict::AdmittedAs;
-use crate::os::changes::Changes;
-use crate::plugin::{Digest, PluginId, Signatures, Signer};
+use crate::plugin::{Digest, PluginId, Signatures};
 use crate::sync::lock;
 
-/// Interval between checks whether the pin file changed.
-const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How long the result of a write check stays valid.
 const WRITE_CHECK_TTL: Duration = Duration::from_secs(1);
-/// Interval between write checks while the pin file cannot be written.
-const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Decides whether a version may be put into service.
 pub struct Guard {
@@ -339,14 +335,6 @@ impl Guard {
         outcomes
     }
 
-    /// Wakes when the pin file changes, when it has to be read again because that failed, and when it
-    /// becomes writable again.
-    pub fn watch(self: &Arc<Self>) -> Watch {
-        let mut ticks = tokio::time::interval(POLL_INTERVAL);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        Watch { guard: self.clone(), ticks, file: self.file.as_ref().map(PinFile::changes), unwritable: false }
-    }
-
     fn report(&self, error: PinFileError) {
         let mut last_error = lock(&self.last_error);
         if last_error.as_ref() != Some(&error) {
@@ -354,25 +342,6 @@ impl Guard {
             *last_error = Some(error);
         }
     }
-}
-
-/// The pins that a version is checked against. If they cannot be read, only versions that need no pin
-/// pass, checked against none.
-fn pins_to_check<'p>(known: Option<&'p Pins>, rules: &Rules, version: &PluginVersion) -> Result<Cow<'p, Pins>, Reason> {
-    let ignores_pins = rules.trust == Trust::Dev || rules.configured_pin.is_some();
-    let needs_none = rules.trust == Trust::Default && version.grants.is_empty();
-    match known {
-        Some(pins) => Ok(Cow::Borrowed(pins)),
-        None if ignores_pins || needs_none => Ok(Cow::Owned(Pins::default())),
-        None => Err(Reason::PinsUnreadable),
-    }
-}
-
-/// Whether a version may serve only once it is pinned: the plugin holds grants, and the configuration
-/// does not pin the version that may use them.
-fn must_be_pinned(rules: &Rules, pin: Option<&Pin>, version: &PluginVersion) -> bool {
-    let needs_none = rules.trust == Trust::Dev || rules.configured_pin.is_some() || version.grants.is_empty();
-    !needs_none && pin.is_none_or(|pin| pin.content != version.content)
 }
 
 /// Holds the versions that must be pinned and could not be.
@@ -387,89 +356,6 @@ fn hold_unpinned(outcomes: &mut [Result<AdmittedAs, Reason>], unpinned: &[Unpinn
 
 /// A version to be pinned: its index in the request, its rules, id, version and surface.
 type Unpinned<'v> = (usize, Rules, &'v PluginId, &'v PluginVersion, &'v str);
-
-impl Rules {
-    fn admit(&self, pins: &Pins, id: &PluginId, version: &PluginVersion) -> Result<AdmittedAs, Reason> {
-        // The pin is that of a server elsewhere if this one pins nothing.
-        let pin = pins.get(id).filter(|_| self.trust != Trust::Dev);
-        decide(self, pin, pins.revocation(id, version.content), version)?;
-        let Some(pin) = pin else { return Ok(AdmittedAs::FirstUse) };
-        let surface_changed = Some(pin.surface) != version.surface;
-        let is_pinned = pin.content == version.content && (self.surface_may_change || !surface_changed);
-        Ok(if is_pinned { AdmittedAs::Unchanged } else { AdmittedAs::Updated { surface_changed } })
-    }
-
-    /// The pin of an admitted version; equal to the existing one if nothing has to be written.
-    fn new_pin(&self, pins: &Pins, id: &PluginId, version: &PluginVersion) -> Pin {
-        let old = pins.get(id).filter(|old| old.content == version.content);
-        // A version whose surface may change stays approved, with the surface that was: other versions are compared with
-        // that, and so is this one when it may not change any more.
-        let kept = old.filter(|_| self.surface_may_change);
-        let approved = self.configured_pin.is_some() || kept.is_some_and(|old| old.approved);
-        let approved_grants = old.and_then(|old| old.approved_grants.clone());
-        let new = Pin { approved_grants, ..Pin::new(version, approved) };
-        let new = Pin { surface: kept.map_or(new.surface, |old| old.surface), ..new };
-        match old {
-            Some(old) if old.surface == new.surface && old.signer == new.signer => Pin { gone: None, ..old.clone() },
-            _ => new,
-        }
-    }
-}
-
-impl Pin {
-    /// Pins a version. One that was not listed gets the digest of an empty surface.
-    pub fn new(version: &PluginVersion, approved: bool) -> Self {
-        Self {
-            content: version.content,
-            surface: version.surface.unwrap_or_else(|| Digest::of(b"")),
-            needs: names(&version.needs),
-            grants: names(&version.grants),
-            signer: version.signer.as_ref().map(Signer::to_string),
-            approved,
-            approved_grants: None,
-            folder: None,
-            time: now(),
-            gone: None,
-        }
-    }
-}
-
-/// See [`Guard::watch`].
-pub struct Watch {
-    guard: Arc<Guard>,
-    ticks: Interval,
-    file: Option<Changes>,
-    /// The pin file was not writable at the last check.
-    unwritable: bool,
-}
-
-impl Watch {
-    /// Cancel-safe.
-    pub async fn changed(&mut self) {
-        loop {
-            self.ticks.tick().await;
-            if !self.guard.was_writable() {
-                self.unwritable = true;
-                let guard = self.guard.clone();
-                // If this future is dropped, the check still completes and updates the guard.
-                let _ = tokio::task::spawn_blocking(move || guard.is_writable(RETRY_INTERVAL)).await;
-            }
-            let writable_again = self.guard.was_writable() && std::mem::take(&mut self.unwritable);
-            if writable_again {
-                tracing::info!("the pin file is writable again");
-                *lock(&self.guard.last_error) = None;
-            }
-            // The file is replaced atomically: there is no need to wait until it is stable.
-            let file = self.file.as_mut();
-            let unread = self.guard.unread.swap(false, Ordering::Relaxed);
-            if file.is_some_and(Changes::take) || unread || writable_again {
-                let guard = self.guard.clone();
-                tokio::task::spawn_blocking(move || guard.record_missing());
-                return;
-            }
-        }
-    }
-}
 
 async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R, Reason> + Send + 'static) -> Result<R, Reason> {
     let done = tokio::task::spawn_blocking(work).await;

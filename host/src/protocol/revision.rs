@@ -85,17 +85,6 @@ impl Revision {
         self >= V2025_06_18
     }
 
-    /// `Tool.outputSchema` (schema `Tool`, since 2025-06-18).
-    pub fn has_output_schema(self) -> bool {
-        self >= V2025_06_18
-    }
-
-    /// Whether an output schema may describe other values than objects
-    /// (2026-07-28 server/tools, "Output Schema").
-    pub fn has_any_output_schema(self) -> bool {
-        self.structured_content() == StructuredContent::Any
-    }
-
     /// `structuredContent` of a tool's result (server/tools of each revision).
     pub const fn structured_content(self) -> StructuredContent {
         match self {

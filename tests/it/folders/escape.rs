@@ -11,17 +11,8 @@ use crate::support::client::Client;
 #[test]
 fn no_path_escapes_the_folder() {
     let home = home();
-    let shared = home.path("shared");
-    let outside = home.path("outside");
-    fs::create_dir_all(shared.join("sub")).expect("a folder");
-    fs::create_dir(&outside).expect("a folder");
-    fs::write(outside.join("secret"), "secret").expect("a file");
-    fs::write(shared.join("here"), "hello").expect("a file");
-    symlink("../outside/secret", shared.join("relative")).expect("a link");
-    symlink(outside.join("secret"), shared.join("absolute")).expect("a link");
-    symlink(&outside, shared.join("folder")).expect("a link");
+    let (shared, outside) = home.folder_with_links();
     symlink("/proc/self/cwd", shared.join("process")).expect("a link");
-    symlink("/proc/self/root", shared.join("root")).expect("a link");
     symlink("here", shared.join("inside")).expect("a link");
     let mut client = serve(&home, "'write'");
     // Links within the folder are followed.

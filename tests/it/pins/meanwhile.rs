@@ -49,7 +49,7 @@ fn a_revocation_during_the_question_stays() {
     let reported = approving(&home, || assert!(folder_command(&home, &["revoke", "p"]).status.success()));
     assert!(reported.contains("since the question, this version was revoked"), "{reported}");
     assert_eq!(status(&home)["code"], "revoked");
-    // Who is told of it may take it back.
+    // A person who is shown it may take it back.
     let output = folder_command(&home, &["approve", "--yes", "p"]);
     assert!(output.status.success() && err(&output).contains("this version was revoked; to approve it"), "{output:?}");
     assert_eq!(status(&home)["state"], "runs");

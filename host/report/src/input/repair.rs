@@ -1,4 +1,4 @@
-//! What to write in place of a value of the wrong type, made of the value: who copies an example sets another value.
+//! What to write in place of a value of the wrong type, made of the value: a copied example would set another value.
 
 use super::Key;
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::Meanwhile;
+use super::ConcurrentChange;
 use crate::pins::{ListedVersion, PinFile, PluginVersion};
 use crate::plugin::{Access, Digest, PluginId};
 
@@ -28,15 +28,15 @@ fn a_decision_takes_effect_only_on_what_was_shown() {
     let before = read();
     revoke(&first);
     let revoked = read();
-    assert_eq!(lock.approve(&id, &first, &before), Ok(Err(Meanwhile::Revoked)));
+    assert_eq!(lock.approve(&id, &first, &before), Ok(Err(ConcurrentChange::Revoked)));
     assert_eq!(read(), revoked, "nothing is written");
-    // A person who was told of the revocation takes it back.
+    // A person who was shown the revocation takes it back.
     assert_eq!(lock.approve(&id, &first, &revoked), Ok(Ok(())));
     assert!(!read().is_revoked(first.version.content));
 
     // Another version was approved while the question waited, and not the same one.
     let pinned = read();
-    assert_eq!(lock.approve(&id, &second, &before), Ok(Err(Meanwhile::Pinned(first.version.content))));
+    assert_eq!(lock.approve(&id, &second, &before), Ok(Err(ConcurrentChange::Pinned(first.version.content))));
     assert_eq!(lock.approve(&id, &first, &before), Ok(Ok(())));
     assert_eq!(lock.approve(&id, &second, &pinned), Ok(Ok(())));
 
@@ -47,6 +47,6 @@ fn a_decision_takes_effect_only_on_what_was_shown() {
     assert_eq!(approved(&extended), Some(["elicit".to_owned(), "roots".to_owned()].into()));
     revoke(&second);
     let others = ["sample".to_owned()].into();
-    assert_eq!(lock.extend_approval(&id, content, &others, &extended), Ok(Err(Meanwhile::Revoked)));
+    assert_eq!(lock.extend_approval(&id, content, &others, &extended), Ok(Err(ConcurrentChange::Revoked)));
     assert_eq!(approved(&read()), approved(&extended));
 }

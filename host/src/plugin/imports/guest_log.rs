@@ -80,7 +80,7 @@ impl LogBudget {
         }
     }
 
-    /// GuestOutput bytes with the secrets redacted.
+    /// Printed bytes with the secrets redacted.
     fn redacted<'a>(&self, printed: &'a [u8]) -> Cow<'a, [u8]> {
         self.redactor.as_ref().map_or(Cow::Borrowed(printed), |redactor| redactor.bytes(printed))
     }
@@ -101,13 +101,13 @@ impl LogBudget {
     pub(in crate::plugin) fn write(&self, level: LogLevel, source: &str, message: &str) {
         let source = text::quote(source, 64);
         let is_stack = is_stack(level, message);
-        let mut room = LINE;
+        let mut remaining = LINE;
         for (number, line) in message.strip_suffix('\n').unwrap_or(message).split('\n').enumerate() {
-            if number > 0 && (room == 0 || !self.admit(0)) {
+            if number > 0 && (remaining == 0 || !self.admit(0)) {
                 break;
             }
-            let line = text::quote(line.trim_end_matches('\r'), room);
-            room = room.saturating_sub(line.len());
+            let line = text::quote(line.trim_end_matches('\r'), remaining);
+            remaining = remaining.saturating_sub(line.len());
             self.write_event(level, is_stack, &source, &line);
         }
     }

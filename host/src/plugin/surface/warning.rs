@@ -1,4 +1,4 @@
-//! What people are told about what a plugin lists.
+//! Warnings about a plugin's listing.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum ListingWarning {
 }
 
 impl ListingWarning {
-    /// Whether it is of functions that are no tools: that concerns who makes the plugin, and not who calls it.
+    /// Whether it is of functions that are no tools: that concerns the plugin's author, not its user.
     pub fn is_of_functions(&self) -> bool {
         matches!(self, Self::NoTool { .. } | Self::NotExamined { .. })
     }

@@ -61,6 +61,29 @@ async fn code_is_mapped_when_it_runs() {
     }
 }
 
+/// Loading a copy unmaps the code that other threads run.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn code_runs_while_it_is_unmapped() {
+    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+    let component = unique_guest(3);
+    let plugin = load(&sandbox, &component).await;
+    let (last, mut stopped) = tokio::sync::watch::channel(false);
+    let calls = tokio::spawn(async move {
+        let mut count = 0;
+        while !*stopped.borrow_and_update() {
+            call(&plugin).await;
+            count += 1;
+        }
+        count
+    });
+    for _ in 0..100 {
+        load(&sandbox, &component).await;
+    }
+    last.send(true).expect("calls are made until then");
+    assert!(calls.await.expect("each call succeeds") > 0);
+}
+
 /// The mapped code is what was authenticated: later changes of the cache's file have no effect, even
 /// on pages that were not accessed before.
 #[cfg(target_os = "linux")]

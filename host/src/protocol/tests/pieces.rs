@@ -28,12 +28,11 @@ fn server() -> Implementation {
 fn each_revision_allows_what_its_specification_says() {
     // Rows: what; columns: the five revisions.
     type Has = fn(Revision) -> bool;
-    let table: [(&str, Has, &str); 12] = [
+    let table: [(&str, Has, &str); 11] = [
         ("batch", |r| r.allows_batch(), "yy..."),
         ("null id", |r| r.unreadable_id() == UnreadableId::Null, "yyy.."),
         ("annotations", |r| r.has_tool_annotations(), ".yyyy"),
         ("title", |r| r.has_title(), "..yyy"),
-        ("output schema", |r| r.has_output_schema(), "..yyy"),
         ("icons", |r| r.has_icons(), "...yy"),
         ("arguments are results", |r| r.invalid_arguments_are_results(), "...yy"),
         ("audio", |r| r.has_audio(), ".yyyy"),

@@ -6,41 +6,36 @@
 //!
 //! Source: MCP 2026-07-28, basic/patterns/mrtr; the older revisions, client/*.
 
-use std::borrow::Cow;
+mod input_required;
+
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 
+use self::input_required::ResumePoint;
+pub(in crate::server) use self::input_required::ResumedInput;
 use super::settled::Settled;
-use crate::json::{self, Raw};
 use crate::plugin::abi::{
     self, Answer, Elicited, GuestError, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply,
     ToolOutcome, ToolResult,
 };
 use crate::plugin::{Access, Call, CallError, Denial, Fault, Provider};
-use crate::protocol::request::Retry;
-use crate::protocol::result::{self, Envelope, ResultType};
-use crate::protocol::{Ask, ErrorObject, error};
+use crate::protocol::{Ask, error};
 use crate::server::Server;
 use crate::server::bounds::WaitDeadline;
-use crate::server::questions::{Question, QuestionKind, Sealed};
+use crate::server::questions::{Question, QuestionKind};
 use crate::server::refusal::Refusal;
 use crate::server::relay::Relay;
 use crate::server::scope::Scope;
-use crate::server::seal::{Binding, EXPIRY, SealError};
 use crate::server::wire::question::{self, Request};
-use crate::server::wire::{Unrepresentable, answer, text};
+use crate::server::wire::{Unrepresentable, answer};
 
 /// Maximum rounds of one call.
 const ROUNDS: u32 = 32;
-/// Maximum answers that are read from a retry without `requestState`.
-const ANSWERS: usize = 32;
 
 /// The outcome of one round of a tool, prompt or resource.
 pub(in crate::server) enum Round<T> {
@@ -72,30 +67,6 @@ impl From<ReadOutcome> for Round<ReadResult> {
             ReadOutcome::Complete(result) => Self::Complete(result),
             ReadOutcome::InputRequired(input) => Self::InputRequired(input),
         }
-    }
-}
-
-/// The `inputResponses` and `requestState` of a retry.
-#[derive(Default)]
-pub(in crate::server) struct ResumedInput {
-    /// An object of answers by key.
-    answers: Option<Box<RawValue>>,
-    state: Option<String>,
-}
-
-impl From<Retry<'_>> for ResumedInput {
-    fn from(retry: Retry<'_>) -> Self {
-        Self {
-            answers: retry.input_responses.map(RawValue::to_owned),
-            state: retry.request_state.map(|state| state.into_owned()),
-        }
-    }
-}
-
-impl ResumedInput {
-    /// Whether the request is a retry.
-    pub(in crate::server) fn is_retry(&self) -> bool {
-        self.answers.is_some() || self.state.is_some()
     }
 }
 
@@ -212,40 +183,6 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    async fn resume(&self, resumed: ResumedInput) -> Result<ResumePoint, Refusal> {
-        let given = match &resumed.answers {
-            None => Vec::new(),
-            Some(answers) => json::entries(answers.get())
-                .map_err(|fault| error::invalid_params("params.inputResponses", &format!("cannot be read: {fault}")))?,
-        };
-        let Some(state) = &resumed.state else {
-            let answer = |(key, raw): &(Cow<'_, str>, &RawValue)| {
-                let path = format!("params.inputResponses.{key}");
-                let reply = answer::reply(&answer::kind(raw, &path)?, raw, &path)?;
-                Ok(Answer { key: key.to_string(), reply })
-            };
-            let answers = given.iter().take(ANSWERS).map(answer).collect::<Result<_, ErrorObject>>()?;
-            return Ok(ResumePoint { answers, state: None, round: 0 });
-        };
-        let sealed: Sealed =
-            self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|error| match error {
-                SealError::Expired => error::expired_state(EXPIRY),
-                SealError::Invalid => error::foreign_state(),
-            })?;
-        let mut answers = Vec::new();
-        for Question { key, kind } in sealed.asked {
-            let path = format!("params.inputResponses.{key}");
-            // A question without an answer is asked again by the plugin.
-            if let Some((_, raw)) = given.iter().find(|(given, _)| *given == key) {
-                let reply = self.reply(&kind, raw, &path).await?;
-                answers.push(Answer { key, reply });
-            } else if let Some(why) = self.unsupported_reason(&kind) {
-                answers.push(Answer { key, reply: Reply::Unavailable(why) });
-            }
-        }
-        Ok(ResumePoint { answers, state: sealed.state, round: sealed.round })
-    }
-
     /// Parses an answer; a form's content is validated against the form's schema.
     async fn reply(&self, kind: &QuestionKind, raw: &RawValue, path: &str) -> Result<Reply, Refusal> {
         let reply = answer::reply(kind, raw, path)?;
@@ -307,24 +244,6 @@ impl<'a> Rounds<'a> {
         Ok(prepared)
     }
 
-    /// The `InputRequiredResult`: the client's retry contains the answers.
-    fn input_required(&self, prepared: PreparedQuestions, round: u32) -> Result<String, Refusal> {
-        let asks = !prepared.requests.is_empty();
-        let input_requests = text(&Requests(&prepared.requests))?;
-        // Unsupported questions are answered at the retry.
-        let refused = prepared.refused.into_iter().map(|(question, _)| question);
-        let asked = prepared.requests.into_iter().map(|(question, _)| question).chain(refused).collect();
-        let sealed = Sealed { asked, state: prepared.state, round };
-        let state = self.server.seal.close(&self.binding(), sealed, SystemTime::now()).map_err(|fault| {
-            tracing::error!("failed to seal a state: {fault}");
-            Refusal::from(Fault::Host)
-        })?;
-        let members =
-            InputRequiredResult { input_requests: asks.then_some(Raw(&input_requests)), request_state: &state };
-        let envelope = Envelope { result_type: ResultType::InputRequired, ..Envelope::default() };
-        Ok(result::object(self.scope.revision, &self.server.implementation, &members, envelope)?)
-    }
-
     /// Sends all questions to the client at once, and waits for all answers.
     async fn ask(&self, prepared: &PreparedQuestions) -> Vec<Answer> {
         let mut pending = Vec::new();
@@ -357,26 +276,6 @@ impl<'a> Rounds<'a> {
         }
         answers
     }
-
-    fn binding(&self) -> Binding<'_> {
-        Binding {
-            principal: &self.scope.principal,
-            plugin: self.provider.id(),
-            digest: self.provider.digest(),
-            method: self.method,
-            name: self.name,
-            arguments: self.arguments,
-        }
-    }
-}
-
-/// Where the rounds continue.
-struct ResumePoint {
-    answers: Vec<Answer>,
-    /// The plugin's state.
-    state: Option<Vec<u8>>,
-    /// Rounds so far.
-    round: u32,
 }
 
 /// The questions of one round: as requests to the client, or refused.
@@ -385,24 +284,6 @@ struct PreparedQuestions {
     requests: Vec<(Question, Request)>,
     /// With the reply that the plugin gets instead of an answer.
     refused: Vec<(Question, Reply)>,
-}
-
-/// The wire's `InputRequiredResult`, without the envelope.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct InputRequiredResult<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    input_requests: Option<Raw<'a>>,
-    request_state: &'a str,
-}
-
-/// Requests by question key.
-struct Requests<'a>(&'a [(Question, Request)]);
-
-impl Serialize for Requests<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(question, request)| (&question.key, request)))
-    }
 }
 
 impl PreparedQuestions {

@@ -127,7 +127,7 @@ async fn a_file_that_did_not_change_keeps_its_compilation() {
 }
 
 #[test]
-fn first_turns_are_short_if_many_wait() {
+fn first_time_slices_are_short_if_many_wait() {
     let compiling = (Duration::from_secs(2), Duration::from_secs(5));
     for (waiting, expected) in [(0, 5), (2, 5), (5, 2), (4096, 2)] {
         assert_eq!(first_slice(compiling, waiting), Duration::from_secs(expected), "{waiting}");
@@ -139,7 +139,7 @@ fn first_turns_are_short_if_many_wait() {
 }
 
 #[test]
-fn used_turns_count_before_pins_and_pins_before_size() {
+fn used_time_slices_count_before_pins_and_pins_before_size() {
     let file = |slices, is_known, size| {
         let new = File::new(PluginId::parse("p").expect("an id"), 1);
         File { slices, is_known, size, ..new }.order()
@@ -185,7 +185,7 @@ async fn a_plugin_whose_calls_wait_starts_before_others() {
 
 /// What a slow file has used up is as good as several time slices; one that it could not give way to does not stop it.
 #[tokio::test]
-async fn a_load_is_stopped_for_a_file_with_no_more_turns_than_it_had() {
+async fn a_load_is_stopped_for_a_file_with_no_more_time_slices_than_it_had() {
     let root = tempfile::tempdir().expect("a folder");
     put_all_slow(root.path(), 5);
     let (mut folder, _, _events) = following(root.path(), Guard::permissive());

@@ -1,0 +1,141 @@
+//! What a client without a session carries between the rounds: the `InputRequiredResult` with a sealed state, and the
+//! retry with both the state and the answers.
+
+use std::borrow::Cow;
+use std::time::SystemTime;
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::{PreparedQuestions, Rounds};
+use crate::json::{self, Raw};
+use crate::plugin::Fault;
+use crate::plugin::abi::{Answer, Reply};
+use crate::protocol::request::Retry;
+use crate::protocol::result::{self, Envelope, ResultType};
+use crate::protocol::{ErrorObject, error};
+use crate::server::questions::{Question, Sealed};
+use crate::server::refusal::Refusal;
+use crate::server::seal::{Binding, EXPIRY, SealError};
+use crate::server::wire::question::Request;
+use crate::server::wire::{answer, text};
+
+/// Maximum answers that are read from a retry without `requestState`.
+const ANSWERS: usize = 32;
+
+/// The `inputResponses` and `requestState` of a retry.
+#[derive(Default)]
+pub(in crate::server) struct ResumedInput {
+    /// An object of answers by key.
+    pub(super) answers: Option<Box<RawValue>>,
+    pub(super) state: Option<String>,
+}
+
+impl From<Retry<'_>> for ResumedInput {
+    fn from(retry: Retry<'_>) -> Self {
+        Self {
+            answers: retry.input_responses.map(RawValue::to_owned),
+            state: retry.request_state.map(|state| state.into_owned()),
+        }
+    }
+}
+
+impl ResumedInput {
+    /// Whether the request is a retry.
+    pub(in crate::server) fn is_retry(&self) -> bool {
+        self.answers.is_some() || self.state.is_some()
+    }
+}
+
+/// Where the rounds continue.
+pub(super) struct ResumePoint {
+    pub(super) answers: Vec<Answer>,
+    /// The plugin's state.
+    pub(super) state: Option<Vec<u8>>,
+    /// Rounds so far.
+    pub(super) round: u32,
+}
+
+impl Rounds<'_> {
+    /// Where a request continues: at the beginning, or as its state says.
+    pub(super) async fn resume(&self, resumed: ResumedInput) -> Result<ResumePoint, Refusal> {
+        let given = match &resumed.answers {
+            None => Vec::new(),
+            Some(answers) => json::entries(answers.get())
+                .map_err(|fault| error::invalid_params("params.inputResponses", &format!("cannot be read: {fault}")))?,
+        };
+        let Some(state) = &resumed.state else {
+            let answer = |(key, raw): &(Cow<'_, str>, &RawValue)| {
+                let path = format!("params.inputResponses.{key}");
+                let reply = answer::reply(&answer::kind(raw, &path)?, raw, &path)?;
+                Ok(Answer { key: key.to_string(), reply })
+            };
+            let answers = given.iter().take(ANSWERS).map(answer).collect::<Result<_, ErrorObject>>()?;
+            return Ok(ResumePoint { answers, state: None, round: 0 });
+        };
+        let sealed: Sealed =
+            self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|error| match error {
+                SealError::Expired => error::expired_state(EXPIRY),
+                SealError::Invalid => error::foreign_state(),
+            })?;
+        let mut answers = Vec::new();
+        for Question { key, kind } in sealed.asked {
+            let path = format!("params.inputResponses.{key}");
+            // A question without an answer is asked again by the plugin.
+            if let Some((_, raw)) = given.iter().find(|(given, _)| *given == key) {
+                let reply = self.reply(&kind, raw, &path).await?;
+                answers.push(Answer { key, reply });
+            } else if let Some(why) = self.unsupported_reason(&kind) {
+                answers.push(Answer { key, reply: Reply::Unavailable(why) });
+            }
+        }
+        Ok(ResumePoint { answers, state: sealed.state, round: sealed.round })
+    }
+
+    /// The `InputRequiredResult`: the client's retry contains the answers.
+    pub(super) fn input_required(&self, prepared: PreparedQuestions, round: u32) -> Result<String, Refusal> {
+        let asks = !prepared.requests.is_empty();
+        let input_requests = text(&Requests(&prepared.requests))?;
+        // Unsupported questions are answered at the retry.
+        let refused = prepared.refused.into_iter().map(|(question, _)| question);
+        let asked = prepared.requests.into_iter().map(|(question, _)| question).chain(refused).collect();
+        let sealed = Sealed { asked, state: prepared.state, round };
+        let state = self.server.seal.close(&self.binding(), sealed, SystemTime::now()).map_err(|fault| {
+            tracing::error!("failed to seal a state: {fault}");
+            Refusal::from(Fault::Host)
+        })?;
+        let members =
+            InputRequiredResult { input_requests: asks.then_some(Raw(&input_requests)), request_state: &state };
+        let envelope = Envelope { result_type: ResultType::InputRequired, ..Envelope::default() };
+        Ok(result::object(self.scope.revision, &self.server.implementation, &members, envelope)?)
+    }
+
+    pub(super) fn binding(&self) -> Binding<'_> {
+        Binding {
+            principal: &self.scope.principal,
+            plugin: self.provider.id(),
+            digest: self.provider.digest(),
+            method: self.method,
+            name: self.name,
+            arguments: self.arguments,
+        }
+    }
+}
+
+/// The wire's `InputRequiredResult`, without the envelope.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InputRequiredResult<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_requests: Option<Raw<'a>>,
+    request_state: &'a str,
+}
+
+/// Requests by question key.
+struct Requests<'a>(&'a [(Question, Request)]);
+
+impl Serialize for Requests<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(question, request)| (&question.key, request)))
+    }
+}
