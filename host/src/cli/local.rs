@@ -13,7 +13,7 @@ use super::absent::{self, Absent};
 use super::folder::{is_file, near_path};
 use super::load_file::{Refused, id_of, load_admitted};
 use super::options::Options;
-use super::unapproved::may_be_offered;
+use super::survey::choice_in;
 use super::wiring;
 use crate::audit::Audit;
 use crate::catalog::{
@@ -23,6 +23,7 @@ use crate::catalog::{
 use crate::config::Config;
 use crate::json;
 use crate::os::paths::folder_of;
+use crate::pins::Reason;
 use crate::plugin::abi::Prompt;
 use crate::plugin::{FrozenTool, PluginId, Provider};
 use crate::protocol::nearest::near;
@@ -112,7 +113,8 @@ impl Local {
                 .await
                 .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", path.shown())))?;
             drop(folder);
-            absent = absent::warnings(&config, path);
+            absent = choice_in(&config, path)
+                .map_or_else(|_| Vec::new(), |files| absent::warnings(&config, path, files.names()));
             while let Ok(event) = events.try_recv() {
                 seen.push(event);
             }
@@ -151,7 +153,7 @@ impl Local {
 
     /// The files whose versions may be approved in passing.
     pub(super) fn waiting(&self) -> Vec<(PluginId, PathBuf)> {
-        let waiting = self.held.iter().filter(|held| held.decision.outcome.as_ref().is_err_and(may_be_offered));
+        let waiting = self.held.iter().filter(|held| held.decision.outcome.as_ref().is_err_and(Reason::needs_approval));
         waiting.map(|held| (held.decision.plugin.clone(), held.path.clone())).collect()
     }
 
@@ -173,8 +175,12 @@ impl Local {
             |why: String| Failure::usage(format!("use the {kind} {name}: it is of the plugin {id}, which {why}"));
         let held = self.held.iter().find(|held| held.decision.plugin == id);
         if let Some((reason, hint)) = held.and_then(|held| Some((held.decision.outcome.as_ref().err()?, &held.hint))) {
-            let is = if reason.needs_approval() { "waits for approval" } else { "is held" };
-            return Some(failed(format!("{is}: {reason}")).hint(hint.clone()));
+            let why = match reason {
+                Reason::Revoked => "was revoked".to_owned(),
+                reason if reason.needs_approval() => format!("waits for approval: {reason}"),
+                reason => format!("is held: {reason}"),
+            };
+            return Some(failed(why).hint(hint.clone()));
         }
         let refused = self.refusals.iter().find(|refusal| is_of(refusal, &id))?;
         let hint = refused.hint.clone();

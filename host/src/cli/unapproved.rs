@@ -18,11 +18,6 @@ use crate::pins::Reason;
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{Failure, Screen};
 
-/// Whether a version that is held for this reason may be approved in passing. What a person revoked may not.
-pub(super) fn may_be_offered(reason: &Reason) -> bool {
-    reason.needs_approval() && *reason != Reason::Revoked
-}
-
 /// Asks for the approval of the version that has the tool. `waiting`: the files in question if `path` is a folder.
 /// Returns whether it was approved; not, if none of them has the tool.
 pub(super) async fn offer(
@@ -67,7 +62,7 @@ impl Search<'_> {
         let Ok(mut candidate) = Candidate::read(self.config, file, id).await else { return false };
         let loaded = candidate.load(self.config, self.sandbox, id, settings.grants.none()).await;
         let served = read_only_guard(self.config).may_serve(id, &candidate.seen);
-        let waits = served.as_ref().is_err_and(may_be_offered);
+        let waits = served.as_ref().is_err_and(Reason::needs_approval);
         match loaded {
             Ok((plugin, _)) => {
                 let catalog = Catalog::default();

@@ -52,6 +52,7 @@ const ORDERS: [(&str, &[&str]); 4] = [
             "files",
             "event",
             "lookalike",
+            "choice",
             "watcher",
             "again",
             "admission",
