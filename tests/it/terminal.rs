@@ -151,8 +151,8 @@ fn a_field_is_asked_again_until_its_value_is_allowed() {
 #[test]
 fn every_kind_of_field_can_be_filled_in() {
     let reported = call("everything_test_elicitation_sep1034_defaults", |person| {
-        person.sees("age", "\u{8}1\r");
-        person.sees("name", "\r");
+        person.sees("age [30]", "31\r");
+        person.sees("name [John Doe]", "\r");
         person.sees("score", "\r");
         person.sees("status", "\r");
         person.sees("verified", "n");

@@ -78,6 +78,23 @@ fn keywords<'v>(members: impl Iterator<Item = (&'v str, &'v Value)>) -> String {
     members.map(|(name, value)| format!("{} {value}", word(name))).collect::<Vec<_>>().join(", ")
 }
 
+/// The object that a member is, or that each of its items is.
+#[derive(Clone, Copy)]
+enum Inner<'a> {
+    Object(&'a Value),
+    Items(&'a Value),
+}
+
+impl<'a> Inner<'a> {
+    fn of(schema: &'a Value) -> Option<Self> {
+        let (items, has_members) = (&schema["items"], |schema: &Value| schema["properties"].is_object());
+        if has_members(schema) {
+            return Some(Self::Object(schema));
+        }
+        (schema["type"] == "array" && has_members(items)).then_some(Self::Items(items))
+    }
+}
+
 struct Lines(String);
 
 impl Lines {
@@ -121,9 +138,13 @@ impl Lines {
                 self.add(depth, &format!("{name}: {own}"));
                 continue;
             }
-            let is_nested = depth <= MAX_DEPTH && own["properties"].is_object();
-            let unsaid = parameter.unsaid();
-            let rest = keywords(unsaid.filter(|(name, value)| !(is_nested && is_in_members(own, name, value))));
+            let inner = Inner::of(own).filter(|_| depth <= MAX_DEPTH);
+            let is_said_below = |name: &str, value: &Value| match inner {
+                Some(Inner::Object(_)) => is_in_members(own, name, value),
+                Some(Inner::Items(_)) => matches!(name, "type" | "items"),
+                None => false,
+            };
+            let rest = keywords(parameter.unsaid().filter(|(name, value)| !is_said_below(name, value)));
             let about = parameter.description.unwrap_or_default();
             if !is_said {
                 self.add(depth, &parameter.to_string());
@@ -131,11 +152,19 @@ impl Lines {
                 if !rest.is_empty() {
                     self.add(depth + 1, &rest);
                 }
-            } else if is_nested || !about.is_empty() || !rest.is_empty() {
+            } else if inner.is_some() || !about.is_empty() || !rest.is_empty() {
                 self.named(depth, &name, about, &rest);
             }
-            if is_nested {
-                self.properties(depth + 1, own, false);
+            match inner {
+                Some(Inner::Object(own)) => {
+                    self.add(depth + 1, &signature("", own));
+                    self.properties(depth + 1, own, is_whole("", own));
+                }
+                Some(Inner::Items(items)) => {
+                    self.add(depth + 1, &format!("each {}", signature("", items)));
+                    self.members(depth + 1, "items", items, is_whole("", items));
+                }
+                None => {}
             }
         }
     }
@@ -188,6 +217,8 @@ mod tests {
                         "properties": { "x": { "type": "number", "title": "X" }, "y": true },
                         "required": ["x"],
                     },
+                    "list": { "type": "array", "minItems": 1, "items": {
+                        "type": "object", "title": "T", "properties": { "z": { "type": "null" } } } },
                 },
                 "required": ["cron"],
             },
@@ -195,7 +226,7 @@ mod tests {
             "annotations": { "readOnly": true },
             "taskSupport": "forbidden",
         });
-        let expected = r#"    tool name(cron: string, count: integer = 5, mode?: "a" | "b", plain?: string[], at?: object)
+        let expected = r#"    tool name(cron: string, count: integer = 5, mode?: "a" | "b", plain?: string[], at?: object, list?: object[])
       + Does.
       + Twice.
       title: "Next"
@@ -205,9 +236,14 @@ mod tests {
         + many.
         minimum 1
       at
-        x: number
+        (x: number, y?: any)
+        x
           title "X"
         y: true
+      list
+        minItems 1
+        each (z?: null)
+        items: title "T"
       gives (n?: integer)
         n: N.
       annotations: {"readOnly":true}

@@ -212,11 +212,6 @@ impl Local {
         self.catalog.snapshot()
     }
 
-    /// Whether there is a tool that [`Self::tool`] finds.
-    pub(super) fn has_tool(&self, name: &str) -> bool {
-        tool_of(&self.snapshot(), &self.path, name).is_some()
-    }
-
     /// A tool by its public name; of a single file also by its name within the plugin.
     pub(super) fn tool(&self, name: &str) -> Result<Entry<FrozenTool>, Failure> {
         let snapshot = self.catalog.snapshot();
@@ -231,7 +226,7 @@ impl Local {
             return Ok(name.to_owned());
         }
         let public = tool_of(&snapshot, &self.path, name).map(|tool| tool.name.to_string());
-        if let Some(public) = public.or_else(|| Some(self.find_prompt(&snapshot, name)?.name.to_string())) {
+        if let Some(public) = public.or_else(|| Some(prompt_of(&snapshot, &self.path, name)?.name.to_string())) {
             return Ok(public);
         }
         let lists = snapshot.resources.names().chain(snapshot.templates.names());
@@ -241,7 +236,7 @@ impl Local {
     /// A prompt, as [`Self::tool`].
     pub(super) fn prompt(&self, name: &str) -> Result<Entry<Prompt>, Failure> {
         let snapshot = self.catalog.snapshot();
-        let found = self.find_prompt(&snapshot, name);
+        let found = prompt_of(&snapshot, &self.path, name);
         self.found(found, "prompt", name, snapshot.prompts.names())
     }
 
@@ -269,11 +264,6 @@ impl Local {
                 .hint("write a value in place of each name in braces".to_owned())),
             None => Err(self.unknown("resource", uri, snapshot.resources.names().chain(snapshot.templates.names()))),
         }
-    }
-
-    fn find_prompt<'a>(&self, snapshot: &'a Snapshot, name: &str) -> Option<&'a Entry<Prompt>> {
-        let own = |entry: &&Entry<Prompt>| is_file(&self.path) && entry.item().name == name;
-        snapshot.prompts.entries().iter().find(own).or_else(|| snapshot.prompts.get(name))
     }
 
     /// The failure for a name that no plugin has. A plugin that is not served may be the one with it.
@@ -353,6 +343,12 @@ fn is_of(refusal: &RefusedFile, id: &PluginId) -> bool {
 pub(super) fn tool_of<'s>(snapshot: &'s Snapshot, path: &Path, name: &str) -> Option<&'s Entry<FrozenTool>> {
     let own = |entry: &&Entry<FrozenTool>| is_file(path) && entry.item().tool.name == name;
     snapshot.tools.entries().iter().find(own).or_else(|| snapshot.tools.get(name))
+}
+
+/// A prompt, as [`tool_of`].
+pub(super) fn prompt_of<'s>(snapshot: &'s Snapshot, path: &Path, name: &str) -> Option<&'s Entry<Prompt>> {
+    let own = |entry: &&Entry<Prompt>| is_file(path) && entry.item().name == name;
+    snapshot.prompts.entries().iter().find(own).or_else(|| snapshot.prompts.get(name))
 }
 
 /// A response or a notification.

@@ -1,157 +1,14 @@
 //! Edits the grants of a plugin in the text of a configuration file. Comments, order and everything else stay.
 
-use std::path::Path;
+mod word;
 
 use toml_edit::{Array, DocumentMut, Entry, InlineTable, Item, Table, TableLike, Value};
-use wharf_report::{HintKind, did_you_mean};
+use wharf_report::{HintKind, shell_word};
 
-use super::format::FORMAT;
-use super::{Config, ConfigError, ConfigPath, MAX_SIZE};
+use super::{Config, ConfigError, MAX_SIZE};
 use crate::plugin::PluginId;
-
-/// The grants that are `true` and take no value.
-const FLAGS: [&str; 4] = ["elicit", "sample", "roots", "change-lists"];
-/// Those with a value, as people write them.
-const VALUED: [&str; 8] = ["keyvalue", "http", "read", "write", "fs", "env", "config", "secrets"];
-
-/// One grant as it is written on a command line: `keyvalue`, `http=https://api.example.com`, `env=KEY=VALUE`.
-#[derive(Debug, Clone)]
-pub struct GrantWord {
-    /// As it was written.
-    word: String,
-    key: &'static str,
-    value: Option<String>,
-}
-
-impl GrantWord {
-    /// Whether a word is meant as a grant, valid or not.
-    pub fn is_meant(word: &str) -> bool {
-        let key = word.split('=').next().unwrap_or_default();
-        FLAGS.contains(&key) || VALUED.contains(&key)
-    }
-
-    /// # Errors
-    /// If there is no such grant, or it takes no value.
-    pub fn parse(word: &str) -> Result<Self, String> {
-        let (key, value) = word.split_once('=').map_or((word, None), |(key, value)| (key, Some(value)));
-        let known = FLAGS.iter().chain(&VALUED).find(|known| **known == key);
-        let key = *known.ok_or_else(|| match Self::meant(key) {
-            Some(near) => format!("there is no grant {word:?}; did you mean {near}?"),
-            None => format!("there is no grant {word:?}"),
-        })?;
-        match value {
-            Some(_) if FLAGS.contains(&key) => Err(format!("the grant {key} takes no value: {word:?}")),
-            Some("") => Err(format!("a value is missing after '=': {word:?}")),
-            value => Ok(Self { word: word.to_owned(), key, value: value.map(str::to_owned) }),
-        }
-    }
-
-    /// The grant that was most likely meant by an unknown name.
-    pub fn meant(word: &str) -> Option<&'static str> {
-        let word = word.split('=').next().unwrap_or_default().to_lowercase();
-        match word.as_str() {
-            "rw" => return Some("write"),
-            "ro" => return Some("read"),
-            _ => {}
-        }
-        let of_grants = |path: &'static str| path.strip_prefix("plugins.*.grants.").filter(|key| !key.contains('.'));
-        let other = FORMAT.other_names.iter().filter(|(_, words)| words.contains(&word.as_str()));
-        let known = FLAGS.iter().chain(&VALUED).copied();
-        other.filter_map(|(path, _)| of_grants(path)).next().or_else(|| did_you_mean(&word, known))
-    }
-
-    /// The key in `[plugins.NAME.grants]`.
-    fn section(&self) -> &'static str {
-        if matches!(self.key, "read" | "write") { "fs" } else { self.key }
-    }
-
-    /// What to write there.
-    fn addition(&self) -> Result<Addition, String> {
-        if FLAGS.contains(&self.key) {
-            return Ok(Addition::Whole(true.into()));
-        }
-        let Some(value) = &self.value else {
-            return match self.key {
-                "keyvalue" => Ok(Addition::Whole(true.into())),
-                key => Err(format!("the grant {key} needs a value, such as {}", example(key))),
-            };
-        };
-        let table = || inline(value).map_err(|why| format!("{}: {why}", self.word));
-        Ok(match self.key {
-            "keyvalue" => Addition::Whole(Value::InlineTable([("quota", value.as_str())].into_iter().collect())),
-            "http" if !value.starts_with('{') => Addition::Element(value.as_str().into()),
-            "secrets" => Addition::Element(value.as_str().into()),
-            "http" | "fs" => Addition::Element(table()?.into()),
-            "env" | "config" => {
-                let (name, value) = value.split_once('=').ok_or_else(|| {
-                    format!("the grant {} needs a name and a value, such as {}", self.key, example(self.key))
-                })?;
-                Addition::Member(name.to_owned(), value.into())
-            }
-            mode => {
-                ConfigPath::parse(value).map_err(|(why, hint)| format!("{why}; {hint}"))?;
-                let (host, guest) = folder(value)
-                    .ok_or_else(|| format!("the folder needs a path for the plugin: {0}={value}:/data", self.key))?;
-                if let Some((host, guest)) = relative(value) {
-                    return Err(format!("the plugin's path is absolute: {mode}={host}:/{guest}"));
-                }
-                let mut entry: InlineTable = [("host", host), ("guest", guest)].into_iter().collect();
-                if mode == "write" {
-                    entry.insert("mode", "write".into());
-                }
-                Addition::Element(entry.into())
-            }
-        })
-    }
-}
-
-/// What is added to the grants.
-enum Addition {
-    Whole(Value),
-    /// Of a list.
-    Element(Value),
-    /// Of a table, by name.
-    Member(String, Value),
-}
-
-fn example(key: &str) -> &'static str {
-    match key {
-        "keyvalue" => "keyvalue or keyvalue=4MiB",
-        "http" => "http=https://api.example.com",
-        "read" => "read=./data",
-        "write" => "write=./data",
-        "env" => "env=LANG=C",
-        "config" => "config=unit=metric",
-        "secrets" => "secrets=NAME",
-        _ => "fs='{ host = \"./data\", guest = \"/data\" }'",
-    }
-}
-
-fn inline(text: &str) -> Result<InlineTable, String> {
-    match text.parse::<toml_edit::Value>() {
-        Ok(Value::InlineTable(table)) => Ok(table),
-        Ok(_) => Err("not a table, such as { url = \"https://api.example.com\" }".to_owned()),
-        Err(error) => Err(error.message().to_owned()),
-    }
-}
-
-/// `HOST` or `HOST:GUEST`: the path on this machine, absolute unless it begins with `~/`, and the plugin's path.
-fn folder(text: &str) -> Option<(String, String)> {
-    let is_drive = |host: &str| host.len() == 1 && Path::new(text).is_absolute();
-    let (host, guest) = match text.rsplit_once(":/").filter(|(host, _)| !host.is_empty() && !is_drive(host)) {
-        Some((host, guest)) => (host, Some(format!("/{guest}"))),
-        None => (text, None),
-    };
-    let absolute = if host.starts_with("~/") { host.into() } else { std::path::absolute(host).ok()? };
-    let guest = guest.or_else(|| absolute.file_name()?.to_str().map(|name| format!("/{name}")))?;
-    Some((absolute.to_str()?.to_owned(), guest))
-}
-
-/// `HOST:GUEST` whose second path lacks the slash at its beginning, unless a folder has that name.
-fn relative(text: &str) -> Option<(&str, &str)> {
-    let (host, guest) = text.rsplit_once(':')?;
-    (host.len() > 1 && !guest.starts_with(['/', '\\']) && !Path::new(text).exists()).then_some((host, guest))
-}
+pub use word::GrantWord;
+use word::{Addition, folder, inline, words_of};
 
 /// Adds grants of a plugin to the text of a configuration.
 ///
@@ -162,12 +19,37 @@ pub fn add_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<Stri
         edit(text, id, |grants| words.iter().try_for_each(|word| add(grants, word.section(), word.addition()?)));
     // How it is written in a file is not how it is written here.
     edited.map_err(|error| match words {
-        [word] if !FLAGS.contains(&word.key) && (error.hint.is_none() || error.hint_kind == HintKind::Form) => {
-            let hint = Some(format!("write it like {}", example(word.key)));
-            ConfigError { hint, hint_kind: HintKind::Advice, ..error }
+        [word] if error.hint.is_none() || error.hint_kind == HintKind::Form => {
+            // What is suggested is valid.
+            let corrected = word.corrected().filter(|word| add_grants(text, id, std::slice::from_ref(word)).is_ok());
+            let corrected = corrected.map(|word| format!("write {}", shell_word(word.word.as_ref())));
+            let like = || word.example().map(|example| format!("write it like {example}"));
+            match corrected.or_else(like) {
+                Some(hint) => ConfigError { hint: Some(hint), hint_kind: HintKind::Advice, ..error },
+                None => error,
+            }
         }
         _ => error,
     })
+}
+
+/// The grants in a hint.
+const MAX_NAMED: usize = 16;
+
+/// Names the grants that a plugin has, for one that it has not.
+fn with_own_grants(error: ConfigError, text: &str, id: &PluginId) -> ConfigError {
+    let own = || {
+        let mut document: DocumentMut = text.parse().ok()?;
+        Some(words_of(grants_of(&mut document, id)?))
+    };
+    let own = own().unwrap_or_default();
+    let named: Vec<String> = own.iter().take(MAX_NAMED).map(|word| shell_word(word.as_ref())).collect();
+    let hint = match own.len() - named.len() {
+        _ if named.is_empty() => "it has no grants".to_owned(),
+        0 => format!("its grants: {}", named.join(" ")),
+        more => format!("its grants: {} and {more} more", named.join(" ")),
+    };
+    ConfigError { hint: Some(hint), ..error }
 }
 
 /// Removes grants of a plugin from the text of a configuration.
@@ -175,11 +57,14 @@ pub fn add_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<Stri
 /// # Errors
 /// If it has no such grant, or the result is no valid configuration.
 pub fn remove_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<String, ConfigError> {
+    let mut is_there = true;
     let edited = edit(text, id, |grants| {
         words.iter().try_for_each(|word| {
-            if remove(grants, word) { Ok(()) } else { Err(format!("plugin '{id}' has no grant {:?}", word.word)) }
+            is_there = remove(grants, word);
+            if is_there { Ok(()) } else { Err(format!("plugin '{id}' has no grant {:?}", word.word)) }
         })
-    })?;
+    });
+    let edited = edited.map_err(|error| if is_there { error } else { with_own_grants(error, text, id) })?;
     let mut document: DocumentMut =
         edited.parse().map_err(|error: toml_edit::TomlError| ConfigError::new(error.to_string(), None))?;
     drop_empty(document.as_table_mut(), &["plugins", id.as_ref(), "grants"]);

@@ -346,8 +346,17 @@ fn suggested_commands_work_unchanged() {
     assert_eq!(status(&home)["state"], "runs");
 
     assert!(folder_command(&home, &["revoke", "p"]).status.success());
+    // Its own word, in all that says what runs.
     let text = String::from_utf8(folder_command(&home, &["status"]).stdout).expect("UTF-8");
-    let approved = run_hint(&home, &text, "to approve it:");
+    assert!(text.ends_with("\n1 is revoked\n"), "{text}");
+    let listed = err(&folder_command(&home, &["list"]));
+    assert!(listed.contains("p.wasm: revoked\n") && !listed.contains("approval"), "{listed}");
+    let (folder, file) = (home.plugins(), home.plugin("p"));
+    for (path, tool) in [(&folder, "p_version"), (&file, "version")] {
+        let called = err(&run(&home, ["call".as_ref(), path.as_os_str(), tool.as_ref()]));
+        assert!(called.contains("which was revoked") && !called.contains("approval"), "{called}");
+    }
+    let approved = run_hint(&home, &text, "to undo that:");
     assert!(approved.status.success(), "{}", err(&approved));
 
     // The pin says which folder the file is in.
