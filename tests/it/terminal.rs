@@ -135,7 +135,7 @@ fn a_form_and_a_confirmation_are_prompted_in_sequence() {
 #[test]
 fn a_field_is_asked_again_until_its_value_is_allowed() {
     let reported = call("everything_test_elicitation_fields", |person| {
-        person.sees("age", "0\r");
+        person.sees("age [30]", "300\r");
         person.sees("the maximum of 150", "\r");
         for field in ["born", "colour", "height", "host", "mail"] {
             person.sees(field, "\r");
@@ -146,6 +146,12 @@ fn a_field_is_asked_again_until_its_value_is_allowed() {
         }
     });
     assert!(reported.contains(r#""age":30"#), "{reported}");
+}
+
+#[test]
+fn the_end_of_the_input_ends_a_form_without_an_answer() {
+    let reported = call("everything_test_input_required_result_elicitation", |person| person.sees(": ", "\u{4}"));
+    assert_eq!(reported, "Hello, stranger!");
 }
 
 #[test]

@@ -80,12 +80,12 @@ fn keywords<'v>(members: impl Iterator<Item = (&'v str, &'v Value)>) -> String {
 
 /// The object that a member is, or that each of its items is.
 #[derive(Clone, Copy)]
-enum Inner<'a> {
+enum Nested<'a> {
     Object(&'a Value),
     Items(&'a Value),
 }
 
-impl<'a> Inner<'a> {
+impl<'a> Nested<'a> {
     fn of(schema: &'a Value) -> Option<Self> {
         let (items, has_members) = (&schema["items"], |schema: &Value| schema["properties"].is_object());
         if has_members(schema) {
@@ -138,10 +138,10 @@ impl Lines {
                 self.add(depth, &format!("{name}: {own}"));
                 continue;
             }
-            let inner = Inner::of(own).filter(|_| depth <= MAX_DEPTH);
+            let inner = Nested::of(own).filter(|_| depth <= MAX_DEPTH);
             let is_said_below = |name: &str, value: &Value| match inner {
-                Some(Inner::Object(_)) => is_in_members(own, name, value),
-                Some(Inner::Items(_)) => matches!(name, "type" | "items"),
+                Some(Nested::Object(_)) => is_in_members(own, name, value),
+                Some(Nested::Items(_)) => matches!(name, "type" | "items"),
                 None => false,
             };
             let rest = keywords(parameter.unsaid().filter(|(name, value)| !is_said_below(name, value)));
@@ -156,11 +156,11 @@ impl Lines {
                 self.named(depth, &name, about, &rest);
             }
             match inner {
-                Some(Inner::Object(own)) => {
+                Some(Nested::Object(own)) => {
                     self.add(depth + 1, &signature("", own));
                     self.properties(depth + 1, own, is_whole("", own));
                 }
-                Some(Inner::Items(items)) => {
+                Some(Nested::Items(items)) => {
                     self.add(depth + 1, &format!("each {}", signature("", items)));
                     self.members(depth + 1, "items", items, is_whole("", items));
                 }

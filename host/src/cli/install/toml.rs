@@ -18,10 +18,11 @@ pub(super) fn with(old: &str, form: Form, start: &Start) -> Result<String, Strin
     let servers = servers.as_table_like_mut().ok_or_else(|| format!("`{key}` is not a table"))?;
     let own = servers.entry(name).or_insert_with(|| Item::Table(Table::new()));
     let own = own.as_table_like_mut().ok_or_else(|| format!("`{key}.{name}` is not a table"))?;
-    if !starts(own, start) {
-        own.insert("command", toml_edit::value(&start.program));
-        own.insert("args", toml_edit::value(start.arguments.iter().collect::<Array>()));
+    if starts(own, start) {
+        return Ok(old.to_owned());
     }
+    own.insert("command", toml_edit::value(&start.program));
+    own.insert("args", toml_edit::value(start.arguments.iter().collect::<Array>()));
     Ok(document.to_string())
 }
 
