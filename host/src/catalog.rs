@@ -4,6 +4,7 @@
 
 mod admission;
 mod again;
+mod choice;
 mod event;
 mod extensions;
 mod files;
@@ -15,10 +16,11 @@ mod snapshot;
 mod watcher;
 
 pub use admission::{Admission, KnownPlugin, ListedPlugin, LoadStage, Loaded, NotServed, admit, load_plugin};
+pub use choice::Choice;
 pub use event::{FolderEvent, FolderWarning, Held, RefusedFile, load_hint};
 pub use extensions::{Capabilities, Extensions, method_name};
-pub use files::{Ignored, MAX_NAMED, misnamed_files, plugin_files, plugin_of};
-pub use folder::Folder;
+pub use files::{Ignored, MAX_NAMED, MAX_PLUGINS, plugin_of};
+pub use folder::{Folder, PARALLEL_LOADS};
 pub use names::{Entry, Item, Names, Naming, PublicName, Warning};
 pub use settings::PluginSettings;
 pub use snapshot::{Listings, Snapshot};

@@ -16,11 +16,13 @@ mod check;
 mod commented_json;
 mod confirm;
 mod conversation;
+mod described;
 #[cfg_attr(not(feature = "dev"), path = "cli/server_only.rs")]
 mod dev;
 mod diff;
 mod doctor;
 mod entry;
+mod examine;
 mod finding;
 mod folder;
 mod grant;

@@ -39,10 +39,13 @@ pub(crate) fn held(held: &Held) {
     hint(Some(&held.hint));
 }
 
-/// Why a version is held, and whether an approval lets it run.
-pub(crate) fn held_text(reason: &Reason) -> String {
-    let pending = if reason.needs_approval() { "pending approval, " } else { "" };
-    format!("{pending}{reason}")
+/// Why a version is held, and whether it waits for an approval.
+fn held_text(reason: &Reason) -> String {
+    match reason {
+        Reason::Revoked => "revoked".to_owned(),
+        reason if reason.needs_approval() => format!("pending approval, {reason}"),
+        reason => reason.to_string(),
+    }
 }
 
 /// Where the log is written, and how.
@@ -135,13 +138,21 @@ pub(crate) fn log(event: &FolderEvent) {
 
 /// Logs each reload of the configuration file. `start` is the configuration at the start.
 pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigError>) + use<> {
-    let (server, audit, sandbox) = (start.server.clone(), start.audit.clone(), start.sandbox.clone());
+    let fixed = |config: &Config| {
+        let mut server = config.server.clone();
+        server.http.tokens.clear();
+        (server, config.audit.clone(), config.sandbox.clone())
+    };
+    let (at_start, tokens) = (fixed(start), start.server.http.tokens.clone());
     move |read| match read {
-        Ok(config) if config.server != server || config.audit != audit || config.sandbox != sandbox => {
+        Ok(config) if fixed(config) != at_start => {
             tracing::warn!(
                 "configuration reloaded; changes of [server], [audit] and [sandbox] take effect at the next start, but \
                  those of server.http.tokens and of certificates at SIGHUP"
             );
+        }
+        Ok(config) if config.server.http.tokens != tokens => {
+            tracing::info!("configuration reloaded; changes of server.http.tokens take effect at SIGHUP");
         }
         Ok(_) => tracing::info!("configuration reloaded"),
         Err(error) => tracing::error!(

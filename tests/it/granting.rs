@@ -89,7 +89,7 @@ fn nothing_is_written_without_an_answer_or_when_it_is_invalid() {
     assert_eq!(declined.status.code(), Some(1));
     for (words, why) in [
         (&["grant", "notes", "http=ftp://x", "--yes"][..], "grants: plugins.notes.grants.http: not a URL for a grant"),
-        (&["grant", "notes", "http=x.example", "--yes"], "hint: write it like http=https://"),
+        (&["grant", "notes", "http=x.example", "--yes"], "hint: write 'http=https://x.example'"),
         (&["grant", "notes", "keyvalue=much", "--yes"], "hint: write it like keyvalue or keyvalue=4MiB"),
         (&["grant", "notes", "write=/srv/data:data", "--yes"], "absolute: write=/srv/data:/data"),
         (&["grant", "notes", "keyvalu", "--yes"], "there is no grant \"keyvalu\"; did you mean keyvalue?"),
@@ -103,7 +103,8 @@ fn nothing_is_written_without_an_answer_or_when_it_is_invalid() {
         (&["grant", "notes", "env=KEY=${apj}", "--yes"], "hint: did you mean api? Otherwise define it"),
         (&["grant", "notes", "secrets=other", "--yes"], "there is no such secret"),
         (&["grant", "notes", "secrets=other", "--yes"], "under [secrets] in /"),
-        (&["ungrant", "notes", "keyvalue", "--yes"], "has no grant"),
+        (&["grant", "notes", "read=/", "--yes"], "a path for the plugin: read=/\nhint: write 'read=/:/data'"),
+        (&["ungrant", "notes", "keyvalue", "--yes"], "has no grant \"keyvalue\"\nhint: it has no grants"),
         (&["grant", "no_tes!", "keyvalue", "--yes"], "plugin name"),
     ] {
         let output = run(&home, words);

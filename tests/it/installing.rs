@@ -87,7 +87,7 @@ fn what_else_is_in_the_file_stays() {
     let commented = "{\n  // mine\n  \"theme\": \"x\"\n}\n";
     fs::write(&file, commented).expect("a file");
     let output = install(&home, "gemini", &["--yes"]);
-    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
     let hint = "hint: add this to its outermost object, after a comma: \"mcpServers\": {\"wharf\": {\"command\":";
     assert!(err(&output).contains(hint), "{}", err(&output));
     assert_eq!(fs::read_to_string(&file).expect("the file"), commented);
@@ -97,6 +97,7 @@ fn what_else_is_in_the_file_stays() {
             "{\n  // mine\n  \"mcpServers\": {\"other\": {\"command\": \"a\"},},\n}",
             "add this in its \"mcpServers\", after a comma: \"wharf\": {\"command\":",
         ),
+        ("{} // mine", "add this to its outermost object: \"mcpServers\": {\"wharf\": {\"command\":"),
         ("{\"mcpServers\": {}} // mine", "add this in its \"mcpServers\": \"wharf\": {\"command\":"),
         (
             "{\"mcpServers\": {\"wharf\": {}}} // mine",
@@ -112,6 +113,25 @@ fn what_else_is_in_the_file_stays() {
 
     let codex = home.path("home/.codex/config.toml");
     fs::create_dir_all(home.path("home/.codex")).expect("a folder");
+    for (text, what) in [
+        ("a = 1\nb = [\n", "configuration: it is not TOML: line "),
+        ("mcp_servers = 5\n", "hint: replace its `mcp_servers` by this: mcp_servers.wharf = { command = "),
+        ("[mcp_servers]\nwharf = 5\n", "hint: replace \"wharf\" in its `mcp_servers` by this: wharf = { command = "),
+    ] {
+        fs::write(&codex, text).expect("a file");
+        let output = install(&home, "codex", &["--yes"]);
+        let reported = err(&output);
+        assert_eq!(output.status.code(), Some(2), "{reported}");
+        assert!(reported.contains(what) && !reported.contains("\\n"), "{text}: {reported}");
+        // What the hint says to write is what is there then.
+        if let Some((_, line)) = reported.split_once(" by this: ") {
+            let line = line.trim_end();
+            let written = if text.starts_with('[') { format!("[mcp_servers]\n{line}\n") } else { line.to_owned() };
+            fs::write(&codex, written).expect("a file");
+            let again = err(&install(&home, "codex", &["--yes"]));
+            assert!(again.contains("is there already"), "{line}: {again}");
+        }
+    }
     fs::write(&codex, "# mine\nmodel = \"m\"\n\n[mcp_servers.other]\ncommand = \"a\" # b\n").expect("a file");
     assert!(install(&home, "codex", &["--yes"]).status.success());
     let text = fs::read_to_string(&codex).expect("the file");
@@ -170,6 +190,8 @@ fn what_stays_of_an_entry_is_shown_and_line_ends_stay() {
                   \x20     \"env\": {\r\n        \"LD_PRELOAD\": \"/tmp/x.so\"\r\n      }\r\n    }\r\n  }\r\n}\r\n";
     fs::write(&file, before).expect("a file");
     let reported = err(&install(&home, "cursor", &["--yes"]));
+    let other = format!("warning: wharf in {} starts another program: old; to keep it", file.display());
+    assert!(reported.starts_with(&other), "{reported}");
     let (_, whole) = reported.split_once("the whole entry is then:\n").unwrap_or_else(|| panic!("{reported}"));
     assert!(whole.contains("LD_PRELOAD") && whole.contains("\"command\": "), "{reported}");
     let text = fs::read_to_string(&file).expect("the file");

@@ -41,6 +41,10 @@ fn sighup_reloads_tokens_and_the_configuration() {
     process.log_with("tokens reloaded");
     assert_eq!((reached(OLD), reached(NEW)), (401, 200));
     process.log_with("configuration reloaded");
+    // Of tokens, what takes effect when is not what takes effect at the next start.
+    home.configure("[server.http]\naddress = '127.0.0.1:0'\ntokens = [{ name = 'you', file = 'token' }]\n");
+    let log = process.log_with("configuration reloaded; changes of server.http.tokens take effect at SIGHUP");
+    assert!(!log.contains("at the next start"), "{log}");
     // A token that cannot be read changes nothing.
     fs::remove_file(&token).expect("the file");
     process.signal(Signal::HUP);

@@ -135,7 +135,7 @@ fn a_form_and_a_confirmation_are_prompted_in_sequence() {
 #[test]
 fn a_field_is_asked_again_until_its_value_is_allowed() {
     let reported = call("everything_test_elicitation_fields", |person| {
-        person.sees("age", "0\r");
+        person.sees("age [30]", "300\r");
         person.sees("the maximum of 150", "\r");
         for field in ["born", "colour", "height", "host", "mail"] {
             person.sees(field, "\r");
@@ -149,10 +149,16 @@ fn a_field_is_asked_again_until_its_value_is_allowed() {
 }
 
 #[test]
+fn the_end_of_the_input_ends_a_form_without_an_answer() {
+    let reported = call("everything_test_input_required_result_elicitation", |person| person.sees(": ", "\u{4}"));
+    assert_eq!(reported, "Hello, stranger!");
+}
+
+#[test]
 fn every_kind_of_field_can_be_filled_in() {
     let reported = call("everything_test_elicitation_sep1034_defaults", |person| {
-        person.sees("age", "\u{8}1\r");
-        person.sees("name", "\r");
+        person.sees("age [30]", "31\r");
+        person.sees("name [John Doe]", "\r");
         person.sees("score", "\r");
         person.sees("status", "\r");
         person.sees("verified", "n");

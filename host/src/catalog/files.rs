@@ -14,7 +14,7 @@ use crate::plugin::PluginId;
 pub use ignored::{Ignored, MAX_NAMED};
 
 /// Maximum number of plugins; a folder with more is a mistake or an attack.
-pub(super) const MAX_PLUGINS: usize = 256;
+pub const MAX_PLUGINS: usize = 256;
 
 /// Maximum entries that a scan reads in all folders together. The rest is ignored: a folder with more
 /// is not a plugin folder.
@@ -67,36 +67,6 @@ pub(super) fn signed_file(path: &Path) -> PathBuf {
     } else {
         path.to_owned()
     }
-}
-
-/// The plugin files of a folder by id: at most [`MAX_PLUGINS`], and of two with the same id the
-/// one that is called exactly so, or else the first.
-///
-/// # Errors
-/// If the folder cannot be read.
-pub fn plugin_files(folder: &Path) -> io::Result<BTreeMap<PluginId, PathBuf>> {
-    let mut files = BTreeMap::new();
-    for (path, id) in scan(folder)?.in_order().into_iter().take(MAX_PLUGINS) {
-        files.entry(id).or_insert(path);
-    }
-    Ok(files)
-}
-
-/// The files of a folder that look like plugins and are not loaded for their name, and folders that were not read.
-///
-/// # Errors
-/// If the folder cannot be read.
-pub fn misnamed_files(folder: &Path) -> io::Result<Vec<(PathBuf, Ignored)>> {
-    let mut scan = scan(folder)?;
-    let mut found = std::mem::take(&mut scan.ignored);
-    let mut owners = BTreeMap::new();
-    for (path, id) in scan.in_order() {
-        match owners.get(&id) {
-            None => drop(owners.insert(id, path)),
-            Some(owner) => found.push((path, Ignored::NameTaken(owner.clone()))),
-        }
-    }
-    Ok(found)
 }
 
 /// Lists a folder and its direct subfolders.

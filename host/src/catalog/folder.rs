@@ -38,6 +38,7 @@ use crate::pins::{Guard, KnownPins, PluginVersion, Reason};
 use crate::plugin::{Compiled, Digest, PluginId, Sandbox, Signatures};
 use reprieve::Reprieve;
 use retry::Retry;
+pub use time_slices::PARALLEL_LOADS;
 use unserved::Unserved;
 
 /// A plugin folder that is kept in sync with a catalog.

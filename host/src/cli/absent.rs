@@ -7,7 +7,6 @@ use std::{fs, io};
 
 use wharf_report::{ShowPath as _, shell_word};
 
-use crate::catalog::plugin_files;
 use crate::config::Config;
 use crate::plugin::{FolderGrant, Grants, HttpGrant, PluginId, ProtectedFolders, Secret, folder_objection};
 use crate::protocol::nearest::did_you_mean;
@@ -20,12 +19,6 @@ pub(super) struct Absent {
     /// The plugin that they may be meant for.
     pub(super) meant: String,
     pub(super) text: String,
-}
-
-/// Warnings about `[plugins.NAME]` of which the folder has no file, but one of a similar name. A folder that cannot be read gives none: that is
-/// reported where it is loaded.
-pub(super) fn warnings(config: &Config, dir: &Path) -> Vec<Absent> {
-    plugin_files(dir).map_or_else(|_| Vec::new(), |files| of_names(config, dir, files.keys().map(PluginId::as_ref)))
 }
 
 /// A warning about a granted folder that does not exist, or is not a folder.
@@ -64,7 +57,9 @@ pub(super) fn grants(id: &PluginId, grants: &Grants, protected: &ProtectedFolder
     folders.chain(http).chain(grants.secrets.iter().filter_map(secret)).collect()
 }
 
-fn of_names<'n>(config: &Config, dir: &Path, present: impl Iterator<Item = &'n str>) -> Vec<Absent> {
+/// Warnings about `[plugins.NAME]` of which the folder has no file, but one of a similar name. `present`: the names of its
+/// plugins.
+pub(super) fn warnings<'n>(config: &Config, dir: &Path, present: impl Iterator<Item = &'n str>) -> Vec<Absent> {
     let present: Vec<&str> = present.collect();
     let mut warnings = Vec::new();
     for name in config.plugins.keys().filter(|name| !present.contains(&name.as_str())) {
@@ -91,7 +86,7 @@ mod tests {
 
     fn warned(settings: &str, present: &[&str]) -> Vec<(String, String)> {
         let config = Config::with_text(Path::new("wharf.toml"), settings.to_owned()).expect("a configuration");
-        let warnings = of_names(&config, Path::new("plugins"), present.iter().copied());
+        let warnings = warnings(&config, Path::new("plugins"), present.iter().copied());
         warnings.into_iter().map(|absent| (absent.meant, absent.text)).collect()
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Neither changes grants, which only the configuration sets.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,15 +17,14 @@ use super::load_file::{self, Refused};
 use super::options::Options;
 use super::shown::Shown;
 use super::summary::summary;
-use super::survey::files_of;
+use super::survey::{choice_in, files_of};
 use super::wiring::{lock, lock_failure, read_only_guard};
 use super::{audit, wrapped};
 use crate::audit::{Audit, Event};
-use crate::catalog::plugin_files;
 use crate::config::{self, Config};
 use crate::pins::{ListedVersion, Pins, approve_command};
 use crate::plugin::{Digest, PluginId, Sandbox, content_of};
-use crate::protocol::nearest::did_you_mean;
+use crate::protocol::nearest::{did_you_mean, nearest};
 use crate::report::{self, Failure, NAME, Screen};
 
 pub(super) async fn run(
@@ -35,15 +35,18 @@ pub(super) async fn run(
     screen: &Screen,
 ) -> Result<ExitCode, Failure> {
     let config = options.config()?;
+    let is_named = dir.is_some();
     let dir = plugin_folder(options, dir)?;
     let id = plugin(name)?;
-    let files = files_of(&dir)?;
+    let files = files_of(&config, &dir)?;
     let path = files.get(&id).ok_or_else(|| {
-        let hint = match did_you_mean(id.as_ref(), files.keys().map(PluginId::as_ref)) {
-            Some(near) => format!("did you mean {near}?"),
-            None => format!("name the folder that its file is in: {} approve {id} DIR", config.program()),
-        };
-        Failure::usage(format!("find the plugin {id} in {}", dir.shown())).hint(hint)
+        let command = format!("{} approve {id} DIR", config.program());
+        Failure::usage(format!("find the plugin {id} in {}", dir.shown())).hint(of_unknown(
+            &id,
+            files.names(),
+            is_named,
+            &command,
+        ))
     })?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
     let file = File { id: &id, path, folder: &dir };
@@ -175,26 +178,22 @@ pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) ->
         version_in(&config, &id, dir, &pins).await.filter(|content| pinned.is_none_or(|pin| pin.content != *content));
     let contents: Vec<Digest> = pinned.map(|pin| pin.content).into_iter().chain(in_folder).collect();
     if contents.is_empty() {
-        let files = dir.and_then(|dir| plugin_files(dir).ok()).unwrap_or_default();
-        if files.contains_key(&id) {
+        let files = dir.and_then(|dir| choice_in(&config, dir).ok()).unwrap_or_default();
+        if files.get(&id).is_some() {
             return Err(never_run(&id, "delete its file to stop serving it".to_owned()));
         }
-        let near = did_you_mean(id.as_ref(), pins.all().map(|(id, _)| id));
-        let near = near.or_else(|| did_you_mean(id.as_ref(), files.keys().map(PluginId::as_ref)));
-        return Err(never_run(
-            &id,
-            match near {
-                Some(near) => format!("did you mean {near}?"),
-                None => format!("name the folder that its file is in: {} revoke {id} DIR", config.program()),
-            },
-        ));
+        // Anything may be in the pin file.
+        let pinned = pins.all().map(|(name, _)| name).filter(|name| PluginId::parse(name).is_ok());
+        let known: BTreeSet<&str> = pinned.chain(files.names()).collect();
+        let command = format!("{} revoke {id} DIR", config.program());
+        return Err(never_run(&id, of_unknown(&id, known.iter().copied(), dir.is_some(), &command)));
     }
     let pinned_folder = pinned.and_then(|pin| pin.folder.as_deref()).map(Path::new);
     for content in contents {
         let log = audit::open(&config)?;
         lock.update(|pins| pins.revoke(&id, content)).map_err(lock_failure)?;
         audit::decided(log, &config, Event::Revoke, &id, content)?;
-        let undo = undo_hint(&config.program(), &id, content, [dir, pinned_folder]);
+        let undo = undo_hint(&config, &id, content, [dir, pinned_folder]);
         let done = if pins.is_revoked(content) { "revoked already:" } else { "revoked" };
         report::message(&format!("{NAME}{done}{NAME:#} {id} blake3:{content}; {undo}"));
     }
@@ -209,22 +208,23 @@ fn never_run(id: &PluginId, hint: String) -> Failure {
 /// listed already while its code is compiled, and is pinned only after that. Also one that is revoked already.
 async fn version_in(config: &Arc<Config>, id: &PluginId, dir: Option<&Path>, pins: &Pins) -> Option<Digest> {
     let dir = dir.map(PathBuf::from).or_else(|| Some(config::base()?.plugins))?;
-    let path = plugin_files(&dir).ok()?.remove(id)?;
-    let seen = Candidate::read(config, &path, id).await.ok()?.seen;
+    let files = choice_in(config, &dir).ok()?;
+    let seen = Candidate::read(config, files.get(id)?, id).await.ok()?.seen;
     let concerns = pins.is_revoked(seen.content) || read_only_guard(config).may_run(id, &seen).is_ok();
     concerns.then_some(seen.content)
 }
 
 /// The command that undoes a revocation, for the folder whose file has that content. `folders`: the one that the person
 /// named, and the one that the pin was for.
-fn undo_hint(program: &str, id: &PluginId, content: Digest, folders: [Option<&Path>; 2]) -> String {
+fn undo_hint(config: &Config, id: &PluginId, content: Digest, folders: [Option<&Path>; 2]) -> String {
+    let program = &config.program();
     for dir in folders.into_iter().flatten() {
-        if has(dir, id, content) {
+        if has(config, dir, id, content) {
             return format!("to undo: {}", approve_command(program, id, Some(dir)));
         }
     }
     if let Some(base) = config::base()
-        && has(&base.plugins, id, content)
+        && has(config, &base.plugins, id, content)
     {
         return format!("to undo: {}", approve_command(program, id, None));
     }
@@ -242,8 +242,35 @@ fn undo_hint(program: &str, id: &PluginId, content: Digest, folders: [Option<&Pa
 }
 
 /// Whether the plugin's file in a folder has that content.
-fn has(dir: &Path, id: &PluginId, content: Digest) -> bool {
-    plugin_files(dir).is_ok_and(|mut files| files.remove(id).and_then(|path| content_of(&path)) == Some(content))
+fn has(config: &Config, dir: &Path, id: &PluginId, content: Digest) -> bool {
+    choice_in(config, dir).is_ok_and(|files| files.get(id).and_then(content_of) == Some(content))
+}
+
+/// Names in a hint.
+const SUGGESTIONS: usize = 8;
+
+/// The hint for a name that no plugin has. `names` are those that are known, and `command` is the one that takes a folder,
+/// which the person named already or not.
+fn of_unknown<'n>(
+    id: &PluginId,
+    names: impl Iterator<Item = &'n str> + Clone,
+    is_named: bool,
+    command: &str,
+) -> String {
+    if let Some(near) = did_you_mean(id.as_ref(), names.clone()) {
+        return format!("did you mean {near}?");
+    }
+    let known = nearest(id.as_ref(), names.clone(), SUGGESTIONS).join(", ");
+    let known = match names.count().saturating_sub(SUGGESTIONS) {
+        _ if known.is_empty() => "no plugin is known there".to_owned(),
+        0 => format!("known plugins: {known}"),
+        more => format!("known plugins: {known} and {more} more"),
+    };
+    match (is_named, known.contains(':')) {
+        (true, _) => known,
+        (false, true) => format!("{known}; or name the folder that its file is in: {command}"),
+        (false, false) => format!("name the folder that its file is in: {command}"),
+    }
 }
 
 /// The plugin that a person names, with or without `.wasm`.

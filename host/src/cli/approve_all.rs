@@ -7,15 +7,16 @@ use wharf_report::{ShowPath as _, shell_word, warning};
 
 use super::candidate::Candidate;
 use super::confirm::confirm;
+use super::examine::Examination;
 use super::load_file::refused;
 use super::options::Options;
 use super::shown::Shown;
 use super::summary::summary;
-use super::survey::Survey;
+use super::survey::{Survey, report_left};
 use super::wiring::{guard, lock_failure};
 use super::{audit, wrapped};
 use crate::audit::Event;
-use crate::pins::{ListedVersion, Reason, Trust, approve_command};
+use crate::pins::{ListedVersion, Trust, approve_command};
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -39,8 +40,13 @@ pub(super) async fn run(
         let command = approve_command(&config.program(), id, Some(dir));
         warning(&format!("{id} is left out: {why}; to look at it alone: {command}"));
     };
-    for (id, path) in &survey.files {
-        match screen.timed(&format!("loading {id}"), examine(&survey, id, path)).await {
+    let files = survey.files.in_order().map(|(id, path)| (id.to_string(), (id, path))).collect();
+    let one = async |(id, path)| (id, path, examine(&survey, id, path).await);
+    let (mut found, rest) = Examination::begin(screen, "loading").of(files, one, |(.., found)| found.is_ok()).await;
+    found.sort_by_key(|(id, ..)| *id);
+    left += usize::from(!report_left(dir, rest.as_deref()));
+    for (id, path, examined) in found {
+        match examined {
             Ok(Some((text, version))) => {
                 report::message(&wrapped::for_stderr(text.trim_end()));
                 waiting.push(Waiting { id, path, version });
@@ -92,8 +98,7 @@ async fn examine(survey: &Survey, id: &PluginId, path: &Path) -> Result<Option<(
     let strict = guard(move || shared.clone(), Trust::Strict).read_only();
     let (plugin, _) = match strict.may_run(id, &candidate.seen) {
         Ok(_) => return Ok(None),
-        // What a person revoked is not taken back with the others.
-        Err(reason) if !reason.needs_approval() || reason == Reason::Revoked => return Err(reason.to_string()),
+        Err(reason) if !reason.needs_approval() => return Err(reason.to_string()),
         Err(_) => candidate.load(config, sandbox, id, config.grants(id).none()).await.map_err(why)?,
     };
     let version = candidate.record_surface(&plugin);

@@ -5,13 +5,19 @@
 use std::io::{self, IsTerminal};
 
 use clap::Args;
-use dialoguer::{Input, MultiSelect, Select};
+use dialoguer::console::Term;
+use dialoguer::{MultiSelect, Select};
 use serde_json::{Map, Number, Value, json};
+use wharf_report::line;
 
 use super::arguments::Pair;
 use super::confirm::yes_or_no;
 use crate::plugin::Schema;
+use crate::plugin::text::quote;
 use crate::report::{self, Failure, NAME};
+
+/// Bytes of a value in an error.
+const MAX_SHOWN: usize = 60;
 
 #[derive(Args)]
 pub(super) struct AnswerOptions {
@@ -101,13 +107,18 @@ impl Answers {
                 Some(pair) => {
                     let value = pair.value_for(field, &params["requestedSchema"]);
                     if let Some(why) = objection(field, &value) {
-                        return Err(Failure::usage(format!("answer the plugin's question: {message}: {name}: {why}"))
+                        let given = format!("{name}={}", quote(&value.to_string(), MAX_SHOWN));
+                        return Err(Failure::usage(format!("answer the plugin's question: {message}: {given}: {why}"))
                             .hint(format!("give another value: --answer {name}=…; or decline: --answer no")));
                     }
                     Some(value)
                 }
                 None if field["type"] == "boolean" && self.confirmed.is_some() => self.confirmed.map(Value::from),
-                None if is_terminal() => self::field(name, field, required)?,
+                None if is_terminal() => match self::field(name, field, required)? {
+                    Entered::Value(value) => Some(value),
+                    Entered::Nothing => None,
+                    Entered::Cancelled => return Ok(json!({ "action": "cancel" })),
+                },
                 None => match field.get("default") {
                     Some(default) => Some(default.clone()),
                     None if required => return Err(unanswered(message, &format!("{name}=…"))),
@@ -142,15 +153,23 @@ fn objection(field: &Value, value: &Value) -> Option<String> {
     violations.into_iter().next().map(|violation| violation.reason)
 }
 
-/// One field's value; `None` if it is optional and was left empty.
-fn field(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Failure> {
+/// What a person did about a field.
+enum Entered {
+    Value(Value),
+    /// Left it empty, which is allowed.
+    Nothing,
+    /// Ended the form without an answer.
+    Cancelled,
+}
+
+fn field(name: &str, field: &Value, required: bool) -> Result<Entered, Failure> {
     let label = ["title", "description"].iter().find_map(|key| field[*key].as_str()).unwrap_or(name);
     let label = label.trim_end_matches('.');
     let default = &field["default"];
     match field["type"].as_str() {
         Some("boolean") => {
             let entered = yes_or_no(label, Some(default.as_bool().unwrap_or(false)))?;
-            Ok(Some(entered.into()))
+            Ok(Entered::Value(entered.into()))
         }
         Some("integer") => {
             input(label, "a whole number", field, required, |text| Some(text.parse::<i64>().ok()?.into()))
@@ -160,47 +179,62 @@ fn field(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Fai
         }
         Some("array") => {
             let (values, titles) = options(&field["items"]);
-            let chosen = MultiSelect::new().with_prompt(label).items(&titles).interact().map_err(failed)?;
-            Ok(Some(chosen.into_iter().map(|at| values[at].clone()).collect()))
+            let chosen = MultiSelect::new().with_prompt(label).items(&titles).interact_opt().map_err(failed)?;
+            let values = chosen.map(|chosen| chosen.into_iter().map(|at| values[at].clone()).collect());
+            Ok(values.map_or(Entered::Cancelled, Entered::Value))
         }
         _ => match options(field) {
             (values, _) if values.is_empty() => input(label, "a text", field, required, |text| Some(text.into())),
             (values, titles) => {
                 let at = values.iter().position(|value| value == default).unwrap_or(0);
-                let chosen = Select::new().with_prompt(label).items(&titles).default(at).interact().map_err(failed)?;
-                Ok(Some(values[chosen].clone()))
+                let chosen = Select::new().with_prompt(label).items(&titles).default(at).interact_opt();
+                Ok(chosen.map_err(failed)?.map_or(Entered::Cancelled, |at| Entered::Value(values[at].clone())))
             }
         },
     }
 }
 
-/// The entered value; `None` for empty input where that is allowed.
+/// A line of text, asked for until its value is allowed. The end of the input, Ctrl-D, ends the form.
 fn input(
     label: &str,
     what: &str,
     field: &Value,
     required: bool,
     parse: impl Fn(&str) -> Option<Value>,
-) -> Result<Option<Value>, Failure> {
-    let initial = match &field["default"] {
+) -> Result<Entered, Failure> {
+    let default = match &field["default"] {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let entered = Input::<String>::new()
-        .with_prompt(label)
-        .with_initial_text(initial)
-        .allow_empty(!required)
-        .validate_with(|text: &String| match text.is_empty() && !required {
-            true => Ok(()),
-            false => match parse(text) {
-                Some(value) => objection(field, &value).map_or(Ok(()), Err),
-                None => Err(format!("enter {what}")),
+    let shown = if default.is_empty() { String::new() } else { format!(" [{}]", line(&default)) };
+    let terminal = Term::stderr();
+    let ask = || {
+        terminal.write_str(&format!("{}{shown}: ", line(label)))?;
+        let mut text = String::new();
+        // The terminal gives a line once it is edited.
+        let read = io::stdin().read_line(&mut text)?;
+        Ok((read > 0).then(|| text.trim_end_matches(['\r', '\n']).to_owned()))
+    };
+    loop {
+        let asked = ask().map_err(|error: io::Error| failed(error.into()))?;
+        let Some(text) = asked else {
+            report::message("");
+            return Ok(Entered::Cancelled);
+        };
+        let text = if text.is_empty() { default.as_str() } else { text.as_str() };
+        if text.is_empty() && !required {
+            return Ok(Entered::Nothing);
+        }
+        let objection = match parse(text).filter(|_| !text.is_empty()) {
+            Some(value) => match self::objection(field, &value) {
+                None => return Ok(Entered::Value(value)),
+                Some(why) => why,
             },
-        })
-        .interact_text()
-        .map_err(failed)?;
-    Ok(parse(&entered).filter(|_| required || !entered.is_empty()))
+            None => format!("enter {what}"),
+        };
+        report::message(&line(&objection));
+    }
 }
 
 /// The values of a choice and their titles.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::Value;
-use wharf_report::{hint, line, shell_word};
+use wharf_report::{DIM, hint, line, shell_word};
 
 use super::arguments::Arguments;
 use super::confirm::can_ask;
@@ -17,12 +17,12 @@ use super::local::Local;
 use super::options::Options;
 use super::request::RequestOptions;
 use super::shown::replaced;
-use super::{suspected, unapproved};
+use super::suspected;
+use super::unapproved::{Wanted, load};
 use crate::catalog::Entry;
 use crate::json;
-use crate::plugin::FrozenTool;
-use crate::plugin::signature;
 use crate::plugin::text::{escape_hidden_in_json, printable};
+use crate::plugin::{FrozenTool, PluginId, signature};
 use crate::report::{self, Failure, NAME, Screen};
 
 /// Log filter of a request: warnings, and what the plugin prints and logs, stacks of exceptions too. The result has the
@@ -45,7 +45,7 @@ pub(super) struct CallOptions {
 pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) -> Result<ExitCode, Failure> {
     let CallOptions { request: RequestOptions { path, answers, json }, tool, arguments } = how;
     let answers = answers.read()?;
-    let mut local = load(options, &path, &tool, screen).await?;
+    let mut local = load(options, &path, Wanted::Tool(&tool), screen).await?;
     let entry = local.tool(&tool)?;
     // What clients are shown, and not what the plugin wrote.
     let schema = json::tree(&entry.item().tool.input_schema, json::MAX_DEPTH);
@@ -71,7 +71,11 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
         }
     }
     if let Ok(answer) = &answer {
-        answer.print(json, text)?;
+        let is_own_failure = is_own_failure(&answer.parsed);
+        answer.print(json, |result| match is_own_failure {
+            true => marked(entry.provider.id(), &text(result)),
+            false => text(result),
+        })?;
     }
     let is_in_result = answer.as_ref().is_ok_and(|answer| answer.parsed["_meta"]["wharf/fault"]["code"] == "denied");
     // The call may have taken its own tool off the list.
@@ -93,7 +97,7 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     }
     let failed = answer.parsed["isError"] == true;
     let destroys = entry.item().tool.annotations.as_ref().is_some_and(|hints| hints.destructive == Some(true));
-    let is_own_failure = failed && answer.parsed["_meta"]["wharf/fault"].is_null();
+    let is_own_failure = is_own_failure(&answer.parsed);
     // What is known to have failed is another reason.
     if is_own_failure && advice.is_none() {
         let program = options.program();
@@ -119,17 +123,14 @@ fn expect_same(now: &Entry<FrozenTool>, called: &Entry<FrozenTool>, program: &st
         .hint(format!("look at what it is now: {program} list {}", shell_word(path))))
 }
 
-/// Loads what has the tool. If its version waits for approval, the person at the terminal is asked first.
-async fn load(options: &Options, path: &Path, tool: &str, screen: &Screen) -> Result<Local, Failure> {
-    let loaded = Local::load(options, path, screen).await;
-    if !can_ask() || loaded.as_ref().is_ok_and(|local| local.has_tool(tool)) {
-        return loaded;
-    }
-    let waiting = loaded.as_ref().ok().map(Local::waiting);
-    if unapproved::offer(options, path, tool, waiting.as_deref(), screen).await? {
-        return Local::load(options, path, screen).await;
-    }
-    loaded
+/// Whether the tool itself says that it failed, and not the host.
+fn is_own_failure(result: &Value) -> bool {
+    result["isError"] == true && result["_meta"]["wharf/fault"].is_null()
+}
+
+/// A plugin's own words, as those that it prints: they could look like an error or a hint of the host.
+fn marked(id: &PluginId, text: &str) -> String {
+    text.lines().map(|line| format!("{DIM}{id} |{DIM:#} {line}\n")).collect()
 }
 
 /// The result as text for people.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use super::described::{NAMES, described};
 use crate::json;
 use crate::plugin::text::quote;
 
@@ -16,8 +17,17 @@ pub(super) struct Change {
     /// `None` if it was added.
     old: Option<Value>,
     new: Option<Value>,
-    /// It is a whole tool, prompt and so on that is gone: nobody calls what it was.
-    is_removal: bool,
+    extent: Extent,
+}
+
+/// How much a change is about.
+enum Extent {
+    /// A member of a tool, prompt and so on, or a flag.
+    Member,
+    /// A whole one that is new, as text.
+    Addition(String),
+    /// A whole one that is gone: nobody calls what it was.
+    Removal,
 }
 
 /// How many tools, prompts and so on are new, gone or changed, in one line; empty if there are no changes.
@@ -44,7 +54,8 @@ pub(super) fn summary(old: Option<&str>, new: &str) -> String {
     counts.join(", ")
 }
 
-/// All changes from one surface to another, sorted by list and name, with what was removed last.
+/// All changes from one surface to another, by list: what is new, what is changed and what was removed, each sorted by
+/// name.
 pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
     let read = |text: &str| match json::tree(text, json::MAX_DEPTH) {
         Ok(Value::Object(lists)) => Some(lists),
@@ -57,7 +68,7 @@ pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
             what: "everything".to_owned(),
             old: old.and_then(whole),
             new: whole(new),
-            is_removal: false,
+            extent: Extent::Member,
         }];
     };
     let old = old.and_then(read).unwrap_or_default();
@@ -70,32 +81,31 @@ pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
                 |surface: &Map<String, Value>| surface.get(list).filter(|value| **value != Value::Bool(false)).cloned();
             let (old, new) = (flag(&old), flag(&new));
             if old != new {
-                found.push(Change { what: kind.to_owned(), old, new, is_removal: false });
+                found.push(Change { what: kind.to_owned(), old, new, extent: Extent::Member });
             }
             continue;
         };
-        let mut removed = Vec::new();
+        let (mut changed, mut removed) = (Vec::new(), Vec::new());
         let names: BTreeSet<&str> = before.iter().chain(&after).map(|(name, _)| *name).collect();
         for name in names {
             let entry = |entries: &[(&str, &Value)]| {
                 entries.iter().find(|(other, _)| *other == name).map(|(_, entry)| (*entry).clone())
             };
-            let (old, new) = (entry(&before), entry(&after));
-            if new.is_none() {
-                removed.push(Change { what: format!("{kind} {name}"), old, new, is_removal: true });
-                continue;
+            let what = format!("{kind} {name}");
+            match (entry(&before), entry(&after)) {
+                (Some(Value::Object(old)), Some(Value::Object(new))) => {
+                    compare(&format!("{what}: "), old, new, &mut changed);
+                }
+                (None, Some(Value::Object(new))) => {
+                    let extent = Extent::Addition(described(kind, name, &new));
+                    found.push(Change { what, old: None, new: Some(new.into()), extent });
+                }
+                (old, None) => removed.push(Change { what, old, new: None, extent: Extent::Removal }),
+                (old, new) if old == new => {}
+                (old, new) => changed.push(Change { what, old, new, extent: Extent::Member }),
             }
-            let members = |entry: Option<Value>| {
-                let mut members = match entry {
-                    Some(Value::Object(members)) => members,
-                    _ => Map::new(),
-                };
-                // The name is part of the path already.
-                members.retain(|key, member| key != "name" || member != name);
-                members
-            };
-            compare(&format!("{kind} {name}: "), members(old), members(new), &mut found);
         }
+        found.append(&mut changed);
         found.append(&mut removed);
     }
     found
@@ -107,7 +117,7 @@ fn keys<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> BTreeSe
 
 /// The entries of a list with their names; a missing list is empty. `None` if it is not a list.
 fn entries<'a>(surface: &'a Map<String, Value>, list: &str) -> Option<Vec<(&'a str, &'a Value)>> {
-    let name = |entry: &'a Value| ["name", "uri", "uriTemplate"].iter().rev().find_map(|key| entry[*key].as_str());
+    let name = |entry: &'a Value| NAMES.iter().find_map(|key| entry[*key].as_str());
     match surface.get(list) {
         None => Some(Vec::new()),
         Some(Value::Array(entries)) => {
@@ -125,18 +135,21 @@ fn compare(path: &str, mut old: Map<String, Value>, mut new: Map<String, Value>,
         match (old.remove(&name), new.remove(&name)) {
             (old, new) if old == new => {}
             (Some(Value::Object(old)), Some(Value::Object(new))) => compare(&format!("{what}."), old, new, found),
-            (old, new) => found.push(Change { what, old, new, is_removal: false }),
+            (old, new) => found.push(Change { what, old, new, extent: Extent::Member }),
         }
     }
 }
 
 impl Change {
-    /// One line for what was removed, otherwise lines that begin with `-` for old and `+` for new values, untruncated and
-    /// with invisible characters escaped. Two sides that would look alike are written in ASCII.
+    /// What is new as [`described`], and one line for what was removed. Otherwise lines that begin with `-` for old and `+`
+    /// for new values, untruncated and with invisible characters escaped. Two sides that would look alike are written in
+    /// ASCII.
     pub(super) fn to_text(&self) -> String {
         let what = quote(&self.what, usize::MAX);
-        if self.is_removal {
-            return format!("    {what}: removed\n");
+        match &self.extent {
+            Extent::Addition(text) => return text.clone(),
+            Extent::Removal => return format!("    {what}: removed\n"),
+            Extent::Member => {}
         }
         let (old, new) = (self.old.as_ref(), self.new.as_ref());
         let alike = old.zip(new).is_some_and(|(old, new)| look_alike(&readable(old), &readable(new)));
@@ -155,11 +168,11 @@ impl Change {
     }
 }
 
-/// Readable form: strings unquoted, unless they could be mistaken for other JSON.
+/// Readable form: strings unquoted, unless they could be mistaken for other JSON, which is on one line.
 fn readable(value: &Value) -> String {
     match value {
         Value::String(text) if json::check(text, json::MAX_DEPTH).is_err() && !text.contains('\\') => text.clone(),
-        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+        other => other.to_string(),
     }
 }
 

@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 use wharf_report::{ShowPath as _, warning};
 
 use super::absent;
+use super::examine::Examination;
 use super::load_file::{id_of, load_file, refused};
 use super::options::Options;
 use super::summary::OFFERS_NOTHING;
-use super::survey::report_misnamed;
+use super::survey::{files_of, report_left, report_left_out};
 use super::wiring::{is_component, plugin_settings};
 use crate::audit::Audit;
-use crate::catalog::{PluginSettings, method_name, plugin_files};
+use crate::catalog::{Choice, PluginSettings, method_name};
 use crate::config::{Config, SchemasConfig};
 use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{
@@ -31,43 +32,56 @@ pub(super) async fn run(
     screen: &Screen,
 ) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let files = files_in(paths)?;
+    let places = paths.iter().map(|path| Place::of(&config, path)).collect::<Result<Vec<_>, _>>()?;
     let sandbox = options.sandbox(&config, paths, Audit::default()).await?;
     let mut all_load = true;
-    for folder in paths.iter().filter(|path| is_folder(path)) {
-        all_load &= !report_misnamed(folder);
-        absent::warnings(&config, folder).iter().for_each(|absent| warning(&absent.text));
+    for Place { path, choice } in &places {
+        let Some(choice) = choice else { continue };
+        all_load &= report_left_out(path, &choice.left_out) == 0;
+        absent::warnings(&config, path, choice.names()).iter().for_each(|absent| warning(&absent.text));
     }
-    for file in files {
-        let what = format!("checking {}", file.shown());
-        let findings = screen.timed(&what, check(&config, &sandbox, &file)).await;
-        all_load &= findings.loads();
-        report::print(&if json { escape_hidden_in_json(&findings.to_json().to_string()) } else { findings.to_text() })?;
+    let examination = Examination::begin(screen, "checking");
+    for place in &places {
+        let files = place.files().into_iter().map(|file| (file.shown().to_string(), file)).collect();
+        let one = async |file: &Path| {
+            let findings = check(&config, &sandbox, file).await;
+            let text = if json { escape_hidden_in_json(&findings.to_json().to_string()) } else { findings.to_text() };
+            (file.to_owned(), findings.loads(), text)
+        };
+        let (mut found, left) = examination.of(files, one, |(_, loads, _)| *loads).await;
+        found.sort();
+        for (_, loads, text) in found {
+            all_load &= loads;
+            report::print(&text)?;
+        }
+        all_load &= report_left(place.path, left.as_deref());
     }
     Ok(if all_load { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn is_folder(path: &Path) -> bool {
-    path.is_dir() && !is_component(path)
+/// A path of the command line.
+struct Place<'a> {
+    path: &'a Path,
+    /// Of a folder, the files that a server would load.
+    choice: Option<Choice>,
 }
 
-/// The given files, and those in the given folders and their direct subfolders that a server would load.
-fn files_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::new();
-    for path in paths {
+impl<'a> Place<'a> {
+    fn of(config: &Config, path: &'a Path) -> Result<Self, Failure> {
         // A folder that is named like a plugin is refused, as a server does.
-        if !is_folder(path) {
-            files.push(path.clone());
-            continue;
+        if !path.is_dir() || is_component(path) {
+            return Ok(Self { path, choice: None });
         }
-        let found = plugin_files(path)
-            .map_err(|error| Failure::usage(format!("read the folder: {error}: {}", path.shown())))?;
-        if found.is_empty() {
+        let choice = files_of(config, path)?;
+        if choice.is_empty() && choice.left_out.is_empty() {
             return Err(Failure::usage(format!("find plugins in {}: it has no .wasm files", path.shown())));
         }
-        files.extend(found.into_values());
+        Ok(Self { path, choice: Some(choice) })
     }
-    Ok(files)
+
+    fn files(&self) -> Vec<&Path> {
+        self.choice.as_ref().map_or_else(|| vec![self.path], |choice| choice.in_order().map(|(_, path)| path).collect())
+    }
 }
 
 /// The result for one file.
@@ -85,6 +99,8 @@ struct Findings {
     methods: Vec<String>,
     /// Of each declared capability, its section (`experimental` or `extensions`), name and settings.
     capabilities: Vec<(&'static str, String, String)>,
+    /// All that clients are shown of them.
+    lists: Value,
     warnings: Vec<String>,
     grants: Grants,
     /// Why it would not load, and a hint.
@@ -102,6 +118,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         prompts: Vec::new(),
         methods: Vec::new(),
         capabilities: Vec::new(),
+        lists: Value::Null,
         warnings: Vec::new(),
         grants: Grants::default(),
         refusal: None,
@@ -129,6 +146,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         Ok(plugin) => {
             plugin.try_grants(findings.grants.clone()).await;
             let surface = plugin.surface();
+            findings.lists = surface.lists();
             let about = |key: &str, texts: [&Option<String>; 2]| {
                 (key.to_owned(), texts.into_iter().flatten().next().cloned().unwrap_or_default())
             };
@@ -268,9 +286,7 @@ impl Findings {
         let makers = self.summary.iter().flat_map(|summary| &summary.producers);
         let makers: Vec<Value> =
             makers.map(|maker| json!({"role": maker.role, "name": maker.name, "version": maker.version})).collect();
-        let offered = |key: &str, all: &[(String, String)]| -> Vec<Value> {
-            all.iter().map(|(name, description)| json!({key: name, "description": description})).collect()
-        };
+        let offered = |list: &str| self.lists[list].as_array().cloned().unwrap_or_default();
         let grants: Vec<Value> = self
             .needed()
             .into_iter()
@@ -298,10 +314,10 @@ impl Findings {
             "imports": imports,
             "grants": grants,
             "folders": folders,
-            "tools": offered("name", &self.tools),
-            "resources": offered("uri", &self.resources),
-            "resourceTemplates": offered("uriTemplate", &self.templates),
-            "prompts": offered("name", &self.prompts),
+            "tools": offered("tools"),
+            "resources": offered("resources"),
+            "resourceTemplates": offered("templates"),
+            "prompts": offered("prompts"),
             "methods": self.methods,
             "capabilities": capabilities,
             "warnings": self.warnings,

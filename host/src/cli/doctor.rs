@@ -14,9 +14,9 @@ use wharf_report::{ShowPath as _, shell_word};
 
 use super::finding::Finding;
 use super::options::Options;
+use super::survey::choice_in;
 use super::{absent, audit, dev, folder, http, install, wiring};
 use crate::audit::Audit;
-use crate::catalog::plugin_files;
 use crate::config::{self, Config};
 use crate::os::sandbox::{self, AllowedPaths, Enforcement, restrict_files};
 use crate::os::{limits, private};
@@ -121,7 +121,7 @@ fn audit_path(config: &Config) -> String {
 }
 
 fn plugins(config: &Config, dir: &Path) -> Vec<Finding> {
-    let files = match plugin_files(dir) {
+    let files = match choice_in(config, dir) {
         Ok(files) => files,
         Err(error) => {
             let failure = Failure::new(format!("read the plugin folder: {error}: {}", dir.shown()));
@@ -129,7 +129,7 @@ fn plugins(config: &Config, dir: &Path) -> Vec<Finding> {
         }
     };
     let check = format!("{} check {}", config.program(), shell_word(dir));
-    let mut findings = vec![match files.len() {
+    let mut findings = vec![match files.in_order().count() {
         0 => Finding::missing(
             "plugins",
             format!("none in {}", dir.shown()),
@@ -140,7 +140,8 @@ fn plugins(config: &Config, dir: &Path) -> Vec<Finding> {
             found.hint(format!("to check them: {check}"))
         }
     }];
-    for path in [dir].into_iter().chain(files.values().map(PathBuf::as_path)).filter(|path| is_writable_by_others(path))
+    for path in
+        [dir].into_iter().chain(files.in_order().map(|(_, path)| path)).filter(|path| is_writable_by_others(path))
     {
         let text = format!("other users can write it, and so decide what runs: {}", path.shown());
         findings.push(Finding::missing("plugins", text, format!("chmod go-w {}", shell_word(path))));
@@ -148,7 +149,7 @@ fn plugins(config: &Config, dir: &Path) -> Vec<Finding> {
     let names = |absent: absent::Absent| {
         Finding::missing("plugins", absent.text, "correct the name in the configuration, if that plugin is meant")
     };
-    findings.extend(absent::warnings(config, dir).into_iter().map(names));
+    findings.extend(absent::warnings(config, dir, files.names()).into_iter().map(names));
     findings
 }
 

@@ -8,6 +8,7 @@ use super::options::Options;
 use super::wiring::is_component;
 use crate::config;
 use crate::os::paths::folder_of;
+use crate::pins::PinFile;
 use crate::plugin::PluginId;
 use crate::protocol::nearest::did_you_mean;
 use crate::report::Failure;
@@ -32,18 +33,43 @@ pub(super) fn plugin_folder(options: &Options, dir: Option<PathBuf>) -> Result<P
                 format!("wharf serves folders; to try one file: {program} list {}", shell_word(&dir))
             }),
         )),
-        Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())).hint(
-            near_path(&dir).map_or_else(
-                || {
-                    // A bare word may be meant for a plugin, for which an empty folder would be made.
-                    let is_word = PluginId::parse(&dir.to_string_lossy()).is_ok();
-                    let what = if is_word { "name a folder of plugins here, not a plugin; or " } else { "" };
-                    format!("{what}create it first: mkdir -p {}", shell_word(&dir))
-                },
-                |near| format!("did you mean {}?", shell_word(&near)),
-            ),
-        )),
+        Err(error) => {
+            Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown()))
+                .hint(hint_for_missing(&dir)))
+        }
     }
+}
+
+/// What to do about a folder that is not there.
+fn hint_for_missing(dir: &Path) -> String {
+    if let Some(near) = near_path(dir) {
+        return format!("did you mean {}?", shell_word(&near));
+    }
+    let create = format!("create it first: mkdir -p {}", shell_word(dir));
+    // A bare word may be meant for a plugin, for which an empty folder would be made.
+    match PluginId::parse(&dir.to_string_lossy()).ok() {
+        None => create,
+        Some(id) => match folder_with(&id) {
+            Some(folder) => {
+                format!(
+                    "{id} is a plugin; name the folder that its file is in, and not the plugin: {}",
+                    shell_word(&folder)
+                )
+            }
+            None => format!("name a folder of plugins here, not a plugin; or {create}"),
+        },
+    }
+}
+
+/// The folder that has a file of the plugin: the user's own one, or the one that it was pinned for.
+fn folder_with(id: &PluginId) -> Option<PathBuf> {
+    let base = config::base()?;
+    let pinned = || {
+        let pins = PinFile::new(base.state.clone()).read().ok()?;
+        pins.get(id)?.folder.as_ref().map(PathBuf::from)
+    };
+    let has_file = |folder: &PathBuf| folder.join(format!("{id}.wasm")).is_file();
+    [Some(base.plugins.clone()), pinned()].into_iter().flatten().find(has_file)
 }
 
 /// Entries that are looked at for one of a similar name.

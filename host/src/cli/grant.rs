@@ -16,10 +16,10 @@ use super::diff::diff;
 use super::folder::is_file;
 use super::options::Options;
 use super::shown::replaced;
+use super::survey::choice_in;
 use super::wiring::{is_component, lock, lock_failure};
 use super::{absent, audit};
 use crate::audit::Event;
-use crate::catalog::plugin_files;
 use crate::config::{Config, ConfigError, GrantWord, add_grants, base, remove_grants};
 use crate::os::lock::lock as file_lock;
 use crate::os::private::{self, OpenMode};
@@ -151,19 +151,20 @@ pub(super) async fn offer(
         return Ok(Some(false));
     }
     let _lock = lock_configuration()?;
-    expect_file(denied, folder).await?;
+    expect_file(&change.before, denied, folder).await?;
     change.write(id, extension)?;
     Ok(Some(true))
 }
 
 /// Fails if the file of a plugin, in a folder or itself, no longer has its content.
-async fn expect_file(denied: &dyn Provider, path: &Path) -> Result<(), Failure> {
+async fn expect_file(config: &Config, denied: &dyn Provider, path: &Path) -> Result<(), Failure> {
     let id = denied.id();
     let failed = |what: String| {
         Failure::new(format!("grant {id} what it was denied: since the question, {what}; nothing was granted"))
             .hint("make the call again to look at it".to_owned())
     };
-    let file = if is_file(path) { Some(path.to_owned()) } else { plugin_files(path).unwrap_or_default().remove(id) };
+    let in_folder = || Some(choice_in(config, path).ok()?.get(id)?.to_owned());
+    let file = if is_file(path) { Some(path.to_owned()) } else { in_folder() };
     let file = file.ok_or_else(|| failed("its file was removed".to_owned()))?;
     let component = read_component(&file).await.map_err(|error| failed(format!("its file cannot be read: {error}")))?;
     let now = Digest::of(&component);
@@ -349,14 +350,14 @@ fn warn_of_name(config: &Config, id: &PluginId, folder: Option<&Path>) {
     let own = || base().map(|base| base.plugins);
     let Some(searched) = folder.map(PathBuf::from).or_else(own) else { return };
     // The own folder need not be there yet.
-    let files = match plugin_files(&searched) {
+    let files = match choice_in(config, &searched) {
         Err(_) if folder.is_some() => return,
         found => found.unwrap_or_default(),
     };
-    if files.contains_key(id) {
+    if files.get(id).is_some() {
         return;
     }
-    let near = did_you_mean(id.as_ref(), files.keys().map(PluginId::as_ref));
+    let near = did_you_mean(id.as_ref(), files.names());
     if folder.is_some() || near.is_some() {
         let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         warning(&format!("no plugin in {} is called {id}{near}", searched.shown()));

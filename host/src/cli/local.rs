@@ -13,7 +13,7 @@ use super::absent::{self, Absent};
 use super::folder::{is_file, near_path};
 use super::load_file::{Refused, id_of, load_admitted};
 use super::options::Options;
-use super::unapproved::may_be_offered;
+use super::survey::choice_in;
 use super::wiring;
 use crate::audit::Audit;
 use crate::catalog::{
@@ -23,6 +23,7 @@ use crate::catalog::{
 use crate::config::Config;
 use crate::json;
 use crate::os::paths::folder_of;
+use crate::pins::Reason;
 use crate::plugin::abi::Prompt;
 use crate::plugin::{FrozenTool, PluginId, Provider};
 use crate::protocol::nearest::near;
@@ -112,7 +113,8 @@ impl Local {
                 .await
                 .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", path.shown())))?;
             drop(folder);
-            absent = absent::warnings(&config, path);
+            absent = choice_in(&config, path)
+                .map_or_else(|_| Vec::new(), |files| absent::warnings(&config, path, files.names()));
             while let Ok(event) = events.try_recv() {
                 seen.push(event);
             }
@@ -151,7 +153,7 @@ impl Local {
 
     /// The files whose versions may be approved during `call`.
     pub(super) fn waiting(&self) -> Vec<(PluginId, PathBuf)> {
-        let waiting = self.held.iter().filter(|held| held.decision.outcome.as_ref().is_err_and(may_be_offered));
+        let waiting = self.held.iter().filter(|held| held.decision.outcome.as_ref().is_err_and(Reason::needs_approval));
         waiting.map(|held| (held.decision.plugin.clone(), held.path.clone())).collect()
     }
 
@@ -173,8 +175,12 @@ impl Local {
             |why: String| Failure::usage(format!("use the {kind} {name}: it is of the plugin {id}, which {why}"));
         let held = self.held.iter().find(|held| held.decision.plugin == id);
         if let Some((reason, hint)) = held.and_then(|held| Some((held.decision.outcome.as_ref().err()?, &held.hint))) {
-            let is = if reason.needs_approval() { "waits for approval" } else { "is held" };
-            return Some(failed(format!("{is}: {reason}")).hint(hint.clone()));
+            let why = match reason {
+                Reason::Revoked => "was revoked".to_owned(),
+                reason if reason.needs_approval() => format!("waits for approval: {reason}"),
+                reason => format!("is held: {reason}"),
+            };
+            return Some(failed(why).hint(hint.clone()));
         }
         let refused = self.refusals.iter().find(|refusal| is_of(refusal, &id))?;
         let hint = refused.hint.clone();
@@ -206,11 +212,6 @@ impl Local {
         self.catalog.snapshot()
     }
 
-    /// Whether there is a tool that [`Self::tool`] finds.
-    pub(super) fn has_tool(&self, name: &str) -> bool {
-        tool_of(&self.snapshot(), &self.path, name).is_some()
-    }
-
     /// A tool by its public name; of a single file also by its name within the plugin.
     pub(super) fn tool(&self, name: &str) -> Result<Entry<FrozenTool>, Failure> {
         let snapshot = self.catalog.snapshot();
@@ -225,7 +226,7 @@ impl Local {
             return Ok(name.to_owned());
         }
         let public = tool_of(&snapshot, &self.path, name).map(|tool| tool.name.to_string());
-        if let Some(public) = public.or_else(|| Some(self.find_prompt(&snapshot, name)?.name.to_string())) {
+        if let Some(public) = public.or_else(|| Some(prompt_of(&snapshot, &self.path, name)?.name.to_string())) {
             return Ok(public);
         }
         let lists = snapshot.resources.names().chain(snapshot.templates.names());
@@ -235,7 +236,7 @@ impl Local {
     /// A prompt, as [`Self::tool`].
     pub(super) fn prompt(&self, name: &str) -> Result<Entry<Prompt>, Failure> {
         let snapshot = self.catalog.snapshot();
-        let found = self.find_prompt(&snapshot, name);
+        let found = prompt_of(&snapshot, &self.path, name);
         self.found(found, "prompt", name, snapshot.prompts.names())
     }
 
@@ -263,11 +264,6 @@ impl Local {
                 .hint("write a value in place of each name in braces".to_owned())),
             None => Err(self.unknown("resource", uri, snapshot.resources.names().chain(snapshot.templates.names()))),
         }
-    }
-
-    fn find_prompt<'a>(&self, snapshot: &'a Snapshot, name: &str) -> Option<&'a Entry<Prompt>> {
-        let own = |entry: &&Entry<Prompt>| is_file(&self.path) && entry.item().name == name;
-        snapshot.prompts.entries().iter().find(own).or_else(|| snapshot.prompts.get(name))
     }
 
     /// The failure for a name that no plugin has. A plugin that is not served may be the one with it.
@@ -347,6 +343,12 @@ fn is_of(refusal: &RefusedFile, id: &PluginId) -> bool {
 pub(super) fn tool_of<'s>(snapshot: &'s Snapshot, path: &Path, name: &str) -> Option<&'s Entry<FrozenTool>> {
     let own = |entry: &&Entry<FrozenTool>| is_file(path) && entry.item().tool.name == name;
     snapshot.tools.entries().iter().find(own).or_else(|| snapshot.tools.get(name))
+}
+
+/// A prompt, as [`tool_of`].
+pub(super) fn prompt_of<'s>(snapshot: &'s Snapshot, path: &Path, name: &str) -> Option<&'s Entry<Prompt>> {
+    let own = |entry: &&Entry<Prompt>| is_file(path) && entry.item().name == name;
+    snapshot.prompts.entries().iter().find(own).or_else(|| snapshot.prompts.get(name))
 }
 
 /// A response or a notification.

@@ -10,9 +10,9 @@ use super::call::block;
 use super::conversation::{converse, with_arguments};
 use super::entry;
 use super::grant::explain_failure;
-use super::local::Local;
 use super::options::Options;
 use super::request::RequestOptions;
+use super::unapproved::{Wanted, load};
 use crate::plugin::text::printable;
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -29,7 +29,7 @@ pub(super) struct PromptOptions {
 
 pub(super) async fn run(options: &Options, how: PromptOptions, screen: &Screen) -> Result<ExitCode, Failure> {
     let answers = how.request.answers.read()?;
-    let mut local = Local::load(options, &how.request.path, screen).await?;
+    let mut local = load(options, &how.request.path, Wanted::Prompt(&how.name), screen).await?;
     let prompt = local.prompt(&how.name)?;
     let arguments = prompt.item().arguments.iter().map(|argument| (argument.name.as_str(), argument.required));
     let signature = entry::prompt_signature(prompt.name.as_str(), arguments);

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use super::call::contents;
 use super::conversation::converse;
 use super::grant::explain_failure;
-use super::local::Local;
 use super::options::Options;
 use super::request::RequestOptions;
+use super::unapproved::{Wanted, load};
 use crate::report::{Failure, Screen};
 
 #[derive(Args)]
@@ -23,7 +23,7 @@ pub(super) struct ReadOptions {
 
 pub(super) async fn run(options: &Options, how: ReadOptions, screen: &Screen) -> Result<ExitCode, Failure> {
     let answers = how.request.answers.read()?;
-    let mut local = Local::load(options, &how.request.path, screen).await?;
+    let mut local = load(options, &how.request.path, Wanted::Resource(&how.uri), screen).await?;
     let provider = local.expect_resource(&how.uri)?;
     let params = Map::from_iter([("uri".to_owned(), Value::String(how.uri))]);
     let answer = converse(&mut local, "resources/read", params, &answers).await;

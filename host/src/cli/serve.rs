@@ -15,11 +15,12 @@ use super::http::HttpOptions;
 use super::options::Options;
 use super::reloadable::Reloadable;
 use super::signals::Signals;
+use super::survey::choice_in;
 use super::typed_input::TypedInput;
 use super::wiring::{self, needed_files, plugin_settings, server_settings};
 use super::{absent, audit, summary};
 use crate::audit::Audit;
-use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot, plugin_files};
+use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot};
 use crate::config::{Config, Live};
 use crate::idle::IdleHook;
 use crate::os::{limits, memory, service};
@@ -195,8 +196,11 @@ async fn follow_folder(
             if is_dev {
                 return Vec::new();
             }
-            warn_if_empty(&absent_dir);
-            absent::warnings(&absent_config, &absent_dir)
+            let Ok(files) = choice_in(&absent_config, &absent_dir) else { return Vec::new() };
+            if files.is_empty() {
+                warn_if_empty(&absent_dir);
+            }
+            absent::warnings(&absent_config, &absent_dir, files.names())
         });
         absent.await.unwrap_or_default().iter().for_each(|absent| tracing::warn!("{}", absent.text));
         if io::stdin().is_terminal() {
@@ -246,7 +250,7 @@ fn warn_of_waiting(count: usize, program: &str, dir: &Path, snapshot: &Snapshot)
 
 /// Logs for a client that the folder has no plugins. [`greet`] shows it to a person at the terminal.
 fn warn_if_empty(dir: &Path) {
-    if io::stdin().is_terminal() || !plugin_files(dir).is_ok_and(|files| files.is_empty()) {
+    if io::stdin().is_terminal() {
         return;
     }
     let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());

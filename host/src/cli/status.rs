@@ -11,10 +11,11 @@ use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, bounded, line, warning};
 
 use super::candidate::Candidate;
 use super::changes::{Change, changes};
+use super::examine::Examination;
 use super::load_file::{Refused, refused};
 use super::options::Options;
 use super::summary::CHANGE_LISTS;
-use super::survey::{Survey, report_misnamed};
+use super::survey::{Survey, report_left, report_left_out};
 use super::wiring::read_only_guard;
 use super::{absent, wrapped};
 use crate::config::base;
@@ -34,22 +35,22 @@ pub(super) async fn run(
     let program = config.program();
     let protected = options.protected(config, std::slice::from_ref(dir), base().as_ref());
     let examiner = Examiner { guard: read_only_guard(config), survey: &survey, protected };
-    let mut all_run = !report_misnamed(dir);
-    let mut found = Vec::new();
-    for (id, path) in &survey.files {
-        let status = screen.timed(&format!("loading {id}"), examiner.status(id, path)).await;
-        all_run &= status.state.is_ok();
-        found.push(status);
-    }
+    let misnamed = report_left_out(dir, &survey.files.left_out);
+    let files = survey.files.in_order().map(|(id, path)| (id.to_string(), (id, path))).collect();
+    let examination = Examination::begin(screen, "loading");
+    let one = |(id, path)| examiner.status(id, path);
+    let (mut found, left) = examination.of(files, one, |status| status.state.is_ok()).await;
+    found.sort_by(|one, other| one.id.cmp(&other.id));
+    let all_run = report_left(dir, left.as_deref()) && misnamed == 0 && found.iter().all(|status| status.state.is_ok());
     if json {
         let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&program, dir)).collect();
         report::print(&escape_hidden_in_json(&json!({ "plugins": plugins }).to_string()))?;
-    } else if found.is_empty() {
+    } else if found.is_empty() && misnamed == 0 {
         report::message(&format!("no plugins in {}", dir.shown()));
     } else {
         found.iter().flat_map(|status| &status.warnings).for_each(|text| warning(text));
         let text = found.iter().map(|status| status.to_text(&program, dir)).collect::<String>();
-        report::print(&format!("{text}{}", counts(&found)))?;
+        report::print(&format!("{text}{}", counts(&found, misnamed)))?;
     }
     Ok(if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -307,22 +308,27 @@ fn is_same(one: &Path, other: &Path) -> bool {
     resolved(one).is_some_and(|one| resolved(other) == Some(one))
 }
 
-/// The last line: how many are in each state.
-fn counts(found: &[Status]) -> String {
-    let count = |is: fn(&Status) -> bool| found.iter().filter(|status| is(status)).count();
-    let pending = |status: &Status| matches!(&status.state, Err(NotRunning::Held(reason)) if reason.needs_approval());
-    let held = |status: &Status| matches!(&status.state, Err(NotRunning::Held(reason)) if !reason.needs_approval());
-    let states = [
-        (count(|status| status.state.is_ok() && status.pin.is_some()), "run", "runs"),
-        (
-            count(|status| status.state.is_ok() && status.pin.is_none()),
-            "will run when first served",
-            "will run when first served",
-        ),
-        (count(pending), "are pending approval", "is pending approval"),
-        (count(held), "are held", "is held"),
-        (count(|status| matches!(status.state, Err(NotRunning::Refused(_)))), "are refused", "is refused"),
+/// The last line: how many are in each state. `misnamed`: the files that are refused for their name.
+fn counts(found: &[Status], misnamed: usize) -> String {
+    let mut states = [
+        (0, "run", "runs"),
+        (0, "will run when first served", "will run when first served"),
+        (0, "are pending approval", "is pending approval"),
+        (0, "are revoked", "is revoked"),
+        (0, "are held", "is held"),
+        (misnamed, "are refused", "is refused"),
     ];
+    for status in found {
+        let at = match (&status.state, &status.pin) {
+            (Ok(()), Some(_)) => 0,
+            (Ok(()), None) => 1,
+            (Err(NotRunning::Held(reason)), _) if reason.needs_approval() => 2,
+            (Err(NotRunning::Held(Reason::Revoked)), _) => 3,
+            (Err(NotRunning::Held(_)), _) => 4,
+            (Err(NotRunning::Refused(_)), _) => 5,
+        };
+        states[at].0 += 1;
+    }
     let counted = states.iter().filter(|(count, ..)| *count > 0);
     let counted = counted.map(|(count, all, one)| format!("{count} {}", if *count == 1 { one } else { all }));
     format!("{}\n", counted.collect::<Vec<_>>().join(", "))

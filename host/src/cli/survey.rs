@@ -1,7 +1,7 @@
 //! What a command that examines all files of a folder without a server needs: the files, and what decides
 //! about them.
 
-use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use wharf_report::{ShowPath as _, warning};
 use super::absent;
 use super::folder::plugin_folder;
 use super::options::Options;
-use super::wiring::{lock, lock_failure};
+use super::wiring::{lock, lock_failure, read_only_guard};
 use crate::audit::Audit;
-use crate::catalog::{Ignored, MAX_NAMED, RefusedFile, misnamed_files, plugin_files};
+use crate::catalog::{Choice, Ignored, MAX_NAMED, RefusedFile};
 use crate::config::Config;
 use crate::pins::{PinFile, Pins};
-use crate::plugin::{PluginId, Sandbox};
+use crate::plugin::Sandbox;
 use crate::report::{self, Failure};
 
 /// A folder of plugins, with the configuration and the pins.
@@ -25,7 +25,7 @@ pub(super) struct Survey {
     pub(super) lock: PinFile,
     pub(super) pins: Pins,
     pub(super) dir: PathBuf,
-    pub(super) files: BTreeMap<PluginId, PathBuf>,
+    pub(super) files: Choice,
 }
 
 impl Survey {
@@ -37,31 +37,46 @@ impl Survey {
     pub(super) async fn open(options: &Options, dir: Option<PathBuf>) -> Result<Self, Failure> {
         let config = Arc::new(options.config()?);
         let dir = plugin_folder(options, dir)?;
-        let files = files_of(&dir)?;
+        let files = files_of(&config, &dir)?;
         let lock = lock()?.for_plugins(&dir);
         let pins = lock.read().map_err(lock_failure)?;
         let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
-        absent::warnings(&config, &dir).iter().for_each(|absent| warning(&absent.text));
+        absent::warnings(&config, &dir, files.names()).iter().for_each(|absent| warning(&absent.text));
         Ok(Self { config, sandbox, lock, pins, dir, files })
     }
 }
 
-/// Reports on stderr the files of a folder that are not loaded for their name; returns whether there are any.
-pub(super) fn report_misnamed(dir: &Path) -> bool {
-    let found = misnamed_files(dir).unwrap_or_default();
-    for (path, reason) in found.iter().take(MAX_NAMED) {
+/// Reports on stderr the files that are left out; returns how many there are.
+pub(super) fn report_left_out(dir: &Path, left_out: &[(PathBuf, Ignored)]) -> usize {
+    for (path, reason) in left_out.iter().take(MAX_NAMED) {
         report::refusal(&RefusedFile::of_ignored(path.clone(), reason));
     }
-    if let Some(more) = found.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+    if let Some(more) = left_out.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
         report::refusal(&RefusedFile::of_ignored(dir.to_owned(), &Ignored::More(more)));
     }
-    !found.is_empty()
+    left_out.len()
+}
+
+/// Reports on stderr that some files of a folder were not examined; returns whether all were.
+pub(super) fn report_left(dir: &Path, why: Option<&str>) -> bool {
+    if let Some(why) = why {
+        warning(&format!("failed to {why}: {}", dir.shown()));
+    }
+    why.is_none()
 }
 
 /// The plugins of a folder, as a server finds them.
 ///
 /// # Errors
 /// If the folder cannot be read.
-pub(super) fn files_of(dir: &Path) -> Result<BTreeMap<PluginId, PathBuf>, Failure> {
-    plugin_files(dir).map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))
+pub(super) fn choice_in(config: &Config, dir: &Path) -> io::Result<Choice> {
+    Choice::of(dir, &read_only_guard(&Arc::new(config.clone())))
+}
+
+/// The same as a command's failure.
+///
+/// # Errors
+/// As [`choice_in`].
+pub(super) fn files_of(config: &Config, dir: &Path) -> Result<Choice, Failure> {
+    choice_in(config, dir).map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))
 }

@@ -3,12 +3,12 @@
 mod word;
 
 use toml_edit::{Array, DocumentMut, Entry, InlineTable, Item, Table, TableLike, Value};
-use wharf_report::HintKind;
+use wharf_report::{HintKind, shell_word};
 
-pub use self::word::GrantWord;
-use self::word::{Addition, example, folder, inline};
 use super::{Config, ConfigError, MAX_SIZE};
 use crate::plugin::PluginId;
+pub use word::GrantWord;
+use word::{Addition, folder, inline, words_of};
 
 /// Adds grants of a plugin to the text of a configuration.
 ///
@@ -19,12 +19,37 @@ pub fn add_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<Stri
         edit(text, id, |grants| words.iter().try_for_each(|word| add(grants, word.section(), word.addition()?)));
     // How it is written in a file is not how it is written here.
     edited.map_err(|error| match words {
-        [word] if !word.is_flag() && (error.hint.is_none() || error.hint_kind == HintKind::Form) => {
-            let hint = Some(format!("write it like {}", example(word.key)));
-            ConfigError { hint, hint_kind: HintKind::Advice, ..error }
+        [word] if error.hint.is_none() || error.hint_kind == HintKind::Form => {
+            // What is suggested is valid.
+            let corrected = word.corrected().filter(|word| add_grants(text, id, std::slice::from_ref(word)).is_ok());
+            let corrected = corrected.map(|word| format!("write {}", shell_word(word.word.as_ref())));
+            let like = || word.example().map(|example| format!("write it like {example}"));
+            match corrected.or_else(like) {
+                Some(hint) => ConfigError { hint: Some(hint), hint_kind: HintKind::Advice, ..error },
+                None => error,
+            }
         }
         _ => error,
     })
+}
+
+/// The grants in a hint.
+const MAX_NAMED: usize = 16;
+
+/// Names the grants that a plugin has, for one that it has not.
+fn with_own_grants(error: ConfigError, text: &str, id: &PluginId) -> ConfigError {
+    let own = || {
+        let mut document: DocumentMut = text.parse().ok()?;
+        Some(words_of(grants_of(&mut document, id)?))
+    };
+    let own = own().unwrap_or_default();
+    let named: Vec<String> = own.iter().take(MAX_NAMED).map(|word| shell_word(word.as_ref())).collect();
+    let hint = match own.len() - named.len() {
+        _ if named.is_empty() => "it has no grants".to_owned(),
+        0 => format!("its grants: {}", named.join(" ")),
+        more => format!("its grants: {} and {more} more", named.join(" ")),
+    };
+    ConfigError { hint: Some(hint), ..error }
 }
 
 /// Removes grants of a plugin from the text of a configuration.
@@ -32,11 +57,14 @@ pub fn add_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<Stri
 /// # Errors
 /// If it has no such grant, or the result is no valid configuration.
 pub fn remove_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<String, ConfigError> {
+    let mut is_there = true;
     let edited = edit(text, id, |grants| {
         words.iter().try_for_each(|word| {
-            if remove(grants, word) { Ok(()) } else { Err(format!("plugin '{id}' has no grant {:?}", word.word)) }
+            is_there = remove(grants, word);
+            if is_there { Ok(()) } else { Err(format!("plugin '{id}' has no grant {:?}", word.word)) }
         })
-    })?;
+    });
+    let edited = edited.map_err(|error| if is_there { error } else { with_own_grants(error, text, id) })?;
     let mut document: DocumentMut =
         edited.parse().map_err(|error: toml_edit::TomlError| ConfigError::new(error.to_string(), None))?;
     drop_empty(document.as_table_mut(), &["plugins", id.as_ref(), "grants"]);

@@ -67,7 +67,10 @@ impl Config {
         for (name, plugin) in &self.plugins {
             if let Some(pin) = plugin.pin.as_ref().filter(|pin| Digest::parse(pin).is_none()) {
                 return Err(WrongValue::at(&["plugins", name, "pin"], format!("not a hash: {pin:?}"))
-                    .hint("write \"blake3:\" and 64 hexadecimal digits; wharf status shows a file's"));
+                    .hint(format!(
+                        "remove it, then copy the hash of the file from `wharf status --json`, as it is there: \"content\" in \
+                         the \"file\" of {name}"
+                    )));
             }
         }
         if let Err(key) = Signatures::new(&self.signatures.keys, false) {

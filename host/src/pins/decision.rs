@@ -110,9 +110,10 @@ impl Reason {
         }
     }
 
-    /// Whether `wharf approve` lets the version run.
+    /// Whether it waits for a person, who has not decided on it. What a person revoked does not, although an approval takes
+    /// that back.
     pub fn needs_approval(&self) -> bool {
-        !matches!(self, Self::PinMismatch | Self::PinsUnreadable | Self::PinsUnwritable)
+        !matches!(self, Self::Revoked | Self::PinMismatch | Self::PinsUnreadable | Self::PinsUnwritable)
     }
 
     /// Whether it also stops versions that are already in service.

@@ -58,15 +58,20 @@ impl Decision {
     /// Why it is held; reads after "failed to".
     pub fn refusal(&self) -> String {
         let Err(reason) = &self.outcome else { return String::new() };
-        let held = if reason.needs_approval() { "held (pending approval)" } else { "held" };
-        format!("run this version, which is {held}: {reason}")
+        match reason {
+            Reason::Revoked => "run this version, which was revoked".to_owned(),
+            reason if reason.needs_approval() => {
+                format!("run this version, which is held (pending approval): {reason}")
+            }
+            reason => format!("run this version, which is held: {reason}"),
+        }
     }
 
     /// A hint for the operator. `program` is how commands begin, and `folder` where the plugin's file is.
     pub fn hint(&self, program: &str, folder: &Path) -> String {
         let command = self.command(program, folder);
         match &self.outcome {
-            Err(Reason::PinMismatch | Reason::PinsUnreadable | Reason::PinsUnwritable) => command,
+            Err(reason) if !reason.needs_approval() => command,
             _ => format!("to see the changes: {program} status {}; {command}", shell_word(folder)),
         }
     }
@@ -82,6 +87,7 @@ impl Decision {
                  runs within seconds; or add pin = \"blake3:{}\" under [plugins.{id}] in the configuration",
                 self.content
             ),
+            Err(Reason::Revoked) => format!("to undo that: {}", approve_command(program, id, Some(folder))),
             _ => format!("to approve it: {}", approve_command(program, id, Some(folder))),
         }
     }

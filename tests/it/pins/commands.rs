@@ -88,8 +88,12 @@ fn approving_needs_a_terminal_or_a_flag_and_grants_nothing() {
     assert_eq!(fs::read(home.path("config/wharf/wharf.toml")).expect("the configuration"), before);
     let pinned = lock(&home);
     assert_eq!(pinned["plugins"]["p"]["grants"].as_array().map(Vec::len), Some(0));
-    let output = folder_command(&home, &["approve", "--yes", "nobody"]);
-    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+    // The folder was named: what is in it helps.
+    for words in [&["approve", "--yes", "nobody"][..], &["revoke", "nobody"]] {
+        let output = folder_command(&home, words);
+        assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+        assert!(err(&output).ends_with("hint: known plugins: p\n"), "{}", err(&output));
+    }
 }
 
 #[test]
@@ -186,6 +190,28 @@ fn approve_asks_for_confirmation_on_a_terminal() {
     assert_eq!(status(&home)["state"], "runs");
 }
 
+/// What clients and models see of each tool, in few lines.
+#[test]
+fn an_approval_shows_all_of_a_new_version_in_few_lines() {
+    let home = Home::with(&["time"]);
+    let output = folder_command(&home, &["approve", "time"]);
+    let shown = err(&output);
+    for line in [
+        "    tool convert(time: string, to: string, from?: string)\n      + Tells what a moment is",
+        "      to: IANA time zone that is wanted, such as America/New_York.\n",
+        "      count: How many times to tell, 1 to 100.\n        maximum 100, minimum 1\n",
+        "      annotations: {\"readOnly\":true,",
+    ] {
+        assert!(shown.contains(line), "no {line:?} in {shown}");
+    }
+    assert!(shown.lines().count() < 90 && !shown.contains("taskSupport"), "{shown}");
+    // All of it as JSON, schemas too.
+    let json = run(&home, ["check".as_ref(), "--json".as_ref(), home.plugin("time").as_os_str()]);
+    let json: Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    let convert = json["tools"].as_array().into_iter().flatten().find(|tool| tool["name"] == "convert");
+    assert!(convert.is_some_and(|tool| tool["inputSchema"]["properties"]["to"]["type"] == "string"), "{json}");
+}
+
 /// As for a grant that is missing. Off a terminal the command to run is shown.
 #[test]
 fn a_call_of_a_version_that_waits_asks_for_its_approval() {
@@ -233,6 +259,26 @@ fn a_call_of_a_version_that_waits_asks_for_its_approval() {
         assert!(!shown.contains(question), "{shown}");
     });
     assert!(!revoked.status.success());
+}
+
+#[test]
+fn a_prompt_and_a_resource_of_a_version_that_waits_are_asked_for_too() {
+    let home = Home::with(&["notes"]);
+    home.configure(&format!("{STRICT}[plugins.notes.grants]\nkeyvalue = true\n"));
+    let folder = home.plugins();
+    for [command, name] in [["read", "notes://1"], ["prompt", "notes_summarise"]] {
+        let words = [command.as_ref(), folder.as_os_str(), name.as_ref()];
+        for (answer, then) in [("n", "held "), ("y", "approved notes blake3:")] {
+            at_terminal(&home, &words, |person| {
+                person.sees("Approve this version of notes?", answer);
+                person.reads_up_to(then);
+            });
+        }
+        // Now nothing is asked.
+        let again = run(&home, words);
+        assert!(!err(&again).contains("approv"), "{}", err(&again));
+        fs::remove_file(home.path("state/wharf/lock.toml")).expect("the pins");
+    }
 }
 
 #[test]
@@ -346,8 +392,17 @@ fn suggested_commands_work_unchanged() {
     assert_eq!(status(&home)["state"], "runs");
 
     assert!(folder_command(&home, &["revoke", "p"]).status.success());
+    // Its own word, in all that says what runs.
     let text = String::from_utf8(folder_command(&home, &["status"]).stdout).expect("UTF-8");
-    let approved = run_hint(&home, &text, "to approve it:");
+    assert!(text.ends_with("\n1 is revoked\n"), "{text}");
+    let listed = err(&folder_command(&home, &["list"]));
+    assert!(listed.contains("p.wasm: revoked\n") && !listed.contains("approval"), "{listed}");
+    let (folder, file) = (home.plugins(), home.plugin("p"));
+    for (path, tool) in [(&folder, "p_version"), (&file, "version")] {
+        let called = err(&run(&home, ["call".as_ref(), path.as_os_str(), tool.as_ref()]));
+        assert!(called.contains("which was revoked") && !called.contains("approval"), "{called}");
+    }
+    let approved = run_hint(&home, &text, "to undo that:");
     assert!(approved.status.success(), "{}", err(&approved));
 
     // The pin says which folder the file is in.

@@ -53,6 +53,7 @@ const ORDERS: [(&str, &[&str]); 6] = [
             "files",
             "event",
             "lookalike",
+            "choice",
             "watcher",
             "again",
             "admission",

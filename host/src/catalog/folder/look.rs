@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::{File, Folder, LoadState};
+use crate::catalog::choice::in_order;
 use crate::catalog::files::{self, Ignored, Scan};
 use crate::plugin::exports_completions;
 
@@ -27,10 +28,7 @@ impl Folder {
         }
         let unfinished = std::mem::take(&mut scan.unfinished);
         self.order_by(self.guard.read_pins());
-        let mut found = scan.in_order();
-        // Stable: otherwise in the order of names.
-        found.sort_by_key(|(_, id)| !self.is_known(id));
-        for (path, _) in found {
+        for (path, _) in in_order(scan, |id| self.is_known(id)) {
             if !unfinished.contains(&path) {
                 self.sync_path(path);
             }

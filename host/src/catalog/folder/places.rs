@@ -6,14 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use super::{File, Folder, LoadState};
+use crate::catalog::choice::{MAX_FILES, pinned_content, takes_name};
 use crate::catalog::files::{Ignored, MAX_PLUGINS};
-use crate::pins::{Guard, KnownPins};
-use crate::plugin::{Digest, PluginId, content_of};
-
-/// Maximum files that are remembered, with those that are refused or held.
-const MAX_FILES: usize = 16 * MAX_PLUGINS;
-/// Maximum files that are read to find the one of a plugin that is pinned.
-const MAX_RIVALS: usize = 16;
+use crate::pins::KnownPins;
+use crate::plugin::{Digest, PluginId};
 
 impl Folder {
     /// Takes these pins for the order of files.
@@ -82,11 +78,8 @@ impl Folder {
     /// service.
     pub(super) fn takes_name(&mut self, id: &PluginId, path: &Path, owner: &Path) -> bool {
         let Some(pinned) = self.pinned_content(id) else { return false };
-        let Some(file) = self.files.get_mut(owner).filter(|file| !file.serving && file.rivals < MAX_RIVALS) else {
-            return false;
-        };
-        file.rivals += 1;
-        if content_of(path) != Some(pinned) || content_of(owner) == Some(pinned) {
+        let Some(file) = self.files.get_mut(owner).filter(|file| !file.serving) else { return false };
+        if !takes_name(pinned, path, owner, &mut file.rivals) {
             return false;
         }
         if let Some(file) = self.files.remove(owner) {
@@ -117,11 +110,6 @@ impl Folder {
             self.refuse(path, Ignored::TooManyPlugins);
         }
     }
-}
-
-fn pinned_content(guard: &Guard, pins: &KnownPins, id: &PluginId) -> Option<Digest> {
-    let pinned = || pins.as_ref()?.get(id).map(|pin| pin.content);
-    guard.configured_pin(id).or_else(pinned)
 }
 
 impl File {

@@ -27,7 +27,7 @@ use crate::os::stamp::Stamp;
 use crate::plugin::Compiled;
 
 /// Concurrent loads.
-pub(super) const PARALLEL_LOADS: usize = 4;
+pub const PARALLEL_LOADS: usize = 4;
 /// Those of them that may compile: they must not block those whose code is in the cache.
 const PARALLEL_COMPILATIONS: usize = 3;
 /// Those of them that have used up a time slice before.

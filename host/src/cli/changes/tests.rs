@@ -19,7 +19,7 @@ fn each_change_has_its_path_and_both_sides() {
         "templates":[{"name":"u","uriTemplate":"a://{b}"}],"tools":[
         {"name":"add","description":"Adds.\n+ Lies.","inputSchema":{"type":"object","properties":{"a":{"type":"number"}}}}]}"#;
     let wanted = "    completions\n      + true\n
-    prompt p: description\n      + Greets.\n
+    prompt p()\n      + Greets.\n
     template a://{b}: name\n      - t\n      + u\n
     tool add: description\n      - Adds.\n      + Adds.\n      + + Lies.\n
     tool add: inputSchema.properties.a.type\n      - string\n      + number\n
@@ -30,7 +30,7 @@ fn each_change_has_its_path_and_both_sides() {
 #[test]
 fn what_is_removed_is_one_line_after_what_is_new() {
     let new = r#"{"tools":[{"name":"new","description":"Does."}]}"#;
-    let expected = "    tool new: description\n      + Does.\n    tool add: removed\n    tool gone: removed\n";
+    let expected = "    tool new()\n      + Does.\n    tool add: removed\n    tool gone: removed\n";
     let text = text(Some(OLD), new);
     assert!(text.ends_with(expected) && text.contains("    template a://{b}: removed\n"), "{text}");
     let found = changes(Some(OLD), new);
@@ -41,13 +41,16 @@ fn what_is_removed_is_one_line_after_what_is_new() {
 #[test]
 fn everything_is_shown_if_there_is_no_old_surface() {
     let text = text(None, OLD);
-    assert!(text.contains("tool add: description\n      + Adds.\n") && !text.contains("      - "), "{text}");
+    assert!(text.contains("    tool add(a?: string)\n      + Adds.\n") && !text.contains("      - "), "{text}");
+    let added = changes(None, OLD);
+    let json = added.iter().map(super::Change::to_json).find(|json| json["what"] == "tool add").expect("a tool");
+    assert_eq!((&json["old"], &json["new"]["description"]), (&().into(), &"Adds.".into()));
 }
 
 #[test]
 fn invisible_characters_are_escaped() {
     let new = "{\"tools\":[{\"name\":\"a\",\"description\":\"\\u001b[2J\\u202ex\"}]}";
-    assert_eq!(text(None, new), "    tool a: description\n      + \\u{1b}[2J\\u{202e}x\n");
+    assert_eq!(text(None, new), "    tool a()\n      + \\u{1b}[2J\\u{202e}x\n");
 }
 
 /// Every difference in a byte is visible.
@@ -61,7 +64,7 @@ fn sides_that_look_alike_are_escaped() {
         (r#""é""#, r#""e\u0301""#, [r#"- "\u00e9""#, r#"+ "e\u0301""#]),
         ("3", r#""3""#, ["- 3", r#"+ "3""#]),
         ("null", r#""null""#, ["- null", r#"+ "null""#]),
-        ("[1]", r#""[\n  1\n]""#, ["- [\n      -   1\n", r#"+ "[\n  1\n]""#]),
+        ("[1]", r#""[\n  1\n]""#, ["- [1]", r#"+ "[\n  1\n]""#]),
         (r#""a\nb""#, r#""a\\nb""#, ["- a\n      - b", r#"+ "a\\nb""#]),
         (r#""x""#, r#""\\u{1b}""#, ["- x", r#"+ "\\u{1b}""#]),
         ("1.0", "1", ["- 1.0", "+ 1"]),
@@ -82,7 +85,7 @@ fn the_deepest_surface_is_shown_on_a_small_stack() {
     let nested = |levels: usize| format!("{}1{}", "{\"b\":".repeat(levels), "}".repeat(levels));
     let surface = move |levels| format!(r#"{{"tools":[{{"name":"a","meta":{}}}]}}"#, nested(levels));
     let work = move || {
-        assert!(text(None, &surface(124)).contains("+ 1") || text(None, &surface(124)).contains("\"b\": 1"));
+        assert!(text(None, &surface(124)).contains("      meta: {\"b\":{\"b\":"));
         assert!(text(Some(&surface(124)), &surface(123)).contains("tool a: meta.b.b"));
     };
     std::thread::Builder::new().stack_size(1 << 20).spawn(work).expect("a thread").join().expect("no panic");

@@ -29,6 +29,26 @@ fn grants_are_added_to_an_empty_file_and_removed_again() {
     );
     let error = remove_grants(&text, &id(), &words(&["http=https://b.example"])).expect_err("there is none");
     assert!(error.to_string().contains("has no grant \"http=https://b.example\""), "{error}");
+    let hint = error.hint.unwrap_or_default();
+    assert_eq!(hint, "its grants: keyvalue 'http=https://a.example' 'env=LANG' elicit 'read=/srv/data'");
+    let own: Vec<&str> = hint["its grants: ".len()..].split(' ').map(|word| word.trim_matches('\'')).collect();
+    assert_eq!(removed(&text, &own), "");
+    let error = remove_grants("", &id(), &words(&["elicit"])).expect_err("there is none");
+    assert_eq!(error.hint.as_deref(), Some("it has no grants"));
+}
+
+#[test]
+fn a_word_that_lacks_a_part_is_corrected() {
+    for (word, hint) in [
+        ("http=pypi.org", "write 'http=https://pypi.org'"),
+        ("http=a b", "write it like http=https://api.example.com"),
+        ("read=/", "write 'read=/:/data'"),
+        ("keyvalue=much", "write it like keyvalue or keyvalue=4MiB"),
+    ] {
+        let error = add_grants("", &id(), &words(&[word])).expect_err(word);
+        assert_eq!(error.hint.as_deref(), Some(hint), "{word}");
+        assert!(!error.to_string().contains("/data"), "{error}");
+    }
 }
 
 #[test]

@@ -1,10 +1,11 @@
-//! The grants as words of a command line: `keyvalue`, `http=https://api.example.com`, `env=KEY=VALUE`.
+//! Grants as words of a command line: `keyvalue`, `http=https://api.example.com`, `env=KEY=VALUE`.
 
 use std::path::Path;
 
-use toml_edit::{InlineTable, Value};
+use toml_edit::{InlineTable, Item, TableLike, Value};
 use wharf_report::did_you_mean;
 
+use super::{identity, table_identity};
 use crate::config::ConfigPath;
 use crate::config::format::FORMAT;
 
@@ -59,19 +60,30 @@ impl GrantWord {
         other.filter_map(|(path, _)| of_grants(path)).next().or_else(|| did_you_mean(&word, known))
     }
 
-    /// Whether it takes no value.
-    pub(super) fn is_flag(&self) -> bool {
-        FLAGS.contains(&self.key)
-    }
-
     /// The key in `[plugins.NAME.grants]`.
     pub(super) fn section(&self) -> &'static str {
         if matches!(self.key, "read" | "write") { "fs" } else { self.key }
     }
 
+    /// How to write it instead, if a part is missing.
+    pub(super) fn corrected(&self) -> Option<Self> {
+        let value = self.value.as_deref()?;
+        let value = match self.key {
+            "http" if !value.contains("://") && !value.starts_with('{') => format!("https://{value}"),
+            "read" | "write" if folder(value).is_none() => format!("{value}:/data"),
+            _ => return None,
+        };
+        Some(Self { word: format!("{}={value}", self.key), value: Some(value), ..*self })
+    }
+
+    /// How such a grant is written, if it has a value.
+    pub(super) fn example(&self) -> Option<&'static str> {
+        (!FLAGS.contains(&self.key)).then(|| example(self.key))
+    }
+
     /// What to write there.
     pub(super) fn addition(&self) -> Result<Addition, String> {
-        if self.is_flag() {
+        if FLAGS.contains(&self.key) {
             return Ok(Addition::Whole(true.into()));
         }
         let Some(value) = &self.value else {
@@ -94,8 +106,8 @@ impl GrantWord {
             }
             mode => {
                 ConfigPath::parse(value).map_err(|(why, hint)| format!("{why}; {hint}"))?;
-                let (host, guest) = folder(value)
-                    .ok_or_else(|| format!("the folder needs a path for the plugin: {0}={value}:/data", self.key))?;
+                let (host, guest) =
+                    folder(value).ok_or_else(|| format!("the folder needs a path for the plugin: {}", self.word))?;
                 if let Some((host, guest)) = relative(value) {
                     return Err(format!("the plugin's path is absolute: {mode}={host}:/{guest}"));
                 }
@@ -118,7 +130,7 @@ pub(super) enum Addition {
     Member(String, Value),
 }
 
-pub(super) fn example(key: &str) -> &'static str {
+fn example(key: &str) -> &'static str {
     match key {
         "keyvalue" => "keyvalue or keyvalue=4MiB",
         "http" => "http=https://api.example.com",
@@ -155,4 +167,35 @@ pub(super) fn folder(text: &str) -> Option<(String, String)> {
 fn relative(text: &str) -> Option<(&str, &str)> {
     let (host, guest) = text.rsplit_once(':')?;
     (host.len() > 1 && !guest.starts_with(['/', '\\']) && !Path::new(text).exists()).then_some((host, guest))
+}
+
+/// The words that remove each of a plugin's grants.
+pub(super) fn words_of(grants: &dyn TableLike) -> Vec<String> {
+    let of_table = |table: &dyn TableLike| table.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+    let folder = |table: &dyn TableLike| {
+        let text = |key: &str| table.get(key).and_then(Item::as_str);
+        let mode = if text("mode") == Some("write") { "write" } else { "read" };
+        Some(format!("{mode}={}", text("host")?))
+    };
+    let mut words = Vec::new();
+    for (key, item) in grants.iter() {
+        let valued = |values: Vec<String>| values.into_iter().map(|value| format!("{key}={value}")).collect();
+        words.extend::<Vec<String>>(match (key, item) {
+            ("fs", Item::ArrayOfTables(tables)) => tables.iter().filter_map(|table| folder(table)).collect(),
+            ("fs", item) => {
+                let entries = item.as_array().into_iter().flatten();
+                entries.filter_map(|entry| folder(entry.as_inline_table()?)).collect()
+            }
+            ("env" | "config", item) => valued(item.as_table_like().map(of_table).unwrap_or_default()),
+            (_, Item::ArrayOfTables(tables)) => {
+                valued(tables.iter().filter_map(|table| table_identity(key, table)).collect())
+            }
+            (_, Item::Value(Value::Array(entries))) => {
+                valued(entries.iter().filter_map(|entry| identity(key, entry)).collect())
+            }
+            (_, item) if item.as_bool() == Some(false) => Vec::new(),
+            _ => vec![key.to_owned()],
+        });
+    }
+    words
 }

@@ -117,7 +117,11 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
         ("[signatures]\nkeys = 'RWa'".into(), "signatures.keys: expected an array of public keys", "keys = ["),
         ("plugins = 5".into(), "plugins: expected a table with one table for each plugin, found 5", "plugins = {"),
         ("[plugins]\nnotes = true".into(), "plugins.notes: expected a table, found true", "notes = { prefix = false }"),
-        ("[plugins.notes]\npin = 'abc'".into(), "line 2, column 7: plugins.notes.pin: not a hash", "blake3:"),
+        (
+            "[plugins.notes]\npin = 'abc'".into(),
+            "line 2, column 7: plugins.notes.pin: not a hash",
+            "wharf status --json",
+        ),
         (
             "[plugins.notes]\nnames = 'x'".into(),
             "plugins.notes.names: expected \"wassette\", found 'x'",

@@ -37,7 +37,7 @@ impl Surface {
     }
 
     /// All lists in the order in which clients get them; null without the interface.
-    pub(super) fn lists(&self) -> Value {
+    pub fn lists(&self) -> Value {
         let Self { tools, resources, templates, prompts, completions, offer } = self;
         let none = Offer { experimental: Vec::new(), extensions: Vec::new(), methods: Vec::new() };
         let Offer { experimental, extensions, methods } = offer.as_ref().unwrap_or(&none);

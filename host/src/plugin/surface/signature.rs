@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::plugin::text;
 
@@ -19,6 +19,8 @@ const SEVERAL: usize = 16;
 pub struct Parameter<'a> {
     pub name: &'a str,
     pub description: Option<&'a str>,
+    /// Its own.
+    pub schema: &'a Value,
     kind: String,
     default: Option<String>,
     required: bool,
@@ -36,6 +38,42 @@ impl fmt::Display for Parameter<'_> {
     }
 }
 
+impl<'a> Parameter<'a> {
+    /// The keywords of its schema that neither its text says in full, nor its description.
+    pub fn unsaid(&self) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'_, 'a> {
+        // A kind that was cut or has a reference in it is equal to none.
+        let exact = exact_kind(self.schema).is_some_and(|exact| exact == self.kind);
+        let default = |value: &Value| !self.required && self.default == Some(value.to_string());
+        self.schema.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value)).filter(
+            move |(name, value)| match *name {
+                "description" => !value.is_string(),
+                "default" => !default(value),
+                "type" | "items" | "enum" => !exact,
+                _ => true,
+            },
+        )
+    }
+}
+
+/// The kind of a schema, if no other schema that has the same keywords of these has it too.
+fn exact_kind(schema: &Value) -> Option<String> {
+    let members = schema.as_object()?;
+    let named = members.get("type").map(|name| name.as_str());
+    match (named, members.get("items"), members.get("enum")) {
+        (Some(Some("array")), Some(items), None) => {
+            let has_other = |items: &Map<String, Value>| items.keys().any(|name| !matches!(name.as_str(), "type"));
+            let item = exact_kind(items).filter(|_| !items.as_object().is_none_or(has_other))?;
+            Some(format!("{item}[]"))
+        }
+        (Some(Some(name)), None, None) if name != "array" => Some(name.to_owned()),
+        (None | Some(Some("string")), None, Some(Value::Array(values))) => {
+            let texts: Option<Vec<String>> = values.iter().map(|it| it.as_str().map(|_| it.to_string())).collect();
+            Some(texts?.join(" | "))
+        }
+        _ => None,
+    }
+}
+
 /// The members of an object with this schema in its order, those that have to be there first. Types and defaults that
 /// are too long for a line are cut, with an ellipsis.
 pub fn parameters(schema: &Value) -> Vec<Parameter<'_>> {
@@ -44,6 +82,7 @@ pub fn parameters(schema: &Value) -> Vec<Parameter<'_>> {
     let mut all: Vec<Parameter<'_>> = properties
         .map(|(name, property)| Parameter {
             name,
+            schema: property,
             description: property.get("description").and_then(Value::as_str),
             kind: text::quote(&kind(property, schema, &mut { VISITS }), TYPE),
             default: property.get("default").map(|default| text::quote(&default.to_string(), DEFAULT)),

@@ -1,0 +1,156 @@
+//! Which files of a folder a server loads, and in which order, by what is known before any of them is loaded.
+//!
+//! Plugins that have a pin come before unknown ones. The file that is pinned has the name of its plugin before others,
+//! whatever they are called.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::files::{Ignored, MAX_PLUGINS, Scan, scan};
+use crate::pins::{Guard, KnownPins};
+use crate::plugin::{Digest, PluginId, content_of};
+
+/// Maximum files that are remembered, with those that are refused or held.
+pub(super) const MAX_FILES: usize = 16 * MAX_PLUGINS;
+/// Maximum files that are read to find the one of a plugin that is pinned.
+const MAX_RIVALS: usize = 16;
+
+/// The files of a folder that may be loaded: at most [`MAX_FILES`], one for each plugin. Of these, [`MAX_PLUGINS`] that
+/// are neither refused nor held are served.
+#[derive(Default)]
+pub struct Choice {
+    /// In the order in which they get their places.
+    order: Vec<PluginId>,
+    files: BTreeMap<PluginId, PathBuf>,
+    /// The files that are not loaded for their name or their number, and folders that were not read.
+    pub left_out: Vec<(PathBuf, Ignored)>,
+}
+
+impl Choice {
+    /// The choice of a server that decides by `guard`.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn of(folder: &Path, guard: &Guard) -> io::Result<Self> {
+        let (mut scan, pins) = (scan(folder)?, guard.read_pins());
+        let mut choice = Self { left_out: std::mem::take(&mut scan.ignored), ..Self::default() };
+        let mut rivals: HashMap<PluginId, usize> = HashMap::new();
+        for (path, id) in in_order(scan, |id| pinned_content(guard, &pins, id).is_some()) {
+            let Some(owner) = choice.files.get_mut(&id) else {
+                if choice.order.len() < MAX_FILES {
+                    choice.order.push(id.clone());
+                    choice.files.insert(id, path);
+                } else {
+                    choice.left_out.push((path, Ignored::TooManyPlugins));
+                }
+                continue;
+            };
+            let is_pinned = match pinned_content(guard, &pins, &id) {
+                Some(pinned) => takes_name(pinned, &path, owner, rivals.entry(id).or_default()),
+                None => false,
+            };
+            if is_pinned {
+                let other = std::mem::replace(owner, path.clone());
+                choice.left_out.push((other, Ignored::NameTaken(path)));
+            } else {
+                choice.left_out.push((path, Ignored::NameTaken(owner.clone())));
+            }
+        }
+        Ok(choice)
+    }
+
+    pub fn get(&self, id: &PluginId) -> Option<&Path> {
+        self.files.get(id).map(PathBuf::as_path)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The plugins with their files, in the order in which a server loads them.
+    pub fn in_order(&self) -> impl Iterator<Item = (&PluginId, &Path)> {
+        self.order.iter().filter_map(|id| Some((id, self.get(id)?)))
+    }
+
+    /// The names of the plugins, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.files.keys().map(PluginId::as_ref)
+    }
+}
+
+/// The plugins in the order in which they get their names and places.
+pub(super) fn in_order(scan: Scan, is_known: impl Fn(&PluginId) -> bool) -> Vec<(PathBuf, PluginId)> {
+    let mut plugins = scan.in_order();
+    // Stable: otherwise in the order of names.
+    plugins.sort_by_key(|(_, id)| !is_known(id));
+    plugins
+}
+
+/// The version of a plugin that was pinned.
+pub(super) fn pinned_content(guard: &Guard, pins: &KnownPins, id: &PluginId) -> Option<Digest> {
+    let pinned = || pins.as_ref()?.get(id).map(|pin| pin.content);
+    guard.configured_pin(id).or_else(pinned)
+}
+
+/// Whether a file has the name of its plugin before its `owner`: it is pinned, and the owner is not. `rivals`: how many
+/// files were compared with the owner, which is bounded.
+pub(super) fn takes_name(pinned: Digest, path: &Path, owner: &Path, rivals: &mut usize) -> bool {
+    if *rivals >= MAX_RIVALS {
+        return false;
+    }
+    *rivals += 1;
+    content_of(path) == Some(pinned) && content_of(owner) != Some(pinned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::pins::Rules;
+    use crate::plugin::Signatures;
+
+    fn pinning(plugin: &'static str, content: &[u8]) -> Guard {
+        let content = Digest::of(content);
+        let rules = move |id: &PluginId| Rules {
+            configured_pin: (id.as_ref() == plugin).then_some(content),
+            ..Rules::default()
+        };
+        Guard::new(None, rules, Signatures::default)
+    }
+
+    #[test]
+    fn the_file_that_is_pinned_has_the_name_and_comes_first() {
+        let root = tempfile::tempdir().expect("a folder");
+        fs::create_dir(root.path().join("sub")).expect("a folder");
+        let (own, other) = (root.path().join("notes.wasm"), root.path().join("sub/notes.wasm"));
+        for (path, content) in [(&own, "own"), (&other, "other"), (&root.path().join("a.wasm"), "a")] {
+            fs::write(path, content).expect("a file");
+        }
+        for (content, winner, loser) in [(&b"other"[..], &other, &own), (b"own", &own, &other), (b"none", &own, &other)]
+        {
+            let choice = Choice::of(root.path(), &pinning("notes", content)).expect("a folder");
+            let order: Vec<(&str, &Path)> = choice.in_order().map(|(id, path)| (id.as_ref(), path)).collect();
+            assert_eq!(order, [("notes", winner.as_path()), ("a", &root.path().join("a.wasm"))]);
+            assert_eq!(choice.names().collect::<Vec<_>>(), ["a", "notes"]);
+            assert!(
+                matches!(&choice.left_out[..], [(path, Ignored::NameTaken(owner))] if path == loser && owner == winner)
+            );
+        }
+        let choice = Choice::of(root.path(), &Guard::permissive()).expect("a folder");
+        assert!(choice.in_order().next().is_some_and(|(id, _)| id.as_ref() == "a"));
+    }
+
+    #[test]
+    fn more_files_than_a_server_remembers_are_left_out_and_counted() {
+        let root = tempfile::tempdir().expect("a folder");
+        for number in 0..MAX_FILES + 2 {
+            fs::write(root.path().join(format!("a{number:05}.wasm")), "").expect("a file");
+        }
+        fs::write(root.path().join("z.wasm"), "").expect("a file");
+        let choice = Choice::of(root.path(), &pinning("z", b"")).expect("a folder");
+        assert_eq!((choice.in_order().count(), choice.left_out.len()), (MAX_FILES, 3));
+        assert!(choice.in_order().next().is_some_and(|(id, _)| id.as_ref() == "z"));
+    }
+}
