@@ -268,7 +268,7 @@ fn a_prompt_and_a_resource_of_a_version_that_waits_are_asked_for_too() {
     let folder = home.plugins();
     for [command, name] in [["read", "notes://1"], ["prompt", "notes_summarise"]] {
         let words = [command.as_ref(), folder.as_os_str(), name.as_ref()];
-        for (answer, then) in [("n", "held "), ("y", "approved notes blake3:")] {
+        for (answer, then) in [("n", "to approve it: "), ("y", "blake3:")] {
             at_terminal(&home, &words, |person| {
                 person.sees("Approve this version of notes?", answer);
                 person.reads_up_to(then);
