@@ -171,8 +171,8 @@ struct Builds<'s> {
     is_own: bool,
     install: bool,
     screen: &'s Screen,
-    /// The sources of the last build, and whether it succeeded.
-    last: Option<(Hash, bool)>,
+    /// The sources of the last build, which may have failed.
+    last: Option<Hash>,
     served: Option<Served>,
 }
 
@@ -190,34 +190,19 @@ impl Builds<'_> {
     async fn follow(&mut self, trusted: &PluginName) -> PluginName {
         loop {
             let current = self.sources.hash();
-            match self.last {
-                Some((built, _)) if built == current => {
-                    self.sources.changed().await;
-                    if matches!(self.last, Some((_, false))) {
-                        // After a failure, rebuild at any event: the cause may be outside of the sources.
-                        self.last = None;
-                    }
-                    continue;
-                }
-                _ => {}
+            // A failed build too is tried again only with other sources: what it prints may go to a file of the project.
+            if self.last == Some(current) {
+                self.sources.changed().await;
+                continue;
             }
-            let is_built = match self.served.as_ref().filter(|served| served.sources == current) {
-                Some(served) => {
-                    message(&format!("unchanged; still serving the version of {}", utc(served.at)));
-                    true
-                }
+            match self.served.as_ref().filter(|served| served.sources == current) {
+                Some(served) => message(&format!("unchanged; still serving the version of {}", utc(served.at))),
                 None => match self.build(current, trusted).await {
-                    Ok(summary) => {
-                        message(&summary);
-                        true
-                    }
-                    Err(why) => {
-                        failure(&why);
-                        false
-                    }
+                    Ok(summary) => message(&summary),
+                    Err(why) => failure(&why),
                 },
-            };
-            self.last = Some((current, is_built));
+            }
+            self.last = Some(current);
             // Discard events of the build itself; source changes are detected by their hash.
             self.sources.discard_events();
             if let Some(served) = self.served.as_ref().filter(|served| self.is_own && served.name != *trusted) {
