@@ -119,12 +119,7 @@ fn by_plugin(snapshot: &Snapshot, sections: &Map<String, Value>) -> Vec<String> 
     offers.flatten().collect()
 }
 
-fn offer(
-    snapshot: &Snapshot,
-    plugin: &dyn Provider,
-    sections: &Map<String, Value>,
-    width: usize,
-) -> Option<String> {
+fn offer(snapshot: &Snapshot, plugin: &dyn Provider, sections: &Map<String, Value>, width: usize) -> Option<String> {
     let (mut counts, mut lines) = (Vec::new(), Vec::new());
     for Section { member, heading, kind, key, owner, .. } in &SECTIONS {
         let is_own = |entry: &&Value| {
