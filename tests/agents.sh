@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that agent libraries take Wharf's tools: each starts a server over stdio of the prebuilt
 # plugins and a sample in each other language, converts all tools for the models that it supports, and
-# calls some, without a model. The last line is the count. The first run installs the libraries into
+# makes the calls of tests/agents/calls.json, without a model. The last line is the count. The first run installs the libraries into
 # target/agents, in some ten minutes; it takes 4 GB there. Later ones take a minute or two. What a
 # library cannot do is printed as not checked. Samples that are missing are built by tests/languages.sh.
 #

@@ -1,6 +1,7 @@
 //! Output of a server for people, on the terminal and in the log. Output common to all commands is in
 //! `wharf_report`.
 
+mod clock;
 mod guest_lines;
 mod log;
 #[cfg_attr(not(feature = "dev"), path = "report/no_progress.rs")]
@@ -8,6 +9,7 @@ mod progress;
 mod screen;
 
 use std::fmt;
+use std::io::{self, IsTerminal as _};
 
 use tokio::sync::mpsc;
 use tracing_subscriber::EnvFilter;
@@ -18,6 +20,7 @@ use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use wharf_report::{ERROR, ShowPath as _, WARNING, hint, is_coloured, line};
 pub(crate) use wharf_report::{Failure, NAME, Screen, failure, message, print};
 
+use self::clock::Clock;
 use self::guest_lines::GuestLines;
 pub(crate) use self::log::Log;
 use self::progress::Progress;
@@ -78,7 +81,10 @@ pub(crate) fn start_log(filter: &str, style: &LogStyle<'_>) -> Result<(), Failur
         .fmt_fields(OneLine)
         // Otherwise a closed stderr would be a panic.
         .log_internal_errors(false);
-    let format = tracing_subscriber::fmt::format().with_target(false);
+    // That of `wharf dev` passes through a pipe.
+    let is_read_along = matches!(style, LogStyle::ServerOfAuthor(_)) || io::stderr().is_terminal();
+    let clock = if is_read_along { Clock::OfDay } else { Clock::Complete };
+    let format = tracing_subscriber::fmt::format().with_target(false).with_timer(clock);
     match style {
         LogStyle::Server(log) => builder.event_format(format).with_writer((*log).clone()).init(),
         LogStyle::ServerOfAuthor(log) => {

@@ -20,6 +20,7 @@ async function inspect(...options) {
 
 /** An argument as it is typed: it takes what is JSON as JSON. */
 function written(value) {
+  if (typeof value !== "string") return JSON.stringify(value);
   try {
     JSON.parse(value);
   } catch {

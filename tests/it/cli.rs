@@ -103,6 +103,16 @@ fn list_prints_what_a_client_would_see() {
 }
 
 #[test]
+fn texts_of_a_list_are_aligned_beside_long_names() {
+    let home = Home::new();
+    let guest = Guest::returning("one").described("act", "Acts.").described("acts_in_a_very_special_way", "Acts.");
+    home.put_bytes(&guest.build(), "made");
+    let listed = out(&home, ["list".as_ref(), home.plugins().as_os_str()]);
+    let columns: Vec<_> = listed.lines().filter_map(|line| line.find("Acts.")).collect();
+    assert_eq!(columns, [2 + "made_acts_in_a_very_special_way".len() + 2; 2], "{listed}");
+}
+
+#[test]
 fn list_without_a_folder_uses_the_users_folder() {
     let home = Home::new();
     let own = home.path("data/wharf/plugins");

@@ -1,15 +1,27 @@
 //! The commands of the pages work as they are printed.
 //!
-//! `tests/languages.sh` runs those that build projects, `tests/team.sh` those of docs/team.md.
+//! Those that build projects are only parsed here, and run by `tests/languages.sh`; those of docs/team.md by
+//! `tests/team.sh`.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::support::home::{Home, component, repository};
 use crate::support::process::binary;
+
+/// What usages stand for, where not any word is valid.
+const MEANINGS: [(&str, &str); 7] = [
+    ("ADDR", "127.0.0.1:8080"),
+    ("ANSWER", "yes"),
+    ("CLIENT", "cursor"),
+    ("COMMAND", "check"),
+    ("GRANT", "keyvalue"),
+    ("LANG", "python"),
+    ("SHELL", "bash"),
+];
 
 /// What these do is not up to Wharf, or needs the tools of a language.
 const ELSEWHERE: [&str; 13] = [
@@ -144,18 +156,38 @@ fn commands(page: &Path) -> Vec<String> {
     commands
 }
 
+/// The commands that a page's sentences and tables name, with all that is optional.
+fn usages(page: &Path) -> Vec<String> {
+    let text = fs::read_to_string(page).expect("a page");
+    let sentences = text.split("```").step_by(2);
+    let usages =
+        sentences.flat_map(|text| text.split('`').skip(1).step_by(2)).filter(|code| code.starts_with("wharf "));
+    let meant = |word: &str| {
+        let found = MEANINGS.iter().find(|(placeholder, _)| *placeholder == word);
+        found.map_or(word, |(_, meaning)| meaning).to_owned()
+    };
+    let words = |usage: &str| usage.replace(['[', ']', '…'], "").split_whitespace().map(meant).collect::<Vec<_>>();
+    usages.map(|usage| words(usage).join(" ")).collect()
+}
+
+fn pages() -> Vec<PathBuf> {
+    let (docs, plugins) = (repository().join("docs"), repository().join("plugins"));
+    let docs = fs::read_dir(docs).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let plugins = fs::read_dir(plugins).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut pages: Vec<_> = docs.filter(|page| page.extension().is_some_and(|kind| kind == "md")).collect();
+    pages.extend(plugins.map(|plugin| plugin.join("README.md")).filter(|page| page.is_file()));
+    pages.push(repository().join("README.md"));
+    pages
+}
+
 fn is_of_this_test(command: &str) -> bool {
     !ELSEWHERE.iter().any(|program| command == *program || command.starts_with(&format!("{program} ")))
 }
 
 #[test]
 fn commands_of_the_pages_work() {
-    let docs = fs::read_dir(repository().join("docs")).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let mut pages: Vec<_> = docs.filter(|page| page.extension().is_some_and(|kind| kind == "md")).collect();
-    pages.retain(|page| page.file_name().is_some_and(|name| name != "team.md"));
-    pages.push(repository().join("README.md"));
     let mut ran = 0;
-    for page in pages {
+    for page in pages().into_iter().filter(|page| !page.ends_with("docs/team.md")) {
         let mut user = User::new();
         for command in commands(&page).iter().filter(|command| is_of_this_test(command)) {
             user.run(command);
@@ -163,6 +195,24 @@ fn commands_of_the_pages_work() {
         }
     }
     assert!(ran > 30, "{ran}");
+}
+
+/// Those too that are not run: `--help` is shown once all that is before it has been parsed.
+#[test]
+fn the_pages_name_commands_and_options_that_exist() {
+    let (user, mut parsed, mut unknown) = (User::new(), 0, String::new());
+    for page in pages() {
+        let written = commands(&page).into_iter().filter(|command| command.starts_with("wharf "));
+        for command in written.chain(usages(&page)) {
+            let run = user.shell(&format!("{command} --help")).output().expect("a shell");
+            parsed += 1;
+            if !run.status.success() {
+                unknown += &format!("{}: {command}: {}", page.display(), String::from_utf8_lossy(&run.stderr));
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "{unknown}");
+    assert!(parsed > 100, "{parsed}");
 }
 
 #[test]

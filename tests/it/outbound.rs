@@ -82,7 +82,7 @@ fn without_a_grant_nothing_is_sent_and_the_log_has_the_line_to_add() {
     for _ in 0..2 {
         let result = client.call("fetch", json!({"url": site.url("/x")}));
         assert_eq!(result["_meta"]["wharf/fault"]["code"], "denied", "{result}");
-        assert!(first_text(&result).contains(&format!("no grant covers this request; this would: {line}")));
+        assert!(first_text(&result).contains(&format!("no grant allows this request; this one would: {line}")));
     }
     let reported = refusal(&mut client, "online_outgoing", outgoing(&site, "/x"));
     assert!(reported.contains("HttpRequestDenied"), "{reported}");
@@ -119,7 +119,7 @@ fn a_redirect_without_a_grant_is_not_followed() {
     let seen = client.text("online_fetch", json!({"url": site.url("/")}));
     assert_eq!(seen, format!("302 {}\n", inside.url("/admin")));
     let reported = refusal(&mut client, "fetch", json!({"url": site.url("/")}));
-    assert!(reported.contains("no grant covers this request"), "{reported}");
+    assert!(reported.contains("no grant allows this request"), "{reported}");
     assert!(inside.heads().is_empty());
 }
 
@@ -205,7 +205,7 @@ fn connections_are_not_shared_between_plugins_or_grants() {
     assert_eq!(client.text("online_fetch", json!({"url": site.url("/d")})), "200 \nok");
     assert_eq!(site.connections(1), Connections { all: 3, open: 1 });
     let reported = refusal(&mut client, "fetch", json!({"url": site.url("/e")}));
-    assert!(reported.contains("no grant covers this request"), "{reported}");
+    assert!(reported.contains("no grant allows this request"), "{reported}");
     assert_eq!(site.heads().len(), 6);
     client.finish();
     assert_eq!(site.connections(0), Connections { all: 3, open: 0 });
@@ -374,7 +374,7 @@ fn a_grant_with_a_missing_secret_is_denied_until_it_exists() {
         let lack = format!("{needs}write it to its file, then send the server SIGHUP");
         let reported = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
         assert!(reported.contains(&format!("grant `http` cannot be used: {lack}.")), "{reported}");
-        assert!(reported.contains(&format!("a grant covers this request, but {lack}")), "{reported}");
+        assert!(reported.contains(&format!("a grant allows this request, but {lack}")), "{reported}");
         assert!(!reported.contains(&file.display().to_string()), "{reported}");
         let reported = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
         assert!(reported.contains(&lack), "{reported}");

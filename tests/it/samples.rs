@@ -90,6 +90,32 @@ fn transcripts_call_every_tool() {
     }
 }
 
+/// What `tests/agents.sh` calls: each prebuilt tool that asks the client nothing, with arguments that work.
+#[test]
+fn agent_libraries_call_every_prebuilt_tool_that_asks_nothing() {
+    const ASKING: [&str; 5] = ["notes_delete", "survey_ask", "survey_link", "survey_roots", "survey_summarise"];
+    let home = Home::new();
+    home.configure(&fs::read_to_string(repository().join("tests/agents/wharf.toml")).expect("a configuration"));
+    let prebuilt = prebuilt();
+    for (name, file) in &prebuilt {
+        home.put_file(file, name);
+    }
+    let mut client = Client::start(&home);
+    let listed = client.tools();
+    let calls = fs::read(repository().join("tests/agents/calls.json")).expect("the calls");
+    let calls: Vec<serde_json::Value> = serde_json::from_slice(&calls).expect("JSON");
+    let mut called: BTreeSet<&str> = ASKING.into();
+    for call in &calls {
+        let tool = call["tool"].as_str().expect("a tool's name");
+        if prebuilt.iter().any(|(name, _)| tool.starts_with(&format!("{name}_"))) {
+            let result = client.call(tool, call["arguments"].clone());
+            assert!(result.get("isError").is_none(), "{tool}: {result}");
+            called.insert(tool);
+        }
+    }
+    assert_eq!(called, listed.iter().map(String::as_str).collect());
+}
+
 /// The complete entries of a plugin's list of tools.
 fn listed(name: &str, file: &Path) -> Vec<serde_json::Value> {
     let home = Home::new();

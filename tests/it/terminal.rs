@@ -103,6 +103,20 @@ fn long_lines_of_an_approval_are_broken_below_their_text() {
     assert!(!shown(0).contains(below));
 }
 
+/// A person reads along, and knows the day.
+#[test]
+fn lines_of_the_log_have_the_time_of_day() {
+    let home = Home::with(&["echo"]);
+    at_terminal(&home, &["serve".as_ref(), home.plugins().as_os_str()], |person| {
+        let shown = person.reads_up_to(" loaded");
+        let line = shown.lines().find(|line| line.contains(" loaded")).expect("a line of the log");
+        let (before, _) = line.split_once('Z').expect(line);
+        let time = before.rsplit(|c: char| !matches!(c, '0'..='9' | ':' | '.' | '-' | 'T')).next();
+        assert_eq!(time.map(str::len), Some("07:05:09".len()), "{shown}");
+        person.sees("", "\u{4}");
+    });
+}
+
 /// Where clients send messages.
 #[test]
 fn words_typed_into_serve_are_answered_for_a_person() {

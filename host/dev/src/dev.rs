@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::{ExitCode, ExitStatus, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use blake3::Hash;
 use clap::Args;
@@ -20,7 +20,7 @@ use tokio::process::Command;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use wharf_report::ShowPath as _;
-use wharf_report::{Failure, NAME, Screen, failure, is_coloured, message, warning};
+use wharf_report::{Failure, NAME, Screen, failure, is_coloured, message, time_of_day, warning};
 
 use self::lock::Lock;
 use self::sources::Sources;
@@ -171,8 +171,8 @@ struct Builds<'s> {
     is_own: bool,
     install: bool,
     screen: &'s Screen,
-    /// The sources of the last build, and whether it succeeded.
-    last: Option<(Hash, bool)>,
+    /// The sources of the last build, which may have failed.
+    last: Option<Hash>,
     served: Option<Served>,
 }
 
@@ -190,34 +190,19 @@ impl Builds<'_> {
     async fn follow(&mut self, trusted: &PluginName) -> PluginName {
         loop {
             let current = self.sources.hash();
-            match self.last {
-                Some((built, _)) if built == current => {
-                    self.sources.changed().await;
-                    if matches!(self.last, Some((_, false))) {
-                        // After a failure, rebuild at any event: the cause may be outside of the sources.
-                        self.last = None;
-                    }
-                    continue;
-                }
-                _ => {}
+            // A failed build too is tried again only with other sources: what it prints may go to a file of the project.
+            if self.last == Some(current) {
+                self.sources.changed().await;
+                continue;
             }
-            let is_built = match self.served.as_ref().filter(|served| served.sources == current) {
-                Some(served) => {
-                    message(&format!("unchanged; still serving the version of {}", utc(served.at)));
-                    true
-                }
+            match self.served.as_ref().filter(|served| served.sources == current) {
+                Some(served) => message(&format!("unchanged; still serving the version of {}", time_of_day(served.at))),
                 None => match self.build(current, trusted).await {
-                    Ok(summary) => {
-                        message(&summary);
-                        true
-                    }
-                    Err(why) => {
-                        failure(&why);
-                        false
-                    }
+                    Ok(summary) => message(&summary),
+                    Err(why) => failure(&why),
                 },
-            };
-            self.last = Some((current, is_built));
+            }
+            self.last = Some(current);
             // Discard events of the build itself; source changes are detected by their hash.
             self.sources.discard_events();
             if let Some(served) = self.served.as_ref().filter(|served| self.is_own && served.name != *trusted) {
@@ -278,22 +263,5 @@ impl Builds<'_> {
         if let Err(error) = fs::remove_file(&installed) {
             warning(&format!("{} is still served: {error}", installed.shown()));
         }
-    }
-}
-
-/// The time of day as in the server's log, in UTC.
-fn utc(time: SystemTime) -> String {
-    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    format!("{:02}:{:02}:{:02}Z", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
-
-    #[test]
-    fn a_time_of_day_is_that_of_the_log() {
-        let time = UNIX_EPOCH + Duration::from_secs(20_000 * 86_400 + 7 * 3600 + 5 * 60 + 9);
-        assert_eq!(super::utc(time), "07:05:09Z");
     }
 }

@@ -3,6 +3,7 @@
 //! Errors have one form: a lowercase fragment that reads after "failed to", the value last, and a hint
 //! on a separate line.
 
+mod clock;
 mod input;
 mod screen;
 mod shown;
@@ -12,12 +13,13 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 
+pub use self::clock::time_of_day;
 pub use self::input::{
     Format, Hint, HintKind, InvalidToml, Key, bounded, did_you_mean, from_toml, from_toml_of, toml_place, wrong_value,
 };
 pub use self::screen::Screen;
 pub use self::shown::{ShowPath, ShownPath, line, shell_word};
-pub use self::wrap::wrap;
+pub use self::wrap::{column, wrap};
 
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();

@@ -2,10 +2,17 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Columns in which the label before a text ends, if it has one.
-const LABEL: usize = 30;
+/// Columns in which the label before a text ends, if it has one: a column of names, with blanks on both sides.
+const LABEL: usize = LONGEST + 6;
+/// Characters of a name that texts beside it make room for.
+const LONGEST: usize = 40;
 /// Columns that a text needs beside its indentation.
 const LEAST: usize = 12;
+
+/// Characters of a column with these names, behind which their texts begin. A very long name does not move all texts.
+pub fn column<'n>(names: impl IntoIterator<Item = &'n str>) -> usize {
+    names.into_iter().map(|name| name.chars().count()).filter(|length| *length <= LONGEST).max().unwrap_or(0)
+}
 
 /// Breaks the lines that are longer than `width` columns at blanks, and a word that is longer than a line where it ends: a
 /// terminal would go on at its left edge, where a text from outside would look like a line of its own. What follows begins
@@ -99,7 +106,7 @@ fn visible(text: &str) -> impl Iterator<Item = (usize, char)> {
 
 #[cfg(test)]
 mod tests {
-    use super::wrap;
+    use super::{column, wrap};
     use crate::NAME;
 
     #[test]
@@ -125,6 +132,15 @@ mod tests {
         // On a narrow terminal little is left to indent, or nothing.
         assert_eq!(wrap("        one two three four five", 18), "        one two\n      three four\n      five");
         assert_eq!(wrap("        one two three four five", 12), "        one two three four five");
+    }
+
+    #[test]
+    fn a_column_is_as_wide_as_the_longest_name_but_one_that_is_very_long() {
+        let very_long = "x".repeat(41);
+        assert_eq!(column(["add", "subtract", &very_long]), 8);
+        assert_eq!((column([&very_long[1..]]), column([])), (40, 0));
+        let line = format!("    {}  one two three", "x".repeat(40));
+        assert_eq!(wrap(&line, 58), format!("    {}  one two\n{}three", "x".repeat(40), " ".repeat(46)));
     }
 
     /// Otherwise a text chooses what a terminal shows at its left edge.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use wharf_report::{DIM, ShowPath as _};
+use wharf_report::{DIM, ShowPath as _, column};
 
 use super::folder::{is_file, plugin_folder};
 use super::json_text::indented;
@@ -113,11 +113,13 @@ const SECTIONS: [Section; 4] = [
 
 /// What each plugin offers, below its name: a line for each entry.
 fn by_plugin(snapshot: &Snapshot, sections: &Map<String, Value>) -> Vec<String> {
-    let offers = snapshot.members().iter().map(|member| offer(snapshot, &*member.provider, sections));
+    let entries = SECTIONS.iter().flat_map(|section| Some((section.key, sections.get(section.member)?.as_array()?)));
+    let width = column(entries.flat_map(|(key, entries)| entries.iter().filter_map(move |entry| entry[key].as_str())));
+    let offers = snapshot.members().iter().map(|member| offer(snapshot, &*member.provider, sections, width));
     offers.flatten().collect()
 }
 
-fn offer(snapshot: &Snapshot, plugin: &dyn Provider, sections: &Map<String, Value>) -> Option<String> {
+fn offer(snapshot: &Snapshot, plugin: &dyn Provider, sections: &Map<String, Value>, width: usize) -> Option<String> {
     let (mut counts, mut lines) = (Vec::new(), Vec::new());
     for Section { member, heading, kind, key, owner, .. } in &SECTIONS {
         let is_own = |entry: &&Value| {
@@ -125,7 +127,7 @@ fn offer(snapshot: &Snapshot, plugin: &dyn Provider, sections: &Map<String, Valu
             owner.is_some_and(|owner| owner.id() == plugin.id())
         };
         let all = sections.get(*member).and_then(Value::as_array).into_iter().flatten();
-        let own: Vec<String> = all.filter(is_own).map(|entry| line(entry, key)).collect();
+        let own: Vec<String> = all.filter(is_own).map(|entry| line(entry, key, width)).collect();
         let indent = if heading.is_some() { "    " } else { "  " };
         if own.is_empty() {
             continue;
@@ -177,12 +179,12 @@ async fn all(local: &mut Local, method: &str, member: &str) -> Result<Vec<Value>
     }
 }
 
-/// A name or URI and the first sentence of its description.
-fn line(entry: &Value, key: &str) -> String {
+/// A name or URI, in a column of that width, and the first sentence of its description.
+fn line(entry: &Value, key: &str, width: usize) -> String {
     let name = entry[key].as_str().unwrap_or_default();
     let about = ["description", "title", "name"].iter().filter(|about| **about != key);
     let description = about.filter_map(|about| entry[*about].as_str()).next().unwrap_or_default();
     let first = description.lines().next().unwrap_or_default();
     let first = printable(first.split_inclusive(". ").next().unwrap_or_default().trim_end());
-    format!("{NAME}{name:<24}{NAME:#} {first}")
+    format!("{NAME}{name:<width$}{NAME:#}  {first}")
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use wharf_report::{ShowPath as _, shell_word};
+use wharf_report::{ShowPath as _, column, shell_word};
 
 use super::http::HttpOptions;
 use super::options::Options;
@@ -264,10 +264,11 @@ fn warn_if_empty(dir: &Path) {
 /// Shows a person at the terminal what is served, and how to try it.
 fn greet(program: &str, dir: &Path, snapshot: &Snapshot, client: &str) {
     let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.shown());
-    for member in snapshot.members() {
-        let id = member.provider.id();
+    let ids = || snapshot.members().iter().map(|member| member.provider.id());
+    let width = column(ids().map(PluginId::as_ref));
+    for id in ids() {
         let tools = summary::served(snapshot, id).into_iter().find(|(kind, _)| *kind == "tools");
-        text += &format!("  {NAME}{id}{NAME:#}  {}\n", tools.unwrap_or_default().1);
+        text += &format!("  {NAME}{:<width$}{NAME:#}  {}\n", id.as_ref(), tools.unwrap_or_default().1);
     }
     if snapshot.members().is_empty() {
         text += "  no plugins yet; copy a .wasm file into that folder to serve it\n";

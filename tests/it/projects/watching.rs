@@ -152,6 +152,24 @@ fn what_it_prints_is_no_change() {
     assert_eq!(builds(), 4);
 }
 
+/// Its output may go to a file of the project, and its tools may leave files there.
+#[test]
+fn a_failed_build_is_tried_again_only_with_other_sources() {
+    let counted = |script: &str| format!("echo >> dist/count\n{script}");
+    let project = Project::new(&counted(FAIL));
+    let mut dev = dev(&project);
+    dev.log_with("ValueError: what");
+    // More events than are waited for.
+    for number in 0..2000 {
+        project.put(".written", &number.to_string());
+    }
+    project.put("plugin.py", &counted(&succeed(&component("echo"))));
+    dev.log_with("made offers tools made_echo");
+    assert_eq!(fs::read_to_string(project.dir.join("dist/count")).expect("a file").lines().count(), 2, "{}", dev.log());
+    dev.signal(Signal::TERM);
+    assert!(dev.wait().success(), "{}", dev.log());
+}
+
 /// What the first one serves stays.
 #[test]
 fn a_second_one_of_a_project_is_refused_before_it_removes_anything() {

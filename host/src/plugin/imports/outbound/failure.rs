@@ -44,8 +44,8 @@ pub(super) enum Stage {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotGranted(would) => write!(f, "no grant covers this request; this would: {would}"),
-            Self::Unusable(problem) => write!(f, "a grant covers this request, but {problem}"),
+            Self::NotGranted(would) => write!(f, "no grant allows this request; this one would: {would}"),
+            Self::Unusable(problem) => write!(f, "a grant allows this request, but {problem}"),
             Self::NotPublic => f.write_str(
                 "the host is not at a public address, which its entry of the grant http allows only with private = true",
             ),
