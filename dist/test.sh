@@ -39,7 +39,8 @@ else
     case $target in
       *-windows-*) kinds=(windows) ;;
       *-gnu) kinds=(archive deb rpm npm wheel mcpb sbom) ;;
-      *) kinds=(archive image kubernetes npm wheel mcpb) ;;
+      # npm and pip install the packages for musl only on a system with musl.
+      *) kinds=(archive image kubernetes mcpb) ;;
     esac
     for kind in "${kinds[@]}"; do
       step "$kind-$target" python3 "dist/tests/$kind.py" --target "$target"
