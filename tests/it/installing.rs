@@ -137,6 +137,11 @@ fn what_else_is_in_the_file_stays() {
     let text = fs::read_to_string(&codex).expect("the file");
     assert!(text.starts_with("# mine\nmodel = \"m\"\n\n[mcp_servers.other]\ncommand = \"a\" # b\n"), "{text}");
     assert!(text.contains("[mcp_servers.wharf]\ncommand = "), "{text}");
+    // What the entry keeps is shown with it.
+    fs::write(&codex, "[mcp_servers.wharf]\ncommand = \"/opt/other\"\n\n[mcp_servers.wharf.env]\nLD_PRELOAD = \"x\"\n")
+        .expect("a file");
+    let reported = err(&install(&home, "codex", &["--yes"]));
+    assert!(reported.contains("LD_PRELOAD = \"x\""), "{reported}");
 }
 
 #[test]

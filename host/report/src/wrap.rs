@@ -8,6 +8,9 @@ const LABEL: usize = LONGEST + 6;
 const LONGEST: usize = 40;
 /// Columns that a text needs beside its indentation.
 const LEAST: usize = 12;
+/// Columns by which the rest of an indented line without a sign or a label is below its start. Such lines are in lists,
+/// which are indented by twos: no rest of a text from outside looks like an entry.
+const REST: usize = 5;
 
 /// Characters of a column with these names, behind which their texts begin. A very long name does not move all texts.
 pub fn column<'n>(names: impl IntoIterator<Item = &'n str>) -> usize {
@@ -16,7 +19,7 @@ pub fn column<'n>(names: impl IntoIterator<Item = &'n str>) -> usize {
 
 /// Breaks the lines that are longer than `width` columns at blanks, and a word that is longer than a line where it ends: a
 /// terminal would go on at its left edge, where a text from outside would look like a line of its own. What follows begins
-/// below the text: behind the blanks, the sign or the label at the line's start.
+/// below the text: behind the sign or the label at the line's start, or behind the blanks and some more.
 pub fn wrap(text: &str, width: usize) -> String {
     let mut wrapped = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -81,7 +84,7 @@ fn indentation(line: &str) -> usize {
         }
         column += c.width().unwrap_or(0);
     }
-    label.unwrap_or(blanks)
+    label.unwrap_or(if blanks == 0 { 0 } else { blanks + REST })
 }
 
 fn columns(text: &str) -> usize {
@@ -113,7 +116,7 @@ mod tests {
     fn long_lines_break_at_blanks_and_keep_their_indentation() {
         for (text, wrapped) in [
             ("short\n  lines\n", "short\n  lines\n"),
-            ("  one two three four five six", "  one two three four five\n  six"),
+            ("  one two three four five six", "  one two three four five\n       six"),
             ("      + one two three four five", "      + one two three\n        four five"),
             ("  tools    add, subtract, multiply", "  tools    add, subtract,\n           multiply"),
             (
@@ -121,7 +124,7 @@ mod tests {
                 "  file     /a/very/long/p\n           ath/without/bl\n           anks",
             ),
             ("      + 日本語の日本語の日本語の日本語の", "      + 日本語の日本語の\n        日本語の日本語の"),
-            ("    日本語の 日本語の 日本語の", "    日本語の 日本語の\n    日本語の"),
+            ("    日本語の 日本語の 日本語の", "    日本語の 日本語の\n         日本語の"),
             ("one two three four five six\nx y", "one two three four five\nsix\nx y"),
         ] {
             assert_eq!(wrap(text, 25), wrapped, "{text}");
@@ -153,6 +156,6 @@ mod tests {
             }
         }
         let styled = format!("  {NAME}{}{NAME:#}", "y".repeat(30));
-        assert_eq!(wrap(&styled, 22), format!("  {NAME}{}\n  {}{NAME:#}", "y".repeat(20), "y".repeat(10)));
+        assert_eq!(wrap(&styled, 22), format!("  {NAME}{}\n       {}{NAME:#}", "y".repeat(20), "y".repeat(10)));
     }
 }

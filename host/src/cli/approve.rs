@@ -171,6 +171,12 @@ pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) ->
     let id = plugin(name)?;
     // Of a file, its folder: the command that undoes this takes one.
     let dir = dir.map(folder_at);
+    if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
+        return Err(Failure::usage(format!("find the folder {}; nothing was revoked", dir.shown())).hint(format!(
+            "to revoke its pinned version, in whatever folder that is: {} revoke {id}",
+            config.program()
+        )));
+    }
     let lock = lock()?;
     let pins = lock.read().map_err(lock_failure)?;
     let pinned = pins.get(&id);

@@ -208,6 +208,10 @@ impl Pair {
         Ok(Self { key: key.to_owned(), value })
     }
 
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+
     pub(super) fn is_for(&self, name: &str) -> bool {
         self.key == name
     }

@@ -2,6 +2,8 @@
 //!
 //! Supports forms and URLs, but neither sampling nor roots.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 
 use clap::Args;
@@ -33,11 +35,13 @@ pub(super) struct Answers {
     confirmed: Option<bool>,
     /// Of fields.
     fields: Vec<Pair>,
+    /// The names of fields that forms had.
+    asked: RefCell<BTreeSet<String>>,
 }
 
 impl AnswerOptions {
     pub(super) fn read(&self) -> Result<Answers, Failure> {
-        let mut answers = Answers { confirmed: None, fields: Vec::new() };
+        let mut answers = Answers { confirmed: None, fields: Vec::new(), asked: RefCell::default() };
         for answer in &self.answers {
             match answer.as_str() {
                 "yes" | "no" => answers.confirmed = Some(answer == "yes"),
@@ -70,6 +74,12 @@ impl Answers {
         self.capabilities() == json!({})
     }
 
+    /// The names of answers to fields that no form had.
+    pub(super) fn unused(&self) -> Vec<String> {
+        let asked = self.asked.borrow();
+        self.fields.iter().map(Pair::key).filter(|key| !asked.contains(*key)).map(str::to_owned).collect()
+    }
+
     /// The answers to `inputRequests`, by their keys.
     pub(super) fn to(&self, requests: &Value) -> Result<Value, Failure> {
         let requests = requests.as_object().into_iter().flatten();
@@ -92,6 +102,7 @@ impl Answers {
                 false => json!({ "action": "decline" }),
             });
         }
+        self.asked.borrow_mut().extend(fields.keys().cloned());
         // Without a field for it, it is the answer to the whole form.
         if self.confirmed == Some(false) && !fields.values().any(|field| field["type"] == "boolean") {
             return Ok(json!({ "action": "decline" }));
@@ -121,7 +132,16 @@ impl Answers {
                 },
                 None => match field.get("default") {
                     Some(default) => Some(default.clone()),
-                    None if required => return Err(unanswered(message, &format!("{name}=…"))),
+                    None if required => {
+                        let missing = unanswered(message, &format!("{name}=…"));
+                        // A misspelt name, most likely.
+                        return Err(match self.unused().first() {
+                            Some(other) => {
+                                missing.hint(format!("its form has no field {other}: add --answer {name}=…"))
+                            }
+                            None => missing,
+                        });
+                    }
                     None => None,
                 },
             };

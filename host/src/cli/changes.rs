@@ -44,7 +44,8 @@ pub(super) fn summary(old: Option<&str>, new: &str) -> String {
             (before.into_iter().collect(), after.into_iter().collect());
         let added = after.keys().filter(|name| !before.contains_key(*name)).count();
         let gone = before.keys().filter(|name| !after.contains_key(*name)).count();
-        let changed = after.iter().filter(|(name, entry)| before.get(*name).is_some_and(|old| old != *entry)).count();
+        let changed =
+            after.iter().filter(|(name, entry)| before.get(*name).is_some_and(|old| differ(old, entry))).count();
         let counted = [("new", added), ("removed", gone), ("changed", changed)];
         counts.extend(counted.into_iter().filter(|(_, count)| *count > 0).map(|(what, count)| {
             let kind = if count == 1 { list.strip_suffix('s').unwrap_or(list) } else { list };
@@ -111,6 +112,11 @@ pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
     found
 }
 
+/// Whether two values differ, also in the order of members alone: that is the order in which clients are shown them.
+fn differ(old: &Value, new: &Value) -> bool {
+    old != new || old.to_string() != new.to_string()
+}
+
 fn keys<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> BTreeSet<&'a str> {
     old.keys().chain(new.keys()).map(String::as_str).collect()
 }
@@ -133,8 +139,10 @@ fn compare(path: &str, mut old: Map<String, Value>, mut new: Map<String, Value>,
     for name in names {
         let what = format!("{path}{name}");
         match (old.remove(&name), new.remove(&name)) {
-            (old, new) if old == new => {}
-            (Some(Value::Object(old)), Some(Value::Object(new))) => compare(&format!("{what}."), old, new, found),
+            (Some(old), Some(new)) if !differ(&old, &new) => {}
+            (Some(Value::Object(old)), Some(Value::Object(new))) if old != new => {
+                compare(&format!("{what}."), old, new, found)
+            }
             (old, new) => found.push(Change { what, old, new, extent: Extent::Member }),
         }
     }

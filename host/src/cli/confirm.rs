@@ -52,7 +52,7 @@ pub(super) fn ask(question: &str) -> Result<bool, Failure> {
 }
 
 /// Asks for yes or no with one key. Enter is the default, if there is one; Escape and Ctrl-D, with which a person ends
-/// the input, are no.
+/// the input, are no, and so is any other character if the default is no.
 pub(super) fn yes_or_no(question: &str, default: Option<bool>) -> Result<bool, Failure> {
     let choice = match default {
         None => "[y/n]",
@@ -67,6 +67,8 @@ pub(super) fn yes_or_no(question: &str, default: Option<bool>) -> Result<bool, F
                 (Key::Char('y' | 'Y'), _) => break true,
                 (Key::Char('n' | 'N' | CTRL_D | EARLY_CTRL_D) | Key::Escape, _) => break false,
                 (Key::Enter, Some(default)) => break default,
+                // A word that has a y in it is no yes.
+                (Key::Char(_), Some(false)) => break false,
                 _ => {}
             }
         };

@@ -2,6 +2,7 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use wharf_report::warning;
 
 use super::ask::Answers;
 use super::json_text::indented;
@@ -43,6 +44,9 @@ pub(super) async fn converse(
         let parsed = json::tree(raw.get(), json::MAX_DEPTH);
         let mut parsed = parsed.map_err(|error| Failure::new(format!("read the result: {error}")))?;
         if parsed["resultType"] != "input_required" {
+            for name in answers.unused() {
+                warning(&format!("--answer {name}: nothing asked for it"));
+            }
             return Ok(Answer { raw, parsed });
         }
         // No call is running now, so this thread may block on the terminal.

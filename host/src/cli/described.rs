@@ -35,13 +35,15 @@ pub(super) fn described(kind: &str, name: &str, entry: &Map<String, Value>) -> S
             // The default, which every tool has.
             ("taskSupport", Value::String(support)) if support == "forbidden" => {}
             ("inputSchema", Value::Object(_)) if kind == "tool" => {
-                lines.members(1, member, value, is_whole(name, value));
+                lines.takes(|own| own.members(2, member, value, is_whole(name, value)));
             }
             ("outputSchema", Value::Object(_)) if kind == "tool" => {
                 lines.add(1, &format!("gives {}", signature("", value)));
                 lines.members(2, member, value, is_whole("", value));
             }
-            ("arguments", Value::Array(_)) if kind == "prompt" => arguments.iter().for_each(|it| lines.argument(it)),
+            ("arguments", Value::Array(_)) if kind == "prompt" => {
+                lines.takes(|own| arguments.iter().for_each(|it| own.argument(it)));
+            }
             (member, _) if Some(member) == key => {}
             (member, value) => lines.add(1, &format!("{}: {value}", word(member))),
         }
@@ -102,12 +104,23 @@ impl Lines {
         self.0 += &format!("{:width$}{}\n", "", quote(line, usize::MAX), width = 4 + 2 * depth);
     }
 
+    /// What parameters say besides the signature, below a heading: no name of a parameter looks like a member of the
+    /// entry.
+    fn takes(&mut self, add: impl FnOnce(&mut Self)) {
+        let mut own = Self(String::new());
+        add(&mut own);
+        if !own.0.is_empty() {
+            self.add(1, "takes");
+            self.0 += &own.0;
+        }
+    }
+
     /// A text of the plugin: behind a sign, so that none of its lines looks like another one.
     fn text(&mut self, depth: usize, text: &str) {
         text.split('\n').filter(|_| !text.is_empty()).for_each(|line| self.add(depth, &format!("+ {line}")));
     }
 
-    /// What a person is told of a name, and keywords: on one line, if that is a description of one line.
+    /// The description of a name, and keywords: on one line, if that is a description of one line.
     fn named(&mut self, depth: usize, name: &str, about: &str, keywords: &str) {
         if about.is_empty() || about.contains('\n') {
             self.add(depth, name);
@@ -173,7 +186,7 @@ impl Lines {
     fn argument(&mut self, argument: &Value) {
         let name = argument["name"].as_str().unwrap_or_default();
         let (true, Some(members)) = (word(name) == name, argument.as_object()) else {
-            return self.add(1, &format!("argument: {argument}"));
+            return self.add(2, &format!("argument: {argument}"));
         };
         // The signature says whether it is required, but may be cut.
         let is_rest = |key: &str, value: &Value| match key {
@@ -184,7 +197,7 @@ impl Lines {
         };
         let own = members.iter().map(|(key, value)| (key.as_str(), value));
         let rest = keywords(own.filter(|(key, value)| is_rest(key, value)));
-        self.named(1, name, argument["description"].as_str().unwrap_or_default(), &rest);
+        self.named(2, name, argument["description"].as_str().unwrap_or_default(), &rest);
     }
 }
 
@@ -230,20 +243,21 @@ mod tests {
       + Does.
       + Twice.
       title: "Next"
-      cron: Five fields.
-      count
-        + How
-        + many.
-        minimum 1
-      at
-        (x: number, y?: any)
-        x
-          title "X"
-        y: true
-      list
-        minItems 1
-        each (z?: null)
-        items: title "T"
+      takes
+        cron: Five fields.
+        count
+          + How
+          + many.
+          minimum 1
+        at
+          (x: number, y?: any)
+          x
+            title "X"
+          y: true
+        list
+          minItems 1
+          each (z?: null)
+          items: title "T"
       gives (n?: integer)
         n: N.
       annotations: {"readOnly":true}
@@ -288,7 +302,7 @@ mod tests {
         let many: serde_json::Map<String, Value> =
             (0..99).map(|at| (format!("parameter{at}"), json!({ "type": "string" }))).collect();
         let text = shown("tool", json!({ "inputSchema": { "type": "object", "properties": many } }));
-        assert!(text.contains("\n      parameter98?: string\n"), "{text}");
+        assert!(text.contains("\n        parameter98?: string\n"), "{text}");
     }
 
     #[test]
@@ -297,9 +311,10 @@ mod tests {
             { "name": "id", "required": true, "description": "Which." }, { "name": "a b", "required": false },
         ] });
         let expected = "    prompt name(id, a b?)
-      id: Which.
-        required true
-      argument: {\"name\":\"a b\",\"required\":false}
+      takes
+        id: Which.
+          required true
+        argument: {\"name\":\"a b\",\"required\":false}
 ";
         assert_eq!(shown("prompt", prompt), expected);
         let template = json!({ "uriTemplate": "name", "name": "n", "icons": [{ "src": "x" }] });
@@ -316,6 +331,14 @@ mod tests {
         let text = shown("tool", tool);
         assert!(text.lines().skip(1).all(|line| line.starts_with("      ")), "{text}");
         assert!(text.contains("      +     tool b: removed\\u{202e}\n"), "{text}");
-        assert!(text.contains(r#"      "x: string\n    tool c": {"type":"string"}"#), "{text}");
+        // What a terminal breaks is below no heading, and no parameter is a member of the entry.
+        let long = json!({ "description": "d", "annotations": {}, "inputSchema": {
+            "type": "object", "properties": {
+                format!("{} tool b: removed", "x".repeat(110)): { "type": "string" },
+                "annotations": { "type": "string", "description": "{\"readOnly\":true}" } } } });
+        let wrapped = wharf_report::wrap(&shown("tool", long), 80);
+        assert!(!wrapped.contains("\n    tool b"), "{wrapped}");
+        assert_eq!(wrapped.matches("\n      annotations: ").count(), 1, "{wrapped}");
+        assert!(text.contains(r#"        "x: string\n    tool c": {"type":"string"}"#), "{text}");
     }
 }

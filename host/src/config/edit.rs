@@ -6,7 +6,7 @@ use toml_edit::{Array, DocumentMut, Entry, InlineTable, Item, Table, TableLike, 
 use wharf_report::{HintKind, shell_word};
 
 use super::{Config, ConfigError, MAX_SIZE};
-use crate::plugin::PluginId;
+use crate::plugin::{HttpGrant, PluginId};
 pub use word::GrantWord;
 use word::{Addition, folder, inline, words_of};
 
@@ -322,7 +322,7 @@ fn remove(grants: &mut dyn TableLike, word: &GrantWord) -> bool {
         let host = matches!(word.key, "read" | "write").then(|| folder(value)).flatten().map(|(host, _)| host);
         let wanted = match inline(value) {
             Ok(table) => identity(section, &table.into()),
-            Err(_) => Some(value.trim_end_matches('/').to_owned()),
+            Err(_) => Some(normalized(section, value)),
         };
         let is_host = |found: Option<&str>| found.is_some_and(|found| found == value || Some(found) == host.as_deref());
         if let Some(array) = item.as_array_mut() {
@@ -351,11 +351,17 @@ fn identity(section: &str, value: &Value) -> Option<String> {
         Value::InlineTable(table) => table.get(identity_key(section))?.as_str()?,
         value => value.as_str()?,
     };
-    Some(text.trim_end_matches('/').to_owned())
+    Some(normalized(section, text))
 }
 
 fn table_identity(section: &str, table: &Table) -> Option<String> {
-    Some(table.get(identity_key(section))?.as_str()?.trim_end_matches('/').to_owned())
+    Some(normalized(section, table.get(identity_key(section))?.as_str()?))
+}
+
+/// URLs that are the same grant have one form: warnings show that one.
+fn normalized(section: &str, text: &str) -> String {
+    let url = (section == "http").then(|| HttpGrant::new(text).ok()).flatten();
+    url.map_or_else(|| text.trim_end_matches('/').to_owned(), |url| url.to_string().trim_matches('"').to_owned())
 }
 
 fn identity_key(section: &str) -> &'static str {

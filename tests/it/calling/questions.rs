@@ -43,6 +43,8 @@ fn a_question_without_an_answer_says_which_is_missing() {
     assert!(other.contains("the plugin's question: Go on?\nhint: add --answer yes"), "{other}");
     let field = call(&["test_input_required_result_elicitation", "--answer", "yes"]);
     assert!(field.contains("hint: add --answer name=…"), "{field}");
+    let field = call(&["test_input_required_result_elicitation", "--answer", "nme=x"]);
+    assert!(field.contains("hint: its form has no field nme: add --answer name=…"), "{field}");
     assert!(none.contains("elicitation.form, to ask the user with a form"), "{none}");
     let field = call(&["test_elicitation_fields", "--answer", "age=200"]);
     let expected =
@@ -50,6 +52,14 @@ fn a_question_without_an_answer_says_which_is_missing() {
     assert!(field.contains(expected), "{field}");
     let wrong = call(&["test_streaming_elicitation", "--answer", "perhaps"]);
     assert!(wrong.contains("write --answer yes, --answer no, or --answer NAME=VALUE"), "{wrong}");
+}
+
+#[test]
+fn an_answer_that_nothing_asked_for_is_reported() {
+    let home = Home::new();
+    let words = ["test_streaming_elicitation", "--answer", "yes", "--answer", "nme=x"];
+    let ran = wharf(&home, "call", &component("everything"), &words);
+    assert!(ran.code == 0 && ran.err.contains("warning: --answer nme: nothing asked for it"), "{}", ran.err);
 }
 
 /// A plugin that is told that nobody can answer returns an error of its own.

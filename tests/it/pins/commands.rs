@@ -115,6 +115,10 @@ fn a_revoked_version_is_held_until_it_is_approved() {
     approve(&home, "p");
     client.tools_until(|tools| tools.len() == 4);
     assert_eq!(run(&home, ["revoke", "nobody"]).status.code(), Some(2));
+    // Nothing is revoked for a folder that was meant to be another one.
+    let wrong = run(&home, ["revoke", "p", "nowhere"]);
+    assert!(wrong.status.code() == Some(2) && err(&wrong).contains("nothing was revoked"), "{}", err(&wrong));
+    assert_eq!(client.tools().len(), 4);
 }
 
 /// It may be listed already, while its code is compiled.
@@ -198,8 +202,9 @@ fn an_approval_shows_all_of_a_new_version_in_few_lines() {
     let shown = err(&output);
     for line in [
         "    tool convert(time: string, to: string, from?: string)\n      + Tells what a moment is",
-        "      to: IANA time zone that is wanted, such as America/New_York.\n",
-        "      count: How many times to tell, 1 to 100.\n        maximum 100, minimum 1\n",
+        "      takes\n        time: The moment",
+        "        to: IANA time zone that is wanted, such as America/New_York.\n",
+        "        count: How many times to tell, 1 to 100.\n          maximum 100, minimum 1\n",
         "      annotations: {\"readOnly\":true,",
     ] {
         assert!(shown.contains(line), "no {line:?} in {shown}");
@@ -290,6 +295,10 @@ fn what_was_typed_before_a_question_is_no_answer() {
         person.sees("", "y");
         person.sees("Approve this version of p?", "n");
     });
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(status(&home)["state"], "held");
+    // Nor is a word with a y in it.
+    let output = at_terminal(&home, &approve, |person| person.sees("Approve this version of p?", "why?"));
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(status(&home)["state"], "held");
 }

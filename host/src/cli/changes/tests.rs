@@ -1,4 +1,4 @@
-use super::changes;
+use super::{changes, summary};
 
 fn text(old: Option<&str>, new: &str) -> String {
     changes(old, new).iter().map(super::Change::to_text).collect()
@@ -72,6 +72,18 @@ fn sides_that_look_alike_are_escaped() {
         let shown = text(Some(&surface(old)), &surface(new));
         assert!(wanted.iter().all(|line| shown.contains(line)), "{shown} for {wanted:?}");
     }
+}
+
+/// What counts as changed is shown.
+#[test]
+fn another_order_of_members_is_a_change() {
+    let surface =
+        |members: &str| format!(r#"{{"tools":[{{"name":"a","inputSchema":{{"properties":{{{members}}}}}}}]}}"#);
+    let (old, new) = (surface(r#""x":1,"y":2"#), surface(r#""y":2,"x":1"#));
+    let shown = text(Some(&old), &new);
+    assert!(shown.contains(r#"- {"properties":{"x":1,"y":2}}"#), "{shown}");
+    assert!(shown.contains(r#"+ {"properties":{"y":2,"x":1}}"#), "{shown}");
+    assert_eq!(summary(Some(&old), &new), "1 tool changed");
 }
 
 #[test]

@@ -43,9 +43,12 @@ pub(super) fn without(old: &str, form: Form, name: &str) -> Result<String, Strin
     })
 }
 
-/// The entry of a server as the file has it.
+/// The entry of a server as the file has it, with its tables.
 pub(super) fn entry_in(text: &str, form: Form, name: &str) -> Option<String> {
-    Some(read(text).ok()?.get(form.key())?.get(name)?.to_string())
+    let entry = read(text).ok()?.get(form.key())?.get(name)?.clone();
+    let mut document = DocumentMut::new();
+    document.insert(name, entry);
+    Some(document.to_string().trim_start().to_owned())
 }
 
 /// What a person writes into a file that cannot be changed.

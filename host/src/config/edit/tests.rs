@@ -52,6 +52,20 @@ fn a_word_that_lacks_a_part_is_corrected() {
 }
 
 #[test]
+fn urls_that_are_the_same_grant_are_one_entry() {
+    let text = added("", &["http=http://localhost:80"]);
+    let private = added(&text, &[r#"http={ url = "http://localhost", private = true }"#]);
+    assert_eq!(private.matches("localhost").count(), 1, "{private}");
+    assert_eq!(removed(&text, &["http=http://localhost/"]), "");
+}
+
+#[test]
+fn the_root_of_the_host_is_a_folder() {
+    let text = added("", &["read=/:/data"]);
+    assert!(text.contains(r#"{ host = "/", guest = "/data" }"#), "{text}");
+}
+
+#[test]
 fn what_is_left_empty_is_removed() {
     let text = added("[plugins.other]\nprefix = false\n", &["keyvalue"]);
     assert_eq!(removed(&text, &["keyvalue"]), "[plugins.other]\nprefix = false\n");

@@ -153,7 +153,9 @@ pub(super) fn inline(text: &str) -> Result<InlineTable, String> {
 
 /// `HOST` or `HOST:GUEST`: the path on this machine, absolute unless it begins with `~/`, and the plugin's path.
 pub(super) fn folder(text: &str) -> Option<(String, String)> {
-    let is_drive = |host: &str| host.len() == 1 && Path::new(text).is_absolute();
+    let is_drive = |host: &str| {
+        host.len() == 1 && host.starts_with(|c: char| c.is_ascii_alphabetic()) && Path::new(text).is_absolute()
+    };
     let (host, guest) = match text.rsplit_once(":/").filter(|(host, _)| !host.is_empty() && !is_drive(host)) {
         Some((host, guest)) => (host, Some(format!("/{guest}"))),
         None => (text, None),
