@@ -114,7 +114,8 @@ pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
 
 /// Whether two values differ, also in the order of members alone: that is the order in which clients are shown them.
 fn differ(old: &Value, new: &Value) -> bool {
-    old != new || old.to_string() != new.to_string()
+    let text = Value::to_string;
+    text(old) != text(new)
 }
 
 fn keys<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> BTreeSet<&'a str> {
