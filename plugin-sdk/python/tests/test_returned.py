@@ -22,7 +22,7 @@ class Row(TypedDict):
 class Returned(unittest.TestCase):
     def test_values_fit_their_annotations(self) -> None:
         image = Image(b"", "image/png")
-        for hint, good, bad in [
+        cases: list[tuple[Any, list[Any], list[Any]]] = [
             (str, ["a", image], [None, 5, ["a"], {}]),
             (Content, ["a", Text("b")], [None, 5]),
             (Union[str, None], ["a", None], [5]),
@@ -39,7 +39,8 @@ class Returned(unittest.TestCase):
             (Literal["a"], ["a"], [None]),
             (Any, [None, 5, "a"], []),
             (ToolResult[int], [5], []),
-        ]:
+        ]
+        for hint, good, bad in cases:
             for value in good:
                 self.assertTrue(fits(hint, value), (hint, value))
             for value in bad:
@@ -61,13 +62,14 @@ class Returned(unittest.TestCase):
             return None  # type: ignore[return-value]
 
         client = Client(plugin)
-        for call, reason in [
-            (lambda: client.call("count", text="many"), "count returned 'many', but is annotated `-> int`"),
-            (lambda: client.call("greet"), "greet returned None, but is annotated `-> str`"),
-            (lambda: client.call("rows"), "rows returned None, but is annotated `-> list[int]`"),
+        arguments: dict[str, dict[str, Any]] = {"count": {"text": "many"}, "greet": {}, "rows": {}}
+        for name, reason in [
+            ("count", "count returned 'many', but is annotated `-> int`"),
+            ("greet", "greet returned None, but is annotated `-> str`"),
+            ("rows", "rows returned None, but is annotated `-> list[int]`"),
         ]:
             with self.assertRaises(ToolError) as raised:
-                call()
+                client.call(name, **arguments[name])
             self.assertEqual(str(raised.exception), reason)
         with self.assertRaises(ToolError) as raised:
             client.call("count", text="x" * 10_000)
