@@ -212,10 +212,6 @@ impl Pair {
         &self.key
     }
 
-    pub(super) fn is_for(&self, name: &str) -> bool {
-        self.key == name
-    }
-
     /// The value, of a type that the schema allows.
     pub(super) fn value_for(&self, schema: &Value, root: &Value) -> Value {
         self.value.clone().of(schema, root)

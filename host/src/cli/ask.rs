@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal};
+use std::io;
 
 use clap::Args;
 use dialoguer::console::Term;
@@ -13,7 +13,7 @@ use serde_json::{Map, Number, Value, json};
 use wharf_report::line;
 
 use super::arguments::Pair;
-use super::confirm::yes_or_no;
+use super::confirm::{can_ask, yes_or_no};
 use crate::plugin::Schema;
 use crate::plugin::text::quote;
 use crate::report::{self, Failure, NAME};
@@ -55,14 +55,10 @@ impl AnswerOptions {
     }
 }
 
-fn is_terminal() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
 impl Answers {
     /// The client capabilities: none if no one can answer.
     pub(super) fn capabilities(&self) -> Value {
-        if is_terminal() || self.confirmed.is_some() || !self.fields.is_empty() {
+        if can_ask() || self.confirmed.is_some() || !self.fields.is_empty() {
             json!({ "elicitation": { "form": {}, "url": {} } })
         } else {
             json!({})
@@ -107,14 +103,14 @@ impl Answers {
         if self.confirmed == Some(false) && !fields.values().any(|field| field["type"] == "boolean") {
             return Ok(json!({ "action": "decline" }));
         }
-        if is_terminal() {
+        if can_ask() {
             report::message(&format!("{NAME}{message}{NAME:#}"));
         }
         let required = params["requestedSchema"]["required"].as_array();
         let mut content = Map::new();
         for (name, field) in fields {
             let required = required.is_some_and(|names| names.iter().any(|required| required == name));
-            let value = match self.fields.iter().find(|pair| pair.is_for(name)) {
+            let value = match self.fields.iter().find(|pair| pair.key() == name) {
                 Some(pair) => {
                     let value = pair.value_for(field, &params["requestedSchema"]);
                     if let Some(why) = objection(field, &value) {
@@ -125,7 +121,7 @@ impl Answers {
                     Some(value)
                 }
                 None if field["type"] == "boolean" && self.confirmed.is_some() => self.confirmed.map(Value::from),
-                None if is_terminal() => match self::field(name, field, required)? {
+                None if can_ask() => match self::field(name, field, required)? {
                     Entered::Value(value) => Some(value),
                     Entered::Nothing => None,
                     Entered::Cancelled => return Ok(json!({ "action": "cancel" })),
@@ -155,7 +151,7 @@ impl Answers {
     fn confirm(&self, question: &str) -> Result<bool, Failure> {
         match self.confirmed {
             Some(confirmed) => Ok(confirmed),
-            None if is_terminal() => yes_or_no(question, None),
+            None if can_ask() => yes_or_no(question, None),
             None => Err(unanswered(question, "yes")),
         }
     }

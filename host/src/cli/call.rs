@@ -70,8 +70,8 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
             None => {}
         }
     }
+    let is_own_failure = answer.as_ref().is_ok_and(|answer| is_own_failure(&answer.parsed));
     if let Ok(answer) = &answer {
-        let is_own_failure = is_own_failure(&answer.parsed);
         answer.print(json, |result| match is_own_failure {
             true => marked(entry.provider.id(), &text(result)),
             false => text(result),
@@ -97,7 +97,6 @@ pub(super) async fn run(options: &Options, how: CallOptions, screen: &Screen) ->
     }
     let failed = answer.parsed["isError"] == true;
     let destroys = entry.item().tool.annotations.as_ref().is_some_and(|hints| hints.destructive == Some(true));
-    let is_own_failure = is_own_failure(&answer.parsed);
     // What is known to have failed is another reason.
     if is_own_failure && advice.is_none() {
         let program = options.program();
@@ -128,7 +127,7 @@ fn is_own_failure(result: &Value) -> bool {
     result["isError"] == true && result["_meta"]["wharf/fault"].is_null()
 }
 
-/// A plugin's own words, as those that it prints: they could look like an error or a hint of the host.
+/// A plugin's own text, marked as what it prints: it could look like an error or a hint of the host.
 fn marked(id: &PluginId, text: &str) -> String {
     text.lines().map(|line| format!("{DIM}{id} |{DIM:#} {line}\n")).collect()
 }

@@ -360,8 +360,8 @@ fn table_identity(section: &str, table: &Table) -> Option<String> {
 
 /// URLs that are the same grant have one form: warnings show that one.
 fn normalized(section: &str, text: &str) -> String {
-    let url = (section == "http").then(|| HttpGrant::new(text).ok()).flatten();
-    url.map_or_else(|| text.trim_end_matches('/').to_owned(), |url| url.to_string().trim_matches('"').to_owned())
+    let grant = (section == "http").then(|| HttpGrant::new(text).ok()).flatten();
+    grant.map_or_else(|| text.trim_end_matches('/').to_owned(), |grant| grant.url())
 }
 
 fn identity_key(section: &str) -> &'static str {

@@ -89,6 +89,11 @@ impl HttpGrant {
         Ok(self)
     }
 
+    /// Where it leads: scheme, host, port unless it is the default one, and path. Two texts of one URL give the same.
+    pub fn url(&self) -> String {
+        format!("{}{}", self.target, self.path)
+    }
+
     /// The values of its headers.
     pub fn templates(&self) -> impl Iterator<Item = &SecretTemplate> {
         self.headers.iter().map(|(_, template)| &template.0)
@@ -111,7 +116,7 @@ impl HttpGrant {
 /// As it is written in the configuration.
 impl fmt::Display for HttpGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let url = format!("\"{}{}\"", self.target, self.path);
+        let url = format!("\"{}\"", self.url());
         let safe = self.methods == [Method::GET, Method::HEAD];
         if safe && !self.private && self.headers.is_empty() {
             return f.write_str(&url);
