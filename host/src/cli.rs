@@ -47,6 +47,7 @@ mod status;
 mod summary;
 mod survey;
 mod suspected;
+mod target;
 mod typed_input;
 mod unapproved;
 mod wiring;
@@ -66,7 +67,7 @@ use crate::os::signals::survive_file_size_limit;
 use crate::plugin;
 use crate::report::{self, Failure, Log, LogStyle, Screen};
 pub use beside::program_beside;
-use folder::plugin_folder;
+use folder::served_folder;
 use options::Options;
 
 /// An MCP server whose tools are sandboxed WebAssembly components in a folder.
@@ -118,8 +119,10 @@ enum Command {
     Prompt(prompt::PromptOptions),
     /// Show which versions run, which are pending approval, and what those would change
     Status {
-        /// Folder of .wasm files [default: as for serve]
+        /// Folder of .wasm files [default: as for serve], or one file in it
         dir: Option<PathBuf>,
+        /// Show only this plugin, and all that it offers
+        name: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -127,7 +130,7 @@ enum Command {
     /// Approve the plugin version currently in the folder, or with --all all versions in it
     #[command(override_usage = "wharf approve [OPTIONS] <NAME> [DIR]\n       wharf approve [OPTIONS] --all [DIR]")]
     Approve {
-        /// The plugin's name: its file name without .wasm
+        /// The plugin's name: its file name without .wasm; or its file
         #[arg(required_unless_present = "all")]
         name: Option<PathBuf>,
         /// Folder of .wasm files [default: as for serve]
@@ -141,7 +144,7 @@ enum Command {
     },
     /// Revoke the pinned version of a plugin, and that in its folder, until it is approved again
     Revoke {
-        /// The plugin's name
+        /// The plugin's name, or its file
         name: String,
         /// Plugin folder, whose version is revoked too if it would run [default: as for serve]. What is revoked
         /// runs in no folder
@@ -212,7 +215,7 @@ fn run_server(
     log: &Log,
 ) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let dir = plugin_folder(&options, dir)?;
+    let dir = served_folder(&options, dir)?;
     // Both must run while there is one thread.
     memory::retain_buffers();
     os_sandbox::enter(&options, &config, &dir, http);
@@ -227,7 +230,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         let log = Log::default();
         let style = if guest_lines { LogStyle::ServerOfAuthor(&log) } else { LogStyle::Server(&log) };
         report::start_log(options.log.as_deref().unwrap_or("info"), &style)?;
-        let trusts = trust.as_deref().map(approve::plugin).transpose()?;
+        let trusts = trust.as_deref().map(target::plugin).transpose()?;
         let author = serve::Author { trusts, names_offers: guest_lines };
         let ended = run_server(options, dir, &http, author, &log);
         log.finish();
@@ -249,7 +252,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Call(how) => call::run(&options, how, &screen).await,
             Command::Read(how) => read::run(&options, how, &screen).await,
             Command::Prompt(how) => prompt::run(&options, how, &screen).await,
-            Command::Status { dir, json } => status::run(&options, dir, json, &screen).await,
+            Command::Status { dir, name, json } => status::run(&options, dir, name.as_deref(), json, &screen).await,
             Command::Approve { name: None, dir, yes, .. } => approve_all::run(&options, dir, yes, &screen).await,
             Command::Approve { name: Some(first), dir, all: true, yes } => {
                 // Without a name, the first word is the folder.
@@ -260,7 +263,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
                 approve_all::run(&options, Some(first), yes, &screen).await
             }
             Command::Approve { name: Some(name), dir, yes, .. } => {
-                approve::run(&options, &name.to_string_lossy(), dir, yes, &screen).await
+                approve::run(&options, &name.to_string_lossy(), dir.as_deref(), yes, &screen).await
             }
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()).await,
             Command::Grant(arguments) => grant::run(&options, &arguments, grant::Edit::Add),

@@ -335,9 +335,13 @@ fn the_default_folder_is_created_also_if_it_is_given() {
     out(&home, ["list".as_ref(), folder.as_os_str()]);
     assert!(folder.is_dir());
     let other = home.path("data/wharf/other");
-    assert!(fails(&home, ["list".as_ref(), other.as_os_str()], 2).contains("hint: create it first"));
-    let hint = "hint: name a folder of plugins here, not a plugin; or create it first: mkdir -p weather";
-    assert!(fails(&home, ["status", "weather"], 2).contains(hint));
+    // Of use for a server alone, which watches what is put there.
+    let create = format!("hint: create it first: mkdir -p {}", other.display());
+    assert!(fails(&home, ["serve".as_ref(), other.as_os_str()], 2).contains(&create));
+    let name = "hint: name the folder that the plugins' .wasm files are in\n";
+    for words in [&["list", "weather"][..], &["status", "weather"], &["approve", "text", "weather"]] {
+        assert!(fails(&home, words, 2).ends_with(name), "{words:?}");
+    }
 }
 
 /// A client shows the log of its server, and no tools.

@@ -351,21 +351,49 @@ fn changes_at_the_same_time_are_all_kept() {
 }
 
 #[test]
-fn words_in_another_order_get_the_right_form() {
-    let home = Home::with(&["notes"]);
-    let folder = home.plugins();
-    let right = format!("wharf grant notes {} keyvalue", folder.display());
-    for words in [
-        &["grant".as_ref(), home.plugin("notes").as_os_str(), "keyvalue".as_ref()][..],
-        &["grant".as_ref(), folder.as_os_str(), "notes".as_ref(), "keyvalue".as_ref()],
+fn a_plugin_is_named_by_its_file_too_and_the_folder_before_or_behind_the_grants() {
+    let home = Home::with(&["notes", "echo"]);
+    let (folder, notes, echo) = (home.plugins(), home.plugin("notes"), home.plugin("echo"));
+    let (folder, notes, echo) = (folder.as_os_str(), notes.as_os_str(), echo.as_os_str());
+    let [grant, name, word, yes] = ["grant", "notes", "keyvalue", "--yes"].map(AsRef::as_ref);
+    for words in [&[grant, notes, word, yes][..], &[grant, name, word, folder, yes], &[grant, name, notes, word, yes]] {
+        let granted = run(&home, words.iter().copied());
+        assert!(granted.status.success() && err(&granted).contains("+ keyvalue = true"), "{}", err(&granted));
+        assert!(run(&home, ["ungrant", "notes", "keyvalue", "--yes"]).status.success());
+    }
+    let shown = home.plugins().display().to_string();
+    let swapped =
+        format!("is a folder\nhint: write the name first, then the folder: wharf grant notes {shown} keyvalue\n");
+    let other = "that is another plugin's file\nhint: name one of the two: wharf grant ";
+    for (words, expected) in [
+        (&[grant, folder, name, word][..], swapped.as_str()),
+        (&[grant, name, echo, word], other),
+        (&[grant, notes, echo, word], other),
+        (&[grant, name, folder, "elicit=yes".as_ref()], "takes no value: \"elicit=yes\"\nhint: write elicit\n"),
+        (&[grant, name, folder, "keyvalue=4".as_ref()], "with its unit: keyvalue=4\nhint: write 'keyvalue=4MiB'\n"),
+        (&[grant, name, folder, "fs=./data".as_ref()], "takes a table: fs=./data\nhint: write 'read=./data'\n"),
+        (&[grant, name, folder, "http=".as_ref()], "hint: write it like http=https://api.example.com\n"),
     ] {
         let wrong = run(&home, words.iter().copied());
-        assert!(wrong.status.code() == Some(2) && err(&wrong).contains(&right), "{}", err(&wrong));
+        assert!(wrong.status.code() == Some(2) && err(&wrong).contains(expected), "{}", err(&wrong));
     }
+    // A tool's name is no plugin's.
+    let tool = run(&home, [grant, "notes_add".as_ref(), folder, word]);
+    assert!(err(&tool).contains("is called notes-add; did you mean notes? The plugin is named"), "{}", err(&tool));
     let granted = run(&home, ["grant", "nowhere", "elicit", "--yes"]);
     assert!(err(&granted).contains("no plugin called nowhere is known yet"), "{}", err(&granted));
     assert!(run(&home, ["ungrant", "nowhere", "elicit", "--yes"]).status.success());
     assert!(!read(&file(&home)).contains("nowhere"));
+}
+
+#[test]
+fn what_a_granted_folder_lets_a_plugin_change_is_told() {
+    let home = Home::with(&["notes"]);
+    let told = "allows changes of this system, and so of what runs on it";
+    for (word, is_told) in [("write=/etc:/data", true), ("write=/:/data", true), ("read=/etc:/data", false)] {
+        let asked = run(&home, ["grant", "notes", word]);
+        assert_eq!(err(&asked).contains(told), is_told, "{word}: {}", err(&asked));
+    }
 }
 
 #[test]

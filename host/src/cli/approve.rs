@@ -12,41 +12,39 @@ use wharf_report::ShowPath as _;
 use super::candidate::Candidate;
 use super::changes::{Change, changes};
 use super::confirm::{agrees, declined};
-use super::folder::{folder_at, plugin_folder};
+use super::folder::plugin_folder;
 use super::load_file::{self, Refused};
 use super::options::Options;
 use super::shown::Shown;
 use super::summary::summary;
 use super::survey::{choice_in, files_of};
+use super::target::{Target, of_unknown, unfound};
 use super::wiring::{lock, lock_failure, read_only_guard};
 use super::{audit, wrapped};
 use crate::audit::{Audit, Event};
 use crate::config::{self, Config};
 use crate::pins::{ListedVersion, Pins, approve_command};
 use crate::plugin::{Digest, PluginId, Sandbox, content_of};
-use crate::protocol::nearest::{did_you_mean, nearest};
 use crate::report::{self, Failure, NAME, Screen};
 
 pub(super) async fn run(
     options: &Options,
     name: &str,
-    dir: Option<PathBuf>,
+    dir: Option<&Path>,
     yes: bool,
     screen: &Screen,
 ) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let is_named = dir.is_some();
-    let dir = plugin_folder(options, dir)?;
-    let id = plugin(name)?;
+    let Target { id, folder } = Target::of(&format!("{} approve", config.program()), name, dir, &[])?;
+    let is_named = folder.is_some();
+    let dir = plugin_folder(options, folder)?;
     let files = files_of(&config, &dir)?;
-    let path = files.get(&id).ok_or_else(|| {
-        let command = format!("{} approve {id} DIR", config.program());
-        Failure::usage(format!("find the plugin {id} in {}", dir.shown())).hint(of_unknown(
-            &id,
-            files.names(),
-            is_named,
-            &command,
-        ))
+    let path = files.get(&id).ok_or_else(|| match is_named {
+        true => unfound(&id, &dir, &files),
+        false => {
+            let command = format!("{} approve {id} DIR", config.program());
+            unfound(&id, &dir, &files).hint(of_unknown(&id, files.names(), Some(&command)))
+        }
     })?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
     let file = File { id: &id, path, folder: &dir };
@@ -168,9 +166,8 @@ fn show(summary: &str, old: Option<&str>, new: &ListedVersion) {
 
 pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Result<ExitCode, Failure> {
     let config = Arc::new(options.config()?);
-    let id = plugin(name)?;
-    // Of a file, its folder: the command that undoes this takes one.
-    let dir = dir.map(folder_at);
+    let Target { id, folder } = Target::of(&format!("{} revoke", config.program()), name, dir, &[])?;
+    let dir = folder.as_deref();
     if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
         return Err(Failure::usage(format!("find the folder {}; nothing was revoked", dir.shown())).hint(format!(
             "to revoke its pinned version, in whatever folder that is: {} revoke {id}",
@@ -192,7 +189,7 @@ pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) ->
         let pinned = pins.all().map(|(name, _)| name).filter(|name| PluginId::parse(name).is_ok());
         let known: BTreeSet<&str> = pinned.chain(files.names()).collect();
         let command = format!("{} revoke {id} DIR", config.program());
-        return Err(never_run(&id, of_unknown(&id, known.iter().copied(), dir.is_some(), &command)));
+        return Err(never_run(&id, of_unknown(&id, known.iter().copied(), dir.is_none().then_some(&*command))));
     }
     let pinned_folder = pinned.and_then(|pin| pin.folder.as_deref()).map(Path::new);
     for content in contents {
@@ -250,38 +247,6 @@ fn undo_hint(config: &Config, id: &PluginId, content: Digest, folders: [Option<&
 /// Whether the plugin's file in a folder has that content.
 fn has(config: &Config, dir: &Path, id: &PluginId, content: Digest) -> bool {
     choice_in(config, dir).is_ok_and(|files| files.get(id).and_then(content_of) == Some(content))
-}
-
-/// Names in a hint.
-const SUGGESTIONS: usize = 8;
-
-/// The hint for a name that no plugin has. `names` are those that are known, and `command` is the one that takes a folder,
-/// which the person named already or not.
-fn of_unknown<'n>(
-    id: &PluginId,
-    names: impl Iterator<Item = &'n str> + Clone,
-    is_named: bool,
-    command: &str,
-) -> String {
-    if let Some(near) = did_you_mean(id.as_ref(), names.clone()) {
-        return format!("did you mean {near}?");
-    }
-    let known = nearest(id.as_ref(), names.clone(), SUGGESTIONS).join(", ");
-    let known = match names.count().saturating_sub(SUGGESTIONS) {
-        _ if known.is_empty() => "no plugin is known there".to_owned(),
-        0 => format!("known plugins: {known}"),
-        more => format!("known plugins: {known} and {more} more"),
-    };
-    match (is_named, known.contains(':')) {
-        (true, _) => known,
-        (false, true) => format!("{known}; or name the folder that its file is in: {command}"),
-        (false, false) => format!("name the folder that its file is in: {command}"),
-    }
-}
-
-/// The plugin that a person names, with or without `.wasm`.
-pub(super) fn plugin(name: &str) -> Result<PluginId, Failure> {
-    PluginId::of_file(name.strip_suffix(".wasm").unwrap_or(name)).map_err(|error| Failure::usage(error.to_string()))
 }
 
 /// A pin in the configuration takes precedence over approvals.

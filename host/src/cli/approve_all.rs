@@ -35,7 +35,7 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     let survey = Survey::open(options, dir).await?;
     let Survey { config, dir, .. } = &survey;
-    let (mut waiting, mut left) = (Vec::new(), 0);
+    let (mut waiting, mut approved, mut left) = (Vec::new(), 0, 0);
     let leave_out = |id: &PluginId, why: &str| {
         let command = approve_command(&config.program(), id, Some(dir));
         warning(&format!("{id} is left out: {why}; to look at it alone: {command}"));
@@ -51,7 +51,7 @@ pub(super) async fn run(
                 report::message(&wrapped::for_stderr(text.trim_end()));
                 waiting.push(Waiting { id, path, version });
             }
-            Ok(None) => {}
+            Ok(None) => approved += 1,
             Err(why) => {
                 left += 1;
                 leave_out(id, &why);
@@ -60,7 +60,12 @@ pub(super) async fn run(
     }
     let code = |left| if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if waiting.is_empty() {
-        report::message(&format!("no version in {} can be approved, or all are", dir.shown()));
+        let what = match (approved, survey.files.in_order().count()) {
+            (_, 0) => "there are no plugins".to_owned(),
+            (approved, all) if approved == all => format!("all {all} versions are approved already"),
+            (approved, all) => format!("no version can be approved, and {approved} of {all} are already"),
+        };
+        report::message(&format!("{what}, in {}", dir.shown()));
         return Ok(code(left));
     }
     let command = format!("{} check --json {}", config.program(), shell_word(dir));

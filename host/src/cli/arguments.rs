@@ -45,18 +45,20 @@ impl Typed {
         }
     }
 
-    /// Fails for several items of an array in one text, as `numbers=1,2`: the check against the schema would name an
-    /// item that was not meant. An item that is a text may have commas.
+    /// Fails for several items of an array in one text, as `numbers=1,2`, and for an array that is no JSON: the check
+    /// against the schema would name an item that was not meant. An item that is a text may have commas and brackets.
     fn expect_one_item(&self, key: &str, schema: &Value, root: &Value) -> Result<(), Failure> {
         let Self::Text(text) = self else { return Ok(()) };
-        let (Some((first, rest)), Value::Array(items)) = (text.split_once(','), typed(text, schema, root)) else {
-            return Ok(());
-        };
+        let Value::Array(items) = typed(text, schema, root) else { return Ok(()) };
         let item_kinds = kinds(&resolved(schema, root)["items"], root, &mut { VISITS });
         let is_text = matches!(items.as_slice(), [Value::String(item)] if item == text);
-        if !is_text || item_kinds.is_empty() || item_kinds.contains(&Kind::String) || text.starts_with('[') {
+        if !is_text || item_kinds.is_empty() || item_kinds.contains(&Kind::String) {
             return Ok(());
         }
+        if let (true, Err(error)) = (text.starts_with('['), json::tree(text, json::MAX_DEPTH)) {
+            return Err(Failure::usage(format!("read the argument {key} as JSON: {error}: {text}")));
+        }
+        let Some((first, rest)) = text.split_once(',') else { return Ok(()) };
         let second = rest.split(',').next().unwrap_or_default();
         let words = [first, second].map(|item| pair_word(key, item.trim()));
         Err(Failure::usage(format!("read the argument {key}: {text} is not one item"))

@@ -17,7 +17,7 @@ use wharf_dev::{Described, PluginName, Server, Toolchain, ToolchainState, with_c
 use wharf_report::{ShowPath as _, shell_word, warning};
 
 use super::finding::Finding;
-use super::folder::plugin_folder;
+use super::folder::served_folder;
 use super::options::Options;
 use super::summary::{OFFERS_NOTHING, offers};
 use super::wiring::plugin_settings;
@@ -119,7 +119,7 @@ impl Server for Options {
     }
 
     fn folder(&self, given: PathBuf) -> Result<PathBuf, Failure> {
-        plugin_folder(self, Some(given))
+        served_folder(self, Some(given))
     }
 
     fn clients(&self, name: &PluginName, address: SocketAddr) -> Result<Vec<String>, Failure> {

@@ -9,7 +9,9 @@ pub(super) fn diff(old: &str, new: &str) -> String {
     let start = same(&mut old.iter().zip(&new));
     let end = same(&mut old[start..].iter().rev().zip(new[start..].iter().rev()));
     let (removed, added) = (&old[start..old.len() - end], &new[start..new.len() - end]);
-    let parts = [lines('-', removed.iter().copied()), lines('+', added.iter().copied())];
+    // What separates a new table from the one before it changes nothing.
+    let added = added.iter().copied().skip_while(|line| line.is_empty() && removed.is_empty());
+    let parts = [lines('-', removed.iter().copied()), lines('+', added)];
     parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
@@ -26,6 +28,12 @@ fn shown(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::diff;
+
+    #[test]
+    fn an_empty_line_before_what_is_new_is_not_shown() {
+        assert_eq!(diff("[a]", "[a]\n\n[b]"), "  + [b]");
+        assert_eq!(diff("[a]\nx", "[a]\n\n[b]"), "  - x\n  + \n  + [b]");
+    }
 
     #[test]
     fn invisible_characters_are_spelt_out() {

@@ -85,7 +85,7 @@ fn secrets(config: &Config) -> Vec<Finding> {
 /// What a server needs besides its configuration.
 async fn of_server(options: &Options, config: Arc<Config>, dir: Option<PathBuf>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    match folder::plugin_folder(options, dir) {
+    match folder::served_folder(options, dir) {
         Ok(dir) => {
             findings.extend(plugins(&config, &dir));
             let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await;

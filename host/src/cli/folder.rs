@@ -13,9 +13,23 @@ use crate::plugin::PluginId;
 use crate::protocol::nearest::did_you_mean;
 use crate::report::Failure;
 
-/// The folder to serve: the given one, or the user's default folder. That one is created if missing, also if it is
+/// The folder to serve, or to copy files into, as [`plugin_folder`]. One that is missing may be new.
+pub(super) fn served_folder(options: &Options, dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    found_folder(options, dir, |dir| Some(format!("create it first: mkdir -p {}", shell_word(dir))))
+}
+
+/// The folder of plugins: the given one, or the user's default folder. That one is created if missing, also if it is
 /// given: clients show it in their settings, and pass it on.
 pub(super) fn plugin_folder(options: &Options, dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    found_folder(options, dir, |_| None)
+}
+
+/// `create`: how a missing folder is created, if that is of use.
+fn found_folder(
+    options: &Options,
+    dir: Option<PathBuf>,
+    create: fn(&Path) -> Option<String>,
+) -> Result<PathBuf, Failure> {
     let default = config::base().map(|base| base.plugins);
     let is_default = dir.is_none() || dir == default;
     let dir = dir.or(default).ok_or_else(|| {
@@ -33,31 +47,27 @@ pub(super) fn plugin_folder(options: &Options, dir: Option<PathBuf>) -> Result<P
                 format!("wharf serves folders; to try one file: {program} list {}", shell_word(&dir))
             }),
         )),
-        Err(error) => {
-            Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown()))
-                .hint(hint_for_missing(&dir)))
-        }
+        Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown()))
+            .hint(hint_for_missing(&dir, create(&dir)))),
     }
 }
 
-/// What to do about a folder that is not there.
-fn hint_for_missing(dir: &Path) -> String {
+/// What to do about a folder that is not there. `create`: how it is created.
+fn hint_for_missing(dir: &Path, create: Option<String>) -> String {
     if let Some(near) = near_path(dir) {
         return format!("did you mean {}?", shell_word(&near));
     }
-    let create = format!("create it first: mkdir -p {}", shell_word(dir));
     // A bare word may be meant for a plugin, for which an empty folder would be made.
-    match PluginId::parse(&dir.to_string_lossy()).ok() {
-        None => create,
-        Some(id) => match folder_with(&id) {
-            Some(folder) => {
-                format!(
-                    "{id} is a plugin; name the folder that its file is in, and not the plugin: {}",
-                    shell_word(&folder)
-                )
-            }
-            None => format!("name a folder of plugins here, not a plugin; or {create}"),
-        },
+    let id = PluginId::parse(&dir.to_string_lossy()).ok();
+    if let Some((id, folder)) = id.as_ref().and_then(|id| Some((id, folder_with(id)?))) {
+        let folder = shell_word(&folder);
+        return format!("{id} is a plugin; name the folder that its file is in, and not the plugin: {folder}");
+    }
+    let name = "name the folder that the plugins' .wasm files are in".to_owned();
+    match create {
+        None => name,
+        Some(create) if id.is_some() => format!("{name}; or {create}"),
+        Some(create) => create,
     }
 }
 

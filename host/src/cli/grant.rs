@@ -1,5 +1,7 @@
 //! `wharf grant` and `wharf ungrant`: edit a plugin's grants in the configuration file.
 
+mod words;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -10,14 +12,14 @@ use std::time::Duration;
 use clap::Args;
 use wharf_report::{ShowPath as _, shell_word, warning};
 
-use super::approve::plugin;
 use super::confirm::{ask, confirm};
 use super::diff::diff;
 use super::folder::is_file;
 use super::options::Options;
 use super::shown::replaced;
 use super::survey::choice_in;
-use super::wiring::{is_component, lock, lock_failure};
+use super::target::Target;
+use super::wiring::{lock, lock_failure};
 use super::{absent, audit};
 use crate::audit::Event;
 use crate::config::{Config, ConfigError, GrantWord, add_grants, base, remove_grants};
@@ -25,12 +27,12 @@ use crate::os::lock::lock as file_lock;
 use crate::os::private::{self, OpenMode};
 use crate::pins::{Pin, PinFile, Pins};
 use crate::plugin::{Digest, PluginId, Provider, read_component};
-use crate::protocol::nearest::did_you_mean;
 use crate::report::{self, Failure, NAME};
+use words::{Words, warn_of_name};
 
 #[derive(Args)]
 pub(super) struct Arguments {
-    /// The plugin's name: its file name without .wasm
+    /// The plugin's name: its file name without .wasm; or its file
     name: String,
     /// The folder of the plugin, to check its name, and the grants: keyvalue, keyvalue=4MiB,
     /// http=https://api.example.com, read=PATH, write=PATH or read=PATH:/as/seen/by/the/plugin,
@@ -79,47 +81,20 @@ fn lock_configuration() -> Result<Option<File>, Failure> {
     Ok(Some(file))
 }
 
-/// The words of a command that begins with a path instead of the plugin's name, in their order.
-fn in_order(arguments: &Arguments) -> Option<Vec<String>> {
-    let path = Path::new(&arguments.name);
-    let words = &arguments.words;
-    let rest = |id: PluginId, folder: &Path, grants: &[String]| {
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let first = [id.to_string(), folder.to_string_lossy().into_owned()];
-        first.into_iter().chain(grants.iter().cloned()).collect()
-    };
-    if path.components().count() > 1 && is_component(path) {
-        let id = plugin(path.file_stem()?.to_str()?).ok()?;
-        return Some(rest(id, path.parent()?, words));
-    }
-    let [first, grants @ ..] = words.as_slice() else { return None };
-    let is_name = !grants.is_empty() && !GrantWord::is_meant(first) && !Path::new(first).is_dir();
-    if !path.is_dir() || !is_name {
-        return None;
-    }
-    Some(rest(plugin(first).ok()?, path, grants))
-}
-
 pub(super) fn run(options: &Options, arguments: &Arguments, edit: Edit) -> Result<ExitCode, Failure> {
-    if let Some(words) = in_order(arguments) {
-        let words: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
-        let command = format!("{} {} {}", options.program(), edit.command(), words.join(" "));
-        return Err(Failure::usage(format!("read the plugin's name: {:?} is a path", arguments.name))
-            .hint(format!("write the name first, then the folder: {command}")));
-    }
-    let id = plugin(&arguments.name)?;
-    let (folder, words) = split(&arguments.words)?;
+    let command = format!("{} {}", options.program(), edit.command());
+    let Words { target: Target { id, folder }, grants } = Words::read(&command, &arguments.name, &arguments.words)?;
     // Held until the file is written, so that no other change is lost. A person may think for long.
     let _lock = arguments.yes.then(lock_configuration).transpose()?;
-    let change = Change::prepare(options, &id, &words, edit)?;
+    let change = Change::prepare(options, &id, &grants, edit)?;
     if change.new == change.old {
         report::message(&format!("{NAME}{id}{NAME:#} has these grants already, in {}", change.path.shown()));
         return Ok(ExitCode::SUCCESS);
     }
-    warn_of_name(&change.before, &id, folder);
+    warn_of_name(&change.before, &id, folder.as_deref());
     change.show();
     if edit == Edit::Add {
-        change.warn(options, &id, folder);
+        change.warn(options, &id, folder.as_deref());
     }
     change.report_reach(&id);
     let extension = change.extension(&id, edit)?;
@@ -266,12 +241,17 @@ impl Change {
         report::message(&format!("in {}:\n{}", self.path.shown(), diff(&self.old, &self.new)));
     }
 
-    /// Reports which new entries allow access to addresses that are not public.
+    /// Reports which new entries allow access to addresses that are not public, or changes of the system.
     fn report_reach(&self, id: &PluginId) {
-        let before = self.before.grants(id).http;
-        for entry in self.after.grants(id).http.iter().filter(|entry| !before.contains(entry)) {
+        let (before, after) = (self.before.grants(id), self.after.grants(id));
+        for entry in after.http.iter().filter(|entry| !before.http.contains(entry)) {
             if let Some(reach) = entry.reach() {
                 report::message(&format!("{NAME}{entry}{NAME:#} allows access to {reach}"));
+            }
+        }
+        for folder in after.folders.iter().filter(|folder| !before.folders.contains(folder)) {
+            if let Some(reach) = folder.reach() {
+                report::message(&format!("{NAME}{folder}{NAME:#} allows changes of {reach}"));
             }
         }
     }
@@ -315,61 +295,6 @@ impl Change {
 
 fn invalid(error: ConfigError) -> Failure {
     Failure::usage(error.to_string()).hint(error.hint)
-}
-
-/// The folder, if the first word is one, and the grants.
-fn split(words: &[String]) -> Result<(Option<&Path>, Vec<GrantWord>), Failure> {
-    let (folder, grants) = match words {
-        [first, rest @ ..] if !GrantWord::is_meant(first) && (!rest.is_empty() || Path::new(first).is_dir()) => {
-            (Some(Path::new(first)), rest)
-        }
-        all => (None, all),
-    };
-    let invalid = |why: String| {
-        Failure::usage(format!("read the grant: {why}")).hint(
-            "grants are keyvalue, http=URL, read=PATH, write=PATH, env=KEY=VALUE, config=KEY=VALUE, secrets=NAME, \
-             elicit, sample, roots and change-lists"
-                .to_owned(),
-        )
-    };
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        let word = folder.to_string_lossy();
-        let near = GrantWord::meant(&word).map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        return Err(invalid(format!("there is no grant or folder {word:?}{near}")));
-    }
-    if grants.is_empty() {
-        return Err(invalid("none is given".to_owned()));
-    }
-    let grants = grants.iter().map(|word| GrantWord::parse(word)).collect::<Result<_, _>>().map_err(invalid)?;
-    Ok((folder, grants))
-}
-
-/// Warns if the folder has no plugin of that name. Without a folder, only a similar name in the user's own one
-/// is worth a warning: the plugin may be in any.
-fn warn_of_name(config: &Config, id: &PluginId, folder: Option<&Path>) {
-    let own = || base().map(|base| base.plugins);
-    let Some(searched) = folder.map(PathBuf::from).or_else(own) else { return };
-    // The own folder need not be there yet.
-    let files = match choice_in(config, &searched) {
-        Err(_) if folder.is_some() => return,
-        found => found.unwrap_or_default(),
-    };
-    if files.get(id).is_some() {
-        return;
-    }
-    let near = did_you_mean(id.as_ref(), files.names());
-    if folder.is_some() || near.is_some() {
-        let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        warning(&format!("no plugin in {} is called {id}{near}", searched.shown()));
-        return;
-    }
-    let has_run = lock().ok().and_then(|lock| lock.read().ok()).is_some_and(|pins| pins.get(id).is_some());
-    if !has_run && !config.plugins.contains_key(id.as_ref()) {
-        let command = format!("{} grant {id} DIR …", config.program());
-        report::message(&format!(
-            "no plugin called {id} is known yet; to check the name, add the folder of its file: {command}"
-        ));
-    }
 }
 
 /// An approval that a change of grants extends.

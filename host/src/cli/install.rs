@@ -18,7 +18,7 @@ use self::start::{Start, is_wharf};
 use super::confirm::confirm;
 use super::diff::{diff, lines};
 use super::finding::Finding;
-use super::folder::plugin_folder;
+use super::folder::served_folder;
 use super::options::Options;
 use crate::config::Config;
 use crate::os::files::{self, FileError};
@@ -58,7 +58,7 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
     }
     // Fails if the configuration is not valid: the server would not start.
     let config = options.config()?;
-    let start = Start::of(options, &plugin_folder(options, dir)?, name)?;
+    let start = Start::of(options, &served_folder(options, dir)?, name)?;
     let Some((path, form)) = place(client)? else {
         report::message(
             "Claude Code writes its own configuration; this command adds the server for you, in all projects:",

@@ -1,5 +1,7 @@
 //! An in-process client: commands send requests to a real server, and so see what clients see.
 
+mod unknown;
+
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,11 +16,10 @@ use super::folder::{is_file, near_path};
 use super::load_file::{Refused, id_of, load_admitted};
 use super::options::Options;
 use super::survey::choice_in;
-use super::wiring;
+use super::{suspected, wiring};
 use crate::audit::Audit;
 use crate::catalog::{
-    Catalog, Entry, Folder, FolderEvent, FolderWarning, Held, Member, Naming, PublicName, RefusedFile, Snapshot,
-    plugin_of,
+    Catalog, Entry, Folder, FolderEvent, FolderWarning, Held, Member, RefusedFile, Snapshot, plugin_of,
 };
 use crate::config::Config;
 use crate::json;
@@ -26,7 +27,6 @@ use crate::os::paths::folder_of;
 use crate::pins::Reason;
 use crate::plugin::abi::Prompt;
 use crate::plugin::{FrozenTool, PluginId, Provider};
-use crate::protocol::nearest::near;
 use crate::report::{self, Failure, Screen};
 use crate::server::{Connection, Outgoing, Server};
 
@@ -165,43 +165,6 @@ impl Local {
         self.held.iter().filter(|held| held.decision.plugin == *id).for_each(report::held);
     }
 
-    /// The failure for a name that begins with that of a plugin which is not served.
-    fn unserved(&self, kind: &str, name: &str) -> Option<Failure> {
-        let id = PluginId::parse(PublicName::prefix(name)).ok()?;
-        if wiring::plugin_settings(&self.config, &id).naming != Naming::Prefixed {
-            return None;
-        }
-        let failed =
-            |why: String| Failure::usage(format!("use the {kind} {name}: it is of the plugin {id}, which {why}"));
-        let held = self.held.iter().find(|held| held.decision.plugin == id);
-        if let Some((reason, hint)) = held.and_then(|held| Some((held.decision.outcome.as_ref().err()?, &held.hint))) {
-            let why = match reason {
-                Reason::Revoked => "was revoked".to_owned(),
-                reason if reason.needs_approval() => format!("waits for approval: {reason}"),
-                reason => format!("is held: {reason}"),
-            };
-            return Some(failed(why).hint(hint.clone()));
-        }
-        let refused = self.refusals.iter().find(|refusal| is_of(refusal, &id))?;
-        let hint = refused.hint.clone();
-        Some(failed(format!("is refused: failed to {}: {}", refused.reason, refused.path.shown())).hint(hint))
-    }
-
-    /// Reports files that may have an entry of this name, of those that are not served.
-    fn report_owners_of(&self, name: &str) {
-        // A URI does not say of which plugin it is.
-        if name.contains(':') {
-            return self.report();
-        }
-        let may_have = |id: &PluginId| wiring::plugin_settings(&self.config, id).naming != Naming::Prefixed;
-        let refusals = self
-            .refusals
-            .iter()
-            .filter(|refusal| plugin_of(&refusal.path).is_some_and(|named| named.is_ok_and(|id| may_have(&id))));
-        refusals.for_each(report::refusal);
-        self.held.iter().filter(|held| may_have(&held.decision.plugin)).for_each(report::held);
-    }
-
     /// Whether a plugin may ask the user.
     pub(super) fn may_ask(&self, id: &PluginId) -> bool {
         self.config.grants(id).elicit
@@ -264,20 +227,6 @@ impl Local {
                 .hint("write a value in place of each name in braces".to_owned())),
             None => Err(self.unknown("resource", uri, snapshot.resources.names().chain(snapshot.templates.names()))),
         }
-    }
-
-    /// The failure for a name that no plugin has. A plugin that is not served may be the one with it.
-    fn unknown<'n>(&self, kind: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
-        if let Some(failure) = self.unserved(kind, name) {
-            return failure;
-        }
-        self.report_owners_of(name);
-        let list = format!("{} list {} shows what there is", self.program, shell_word(&self.path));
-        let hint = match near(name, names, SUGGESTIONS).as_slice() {
-            [] => list,
-            near => format!("did you mean {}? {list}", near.join(", ")),
-        };
-        Failure::usage(format!("find the {kind} {name}")).hint(hint)
     }
 
     /// The result of one request in the newest revision, sent with these client capabilities.
@@ -377,13 +326,28 @@ impl ErrorAnswer {
             method => method,
         };
         let missing = self.data["requiredCapabilities"].as_object();
-        let client = missing.map(|capabilities| match capabilities.contains_key("elicitation") {
-            true => "answer the plugin's questions on a terminal, or with --answer".to_owned(),
-            false => "use an MCP client: this command answers forms only, not sampling or roots".to_owned(),
-        });
-        let what = format!("{what}: {}", self.message);
+        // For who is at the shell, and has no other client.
+        let (why, client) = match missing.map(|missing| missing.contains_key("elicitation")) {
+            Some(true) => (
+                "it asks a question, and nobody can answer".to_owned(),
+                Some("run this on a terminal, or answer with --answer yes or --answer NAME=VALUE"),
+            ),
+            Some(false) => {
+                ("it asks its client for what this command cannot do".to_owned(), Some(suspected::OTHER_CLIENT))
+            }
+            None => (argument(&self.message), None),
+        };
+        let what = format!("{what}: {why}");
         let failure = if self.data["reason"] == "plugin_fault" { Failure::new(what) } else { Failure::usage(what) };
-        failure.hint(client)
+        failure.hint(client.map(str::to_owned))
+    }
+}
+
+/// The message of invalid parameters, with the names of arguments as they are typed.
+fn argument(message: &str) -> String {
+    match message.strip_prefix("Invalid params: params.arguments.") {
+        Some(rest) => format!("the argument {rest}"),
+        None => message.to_owned(),
     }
 }
 

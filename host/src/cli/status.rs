@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, bounded, line, warning};
+use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, bounded, hint, line, shell_word, warning};
 
 use super::candidate::Candidate;
 use super::changes::{Change, changes};
 use super::examine::Examination;
+use super::folder::is_file;
 use super::load_file::{Refused, refused};
 use super::options::Options;
-use super::summary::CHANGE_LISTS;
+use super::summary::{CHANGE_LISTS, offers};
 use super::survey::{Survey, report_left, report_left_out};
+use super::target::{Target, is_same, plugin, unfound};
 use super::wiring::read_only_guard;
 use super::{absent, wrapped};
 use crate::config::base;
@@ -27,16 +29,22 @@ use crate::report::{self, Failure, NAME, Screen};
 pub(super) async fn run(
     options: &Options,
     dir: Option<PathBuf>,
+    name: Option<&str>,
     json: bool,
     screen: &Screen,
 ) -> Result<ExitCode, Failure> {
+    let (dir, only) = chosen(&options.program(), dir, name)?;
     let survey = Survey::open(options, dir).await?;
     let Survey { config, dir, .. } = &survey;
     let program = config.program();
+    if let Some(id) = only.as_ref().filter(|id| survey.files.get(id).is_none()) {
+        return Err(unfound(id, dir, &survey.files));
+    }
     let protected = options.protected(config, std::slice::from_ref(dir), base().as_ref());
     let examiner = Examiner { guard: read_only_guard(config), survey: &survey, protected };
-    let misnamed = report_left_out(dir, &survey.files.left_out);
-    let files = survey.files.in_order().map(|(id, path)| (id.to_string(), (id, path))).collect();
+    let misnamed = if only.is_none() { report_left_out(dir, &survey.files.left_out) } else { 0 };
+    let files = survey.files.in_order().filter(|(id, _)| only.as_ref().is_none_or(|only| only == *id));
+    let files = files.map(|(id, path)| (id.to_string(), (id, path))).collect();
     let examination = Examination::begin(screen, "loading");
     let one = |(id, path)| examiner.status(id, path);
     let (mut found, left) = examination.of(files, one, |status| status.state.is_ok()).await;
@@ -49,10 +57,33 @@ pub(super) async fn run(
         report::message(&format!("no plugins in {}", dir.shown()));
     } else {
         found.iter().flat_map(|status| &status.warnings).for_each(|text| warning(text));
-        let text = found.iter().map(|status| status.to_text(&program, dir)).collect::<String>();
-        report::print(&format!("{text}{}", counts(&found, misnamed)))?;
+        let texts = found.iter().map(|status| status.to_text(&program, dir, only.is_some()));
+        report::print(&format!("{}{}", texts.collect::<String>(), counts(&found, misnamed)))?;
+        let waiting = found.iter().filter(|status| status.needs_approval()).count();
+        let folder = shell_word(dir);
+        hint((waiting > 1).then(|| format!("to approve all {waiting}: {program} approve --all {folder}")).as_deref());
     }
     Ok(if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The folder, and the only plugin that is asked about, which may be given as its file.
+fn chosen(
+    program: &str,
+    dir: Option<PathBuf>,
+    name: Option<&str>,
+) -> Result<(Option<PathBuf>, Option<PluginId>), Failure> {
+    match (dir, name) {
+        (Some(dir), Some(name)) if !dir.is_dir() && Path::new(name).is_dir() => {
+            let (folder, id) = (shell_word(Path::new(name)), shell_word(&dir));
+            Err(Failure::usage(format!("read the plugin folder: not a folder: {}", dir.shown()))
+                .hint(format!("write the folder first, then the name: {program} status {folder} {id}")))
+        }
+        (Some(file), None) if is_file(&file) => {
+            let Target { id, folder } = Target::of(&format!("{program} status"), &file.to_string_lossy(), None, &[])?;
+            Ok((folder, Some(id)))
+        }
+        (dir, name) => Ok((dir, name.map(plugin).transpose()?)),
+    }
 }
 
 /// Determines the status of plugins.
@@ -74,6 +105,10 @@ struct Status {
     seen: Option<PluginVersion>,
     /// The changes from the pinned version to the file.
     changes: Vec<Change>,
+    /// What the file offers, by kind, if it is not pinned.
+    offers: Vec<(&'static str, String)>,
+    /// Whether the pinned version is revoked.
+    is_revoked: bool,
     /// What is granted without effect.
     warnings: Vec<String>,
     state: Result<(), NotRunning>,
@@ -90,8 +125,11 @@ impl Examiner<'_> {
         let grants = self.survey.config.grants(id);
         let may_change = self.survey.config.may_change_lists(id);
         let (granted, warnings) = (grants.kinds(), absent::grants(id, &grants, &self.protected));
-        let (id, changes) = (id.clone(), Vec::new());
-        let mut status = Status { id, pin, granted, may_change, seen: None, changes, warnings, state: Ok(()) };
+        let is_revoked = pin.as_ref().is_some_and(|pin| self.survey.pins.is_revoked(pin.content));
+        let (id, changes, offers) = (id.clone(), Vec::new(), Vec::new());
+        let state = Ok(());
+        let mut status =
+            Status { id, pin, granted, may_change, seen: None, changes, offers, is_revoked, warnings, state };
         status.state = self.examine(&mut status, path).await;
         status
     }
@@ -107,8 +145,9 @@ impl Examiner<'_> {
         let (mut listed, mut needs_grants_to_list) = (None, false);
         if pin.is_none_or(|pin| pin.content != candidate.seen.content) {
             let loaded = candidate.load(config, sandbox, &id, grants.none()).await;
-            if let Ok((_, version)) = &loaded {
+            if let Ok((plugin, version)) = &loaded {
                 status.changes = changes(pinned().as_deref(), &version.surface_text);
+                status.offers = offers(plugin);
             }
             status.seen = Some(candidate.seen.clone());
             match loaded {
@@ -198,12 +237,21 @@ impl Status {
         listed("granted", now.into_iter())
     }
 
-    fn to_text(&self, program: &str, dir: &Path) -> String {
+    fn needs_approval(&self) -> bool {
+        matches!(&self.state, Err(NotRunning::Held(reason)) if reason.needs_approval())
+    }
+
+    /// `in_full`: with the descriptions of a plugin that is new. `approve` shows these before it asks.
+    fn to_text(&self, program: &str, dir: &Path, in_full: bool) -> String {
         let mut text = format!("{NAME}{}{NAME:#}\n", self.id);
         match &self.pin {
             None => text += "  pinned   nothing\n",
             Some(pin) => {
-                let by = if pin.approved { "approved" } else { "auto-approved" };
+                let by = match pin.approved {
+                    _ if self.is_revoked => "revoked",
+                    true => "approved",
+                    false => "auto-approved",
+                };
                 let time = humantime::format_rfc3339_seconds(pin.time);
                 text += &format!("  pinned   blake3:{}…, {by}, {time}\n", pin.content.short());
                 text += &self.needs_line(pin);
@@ -243,8 +291,12 @@ impl Status {
         }
         // A new plugin that runs without approval is not repeated here: `wharf list` shows it.
         if !self.changes.is_empty() && (self.pin.is_some() || self.state.is_err()) {
-            text += if self.pin.is_some() { "  changes\n" } else { "  offers\n" };
-            text += &self.changes.iter().map(Change::to_text).collect::<String>();
+            if self.pin.is_none() && !in_full {
+                text += &self.offers.iter().map(|(kind, names)| format!("  {kind:<8} {names}\n")).collect::<String>();
+            } else {
+                text += if self.pin.is_some() { "  changes\n" } else { "  offers\n" };
+                text += &self.changes.iter().map(Change::to_text).collect::<String>();
+            }
         }
         text += &listed("additionally needs", self.additional_needs().into_iter());
         text = wrapped::for_stdout(&text);
@@ -302,12 +354,6 @@ fn shown(text: &str) -> String {
     line(&bounded(text))
 }
 
-/// Whether two paths lead to the same folder. One that is not there any more is another one.
-fn is_same(one: &Path, other: &Path) -> bool {
-    let resolved = |path: &Path| path.canonicalize().ok();
-    resolved(one).is_some_and(|one| resolved(other) == Some(one))
-}
-
 /// The last line: how many are in each state. `misnamed`: the files that are refused for their name.
 fn counts(found: &[Status], misnamed: usize) -> String {
     let mut states = [
@@ -322,7 +368,7 @@ fn counts(found: &[Status], misnamed: usize) -> String {
         let at = match (&status.state, &status.pin) {
             (Ok(()), Some(_)) => 0,
             (Ok(()), None) => 1,
-            (Err(NotRunning::Held(reason)), _) if reason.needs_approval() => 2,
+            (Err(_), _) if status.needs_approval() => 2,
             (Err(NotRunning::Held(Reason::Revoked)), _) => 3,
             (Err(NotRunning::Held(_)), _) => 4,
             (Err(NotRunning::Refused(_)), _) => 5,

@@ -8,7 +8,8 @@ use super::folder::folder_at;
 use crate::plugin::{Access, Provider};
 
 /// What to do about questions that no person answers.
-const OTHER_CLIENT: &str = "call it from an MCP client: this command answers forms only, not sampling or roots";
+pub(super) const OTHER_CLIENT: &str =
+    "call it from an MCP client: this command answers forms only, not sampling or roots";
 
 /// What to do about grants, as words for `wharf grant`, that are of no use to this command.
 pub(super) fn unanswerable(words: &[String]) -> Option<&'static str> {

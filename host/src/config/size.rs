@@ -20,6 +20,11 @@ pub(super) fn serialize<S: Serializer>(
     }
 }
 
+/// A size with its unit, such as `64MiB`.
+pub(super) fn parse(text: &str) -> Option<ByteSize> {
+    text.parse().ok().filter(|_| text.contains(|c: char| c.is_ascii_alphabetic()))
+}
+
 /// Reads a size such as `64MiB`, or a number of bytes. A number in quotes without a unit is neither.
 pub(super) fn deserialize<'de, D: Deserializer<'de>, T: From<ByteSize>>(deserializer: D) -> Result<T, D::Error> {
     struct Size;
@@ -32,8 +37,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>, T: From<ByteSize>>(deserial
         }
 
         fn visit_str<E: de::Error>(self, text: &str) -> Result<ByteSize, E> {
-            let size = text.parse().ok().filter(|_| text.contains(|c: char| c.is_ascii_alphabetic()));
-            size.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+            parse(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
         }
 
         fn visit_u64<E>(self, bytes: u64) -> Result<ByteSize, E> {

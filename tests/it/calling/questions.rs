@@ -38,14 +38,14 @@ fn a_question_without_an_answer_says_which_is_missing() {
         ran.err
     };
     let none = call(&["test_streaming_elicitation"]);
-    assert!(none.contains("on a terminal, or with --answer"), "{none}");
+    assert!(none.contains("on a terminal, or answer with --answer yes or --answer NAME=VALUE"), "{none}");
     let other = call(&["test_streaming_elicitation", "--answer", "name=x"]);
     assert!(other.contains("the plugin's question: Go on?\nhint: add --answer yes"), "{other}");
     let field = call(&["test_input_required_result_elicitation", "--answer", "yes"]);
     assert!(field.contains("hint: add --answer name=…"), "{field}");
     let field = call(&["test_input_required_result_elicitation", "--answer", "nme=x"]);
     assert!(field.contains("hint: its form has no field nme: add --answer name=…"), "{field}");
-    assert!(none.contains("elicitation.form, to ask the user with a form"), "{none}");
+    assert!(none.contains("call the tool: it asks a question, and nobody can answer\n"), "{none}");
     let field = call(&["test_elicitation_fields", "--answer", "age=200"]);
     let expected =
         "question: Who are you?: age=200: value is greater than the maximum of 150\nhint: give another value: ";

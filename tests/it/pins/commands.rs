@@ -72,6 +72,49 @@ fn a_call_of_a_version_that_waits_says_so_and_names_no_other_plugin() {
     home.configure(&format!("{STRICT}[plugins.p]\nprefix = false\n"));
     let listed = list("version");
     assert!(listed.contains("p.wasm: pending approval") && !listed.contains("other.wasm"), "{listed}");
+    // Several are named in one line.
+    let read = err(&run(&home, ["read".as_ref(), folder.as_os_str(), "x://1".as_ref()]));
+    let several = format!("hint: it may be of a plugin that is held: other, p; to see why: wharf status {shown}\n");
+    assert!(read.ends_with(&several) && !read.contains("pending approval"), "{read}");
+}
+
+#[test]
+fn a_plugin_is_named_by_its_file_and_a_folder_in_its_place_gets_the_right_form() {
+    let home = home(STRICT);
+    let (folder, file) = (home.plugins(), home.plugin("p"));
+    let (folder, file) = (folder.as_os_str(), file.as_os_str());
+    let shown = home.plugins().display().to_string();
+    for command in ["approve", "revoke"] {
+        let wrong = run(&home, [command.as_ref(), folder, "p".as_ref()]);
+        let hint = format!("hint: write the name first, then the folder: wharf {command} p {shown}\n");
+        assert!(wrong.status.code() == Some(2) && err(&wrong).ends_with(&hint), "{}", err(&wrong));
+    }
+    assert!(run(&home, ["approve".as_ref(), file, "--yes".as_ref()]).status.success());
+    assert_eq!(status(&home)["state"], "runs");
+    assert!(run(&home, ["revoke".as_ref(), file]).status.success());
+    let state = run(&home, ["status".as_ref(), file]);
+    let text = String::from_utf8_lossy(&state.stdout);
+    assert!(text.contains(", revoked, ") && !text.contains("approved"), "{text}");
+    let swapped = run(&home, ["status".as_ref(), "p".as_ref(), folder]);
+    let hint = format!("hint: write the folder first, then the name: wharf status {shown} p\n");
+    assert!(swapped.status.code() == Some(2) && err(&swapped).ends_with(&hint), "{}", err(&swapped));
+    let unknown = run(&home, ["status".as_ref(), folder, "p_version".as_ref()]);
+    assert!(err(&unknown).contains("did you mean p? The plugin is named here"), "{}", err(&unknown));
+}
+
+#[test]
+fn the_status_of_new_versions_is_short_and_that_of_one_is_whole() {
+    let home = home(STRICT);
+    home.put_bytes(&version("1", "Does another thing."), "q");
+    let folder = home.plugins();
+    let all = run(&home, ["status".as_ref(), folder.as_os_str()]);
+    let text = String::from_utf8_lossy(&all.stdout);
+    assert!(text.contains("  tools    version, act\n") && !text.contains("Does another thing."), "{text}");
+    let approve = format!("hint: to approve all 2: wharf approve --all {}\n", folder.display());
+    assert_eq!(err(&all), approve);
+    let one = run(&home, ["status".as_ref(), folder.as_os_str(), "q".as_ref()]);
+    let text = String::from_utf8_lossy(&one.stdout);
+    assert!(text.contains("+ Does another thing.") && text.ends_with("\n1 is pending approval\n"), "{text}");
 }
 
 #[test]
@@ -461,7 +504,7 @@ fn all_versions_that_wait_are_approved_with_one_question() {
     let text = String::from_utf8(folder_command(&home, &["status"]).stdout).expect("UTF-8");
     assert!(text.ends_with("\n2 run\n"), "{text}");
     let again = folder_command(&home, &["approve", "--all", "--yes"]);
-    assert!(again.status.success() && err(&again).contains("no version in"), "{}", err(&again));
+    assert!(again.status.success() && err(&again).contains("all 2 versions are approved already"), "{}", err(&again));
 }
 
 /// Its tool descriptions with its grants are others than those that the summary is about.

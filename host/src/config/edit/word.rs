@@ -6,8 +6,8 @@ use toml_edit::{InlineTable, Item, TableLike, Value};
 use wharf_report::did_you_mean;
 
 use super::{identity, table_identity};
-use crate::config::ConfigPath;
 use crate::config::format::FORMAT;
+use crate::config::{ConfigPath, size};
 
 /// The grants that are `true` and take no value.
 const FLAGS: [&str; 4] = ["elicit", "sample", "roots", "change-lists"];
@@ -31,17 +31,22 @@ impl GrantWord {
     }
 
     /// # Errors
-    /// If there is no such grant, or it takes no value.
-    pub fn parse(word: &str) -> Result<Self, String> {
+    /// If there is no such grant, or it takes no value: why, and what to write instead.
+    pub fn parse(word: &str) -> Result<Self, (String, Option<String>)> {
         let (key, value) = word.split_once('=').map_or((word, None), |(key, value)| (key, Some(value)));
         let known = FLAGS.iter().chain(&VALUED).find(|known| **known == key);
         let key = *known.ok_or_else(|| match Self::meant(key) {
-            Some(near) => format!("there is no grant {word:?}; did you mean {near}?"),
-            None => format!("there is no grant {word:?}"),
+            Some(near) => (format!("there is no grant {word:?}; did you mean {near}?"), None),
+            None => (format!("there is no grant {word:?}"), None),
         })?;
         match value {
-            Some(_) if FLAGS.contains(&key) => Err(format!("the grant {key} takes no value: {word:?}")),
-            Some("") => Err(format!("a value is missing after '=': {word:?}")),
+            Some(_) if FLAGS.contains(&key) => {
+                Err((format!("the grant {key} takes no value: {word:?}"), Some(format!("write {key}"))))
+            }
+            Some("") => Err((
+                format!("a value is missing after '=': {word:?}"),
+                Some(format!("write it like {}", example(key))),
+            )),
             value => Ok(Self { word: word.to_owned(), key, value: value.map(str::to_owned) }),
         }
     }
@@ -71,9 +76,12 @@ impl GrantWord {
         let value = match self.key {
             "http" if !value.contains("://") && !value.starts_with('{') => format!("https://{value}"),
             "read" | "write" if folder(value).is_none() => format!("{value}:/data"),
+            "keyvalue" if value.bytes().all(|byte| byte.is_ascii_digit()) => format!("{value}MiB"),
+            "fs" if !value.starts_with('{') => value.to_owned(),
             _ => return None,
         };
-        Some(Self { word: format!("{}={value}", self.key), value: Some(value), ..*self })
+        let key = if self.key == "fs" { "read" } else { self.key };
+        Some(Self { word: format!("{key}={value}"), key, value: Some(value) })
     }
 
     /// How such a grant is written, if it has a value.
@@ -94,7 +102,11 @@ impl GrantWord {
         };
         let table = || inline(value).map_err(|why| format!("{}: {why}", self.word));
         Ok(match self.key {
+            "keyvalue" if size::parse(value).is_none() => {
+                return Err(format!("the quota is a number of bytes with its unit: {}", self.word));
+            }
             "keyvalue" => Addition::Whole(Value::InlineTable([("quota", value.as_str())].into_iter().collect())),
+            "fs" if !value.starts_with('{') => return Err(format!("the grant fs takes a table: {}", self.word)),
             "http" if !value.starts_with('{') => Addition::Element(value.as_str().into()),
             "secrets" => Addition::Element(value.as_str().into()),
             "http" | "fs" => Addition::Element(table()?.into()),

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use wharf_report::{ShowPath as _, shell_word};
 
@@ -93,7 +93,35 @@ pub enum FolderMode {
 impl FolderGrant {
     /// The default quota.
     pub const QUOTA: u64 = 64 << 20;
+
+    /// What can be changed with it besides the person's own files, in plain words; `None`: nothing.
+    pub fn reach(&self) -> Option<&'static str> {
+        let concerns = |system: &&str| self.host.starts_with(system) || Path::new(system).starts_with(&self.host);
+        let is_system = self.mode != FolderMode::Read && SYSTEM.iter().any(concerns);
+        is_system.then_some("this system, and so of what runs on it")
+    }
 }
+
+/// Folders whose files decide what a system runs: of Linux, macOS and Windows.
+const SYSTEM: [&str; 17] = [
+    "/Applications",
+    "/Library",
+    "/System",
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/lib",
+    "/lib64",
+    "/proc",
+    "/sbin",
+    "/sys",
+    "/usr",
+    "C:\\Program Files",
+    "C:\\Program Files (x86)",
+    "C:\\ProgramData",
+    "C:\\Windows",
+];
 
 /// As an entry of the configuration.
 impl fmt::Display for FolderGrant {
