@@ -29,6 +29,21 @@ fn read(home: &Home, file: &str) -> Value {
 }
 
 #[test]
+fn a_folder_that_serves_nothing_yet_is_told() {
+    let home = Home::new();
+    let shown = home.plugins().display().to_string();
+    let empty = err(&install(&home, "cursor", &["--yes"]));
+    let add = format!("there are no plugins in {shown} yet; to add one: cp plugin.wasm {shown}\n");
+    assert!(empty.contains(&add), "{empty}");
+    home.put("echo", "echo");
+    let filled = err(&install(&home, "cursor", &["--yes"]));
+    assert!(!filled.contains("no plugins") && !filled.contains("status"), "{filled}");
+    home.configure("[server]\ntrust = \"strict\"\n");
+    let strict = err(&install(&home, "cursor", &["--yes"]));
+    assert!(strict.contains(&format!("only what is approved; to see what is not: wharf status {shown}\n")), "{strict}");
+}
+
+#[test]
 fn each_client_gets_an_entry_of_its_form() {
     let home = Home::new();
     for (client, file, key) in [

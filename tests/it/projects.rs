@@ -449,6 +449,20 @@ fn dev_exits_if_it_cannot_serve() {
     assert!(reported.contains(&address) && reported.contains("--http"), "{reported}");
 }
 
+/// Each chooses a free port before its server binds it.
+#[test]
+fn two_that_start_at_once_serve_at_two_ports() {
+    let projects = [Project::new(""), Project::new("")];
+    let started = projects
+        .each_ref()
+        .map(|project| Process::start(command(&project.home, ["dev".as_ref(), project.dir.as_os_str()])));
+    let [one, other] = started.each_ref().map(|dev| {
+        dev.log_with("listening on ");
+        listening_address(dev)
+    });
+    assert_ne!(one, other);
+}
+
 /// In a folder of its own, at a free port, and without approval: the author has just built it.
 #[test]
 fn dev_serves_its_own_builds_from_a_folder_of_their_own() {

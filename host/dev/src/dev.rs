@@ -67,21 +67,21 @@ pub(crate) async fn run(
         Some(folder) => (server.folder(folder)?, false),
         None => (own_folder(&dist)?, true),
     };
-    let address = address::choose(how.http.as_deref())?;
-    if let Some(lock) = &mut lock {
-        // Only a message would lack it.
-        let _ = lock.note(&address.written);
-    }
+    let mut address = address::choose(how.http.as_deref())?;
     let shown = folder.shown().to_string();
     let approval =
         if is_own { "needs no approval there, since you build it" } else { "is approved there as every plugin" };
     let mut name = project.name;
     message(&format!("{NAME}{name}{NAME:#} is rebuilt into {shown} on each change, and {approval}; stop with Ctrl-C"));
-    let sources = Sources::watch(&project.dir)
+    let sources = Sources::watch(&project.dir, &folder)
         .map_err(|error| Failure::new(format!("watch {}: {error}", project.dir.shown())))?;
     let mut builds =
         Builds { sources, dir: project.dir, folder, is_own, install: how.install, screen, last: None, served: None };
     loop {
+        if let Some(lock) = &mut lock {
+            // Only a message would lack it.
+            let _ = lock.note(&address.written);
+        }
         if let Some(socket) = address.socket {
             server.clients(&name, socket)?.iter().for_each(|client| message(client));
         }
@@ -96,12 +96,17 @@ pub(crate) async fn run(
                 message(&format!("{NAME}{name}{NAME:#} is now {NAME}{renamed}{NAME:#}: the server starts again"));
                 name = renamed;
             }
-            ended = process.ended() => return Err(match ended {
-                // The server has logged why.
-                Ok(status) => Failure::new(format!("serve {shown}: the server exited with {status}"))
-                    .hint("choose another address with --http, or 127.0.0.1:0 for a free port".to_owned()),
-                Err(error) => Failure::new(format!("wait for the server: {error}")),
-            }),
+            ended = process.ended() => {
+                let status = ended.map_err(|error| Failure::new(format!("wait for the server: {error}")))?;
+                // Another program may have bound the port since it was chosen.
+                let next = address::choose(how.http.as_deref())?;
+                if next.written == address.written {
+                    // The server has logged why.
+                    return Err(Failure::new(format!("serve {shown}: the server exited with {status}"))
+                        .hint("choose another address with --http, or 127.0.0.1:0 for a free port".to_owned()));
+                }
+                address = next;
+            }
             () = &mut interrupted => {
                 process.stop().await;
                 return Ok(ExitCode::SUCCESS);

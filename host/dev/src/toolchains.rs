@@ -116,13 +116,13 @@ const NEEDS: [Need; 4] = [
     Need {
         languages: "go",
         programs: &["go", PYTHON],
-        by_python: ", which `wharf build --install` installs with",
+        by_python: "; `wharf build --install` gets its compiler by Python",
         install: "apt-get install python3-venv",
     },
     Need {
         languages: "c, cpp",
         programs: &["clang-19", "zig", PYTHON],
-        by_python: ", with the package ziglang of",
+        by_python: "; `wharf build --install` gets their compiler by Python",
         install: "apt-get install python3-venv",
     },
 ];
@@ -185,8 +185,8 @@ mod tests {
         );
         let with_python = shown(&["python3"]);
         assert_eq!(with_python[1], "python: \"/bin/python3\"");
-        assert_eq!(with_python[2], "go, which `wharf build --install` installs with: \"/bin/python3\"");
-        assert_eq!(with_python[3], "c, cpp, with the package ziglang of: \"/bin/python3\"");
+        assert_eq!(with_python[2], "go; `wharf build --install` gets its compiler by Python: \"/bin/python3\"");
+        assert_eq!(with_python[3], "c, cpp; `wharf build --install` gets their compiler by Python: \"/bin/python3\"");
         assert_eq!(shown(&[])[2], "go: \"apt-get install python3-venv\"");
     }
 

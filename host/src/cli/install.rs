@@ -20,9 +20,11 @@ use super::diff::{diff, lines};
 use super::finding::Finding;
 use super::folder::served_folder;
 use super::options::Options;
-use crate::config::Config;
+use super::survey::choice_in;
+use crate::config::{Config, with_line_ends};
 use crate::os::files::{self, FileError};
 use crate::os::private;
+use crate::pins::Trust;
 use crate::report::{self, Failure, NAME};
 
 /// Bytes of a client's configuration. Some keep other settings in the same file.
@@ -58,24 +60,27 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
     }
     // Fails if the configuration is not valid: the server would not start.
     let config = options.config()?;
-    let start = Start::of(options, &served_folder(options, dir)?, name)?;
+    let dir = served_folder(options, dir)?;
+    let start = Start::of(options, &dir, name)?;
     let Some((path, form)) = place(client)? else {
         report::message(
             "Claude Code writes its own configuration; this command adds the server for you, in all projects:",
         );
         report::print(&start.claude_code())?;
         warn_of_variables(&config, None);
+        report_plugins(&config, &dir);
         return Ok(ExitCode::SUCCESS);
     };
     let shown = path.shown();
     let old = read(&path)?;
-    let new = with(&old, form, &start).map(|new| with_line_ends(&old, new)).map_err(|why| {
+    let new = with(&old, form, &start).map(|new| with_line_ends(&old, &new)).map_err(|why| {
         Failure::usage(format!("change the client's configuration: {why}: {shown}")).hint(by_hand(&old, form, &start))
     })?;
     let name = &start.name;
     if new == old {
         report::message(&format!("{NAME}{name}{NAME:#} is there already, in {shown}"));
         warn_of_variables(&config, Some(form));
+        report_plugins(&config, &dir);
         return Ok(ExitCode::SUCCESS);
     }
     let replaced = servers(&old, form).unwrap_or_default().into_iter().find(|(own, _)| own == name);
@@ -94,6 +99,7 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
     let done = if replaced.is_some() { "replaced" } else { "added" };
     report::message(&format!("{done} {NAME}{name}{NAME:#}; restart the client, or reload its MCP servers"));
     warn_of_variables(&config, Some(form));
+    report_plugins(&config, &dir);
     let own = if name == "wharf" { String::new() } else { format!(" --name {name}") };
     hint(Some(&format!("to remove it again: {} install {} --undo{own}", options.program(), client.name())));
     Ok(ExitCode::SUCCESS)
@@ -108,7 +114,7 @@ fn remove(client: Client, name: &str, yes: bool) -> Result<ExitCode, Failure> {
     };
     let shown = path.shown();
     let old = read(&path)?;
-    let new = without(&old, form, name).map(|new| with_line_ends(&old, new)).map_err(|why| {
+    let new = without(&old, form, name).map(|new| with_line_ends(&old, &new)).map_err(|why| {
         Failure::usage(format!("change the client's configuration: {why}: {shown}"))
             .hint(format!("remove {name:?} from {:?} by hand", form.key()))
     })?;
@@ -146,13 +152,6 @@ fn read(path: &Path) -> Result<String, Failure> {
     }
 }
 
-/// The new text with the line ends of the old one, as `\r\n` of Windows.
-fn with_line_ends(old: &str, new: String) -> String {
-    let ends_so = |line: &str| line.ends_with("\r\n");
-    let are_so = old.contains('\n') && old.split_inclusive('\n').filter(|line| line.ends_with('\n')).all(ends_so);
-    if are_so { new.replace("\r\n", "\n").replace('\n', "\r\n") } else { new }
-}
-
 /// Writes a change after the person was shown it and agreed. `whole`: the entry that it changes a part of.
 fn write(path: &Path, old: &str, new: &str, whole: Option<&str>, yes: bool) -> Result<(), Failure> {
     let shown = path.shown();
@@ -167,6 +166,24 @@ fn write(path: &Path, old: &str, new: &str, whole: Option<&str>, yes: bool) -> R
     }
     private::replace_text(path, new)
         .map_err(|error| Failure::new(format!("write the client's configuration: {error}: {shown}")))
+}
+
+/// Reports why the client may see no tools.
+fn report_plugins(config: &Config, dir: &Path) {
+    let (folder, program) = (shell_word(dir), config.program());
+    // What cannot be read, the server says.
+    match choice_in(config, dir) {
+        Ok(files) if files.is_empty() => {
+            report::message(&format!(
+                "there are no plugins in {} yet; to add one: cp plugin.wasm {folder}",
+                dir.shown()
+            ));
+        }
+        Ok(_) if config.trust(false) == Trust::Strict => report::message(&format!(
+            "the server runs only what is approved; to see what is not: {program} status {folder}"
+        )),
+        _ => {}
+    }
 }
 
 /// Clients start servers with few of the user's variables, or none.

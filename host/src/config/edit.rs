@@ -1,5 +1,6 @@
 //! Edits the grants of a plugin in the text of a configuration file. Comments, order and everything else stay.
 
+mod line_ends;
 mod word;
 
 use toml_edit::{Array, DocumentMut, Entry, InlineTable, Item, Table, TableLike, Value};
@@ -7,6 +8,7 @@ use wharf_report::{HintKind, shell_word};
 
 use super::{Config, ConfigError, MAX_SIZE};
 use crate::plugin::{HttpGrant, PluginId};
+pub use line_ends::with_line_ends;
 pub use word::GrantWord;
 use word::{Addition, folder, inline, words_of};
 
@@ -68,7 +70,7 @@ pub fn remove_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<S
     let mut document: DocumentMut =
         edited.parse().map_err(|error: toml_edit::TomlError| ConfigError::new(error.to_string(), None))?;
     drop_empty(document.as_table_mut(), &["plugins", id.as_ref(), "grants"]);
-    checked(document.to_string())
+    checked(with_line_ends(text, &document.to_string()))
 }
 
 /// Removes the last of these nested tables if it is empty, then those that are empty without it. One with a comment
@@ -128,8 +130,7 @@ fn edit(
     let grants =
         grants_of(&mut document, id).ok_or_else(|| invalid(format!("[plugins.{id}.grants] is not a table")))?;
     change(grants).map_err(invalid)?;
-    let edited = document.to_string();
-    checked(edited)
+    checked(with_line_ends(text, &document.to_string()))
 }
 
 /// Fails if the text could not be read again.

@@ -16,8 +16,8 @@ pub(super) struct Chosen {
     pub(super) socket: Option<SocketAddr>,
 }
 
-/// The given address, or the first free port from 8080. The server binds it a moment later: another program may take
-/// it meanwhile, and the server then says so.
+/// The given address, or the first free port from 8080. The server binds it a moment later: if another program has
+/// taken it meanwhile, the server says so and exits, and this is asked again.
 pub(super) fn choose(given: Option<&str>) -> Result<Chosen, Failure> {
     if let Some(given) = given {
         let socket = given.replacen("localhost:", "127.0.0.1:", 1).parse::<SocketAddr>().ok();

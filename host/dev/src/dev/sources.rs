@@ -31,10 +31,13 @@ pub(super) struct Sources {
     events: mpsc::UnboundedReceiver<()>,
     /// Files that this process writes to: `wharf dev 2> log`.
     outputs: Vec<FileId>,
+    /// Where components are installed: those in it are no sources.
+    installed: Option<PathBuf>,
 }
 
 impl Sources {
-    pub(super) fn watch(root: &Path) -> notify::Result<Self> {
+    /// `installed`: the folder that components are installed into, which may be one of the project's.
+    pub(super) fn watch(root: &Path, installed: &Path) -> notify::Result<Self> {
         let (sender, events) = mpsc::unbounded_channel();
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if event.as_ref().map_or(true, may_be_change) {
@@ -42,10 +45,10 @@ impl Sources {
                 let _ = sender.send(());
             }
         })?;
-        let mut sources =
-            Self { root: root.to_owned(), watcher, watched: HashSet::new(), events, outputs: os::outputs() };
-        sources.watcher.watch(root, RecursiveMode::NonRecursive)?;
-        sources.watched.insert(root.to_owned());
+        let (root, watched, outputs) = (root.to_owned(), HashSet::new(), os::outputs());
+        let mut sources = Self { root, watcher, watched, events, outputs, installed: installed.canonicalize().ok() };
+        sources.watcher.watch(&sources.root, RecursiveMode::NonRecursive)?;
+        sources.watched.insert(sources.root.clone());
         Ok(sources)
     }
 
@@ -62,8 +65,12 @@ impl Sources {
             }
             let mut entries: Vec<_> = fs::read_dir(&folder).into_iter().flatten().flatten().collect();
             entries.sort_by_key(fs::DirEntry::file_name);
+            let is_served = self.installed.is_some() && folder.canonicalize().ok() == self.installed;
             for entry in entries.into_iter().filter(|entry| is_source(&entry.file_name().to_string_lossy())) {
                 let path = entry.path();
+                if is_served && path.extension().is_some_and(|extension| extension == "wasm") {
+                    continue;
+                }
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     folders.push(path);
                 } else {
@@ -127,7 +134,7 @@ mod tests {
             std::fs::write(path, text).expect("a file");
         };
         put("src/lib.rs", "one");
-        let mut sources = Sources::watch(dir.path()).expect("it is watched");
+        let mut sources = Sources::watch(dir.path(), &dir.path().join("dist")).expect("it is watched");
         let first = sources.hash();
         for path in ["dist/a.wasm", "target/x", "node_modules/y/z.js", ".git/HEAD", "src/lib.rs~", "src/.lib.rs.swp"] {
             put(path, "made by tools");
@@ -148,7 +155,7 @@ mod tests {
     fn what_this_process_writes_is_no_source() {
         let dir = tempfile::tempdir().expect("a folder");
         let log = dir.path().join("log");
-        let mut sources = Sources::watch(dir.path()).expect("it is watched");
+        let mut sources = Sources::watch(dir.path(), &dir.path().join("dist")).expect("it is watched");
         let before = sources.hash();
         std::fs::write(&log, "built").expect("a file");
         let id = crate::os::file_id(&log.metadata().expect("a file"));
@@ -159,10 +166,26 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_component_that_is_installed_into_the_project_is_no_source() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let served = dir.path().join("served");
+        std::fs::create_dir(&served).expect("a folder");
+        let mut sources = Sources::watch(dir.path(), &served).expect("it is watched");
+        let before = sources.hash();
+        std::fs::write(served.join("p.wasm"), "built").expect("a file");
+        assert_eq!(sources.hash(), before);
+        for source in [served.join("lib.rs"), dir.path().join("data.wasm")] {
+            std::fs::write(&source, "text").expect("a file");
+            assert_ne!(sources.hash(), before);
+            std::fs::remove_file(source).expect("it goes");
+        }
+    }
+
     #[tokio::test]
     async fn a_change_in_a_new_folder_is_reported() {
         let dir = tempfile::tempdir().expect("a folder");
-        let mut sources = Sources::watch(dir.path()).expect("it is watched");
+        let mut sources = Sources::watch(dir.path(), &dir.path().join("dist")).expect("it is watched");
         sources.hash();
         std::fs::create_dir(dir.path().join("deep")).expect("a folder");
         sources.changed().await;

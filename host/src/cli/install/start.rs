@@ -45,6 +45,10 @@ impl Start {
     }
 }
 
+/// Programs that run that of a package, and what may be between them and the package, besides options.
+const RUNNERS: [&str; 9] = ["bun", "bunx", "cmd", "npm", "npx", "pipx", "pnpm", "uv", "uvx"];
+const SUBCOMMANDS: [&str; 7] = ["/c", "/C", "dlx", "exec", "run", "tool", "x"];
+
 /// Whether it starts Wharf, itself or by its package, as `npx -y wharf-mcp serve` does.
 pub(super) fn is_wharf(words: &[String]) -> bool {
     let is_program = |word: &String| Path::new(word).file_stem().is_some_and(|stem| stem == "wharf");
@@ -52,6 +56,43 @@ pub(super) fn is_wharf(words: &[String]) -> bool {
         let name = Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or_default();
         ["wharf-mcp", "wharf-mcp.exe"].contains(&name.split('@').next().unwrap_or_default())
     };
-    let is_named = |word: &String| !word.contains(['/', '\\']) && is_package(word);
-    words.first().is_some_and(|word| is_program(word) || is_package(word)) || words.iter().any(is_named)
+    let is_ours = |word: &String| is_program(word) || is_package(word);
+    let Some((program, rest)) = words.split_first() else { return false };
+    let is_runner = |word: &String| {
+        let stem = Path::new(word).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        RUNNERS.contains(&stem.to_ascii_lowercase().as_str())
+    };
+    let is_before = |word: &&String| word.starts_with('-') || SUBCOMMANDS.contains(&word.as_str()) || is_runner(word);
+    is_ours(program) || is_runner(program) && rest.iter().find(|word| !is_before(word)).is_some_and(is_ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_wharf;
+
+    #[test]
+    fn only_what_starts_wharf_is_wharf() {
+        for (words, expected) in [
+            ("/usr/bin/wharf serve /plugins", true),
+            ("wharf.exe serve", true),
+            ("wharf-mcp serve", true),
+            ("npx -y wharf-mcp serve /plugins", true),
+            ("npx.cmd -y wharf-mcp@0.1.0", true),
+            ("cmd /c npx -y wharf-mcp", true),
+            ("uvx wharf-mcp serve", true),
+            ("uvx --from wharf-mcp wharf serve", true),
+            ("uv tool run wharf-mcp", true),
+            ("pnpm dlx wharf-mcp", true),
+            ("npx -y other wharf-mcp", false),
+            ("node server.js wharf-mcp", false),
+            ("cat wharf", false),
+            ("my-wharf serve", false),
+            ("npx -y wharf-mcp-other", false),
+            ("npx", false),
+            ("", false),
+        ] {
+            let split: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(is_wharf(&split), expected, "{words}");
+        }
+    }
 }

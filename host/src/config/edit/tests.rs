@@ -170,3 +170,11 @@ fn what_is_not_valid_is_refused() {
         assert!(error.to_string().contains(why), "{error}");
     }
 }
+
+#[test]
+fn the_line_ends_of_a_file_stay() {
+    let text = "# mine\r\n[plugins.notes.grants]\r\nelicit = true\r\n";
+    let edited = added(text, &["keyvalue"]);
+    assert_eq!(edited, format!("{text}keyvalue = true\r\n"));
+    assert_eq!(removed(&edited, &["keyvalue"]), text);
+}
