@@ -182,9 +182,6 @@ pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) ->
     let contents: Vec<Digest> = pinned.map(|pin| pin.content).into_iter().chain(in_folder).collect();
     if contents.is_empty() {
         let files = dir.and_then(|dir| choice_in(&config, dir).ok()).unwrap_or_default();
-        if files.get(&id).is_some() {
-            return Err(never_run(&id, "delete its file to stop serving it".to_owned()));
-        }
         // Anything may be in the pin file.
         let pinned = pins.all().map(|(name, _)| name).filter(|name| PluginId::parse(name).is_ok());
         let known: BTreeSet<&str> = pinned.chain(files.names()).collect();
@@ -208,12 +205,14 @@ fn never_run(id: &PluginId, hint: String) -> Failure {
 }
 
 /// The version in the folder, or else in the user's default folder, if a server would put it into service: it may be
-/// listed already while its code is compiled, and is pinned only after that. Also one that is revoked already.
+/// listed already while its code is compiled, and is pinned only after that. Also one that is revoked already, and that
+/// of a named folder if no other is meant, so that nobody approves it by mistake.
 async fn version_in(config: &Arc<Config>, id: &PluginId, dir: Option<&Path>, pins: &Pins) -> Option<Digest> {
+    let is_meant = dir.is_some() && pins.get(id).is_none();
     let dir = dir.map(PathBuf::from).or_else(|| Some(config::base()?.plugins))?;
     let files = choice_in(config, &dir).ok()?;
     let seen = Candidate::read(config, files.get(id)?, id).await.ok()?.seen;
-    let concerns = pins.is_revoked(seen.content) || read_only_guard(config).may_run(id, &seen).is_ok();
+    let concerns = is_meant || pins.is_revoked(seen.content) || read_only_guard(config).may_run(id, &seen).is_ok();
     concerns.then_some(seen.content)
 }
 

@@ -211,11 +211,16 @@ fn a_version_that_never_ran_can_be_revoked_twice() {
         assert!(output.status.success() && err(&output).starts_with(done), "{}", err(&output));
     }
     assert_eq!(lock(&home)["revoked"].as_array().map(Vec::len), Some(1));
-    // Under its own name nothing is like it.
+    // Also one that waits for approval, if its folder is named.
     home.configure(STRICT);
     home.put_bytes(&version("2", "Does another thing."), "p");
+    let elsewhere = run(&home, ["revoke", "p"]);
+    assert_eq!(elsewhere.status.code(), Some(2), "{}", err(&elsewhere));
     let output = folder_command(&home, &["revoke", "p"]);
-    assert!(err(&output).contains("hint: delete its file to stop serving it"), "{}", err(&output));
+    assert!(output.status.success() && err(&output).starts_with("revoked p blake3:"), "{}", err(&output));
+    assert_eq!(lock(&home)["revoked"].as_array().map(Vec::len), Some(2));
+    let all = folder_command(&home, &["approve", "--all", "--yes"]);
+    assert!(err(&all).contains("p is left out: it was revoked"), "{}", err(&all));
 }
 
 #[test]
