@@ -1,6 +1,8 @@
 //! Arguments as they are typed into a shell: `KEY=VALUE` by the types of a schema, `KEY:=JSON`, or one JSON
 //! object.
 
+mod example;
+
 use std::io::Read as _;
 
 use serde_json::{Map, Value, json};
@@ -9,13 +11,10 @@ use wharf_report::shell_word;
 use crate::json::{self, Kind};
 use crate::protocol::nearest::did_you_mean;
 use crate::report::Failure;
+use example::{example, pair_word};
 
 /// Subschemas that are looked at for the type of one argument.
 const VISITS: usize = 64;
-
-/// Arguments in an example, and bytes of a name or value in it.
-const EXAMPLES: usize = 2;
-const MAX_EXAMPLE: usize = 40;
 
 /// The words after the name of what is called.
 pub(super) enum Arguments {
@@ -122,69 +121,6 @@ fn whole(text: &str, schema: &Value) -> Result<Value, Failure> {
         Failure::usage(format!("read the arguments as JSON: {error}: {}", text.trim_end()))
             .hint(format!("write {pairs}, or one JSON object in quotes: {object}"))
     })
-}
-
-/// A few arguments as `KEY=VALUE`, and the same as one JSON object, each as words of a shell.
-fn example(schema: &Value) -> (String, String) {
-    let general = || ("KEY=VALUE for each argument".to_owned(), r#"'{"KEY":"VALUE"}'"#.to_owned());
-    let Some(properties) = schema["properties"].as_object() else { return general() };
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let names = required.chain(properties.keys().map(String::as_str)).filter(|name| is_plain(name));
-    let (mut words, mut object) = (Vec::new(), Map::new());
-    for name in names {
-        if object.len() == EXAMPLES {
-            break;
-        }
-        let Some(property) = properties.get(name).filter(|_| !object.contains_key(name)) else { continue };
-        let Some(value) = example_value(property, schema, &mut { VISITS }) else { continue };
-        match &value {
-            Value::Array(items) => words.extend(items.iter().map(|item| pair_word(name, &text_of(item)))),
-            value => words.push(pair_word(name, &text_of(value))),
-        }
-        object.insert(name.to_owned(), value);
-    }
-    match words.is_empty() {
-        true => general(),
-        false => (words.join(" "), shell_word(Value::Object(object).to_string().as_ref())),
-    }
-}
-
-/// `KEY=VALUE` as a word of a shell, in quotes if it needs them.
-fn pair_word(name: &str, text: &str) -> String {
-    let word = format!("{name}={text}");
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.=".contains(c);
-    if word.chars().all(is_plain) { word } else { shell_word(word.as_ref()) }
-}
-
-fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// What the example need not explain.
-fn is_plain(text: &str) -> bool {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
-    (1..=MAX_EXAMPLE).contains(&text.len()) && !text.starts_with('-') && text.chars().all(is_word)
-}
-
-/// A value of the type that the schema has, if that is a simple one or an array of such.
-fn example_value(schema: &Value, root: &Value, visits: &mut usize) -> Option<Value> {
-    *visits = visits.checked_sub(1)?;
-    let allowed = kinds(schema, root, &mut { VISITS });
-    let schema = resolved(schema, root);
-    if let Some(values) = schema["enum"].as_array() {
-        return values.iter().find(|value| value.as_str().is_some_and(is_plain) || value.is_number()).cloned();
-    }
-    if allowed.contains(&Kind::String) {
-        return Some("text".into());
-    } else if allowed.contains(&Kind::Number) {
-        return Some(1.into());
-    } else if allowed.contains(&Kind::Bool) {
-        return Some(true.into());
-    }
-    let items = schema.get("items").filter(|_| allowed.contains(&Kind::Array))?;
-    let item = example_value(items, root, visits).filter(|item| !item.is_array())?;
-    let second = if item == 1 { 2.into() } else { item.clone() };
-    Some(vec![item, second].into())
 }
 
 impl Pair {
@@ -329,112 +265,4 @@ fn kind_of(value: &Value) -> Kind {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::Arguments;
-
-    fn given(words: &[&str], schema: &Value) -> Value {
-        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        Arguments::read(&words, schema).and_then(|read| read.typed(schema)).expect("arguments")
-    }
-
-    #[test]
-    fn values_have_the_types_of_the_schema() {
-        let schema = json!({
-            "properties": {
-                "text": { "type": "string" },
-                "maybe": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
-                "count": { "type": "integer" },
-                "ratio": { "type": ["number", "null"] },
-                "on": { "type": "boolean" },
-                "choice": { "$ref": "#/$defs/choice" },
-                "ids": { "type": "array", "items": { "type": "integer" } },
-                "names": { "type": "array", "items": { "type": "string" } },
-                "point": { "type": "object" },
-                "any": {},
-            },
-            "$defs": { "choice": { "enum": [1, 2] } },
-        });
-        for (words, expected) in [
-            (&["text=5"][..], json!({ "text": "5" })),
-            (&["text=a=b", "count=5"], json!({ "text": "a=b", "count": 5 })),
-            (&["text="], json!({ "text": "" })),
-            (&["maybe=null"], json!({ "maybe": "null" })),
-            (&["maybe:=null"], json!({ "maybe": null })),
-            (&["ratio=-1.5"], json!({ "ratio": -1.5 })),
-            (&["ratio=null", "on=true"], json!({ "ratio": null, "on": true })),
-            (&["choice=2"], json!({ "choice": 2 })),
-            (&["ids=1"], json!({ "ids": [1] })),
-            (&["ids=1", "ids=2", "ids:=3"], json!({ "ids": [1, 2, 3] })),
-            (&["ids=[1,2]"], json!({ "ids": [1, 2] })),
-            (&["names=1", "names=[2]"], json!({ "names": ["1", "[2]"] })),
-            (&[r#"point={"x":1}"#], json!({ "point": { "x": 1 } })),
-            (&["any=5"], json!({ "any": 5 })),
-            (&["any=five"], json!({ "any": "five" })),
-            // The check of the arguments reports the error.
-            (&["count=many"], json!({ "count": "many" })),
-            (&[r#"{"count":1}"#], json!({ "count": 1 })),
-            (&[], json!({})),
-        ] {
-            assert_eq!(given(words, &schema), expected, "{words:?}");
-        }
-    }
-
-    #[test]
-    fn names_of_no_parameter_are_refused() {
-        let of = |words: &[&str], schema: &Value| {
-            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            let read = Arguments::read(&words, schema).and_then(|read| read.typed(schema));
-            read.map_err(|failure| failure.into_parts())
-        };
-        let schema = json!({ "properties": { "count": { "type": "integer" } } });
-        let (reason, hint) = of(&["cuont=1"], &schema).expect_err("misspelt");
-        assert!(reason.contains("cuont"), "{reason}");
-        assert_eq!(hint.as_deref(), Some("did you mean count?"));
-        assert!(of(&["other=1"], &schema).is_err());
-        let (_, hint) = of(&["count.a=1"], &schema).expect_err("a member");
-        assert_eq!(hint.as_deref(), Some(r#"write the members of count as JSON: 'count={"a":"VALUE"}'"#));
-        assert_eq!(of(&[r#"{"other":1}"#], &schema).expect("as it is"), json!({ "other": 1 }));
-        for open in [json!({}), json!({ "properties": {}, "additionalProperties": { "type": "string" } })] {
-            assert_eq!(of(&["other=x"], &open).expect("an open object"), json!({ "other": "x" }));
-        }
-    }
-
-    #[test]
-    fn hints_have_arguments_of_the_tool() {
-        let hint = |word: &str, schema: &Value| {
-            let read = Arguments::read(&[word.to_owned()], schema).and_then(|read| read.typed(schema));
-            read.map(|_| ()).expect_err("wrong").into_parts().1.expect("a hint")
-        };
-        let numbers = json!({ "type": "array", "items": { "type": "number" } });
-        let schema = json!({
-            "properties": { "on": { "type": "boolean" }, "numbers": numbers, "mode": { "enum": ["fast", "slow"] } },
-            "required": ["numbers"],
-        });
-        let example =
-            r#"write numbers=1 numbers=2 on=true, or one JSON object in quotes: '{"numbers":[1,2],"on":true}'"#;
-        assert_eq!(hint("{", &schema), example);
-        let words = "write each item as an argument of its own: numbers=1 numbers=2 …";
-        assert_eq!(hint("numbers=1, 2,3", &schema), words);
-        assert!(hint("numbers=-1,a b", &schema).ends_with(": numbers=-1 'numbers=a b' …"));
-        let texts = json!({ "properties": { "names": { "type": "array", "items": { "type": "string" } } } });
-        assert_eq!(given(&["names=a,b"], &texts), json!({ "names": ["a,b"] }));
-        assert_eq!(given(&["numbers=[1,2]"], &schema), json!({ "numbers": [1, 2] }));
-        let only = json!({ "properties": { "mode": { "enum": ["fast", "slow"] }, "a b": { "type": "string" } } });
-        assert_eq!(hint("{", &only), r#"write mode=fast, or one JSON object in quotes: '{"mode":"fast"}'"#);
-        let general = r#"write KEY=VALUE for each argument, or one JSON object in quotes: '{"KEY":"VALUE"}'"#;
-        let endless = json!({ "properties": { "a": { "type": "array", "items": { "$ref": "#/properties/a" } } } });
-        for schema in [json!({}), endless, json!({ "properties": { "point": { "type": "object" } } })] {
-            assert_eq!(hint("{", &schema), general);
-        }
-    }
-
-    #[test]
-    fn schemas_that_refer_to_themselves_end() {
-        let schema = json!({ "properties": { "a": { "$ref": "#/properties/b" }, "b": { "$ref": "#/properties/a" } } });
-        assert_eq!(given(&["a=1"], &schema), json!({ "a": 1 }));
-        let schema = json!({ "properties": { "a": { "anyOf": [{ "$ref": "#/properties/a" }, {}] } } });
-        assert_eq!(given(&["a=x"], &schema), json!({ "a": "x" }));
-    }
-}
+mod tests;

@@ -97,8 +97,24 @@ pub fn parameters(schema: &Value) -> Vec<Parameter<'_>> {
 /// The signature of a tool with this schema of arguments, on one line. What is too long for a line is
 /// cut, with an ellipsis.
 pub fn signature(name: &str, schema: &Value) -> String {
-    let parameters: Vec<String> = parameters(schema).iter().map(Parameter::to_string).collect();
-    text::quote(&format!("{name}({})", parameters.join(", ")), WHOLE)
+    let parameters = parameters(schema);
+    let parameters = joined(parameters.iter().map(Parameter::to_string), ", ", WHOLE.saturating_sub(name.len()));
+    text::quote(&format!("{name}({parameters})"), WHOLE + ")( , …".len())
+}
+
+/// As many of the parts as have room in `most` bytes, and an ellipsis in place of the others. The first has room.
+fn joined(parts: impl Iterator<Item = String>, between: &str, most: usize) -> String {
+    let mut text = String::new();
+    for part in parts {
+        if !text.is_empty() {
+            text += between;
+            if text.len() + part.len() > most {
+                return text + "…";
+            }
+        }
+        text += &part;
+    }
+    text
 }
 
 /// `visits`: schemas that may still be looked at; then a type is `any`.
@@ -149,7 +165,7 @@ fn several(kinds: impl Iterator<Item = String>) -> String {
     // A union of all types is how an untyped parameter is shown to clients.
     let is_any = ["string", "number", "boolean", "object"].iter().all(|kind| different.iter().any(|it| it == kind))
         && different.iter().any(|kind| kind == "array" || kind.ends_with("[]"));
-    if is_any { "any".to_owned() } else { different.join(" | ") }
+    if is_any { "any".to_owned() } else { joined(different.into_iter(), " | ", TYPE) }
 }
 
 #[cfg(test)]
@@ -193,6 +209,18 @@ mod tests {
         ] });
         let shown = "f(a?: any, b?: string | number | boolean | object)";
         assert_eq!(signature("f", &json!({ "properties": { "a": untyped, "b": items } })), shown);
+    }
+
+    #[test]
+    fn what_has_no_room_is_left_out_whole() {
+        let values: Vec<String> = (0..9).map(|at| format!("alternative{at}")).collect();
+        let schema = json!({ "properties": { "a": { "enum": values } } });
+        let shown = r#"f(a?: "alternative0" | "alternative1" | "alternative2" | …)"#;
+        assert_eq!(signature("f", &schema), shown);
+        let many: serde_json::Map<_, _> =
+            (100..999).map(|at| (format!("p{at}"), json!({ "type": "string" }))).collect();
+        let shown = signature("f", &json!({ "properties": many }));
+        assert!(shown.ends_with("?: string, …)") && shown.len() > 580, "{shown}");
     }
 
     #[test]
