@@ -50,6 +50,7 @@ else
       step "$kind-$target" python3 "dist/tests/$kind.py" --target "$target"
     done
   done
+  step reproducible python3 dist/tests/reproducible.py --target "$1"
   step release python3 dist/tests/release.py
   step crates python3 dist/crates.py
 fi
