@@ -5,8 +5,9 @@
 #   dist/test.sh --quick           of the debug build, what can be tried in minutes: npm, a wheel, the
 #                                  bundle, server.json, the workflows, the versions
 #   dist/test.sh [TARGET…]         compiles for these targets, by default those that Linux on x86-64 can compile
-#                                  for, and checks every kind of package of them; needs root, and some 40 minutes
-#                                  each. Programs for ARM are started by qemu, those for Windows by wine
+#                                  for, and checks every kind of package of them; compiles the first one twice.
+#                                  Needs root, and on two cores some 20 minutes for each target. Programs for ARM
+#                                  are started by qemu, those for Windows by wine
 #
 # What is missing is printed, with the command that installs it.
 set -uo pipefail

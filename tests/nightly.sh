@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs tests/run.sh and the long tests: some five hours on two cores. Run it before resolving an
+# Runs tests/run.sh and the long tests: some six hours on two cores. Run it before resolving an
 # issue that touches any of them.
 #
 #   tests/nightly.sh                       everything
