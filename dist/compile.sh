@@ -44,8 +44,8 @@ for pair in "${remap[@]}"; do
   flags+=("--remap-path-prefix=$pair")
   cflags+=("-ffile-prefix-map=$pair")
 done
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-export SOURCE_DATE_EPOCH CFLAGS="${cflags[*]}" CXXFLAGS="${cflags[*]}"
+# Nor a time: the linker for Windows writes one. That of the commit would be of an older one if cargo links nothing again.
+export SOURCE_DATE_EPOCH=0 CFLAGS="${cflags[*]}" CXXFLAGS="${cflags[*]}"
 out=$root/target/dist/bin/$target
 arguments=(--locked --profile "$profile" --package wharf-mcp)
 # Each of the two builds has a folder: they differ in the features of their dependencies.

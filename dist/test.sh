@@ -4,15 +4,17 @@
 #
 #   dist/test.sh --quick           of the debug build, what can be tried in minutes: npm, a wheel, the
 #                                  bundle, server.json, the workflows, the versions
-#   dist/test.sh [TARGET…]         compiles for these targets, by default both of Linux on x86-64, and
-#                                  checks every kind of package; needs root, and some 40 minutes each.
-#                                  x86_64-pc-windows-gnu: tries the program under wine
+#   dist/test.sh [TARGET…]         compiles for these targets, by default those that Linux on x86-64 can compile
+#                                  for, and checks every kind of package of them; compiles the first one twice.
+#                                  Needs root, and on two cores some 20 minutes for each target. Programs for ARM
+#                                  are started by qemu, those for Windows by wine
 #
 # What is missing is printed, with the command that installs it.
 set -uo pipefail
 exec </dev/null
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tests/steps.sh
+source dist/tools.sh
 
 need python3 python3 && need node nodejs && need npm npm || exit
 begin target/dist/logs
@@ -33,19 +35,23 @@ if [ "${1:-}" = --quick ]; then
     step "$kind" python3 "dist/tests/$kind.py" --bin target/dist/bin/debug
   done
 else
-  [ $# -gt 0 ] || set -- x86_64-unknown-linux-gnu x86_64-unknown-linux-musl
+  [ $# -gt 0 ] || set -- x86_64-unknown-linux-{gnu,musl} aarch64-unknown-linux-{gnu,musl} x86_64-pc-windows-gnu
+  step guests bash plugins/build.sh echo echo-v1 echo-v2 hostile
   for target in "$@"; do
     step "compile-$target" bash dist/compile.sh "$target" || continue
+    kinds=(program archive npm wheel mcpb sbom)
     case $target in
-      *-windows-*) kinds=(windows) ;;
-      *-gnu) kinds=(archive deb rpm npm wheel mcpb sbom) ;;
-      # npm and pip install the packages for musl only on a system with musl.
-      *) kinds=(archive image kubernetes mcpb) ;;
+      *-linux-gnu) kinds+=(deb rpm) ;;
+      *-linux-musl) kinds+=(image kubernetes) ;;
+      # Those for Linux print the completions of all packages.
+      *) compgen -G 'target/dist/bin/*/wharf' >/dev/null || step programs debug_programs || continue ;;
     esac
+    step "emulate-$target" emulate "$target" || continue
     for kind in "${kinds[@]}"; do
       step "$kind-$target" python3 "dist/tests/$kind.py" --target "$target"
     done
   done
+  step reproducible python3 dist/tests/reproducible.py --target "$1"
   step release python3 dist/tests/release.py
   step crates python3 dist/crates.py
 fi

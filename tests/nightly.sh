@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs tests/run.sh and the long tests: some five hours on two cores. Run it before resolving an
+# Runs tests/run.sh and the long tests: some six hours on two cores. Run it before resolving an
 # issue that touches any of them.
 #
 #   tests/nightly.sh                       everything
@@ -8,8 +8,8 @@
 # The pieces, with the default of their amount:
 #
 #   run            tests/run.sh
-#   targets        compiles the host for all supported systems, and calls it under wine
-#   packages       dist/test.sh: programs of a release and all packages of them
+#   targets        checks that the host compiles for all supported systems
+#   packages       dist/test.sh: programs of a release and all packages of them, also those for ARM and Windows
 #   team           docs/team.md with systemd, nginx and Caddy
 #   fuzz           seconds per target, one job per core (600: an hour in all), with a seed of the day
 #   replacements   replacements of a file in each way (3000)
@@ -58,12 +58,11 @@ everything() { tests/run.sh 2>&1 | sed -n '/^== summary$/,$p'; }
 
 # tests/targets.sh, with what it needs.
 targets() {
-  need wine wine wine64
   need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
   need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
   need /usr/bin/cargo rustc-web cargo-web rust-web-src
   virtual_environment target/dist/tools/zig dist/requirements/zig.txt
-  PATH=$PWD/target/dist/tools/zig/bin:$PATH bash tests/targets.sh --run
+  PATH=$PWD/target/dist/tools/zig/bin:$PATH bash tests/targets.sh
 }
 
 replacements() {

@@ -5,6 +5,7 @@ import contextlib
 import filecmp
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -19,28 +20,42 @@ PLUGINS = ROOT / "plugins/prebuilt"
 # SHA-256 of "hi", in the answer of the tool text_hash.
 HASH = "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4"
 LIMIT = 360
+sys.path.append(str(ROOT / "dist"))
+
+from packages.targets import Target, target
 
 
 class Failed(Exception):
     """A check found something else than it wanted."""
 
 
+def options() -> argparse.Namespace:
+    """The options that every check has."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=Path, metavar="DIR", help="default: target/dist/bin/TARGET")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keeps the packages there")
+    parser.add_argument("--target", default="x86_64-unknown-linux-gnu")
+    return parser.parse_args()
+
+
 class Checks:
     """The checks of one kind of package. Each goes on after another has failed."""
 
     def __init__(self) -> None:
-        parser = argparse.ArgumentParser()
-        parser.add_argument("--bin", type=Path, metavar="DIR", help="default: target/dist/bin/TARGET")
-        parser.add_argument("--out", type=Path, metavar="DIR", help="keeps the packages there")
-        parser.add_argument("--target", default="x86_64-unknown-linux-gnu")
-        options = parser.parse_args()
-        self.target: str = options.target
-        self.bin: Path = (options.bin or ROOT / "target/dist/bin" / self.target).resolve()
+        given = options()
+        self.target: str = given.target
+        self.system: Target = target(self.target)
+        self.exe = ".exe" if self.system.os == "win32" else ""
+        self.bin: Path = (given.bin or ROOT / "target/dist/bin" / self.target).resolve()
         self._folder = tempfile.TemporaryDirectory(prefix="wharf-dist-", ignore_cleanup_errors=True)
         self.folder = Path(self._folder.name)
-        self.out: Path = (options.out or self.folder / "packages").resolve()
+        self.out: Path = (given.out or self.folder / "packages").resolve()
         self.out.mkdir(parents=True, exist_ok=True)
         self.passed = self.failed = 0
+        if self.exe:
+            import wine
+
+            wine.begin(self.folder / "wine")
 
     def check(self, name: str, work: Callable[[], object]) -> None:
         try:
@@ -58,9 +73,29 @@ class Checks:
         """Runs the rest of the checks by their names, and ends the program."""
         for name, work in (rest or {}).items():
             self.check(name, work)
+        if self.exe:
+            import wine
+
+            wine.end()
         self._folder.cleanup()
         print(f"tests: {self.passed} passed, {self.failed} failed")
         sys.exit(self.failed > 0)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether pip and npm take this machine for a system of the target. They do not if it is emulated, or has
+        another C library."""
+        return self.target == f"{platform.machine()}-unknown-linux-gnu"
+
+    @property
+    def is_emulated(self) -> bool:
+        """Whether qemu runs the programs of the target, which knows nothing of landlock."""
+        return self.target.split("-")[0] != platform.machine()
+
+    def start(self, program: Path | str) -> list:
+        """The command that starts a program of the target. Linux starts those of other processors by itself, once
+        dist/test.sh has told it how."""
+        return ["wine", program] if self.exe else [program]
 
     def package(self, kind: str, *options: str, out: Path | None = None, target: str = "") -> list[Path]:
         """The packages that dist/package.py makes."""
@@ -86,7 +121,8 @@ class Checks:
         """The environment of a user who has nothing."""
         home = self.folder / name
         home.mkdir(exist_ok=True)
-        kept = {key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ}
+        names = ("PATH", "LANG", "TMPDIR", "WINEPREFIX", "WINEDEBUG")
+        kept = {key: os.environ[key] for key in names if key in os.environ}
         return kept | {"HOME": str(home), "npm_config_update_notifier": "false"}
 
 
@@ -112,6 +148,11 @@ def run(command: list, *, code: int = 0, **options) -> subprocess.CompletedProce
 
 def answers(command: list, client: list, **options) -> None:
     """Starts a server with an official client, which lists its tools and calls one."""
+    if command[0] == "wine":
+        # These clients give a server a socket as its stdin, which wine does not read. And a compiler that the server
+        # ends just after its start stays under wine 8, and so do its clients: there must be nothing left to compile.
+        run([*command[: command.index("serve")], "list", command[-1]], **options)
+        command = ["sh", "-c", 'cat | "$@"', "sh", *command]
     found = json.loads(run([*client, *command], **options).stdout)
     want((found["name"], found["version"]), ("wharf", version()), "the server")
     want(found["tools"] > 10, True, "the tools of the prebuilt plugins")

@@ -1,9 +1,9 @@
 """Checks the manifests for Kubernetes against its schemas and its standard `restricted`, and with the image."""
 
-import json
 import tarfile
 
-from checking import Checks, run, want
+from checking import Checks, run, version, want
+from image import inspect
 from referees import with_referees
 
 
@@ -45,8 +45,8 @@ def main() -> None:
         want(set(container["resources"]), {"requests", "limits"}, "resources")
 
     def fits_the_image() -> None:
-        tag = kustomization["images"][0]["newTag"]
-        config = json.loads(run(["skopeo", "inspect", "--config", f"oci:{layout}:{tag}"]).stdout)["config"]
+        want(kustomization["images"][0]["newTag"], version(), "the tag")
+        config = inspect(checks, layout, "--config")["config"]
         context = pod["securityContext"]
         want(config["User"], f"{context['runAsUser']}:{context['runAsGroup']}", "the user")
         want(f"{container['ports'][0]['containerPort']}/tcp" in config["ExposedPorts"], True, "the port")

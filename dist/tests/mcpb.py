@@ -1,5 +1,6 @@
 """Checks the MCPB bundle with the official tool, and starts the server as its manifest says."""
 
+import getpass
 import json
 from pathlib import Path
 
@@ -22,8 +23,9 @@ def start(home: dict[str, str], plugins: str | None) -> list[str]:
     manifest = json.loads((folder / "manifest.json").read_text())
     config = manifest["server"]["mcp_config"]
     chosen = plugins or manifest["user_config"]["plugins"]["default"]
-    values = {"${user_config.plugins}": chosen, "${__dirname}": str(folder), "${HOME}": home["HOME"]}
-    words = [config["command"], *config["args"]]
+    of_user = f"C:\\users\\{getpass.getuser()}" if checks.exe else home["HOME"]
+    values = {"${user_config.plugins}": chosen, "${__dirname}": str(folder), "${HOME}": of_user}
+    words = checks.start(config["command"]) + config["args"]
     for name, value in values.items():
         words = [word.replace(name, value) for word in words]
     want([word for word in words if "${" in word], [], "variables that are left")
@@ -34,7 +36,10 @@ def with_default() -> None:
     """The folder of a user who has none yet is created, and its plugins are served."""
     home = checks.home("default")
     run(start(home, None), env=home)
-    plugins = Path(home["HOME"]) / ".local/share/wharf/plugins"
+    if checks.exe:
+        plugins = Path(home["WINEPREFIX"], "drive_c/users", getpass.getuser(), "AppData/Roaming/wharf/plugins")
+    else:
+        plugins = Path(home["HOME"]) / ".local/share/wharf/plugins"
     want(plugins.is_dir(), True, f"{plugins} exists")
     for plugin in PLUGINS.glob("*.wasm"):
         (plugins / plugin.name).write_bytes(plugin.read_bytes())

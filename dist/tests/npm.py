@@ -1,7 +1,10 @@
-"""Checks the npm packages: installed from a local registry, started, and called with the official client."""
+"""Checks the npm packages: installed from a local registry as on a system of the target, started with its Node, and
+called with the official client."""
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -9,14 +12,28 @@ from pathlib import Path
 from checking import (
     LIMIT, PLUGINS, ROOT, Checks, Failed, answers, background, free_port, listens, missing, node_tools, run, version, want,
 )
+from packages.targets import TARGETS
 
 checks = Checks()
 missing("npm", "apt-get install --no-install-recommends -y nodejs npm")
 tools = node_tools()
-call = ["node", tools / "call.mjs"]
+call = [shutil.which("node"), tools / "call.mjs"]
 port = free_port()
 registry = f"http://127.0.0.1:{port}/"
 launcher_path = Path("node_modules/wharf-mcp/bin/wharf.js")
+system = checks.system
+# For which system npm installs.
+CHOSEN = {"npm_config_os": system.os, "npm_config_cpu": system.cpu} | ({"npm_config_libc": system.libc} if system.libc else {})
+platform_package = f"wharf-mcp-{system.short}"
+# No package has Node for musl, which reports no version of glibc.
+MUSL = """
+const report = process.report.getReport;
+process.report.getReport = () => {
+  const found = report.call(process.report);
+  delete found.header.glibcVersionRuntime;
+  return found;
+};
+"""
 
 
 def npm(*arguments: object, home: dict[str, str], folder: Path, code: int = 0) -> subprocess.CompletedProcess:
@@ -35,9 +52,26 @@ def serve_registry() -> list:
     return [tools / "node_modules/.bin/verdaccio", "--config", config, "--listen", f"127.0.0.1:{port}"]
 
 
+def user(name: str) -> dict[str, str]:
+    """The environment of a user of a system of the target."""
+    # wine 8 tells Node that it is an older Windows.
+    return checks.home(name) | CHOSEN | {"NODE_SKIP_PLATFORM_CHECK": "1"}
+
+
+def with_node(home: dict[str, str]) -> dict[str, str]:
+    """The environment in which scripts find Node for the target. Those on Linux cannot use that for Windows."""
+    if checks.exe:
+        return home
+    bin = Path(home["HOME"]) / "bin"
+    bin.mkdir(exist_ok=True)
+    (bin / "node").write_text(f'#!/bin/sh\nexec {shlex.join(str(word) for word in node)} "$@"\n')
+    (bin / "node").chmod(0o755)
+    return home | {"PATH": f"{bin}:{home['PATH']}"}
+
+
 def project(name: str, *options: str) -> tuple[Path, dict[str, str]]:
     """A folder with the package installed, and the environment of its user."""
-    home = checks.home(name)
+    home = user(name)
     folder = Path(home["HOME"]) / "project"
     folder.mkdir()
     (folder / "package.json").write_text("{}")
@@ -53,31 +87,45 @@ def publish(path: Path) -> None:
 
 
 def others() -> list[Path]:
-    """The packages of other platforms, whose programs cannot run here."""
-    found = []
-    for target, suffix in {
-        "x86_64-unknown-linux-musl": "", "aarch64-unknown-linux-gnu": "", "aarch64-unknown-linux-musl": "",
-        "x86_64-apple-darwin": "", "aarch64-apple-darwin": "", "x86_64-pc-windows-gnu": ".exe",
-    }.items():  # fmt: skip
-        bin = checks.folder / "bin" / target
+    """The packages of other platforms, with no program."""
+    found = {}
+    for other in TARGETS:
+        if other.short == system.short or other.short in found:
+            continue
+        bin = checks.folder / "bin" / other.name
         bin.mkdir(parents=True)
-        (bin / f"wharf{suffix}").write_text("no program")
-        command = ["python3", ROOT / "dist/package.py", "npm", "--target", target, "--bin", bin]
+        (bin / ("wharf.exe" if other.os == "win32" else "wharf")).write_text("no program")
+        command = ["python3", ROOT / "dist/package.py", "npm", "--target", other.name, "--bin", bin]
         done = run([*command, "--out", checks.folder / "others"])
-        found.append(Path(done.stdout.splitlines()[0]))
-    return found
+        found[other.short] = Path(done.stdout.splitlines()[0])
+    return list(found.values())
 
 
 def only_this_platform(folder: Path) -> None:
     installed = sorted(path.name for path in (folder / "node_modules").iterdir() if path.is_dir() and path.name[0] != ".")
-    want(installed, ["wharf-mcp", "wharf-mcp-linux-x64-gnu"], "the installed packages")
+    want(installed, ["wharf-mcp", platform_package], "the installed packages")
+
+
+def exit_codes(node: list, folder: Path, home: dict[str, str]) -> None:
+    launcher = [*node, folder / launcher_path]
+    want(run([*launcher, "--version"], env=home).stdout.split(), ["wharf", version()], "the version")
+    run([*launcher, "list", "no such folder"], env=home, code=2)
+
+
+def commands(folder: Path) -> dict[str, list]:
+    """What an installation has made. On Windows that would be scripts, which start the launcher too."""
+    if checks.exe:
+        return {"wharf.js": [*node, folder / launcher_path]}
+    return {name: [folder / "node_modules/.bin" / name] for name in ("wharf", "wharf-mcp")}
+
+
+def serves(command: list, home: dict[str, str]) -> None:
+    answers([*command, "serve", PLUGINS], call, env=with_node(home))
 
 
 def pass_through(node: list, folder: Path, home: dict[str, str]) -> None:
-    """Exit codes, streams and signals are the program's."""
+    """Streams and signals are the program's."""
     launcher = [*node, folder / launcher_path]
-    want(run([*launcher, "--version"], env=home).stdout, f"wharf {version()}\n", "the version")
-    run([*launcher, "list", "no such folder"], env=home, code=2)
     for sent in (signal.SIGTERM, signal.SIGINT, None):
         with subprocess.Popen(
             [str(word) for word in [*launcher, "serve", PLUGINS]],
@@ -106,26 +154,38 @@ def killed(node: list, folder: Path, home: dict[str, str]) -> None:
         process.stdin.flush()
         process.stdout.readline()
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        programs = [child for child in children if os.readlink(f"/proc/{child}/exe").endswith("/bin/wharf")]
+        # Not the running file, which may be that of qemu.
+        programs = [child for child in children if "/bin/wharf\0" in Path(f"/proc/{child}/cmdline").read_text()]
         os.kill(int(programs[0]) if programs else process.pid, signal.SIGKILL)
         want(process.wait(LIMIT), -signal.SIGKILL, "the exit code of the launcher")
 
 
+def refused(command: list, home: dict[str, str]) -> str:
+    """The error of a command that cannot start. It is written to a file: under wine, Node writes to no pipe."""
+    with (checks.folder / "error").open("w+") as file:
+        words = [str(word) for word in command]
+        done = subprocess.run(words, env=home, stdin=subprocess.DEVNULL, stderr=file, timeout=LIMIT)
+        want(done.returncode, 2, f"the exit code of {shlex.join(words)}")
+        file.seek(0)
+        return file.read()
+
+
 def without_program(folder: Path, home: dict[str, str]) -> None:
-    reported = run(["node", folder / launcher_path, "serve"], env=home, code=2).stderr
-    hint = f"npm install wharf-mcp-linux-x64-gnu@{version()}"
+    reported = refused([*node, folder / launcher_path, "serve"], home)
+    hint = f"npm install {platform_package}@{version()}"
     if "is not installed" not in reported or hint not in reported:
         raise Failed(f"the error does not say what to do: {reported}")
-    npm(*hint.split()[1:], home=home, folder=folder)
-    answers([folder / "node_modules/.bin/wharf", "serve", PLUGINS], call, env=home)
+    # npm compares what is named with Node's processor and with this machine's system and C library.
+    npm(*hint.split()[1:], *([] if system.libc == "glibc" else ["--force"]), home=with_node(home), folder=folder)
+    serves(next(iter(commands(folder).values())), home)
 
 
 def without_build(folder: Path, home: dict[str, str]) -> None:
     """A platform that there is no build for."""
     preload = folder / "other.cjs"
     preload.write_text('Object.defineProperty(process, "arch", { value: "riscv64" });')
-    reported = run(["node", "--require", preload, folder / launcher_path], env=home, code=2).stderr
-    if "there is no build for linux-riscv64" not in reported or "hint: build it from source" not in reported:
+    reported = refused([*node, "--require", preload, folder / launcher_path], home)
+    if f"there is no build for {system.os}-riscv64" not in reported or "hint: build it from source" not in reported:
         raise Failed(f"the error does not say what to do: {reported}")
 
 
@@ -136,33 +196,42 @@ def uninstalled(folder: Path, home: dict[str, str]) -> None:
 
 
 def nodes() -> dict[str, list]:
-    """The oldest Node that the package allows, the machine's, and one that can replace itself."""
-    found = {"node": ["node"]}
-    for major in (18, 24):
-        folder = tools.parent / f"node-{major}"
-        program = folder / "node_modules/node/bin/node"
+    """Node for the target: the machine's, one that can replace itself, and the oldest that the package allows."""
+    found = {"node": [shutil.which("node")]} if checks.is_native else {}
+    preload = checks.folder / "musl.cjs"
+    preload.write_text(MUSL)
+    # wine 8 does not start newer ones.
+    for major in (18,) if checks.exe else (24, 18):
+        name = f"node-{'win' if checks.exe else 'linux'}-{system.cpu}"
+        folder = tools.parent / f"{name}-{major}"
+        program = folder / f"node_modules/{name}/bin/node{checks.exe}"
         if not program.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", f"node@{major}"])
-        found[f"node {major}"] = [program]
+            # Forced, since it is of another system.
+            run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--force", f"{name}@{major}"])
+        found[f"node {major}"] = [*checks.start(program), *(["--require", preload] if system.libc == "musl" else [])]
     return found
 
 
 packages = checks.twice("npm")
+nodes = nodes()
+node = next(iter(nodes.values()))
 with background(serve_registry(), lambda: listens(port)):
     for path in [*others(), *packages]:
         checks.check(f"npm publish {path.name}", lambda path=path: publish(path))
-    home = checks.home("npx")
-    home["npm_config_registry"] = registry
-    checks.check("npx -y wharf-mcp serve", lambda: answers(["npx", "-y", "wharf-mcp", "serve", PLUGINS], call, env=home))
+    if not checks.exe:
+        home = with_node(user("npx")) | {"npm_config_registry": registry}
+        checks.check("npx -y wharf-mcp serve", lambda: answers(["npx", "-y", "wharf-mcp", "serve", PLUGINS], call, env=home))
     folder, home = project("scripts", "--ignore-scripts")
     checks.check("one program is installed", lambda: only_this_platform(folder))
-    for name in ("wharf", "wharf-mcp"):
-        command = [folder / "node_modules/.bin" / name, "serve", PLUGINS]
-        checks.check(f"npm install --ignore-scripts, {name}", lambda command=command: answers(command, call, env=home))
-    for name, node in nodes().items():
-        checks.check(f"{name}: streams, exit codes, signals", lambda node=node: pass_through(node, folder, home))
-        checks.check(f"{name}: a killed program", lambda node=node: killed(node, folder, home))
+    for name, command in commands(folder).items():
+        checks.check(f"npm install --ignore-scripts, {name}", lambda command=command: serves(command, home))
+    for name, each in nodes.items():
+        checks.check(f"{name}: exit codes", lambda each=each: exit_codes(each, folder, home))
+        # Windows has no signals.
+        if not checks.exe:
+            checks.check(f"{name}: streams, signals", lambda each=each: pass_through(each, folder, home))
+            checks.check(f"{name}: a killed program", lambda each=each: killed(each, folder, home))
     checks.check("a platform without a build", lambda: without_build(folder, home))
     checks.check("npm uninstall", lambda: uninstalled(folder, home))
     folder, home = project("omitted", "--omit=optional")

@@ -17,7 +17,7 @@ sys.path += [str(ROOT / "dist"), str(ROOT / "tests/team")]
 import checking
 import rpc
 from booted import Machine
-from checking import Checks, Failed, missing, want
+from checking import Checks, Failed, missing, options, want
 from client import wait
 from packages import third_party
 from packages.context import Context
@@ -46,7 +46,7 @@ def main(kind: str, tools: dict[str, str], steps: Callable[["System"], None]) ->
         if os.geteuid() != 0:
             sys.exit("this check boots a system in namespaces; run it as root")
         # Without a network, cargo has what it knows.
-        third_party.text(Context.of(ROOT, "x86_64-unknown-linux-gnu", None, None, None), "wharf")
+        third_party.text(Context.of(ROOT, options().target, None, None, None), "wharf")
         command = ["unshare", "--net", sys.executable, *sys.argv]
         os.execvpe("unshare", command, os.environ | {"WHARF_CHECK": "unshared"})
     system = System(kind)

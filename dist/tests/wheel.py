@@ -1,4 +1,7 @@
-"""Checks the wheel: by its referees, installed by pip and by uv from local indexes, and called with the official client."""
+"""Checks the wheel: by its referees, installed by pip and by uv from local indexes, and called with the official client.
+
+For a system that is not this one it is installed as pip and uv do it for another system.
+"""
 
 import functools
 import hashlib
@@ -13,6 +16,7 @@ from checking import PLUGINS, Checks, Failed, answers, python_tools, run, versio
 
 checks = Checks()
 tools = python_tools()
+system = checks.system
 call = [tools / "python", checking.ROOT / "dist/tests/tools/call.py"]
 # dist/package.py needs the package wheel.
 sys.executable = str(tools / "python")
@@ -54,27 +58,42 @@ def platform_tag(wheel: Path) -> None:
         want(newer, True, f"{tag} is true of binaries that are for {found}")
 
 
-def with_pip() -> None:
-    bin = venv("pip")
-    run([bin / "pip", "install", "--no-index", "--find-links", checks.out, "wharf-mcp"], env=checks.home("pip-home"))
+def pip_installs() -> None:
+    home = checks.home("pip-home")
+    if checks.is_native:
+        bin, options = venv("pip"), []
+    else:
+        # pip puts the programs into bin/, whatever the system is.
+        bin = checks.folder / "pip/bin"
+        options = ["--platform", wheels[0].stem.rsplit("-", 1)[1], "--only-binary=:all:", "--target", bin.parent]
+    pip = bin / "pip" if checks.is_native else tools / "pip"
+    run([pip, "install", "--no-index", "--find-links", checks.out, *options, "wharf-mcp"], env=home)
     for name in ("wharf", "wharf-mcp"):
-        want(run([bin / name, "--version"]).stdout, f"wharf {version()}\n", name)
-        answers([bin / name, "serve", PLUGINS], call, env=checks.home("pip-home"))
-    run([bin / "pip", "uninstall", "--yes", "wharf-mcp"], env=checks.home("pip-home"))
-    left = [path.name for path in bin.parent.rglob("*wharf*")]
-    want(left, [], "what is left")
+        program = checks.start(bin / f"{name}{checks.exe}")
+        want(run([*program, "--version"], env=home).stdout.split(), ["wharf", version()], name)
+        answers([*program, "serve", PLUGINS], call, env=home)
+    if checks.is_native:
+        run([pip, "uninstall", "--yes", "wharf-mcp"], env=home)
+        left = [path.name for path in bin.parent.rglob("*wharf*")]
+        want(left, [], "what is left")
 
 
-def with_uvx() -> None:
-    home = checks.home("uvx-home") | {"UV_PYTHON_DOWNLOADS": "never"}
-    address = f"http://127.0.0.1:{server.server_port}/simple"
-    answers([tools / "uvx", "--index-url", address, "wharf-mcp", "serve", PLUGINS], call, env=home)
+def uv(name: str) -> tuple[dict[str, str], list[str]]:
+    """The environment of a user of uv, and the options."""
+    options = ["--index-url", f"http://127.0.0.1:{server.server_port}/simple"]
+    if not checks.is_native:
+        options += ["--python-platform", "windows" if checks.exe else checks.target]
+    return checks.home(name) | {"UV_PYTHON_DOWNLOADS": "never"}, options
 
 
-def with_uv_tool() -> None:
-    home = checks.home("uv-home") | {"UV_PYTHON_DOWNLOADS": "never"}
-    address = f"http://127.0.0.1:{server.server_port}/simple"
-    run([tools / "uv", "tool", "install", "--index-url", address, "wharf-mcp"], env=home)
+def uvx_starts() -> None:
+    home, options = uv("uvx-home")
+    answers([tools / "uvx", *options, "wharf-mcp", "serve", PLUGINS], call, env=home)
+
+
+def uv_installs() -> None:
+    home, options = uv("uv-home")
+    run([tools / "uv", "tool", "install", *options, "wharf-mcp"], env=home)
     command = Path(home["HOME"]) / ".local/bin/wharf"
     answers([command, "serve", PLUGINS], call, env=home)
     run([tools / "uv", "tool", "uninstall", "wharf-mcp"], env=home)
@@ -90,13 +109,16 @@ def contents(wheel: Path) -> None:
 wheels = checks.twice("wheel")
 for wheel in wheels:
     checks.check("twine check --strict", lambda: run([tools / "twine", "check", "--strict", wheel]))
-    checks.check("auditwheel show", lambda: platform_tag(wheel))
+    if system.libc == "glibc":
+        checks.check("auditwheel show", lambda: platform_tag(wheel))
     checks.check("check-wheel-contents", lambda: contents(wheel))
 handler = functools.partial(Quiet, directory=index(wheels))
 with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    checks.check("pip install --no-index --find-links", with_pip)
-    checks.check("uvx wharf-mcp serve", with_uvx)
-    checks.check("uv tool install", with_uv_tool)
+    checks.check("pip install --no-index --find-links", pip_installs)
+    # For Windows uv would look for the programs under their names of Linux.
+    if not checks.exe:
+        checks.check("uvx wharf-mcp serve", uvx_starts)
+        checks.check("uv tool install", uv_installs)
     server.shutdown()
 checks.finish()

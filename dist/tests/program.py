@@ -1,7 +1,6 @@
-"""Checks the program for Windows under wine: what a user of it does, over stdio and HTTP.
+"""Checks the program of a target: what a user of it does, over stdio and HTTP. Those for Windows are started by wine.
 
-Needs the test plugins of plugins/build.sh. wine 8 lacks one function of Windows, which is added to the
-folder of the program.
+Needs the test plugins of plugins/build.sh.
 """
 
 import contextlib
@@ -15,33 +14,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import rpc
-from checking import HASH, PLUGINS, ROOT, Checks, Failed, background, free_port, listens, missing, run, want
+from checking import (
+    HASH, PLUGINS, ROOT, Checks, Failed, answers, background, free_port, listens, node_tools, run, want,
+)
 
 COMPONENTS = ROOT / "target/guests/components"
-INSTALL = "apt-get install --no-install-recommends -y"
-# The standard library takes random numbers from this function.
-RANDOM = """
-#include <windows.h>
-BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
-__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) { return SystemFunction036(data, length); }
-"""
 
 
 def main() -> None:
     checks = Checks()
-    missing("wine", f"{INSTALL} wine wine64")
-    missing("x86_64-w64-mingw32-gcc", f"{INSTALL} gcc-mingw-w64-x86-64")
     program = checks.folder / "program"
     program.mkdir()
-    for exe in checks.bin.glob("*.exe"):
-        shutil.copy(exe, program)
-    library = ["-shared", "-x", "c", "-", "-ladvapi32", "-o", str(program / "bcryptprimitives.dll")]
-    subprocess.run(["x86_64-w64-mingw32-gcc", *library], input=RANDOM, text=True, check=True)
-    environment = os.environ | {"WINEPREFIX": str(checks.folder / "prefix"), "WINEDEBUG": "-all"}
-    options = {"env": environment, "cwd": program}
-    wharf = ["wine", "wharf.exe"]
-    run(["wineboot", "--init"], env=environment)
-    # A debug build under wine takes longer for the first list than people would wait.
+    for name in ("wharf", "wharf-mcp"):
+        shutil.copy(checks.bin / f"{name}{checks.exe}", program)
+    options = {"env": checks.home("home"), "cwd": program}
+    wharf = checks.start(program / f"wharf{checks.exe}")
+    # An emulated program takes longer for the first list than people would wait.
     patient = '[server]\nfirst-list = "60s"\n'
     limits = '[plugins.hostile.limits]\ntimeout = "2s"\ncpu = "1s"\n'
     (program / "wharf.toml").write_text(patient + limits)
@@ -79,7 +67,11 @@ def main() -> None:
         rpc.over_stdio([*serve, "prebuilt"], stderr=subprocess.DEVNULL, **options)
 
     def other_name() -> None:
-        rpc.over_stdio(["wine", "wharf-mcp.exe", *serve[len(wharf):], "prebuilt"], stderr=subprocess.DEVNULL, **options)
+        second = checks.start(program / f"wharf-mcp{checks.exe}")
+        rpc.over_stdio([*second, *serve[len(wharf):], "prebuilt"], stderr=subprocess.DEVNULL, **options)
+
+    def official() -> None:
+        answers([*serve, "prebuilt"], ["node", node_tools() / "call.mjs"], **options)
 
     def commands() -> None:
         listed = json.loads(run([*wharf, "list", "prebuilt", "--json"], **options).stdout)
@@ -155,15 +147,14 @@ def main() -> None:
         stdio()
 
     checks.check("serves over stdio", stdio)
-    if (checks.bin / "wharf-mcp.exe").exists():
-        checks.check("wharf-mcp is the same", other_name)
+    checks.check("wharf-mcp is the same", other_name)
+    checks.check("serves an official client", official)
     checks.check("lists and calls", commands)
     checks.check("grants and revokes", granted)
     checks.check("adds, replaces and removes a plugin while it serves", reloaded)
     checks.check("stops endless and crashing calls", limited)
     checks.check("serves over HTTP", http)
     checks.check("can be killed", killed)
-    subprocess.run(["wineserver", "--kill"], env=environment)
     checks.finish()
 
 
