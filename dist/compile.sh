@@ -44,7 +44,8 @@ for pair in "${remap[@]}"; do
   flags+=("--remap-path-prefix=$pair")
   cflags+=("-ffile-prefix-map=$pair")
 done
-# Nor a time: the linker for Windows writes one. That of the commit would be of an older one if cargo links nothing again.
+# Nor a time, which linkers for Windows write: if cargo links nothing again, that of the commit would be of an
+# older one.
 export SOURCE_DATE_EPOCH=0 CFLAGS="${cflags[*]}" CXXFLAGS="${cflags[*]}"
 out=$root/target/dist/bin/$target
 arguments=(--locked --profile "$profile" --package wharf-mcp)
@@ -64,10 +65,14 @@ case $target in
     esac
     ;;
   *-windows-gnu) need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 ;;
-  *-windows-msvc) [ "${OS:-}" = Windows_NT ] || {
-    echo "$built needs Windows, for Microsoft's linker; elsewhere: x86_64-pc-windows-gnu" >&2
-    exit 1
-  } ;;
+  *-windows-msvc)
+    [ "${OS:-}" = Windows_NT ] || {
+      echo "$built needs Windows, for Microsoft's linker; elsewhere: x86_64-pc-windows-gnu" >&2
+      exit 1
+    }
+    # It does not read SOURCE_DATE_EPOCH.
+    flags+=(-C link-arg=/Brepro)
+    ;;
   *-apple-*) [ "$(uname)" = Darwin ] || {
     echo "$built needs a Mac: Apple's frameworks are on no other system" >&2
     exit 1
