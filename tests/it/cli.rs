@@ -372,3 +372,18 @@ fn a_wrong_word_of_a_call_gets_its_form() {
     let reported = String::from_utf8_lossy(&near.stderr).into_owned();
     assert!(reported.contains(&format!("did you mean {}?", folder.display())), "{reported}");
 }
+
+#[test]
+fn what_is_named_as_another_kind_gets_its_command() {
+    let home = Home::with(&["notes"]);
+    let folder = home.plugins();
+    for (command, name, expected) in [
+        ("prompt", "notes_add", "it is a tool\nhint: run: wharf call "),
+        ("read", "notes_add", "it is a tool\nhint: run: wharf call "),
+        ("call", "notes_summarise", "it is a prompt\nhint: run: wharf prompt "),
+        ("call", "notes://1", "it is a resource\nhint: run: wharf read "),
+    ] {
+        let failed = fails(&home, [command.as_ref(), folder.as_os_str(), name.as_ref()], 2);
+        assert!(failed.contains(expected), "{failed}");
+    }
+}

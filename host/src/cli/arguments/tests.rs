@@ -104,3 +104,16 @@ fn schemas_that_refer_to_themselves_end() {
     let schema = json!({ "properties": { "a": { "anyOf": [{ "$ref": "#/properties/a" }, {}] } } });
     assert_eq!(given(&["a=x"], &schema), json!({ "a": "x" }));
 }
+
+#[test]
+fn an_array_that_is_no_json_is_told_as_that() {
+    let schema = json!({ "properties": {
+        "numbers": { "type": "array", "items": { "type": "number" } },
+        "names": { "type": "array", "items": { "type": "string" } },
+    } });
+    let words = ["numbers=[1,2,3".to_owned()];
+    let failed = Arguments::read(&words, &schema).and_then(|read| read.typed(&schema)).expect_err("no JSON");
+    let failed = format!("{failed:?}");
+    assert!(failed.contains("read the argument numbers as JSON: "), "{failed}");
+    assert_eq!(given(&["names=[a,b"], &schema), json!({ "names": ["[a,b"] }));
+}
