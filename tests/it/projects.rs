@@ -461,6 +461,11 @@ fn two_that_start_at_once_serve_at_two_ports() {
         listening_address(dev)
     });
     assert_ne!(one, other);
+    // Killed, they would leave their servers running.
+    for mut dev in started {
+        dev.signal(Signal::TERM);
+        assert!(dev.wait().success(), "{}", dev.log());
+    }
 }
 
 /// In a folder of its own, at a free port, and without approval: the author has just built it.
