@@ -39,12 +39,9 @@ pub(super) async fn run(
     let is_named = folder.is_some();
     let dir = plugin_folder(options, folder)?;
     let files = files_of(&config, &dir)?;
-    let path = files.get(&id).ok_or_else(|| match is_named {
-        true => unfound(&id, &dir, &files),
-        false => {
-            let command = format!("{} approve {id} DIR", config.program());
-            unfound(&id, &dir, &files).hint(of_unknown(&id, files.names(), Some(&command)))
-        }
+    let path = files.get(&id).ok_or_else(|| {
+        let command = (!is_named).then(|| format!("{} approve {id} DIR", config.program()));
+        unfound(&id, &dir, &files, command.as_deref())
     })?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
     let file = File { id: &id, path, folder: &dir };

@@ -1,13 +1,12 @@
 //! The change of a configuration file, for the person who is asked about it.
 
+use crate::config::unchanged;
 use crate::plugin::text::quote;
 
 /// The lines that differ. What is between two changes is shown too.
 pub(super) fn diff(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
-    let start = same(&mut old.iter().zip(&new));
-    let end = same(&mut old[start..].iter().rev().zip(new[start..].iter().rev()));
+    let (start, end) = unchanged(&old, &new, |old, new| old == new);
     let (removed, added) = (&old[start..old.len() - end], &new[start..new.len() - end]);
     // What separates a new table from the one before it changes nothing.
     let added = added.iter().copied().skip_while(|line| line.is_empty() && removed.is_empty());

@@ -55,7 +55,7 @@ fn found_folder(
 /// What to do about a folder that is not there. `create`: how it is created.
 fn hint_for_missing(dir: &Path, create: Option<String>) -> String {
     if let Some(near) = near_path(dir) {
-        return format!("did you mean {}?", shell_word(&near));
+        return near;
     }
     // A bare word may be meant for a plugin, for which an empty folder would be made.
     let id = PluginId::parse(&dir.to_string_lossy()).ok();
@@ -85,15 +85,16 @@ fn folder_with(id: &PluginId) -> Option<PathBuf> {
 /// Entries that are looked at for one of a similar name.
 const MAX_ENTRIES: usize = 1024;
 
-/// The folder or component beside a missing path whose name is nearly the same.
-pub(super) fn near_path(missing: &Path) -> Option<PathBuf> {
+/// "did you mean": the folder or component beside a missing path whose name is nearly the same.
+pub(super) fn near_path(missing: &Path) -> Option<String> {
     let name = missing.file_name()?.to_str()?;
     let entries = std::fs::read_dir(folder_of(missing).unwrap_or(Path::new("."))).ok()?.take(MAX_ENTRIES).flatten();
     let is_meant = |path: &Path| path.is_dir() || is_component(path);
     let names =
         entries.filter(|entry| is_meant(&entry.path())).filter_map(|entry| entry.file_name().into_string().ok());
     let names: Vec<String> = names.collect();
-    did_you_mean(name, names.iter().map(String::as_str)).map(|near| missing.with_file_name(near))
+    let near = did_you_mean(name, names.iter().map(String::as_str))?;
+    Some(format!("did you mean {}?", shell_word(&missing.with_file_name(near))))
 }
 
 /// The folder of the plugins at a path, which is that or one file.

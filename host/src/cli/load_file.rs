@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wharf_report::shell_word;
-
 use super::folder::near_path;
 use super::wiring;
 use crate::catalog::{LoadStage, Loaded, NotServed, PluginSettings, admit, load_hint, load_plugin, plugin_of};
@@ -25,10 +23,7 @@ pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     match plugin_of(path) {
         Some(Ok(id)) => Ok(id),
         Some(Err(reason)) => Err((reason.to_string(), reason.hint())),
-        None if !path.exists() => {
-            let near = near_path(path).map(|near| format!("did you mean {}?", shell_word(&near)));
-            Err(("find the file or folder".into(), near))
-        }
+        None if !path.exists() => Err(("find the file or folder".into(), near_path(path))),
         None => Err(("derive a plugin name: the file name does not end in .wasm".into(), None)),
     }
 }

@@ -64,7 +64,7 @@ impl Local {
                 (_, Some(project)) => {
                     Some(format!("build it first: {} build {}", options.program(), shell_word(project)))
                 }
-                (Some(near), None) => Some(format!("did you mean {}?", shell_word(&near))),
+                (near @ Some(_), None) => near,
                 (None, None) => (!is_file(path)).then(|| {
                     "name the folder of the plugins, or a .wasm file, first: wharf call DIR TOOL, wharf list DIR"
                         .to_owned()

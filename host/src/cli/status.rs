@@ -38,7 +38,7 @@ pub(super) async fn run(
     let Survey { config, dir, .. } = &survey;
     let program = config.program();
     if let Some(id) = only.as_ref().filter(|id| survey.files.get(id).is_none()) {
-        return Err(unfound(id, dir, &survey.files));
+        return Err(unfound(id, dir, &survey.files, None));
     }
     let protected = options.protected(config, std::slice::from_ref(dir), base().as_ref());
     let examiner = Examiner { guard: read_only_guard(config), survey: &survey, protected };

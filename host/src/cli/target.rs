@@ -76,9 +76,10 @@ pub(super) fn plugin(name: &str) -> Result<PluginId, Failure> {
     PluginId::of_file(name.strip_suffix(".wasm").unwrap_or(name)).map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// The failure for a name of which a folder has no file.
-pub(super) fn unfound(id: &PluginId, dir: &Path, files: &Choice) -> Failure {
-    Failure::usage(format!("find the plugin {id} in {}", dir.shown())).hint(of_unknown(id, files.names(), None))
+/// The failure for a name of which a folder has no file. `command` is as for [`of_unknown`].
+pub(super) fn unfound(id: &PluginId, dir: &Path, files: &Choice, command: Option<&str>) -> Failure {
+    let hint = of_unknown(id, files.names(), command);
+    Failure::usage(format!("find the plugin {id} in {}", dir.shown())).hint(hint)
 }
 
 /// The hint for a name that no plugin has. `names` are those that are known; `command` is the one that takes a folder, if

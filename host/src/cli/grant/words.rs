@@ -27,10 +27,9 @@ impl Words {
             // Where the first word is a folder, the next one may be the plugin.
             !GrantWord::is_meant(word) && (path.is_dir() || is_file(path) || is_plugin && at == 0)
         };
-        let folder = words.iter().enumerate().find(|(at, word)| is_folder(*at, word)).map(|(at, _)| at);
-        let grants = words.iter().enumerate().filter(|(at, _)| Some(*at) != folder).map(|(_, word)| word.clone());
-        let grants: Vec<String> = grants.collect();
-        let folder = folder.map(|at| Path::new(&words[at]));
+        let mut grants = words.to_vec();
+        let folder = words.iter().enumerate().position(|(at, word)| is_folder(at, word)).map(|at| grants.remove(at));
+        let folder = folder.as_deref().map(Path::new);
         Ok(Self { target: Target::of(command, named, folder, &grants)?, grants: parsed(&grants)? })
     }
 }

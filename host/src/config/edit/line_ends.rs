@@ -7,18 +7,22 @@ pub fn with_line_ends(old: &str, new: &str) -> String {
     }
     let (before, after): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
-    let is_same = |(before, after): &(&&str, &&str)| {
-        line(before) == line(after) && before.ends_with('\n') == after.ends_with('\n')
-    };
-    let start = before.iter().zip(&after).take_while(is_same).count();
-    let end = before[start..].iter().rev().zip(after[start..].iter().rev()).take_while(is_same).count();
+    let is_same =
+        |before: &str, after: &str| line(before) == line(after) && before.ends_with('\n') == after.ends_with('\n');
+    let (start, end) = unchanged(&before, &after, is_same);
     let windows = before.iter().filter(|line| line.ends_with("\r\n")).count();
     let line_end = if windows * 2 > before.len() { "\r\n" } else { "\n" };
     let added = after[start..after.len() - end].iter();
     let added =
         added.map(|text| if text.ends_with('\n') { line(text).to_owned() + line_end } else { line(text).to_owned() });
-    let kept = |lines: &[&str]| lines.concat();
-    kept(&before[..start]) + &added.collect::<String>() + &kept(&before[before.len() - end..])
+    before[..start].concat() + &added.collect::<String>() + &before[before.len() - end..].concat()
+}
+
+/// How many lines are the same at the beginning, and how many of the others at the end.
+pub fn unchanged(before: &[&str], after: &[&str], is_same: impl Fn(&str, &str) -> bool) -> (usize, usize) {
+    let start = before.iter().zip(after).take_while(|(before, after)| is_same(before, after)).count();
+    let rest = before[start..].iter().rev().zip(after[start..].iter().rev());
+    (start, rest.take_while(|(before, after)| is_same(before, after)).count())
 }
 
 /// Without its end.
