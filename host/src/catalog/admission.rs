@@ -158,7 +158,7 @@ pub async fn load_plugin(
         surface_text = plugin.surface().canonical();
         version.surface = Some(Digest::of(surface_text.as_bytes()));
     }
-    Ok(Loaded::Listed(ListedPlugin { plugin, version: ListedVersion { version, surface_text } }))
+    Ok(Loaded::Listed(ListedPlugin { plugin, version: ListedVersion { version, surface_text, path: path.to_owned() } }))
 }
 
 /// Pins the plugins that may serve, in one write that is on disk when this returns. One result for each

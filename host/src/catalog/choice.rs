@@ -13,7 +13,7 @@ use crate::plugin::{Digest, PluginId, content_of};
 
 /// Maximum files that are remembered, with those that are refused or held.
 pub(super) const MAX_FILES: usize = 16 * MAX_PLUGINS;
-/// Maximum files that are read to find the one of a plugin that is pinned.
+/// Maximum files that are read to find the one of a plugin that is pinned, if it is not where it was.
 const MAX_RIVALS: usize = 16;
 
 /// The files of a folder that may be loaded: at most [`MAX_FILES`], one for each plugin. Of these, [`MAX_PLUGINS`] that
@@ -36,7 +36,7 @@ impl Choice {
         let (mut scan, pins) = (scan(folder)?, guard.read_pins());
         let mut choice = Self { left_out: std::mem::take(&mut scan.ignored), ..Self::default() };
         let mut rivals: HashMap<PluginId, usize> = HashMap::new();
-        for (path, id) in in_order(scan, |id| pinned_content(guard, &pins, id).is_some()) {
+        for (path, id) in in_order(scan, |id| Pinned::of(guard, &pins, id).is_some()) {
             let Some(owner) = choice.files.get_mut(&id) else {
                 if choice.order.len() < MAX_FILES {
                     choice.order.push(id.clone());
@@ -46,10 +46,8 @@ impl Choice {
                 }
                 continue;
             };
-            let is_pinned = match pinned_content(guard, &pins, &id) {
-                Some(pinned) => takes_name(pinned, &path, owner, rivals.entry(id).or_default()),
-                None => false,
-            };
+            let is_pinned = Pinned::of(guard, &pins, &id)
+                .is_some_and(|pinned| pinned.takes_name(folder, &path, owner, rivals.entry(id).or_default()));
             if is_pinned {
                 let other = std::mem::replace(owner, path.clone());
                 choice.left_out.push((other, Ignored::NameTaken(path)));
@@ -88,19 +86,30 @@ pub(super) fn in_order(scan: Scan, is_known: impl Fn(&PluginId) -> bool) -> Vec<
 }
 
 /// The version of a plugin that was pinned.
-pub(super) fn pinned_content(guard: &Guard, pins: &KnownPins, id: &PluginId) -> Option<Digest> {
-    let pinned = || pins.as_ref()?.get(id).map(|pin| pin.content);
-    guard.configured_pin(id).or_else(pinned)
+pub(super) struct Pinned<'p> {
+    content: Digest,
+    /// Where its file was, in the plugin folder.
+    place: Option<&'p Path>,
 }
 
-/// Whether a file has the name of its plugin before its `owner`: it is pinned, and the owner is not. `rivals`: how many
-/// files were compared with the owner, which is bounded.
-pub(super) fn takes_name(pinned: Digest, path: &Path, owner: &Path, rivals: &mut usize) -> bool {
-    if *rivals >= MAX_RIVALS {
-        return false;
+impl<'p> Pinned<'p> {
+    pub(super) fn of(guard: &Guard, pins: &'p KnownPins, id: &PluginId) -> Option<Self> {
+        let pin = pins.as_ref().and_then(|pins| pins.get(id));
+        let content = guard.configured_pin(id).or_else(|| pin.map(|pin| pin.content))?;
+        Some(Self { content, place: pin.and_then(|pin| pin.file.as_deref()).map(Path::new) })
     }
-    *rivals += 1;
-    content_of(path) == Some(pinned) && content_of(owner) != Some(pinned)
+
+    /// Whether a file of the folder has the name of its plugin before its `owner`: it is pinned, and the owner is not.
+    /// `rivals`: how many files were compared with the owner, which is bounded. The file at the place where the version
+    /// was pinned is compared however many others there are.
+    pub(super) fn takes_name(&self, folder: &Path, path: &Path, owner: &Path, rivals: &mut usize) -> bool {
+        let is_there = || self.place.is_some_and(|place| path.strip_prefix(folder) == Ok(place));
+        if *rivals >= MAX_RIVALS && !is_there() {
+            return false;
+        }
+        *rivals += 1;
+        content_of(path) == Some(self.content) && content_of(owner) != Some(self.content)
+    }
 }
 
 #[cfg(test)]

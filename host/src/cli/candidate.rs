@@ -51,6 +51,6 @@ impl Candidate {
         let surface_text = plugin.surface().canonical();
         self.seen.surface = Some(Digest::of(surface_text.as_bytes()));
         self.seen.needs = plugin.needs().clone();
-        ListedVersion { version: self.seen.clone(), surface_text }
+        ListedVersion { version: self.seen.clone(), surface_text, path: self.path.clone() }
     }
 }

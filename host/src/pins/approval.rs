@@ -40,8 +40,8 @@ impl PinFile {
         let content = version.version.content;
         let approved = self.decide(seen, id, content, |pins| {
             let approved_grants = Some(version.version.granted.clone());
-            let folder = self.plugins.clone();
-            pins.approve(id, Pin { approved_grants, folder, ..Pin::new(&version.version, true) });
+            let pin = Pin { approved_grants, ..Pin::new(&version.version, true) };
+            pins.approve(id, self.with_place(pin, &version.path));
             pins.clone()
         })?;
         Ok(approved.map(|pins| self.store_surfaces([&*version.surface_text], &pins)))

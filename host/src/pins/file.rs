@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use wharf_report::{ShowPath as _, shell_word};
 
-use super::pin::{FORMAT, Pins};
+use super::pin::{FORMAT, Pin, Pins};
 use crate::os::changes::Changes;
 use crate::os::files::{self, FileError, Links};
 use crate::os::lock::lock;
@@ -45,7 +45,7 @@ pub struct PinFileError {
 pub struct PinFile {
     folder: PathBuf,
     /// The plugin folder that pins are recorded for.
-    pub(super) plugins: Option<String>,
+    plugins: Option<String>,
 }
 
 impl PinFile {
@@ -58,6 +58,16 @@ impl PinFile {
     pub fn for_plugins(self, folder: &Path) -> Self {
         let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         Self { plugins: absolute.to_str().map(str::to_owned), ..self }
+    }
+
+    /// The pin with the place of its file, unless it was made for another plugin folder.
+    pub(super) fn with_place(&self, pin: Pin, file: &Path) -> Pin {
+        let Some(plugins) = self.plugins.as_ref().filter(|own| pin.folder.as_ref().is_none_or(|of| of == *own)) else {
+            return pin;
+        };
+        let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let place = absolute.strip_prefix(plugins).ok().and_then(Path::to_str).map(str::to_owned);
+        Pin { folder: Some(plugins.clone()), file: place, ..pin }
     }
 
     pub fn folder(&self) -> &Path {

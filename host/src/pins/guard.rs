@@ -8,7 +8,7 @@ mod watch;
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -52,6 +52,8 @@ pub struct ListedVersion {
     pub version: PluginVersion,
     /// From [`crate::plugin::Surface::canonical`].
     pub surface_text: String,
+    /// Its file.
+    pub path: PathBuf,
 }
 
 impl Guard {
@@ -285,14 +287,17 @@ impl Guard {
         let known = self.read_pins();
         let mut outcomes = Vec::new();
         let mut unpinned = Vec::new();
-        for (at, (id, ListedVersion { version, surface_text })) in versions.iter().enumerate() {
-            let rules = (self.rules)(id);
+        for (at, (id, listed)) in versions.iter().enumerate() {
+            let (rules, version) = ((self.rules)(id), &listed.version);
             let decided = pins_to_check(known.as_ref(), &rules, version).and_then(|pins| {
                 let outcome = rules.admit(&pins, id, version)?;
-                Ok((outcome, rules.trust != Trust::Dev && pins.get(id) != Some(&rules.new_pin(&pins, id, version))))
+                Ok((
+                    outcome,
+                    rules.trust != Trust::Dev && pins.get(id) != Some(&self.new_pin(&rules, &pins, id, listed)),
+                ))
             });
             if let Ok((_, true)) = decided {
-                unpinned.push((at, rules, id, version, surface_text.as_str()));
+                unpinned.push((at, rules, id, listed));
             }
             outcomes.push(decided.map(|(outcome, _)| outcome));
         }
@@ -306,12 +311,10 @@ impl Guard {
         // Another process may have pinned something since: decide again, under the writers' lock.
         let pinned = file.update(|pins| {
             let mut decided = Vec::new();
-            for (at, rules, id, version, _) in &unpinned {
-                let outcome = rules.admit(pins, id, version);
+            for (at, rules, id, listed) in &unpinned {
+                let outcome = rules.admit(pins, id, &listed.version);
                 if outcome.is_ok() {
-                    let pin = rules.new_pin(pins, id, version);
-                    let folder = pin.folder.clone().or_else(|| file.plugins.clone());
-                    pins.insert(id, Pin { folder, ..pin });
+                    pins.insert(id, self.new_pin(rules, pins, id, listed));
                 }
                 decided.push((*at, outcome));
             }
@@ -324,7 +327,7 @@ impl Guard {
                     outcomes[at] = outcome;
                 }
                 let admitted = unpinned.iter().filter(|(at, ..)| outcomes[*at].is_ok());
-                file.store_surfaces(admitted.map(|(.., surface_text)| *surface_text), &pins);
+                file.store_surfaces(admitted.map(|(.., listed)| listed.surface_text.as_str()), &pins);
             }
             // A full or read-only disk, or a damaged file: versions that must be pinned do not run.
             Err(error) => {
@@ -333,6 +336,14 @@ impl Guard {
             }
         }
         outcomes
+    }
+
+    fn new_pin(&self, rules: &Rules, pins: &Pins, id: &PluginId, listed: &ListedVersion) -> Pin {
+        let pin = rules.new_pin(pins, id, &listed.version);
+        match &self.file {
+            Some(file) => file.with_place(pin, &listed.path),
+            None => pin,
+        }
     }
 
     fn report(&self, error: PinFileError) {
@@ -346,16 +357,16 @@ impl Guard {
 
 /// Holds the versions that must be pinned and could not be.
 fn hold_unpinned(outcomes: &mut [Result<AdmittedAs, Reason>], unpinned: &[Unpinned], known: &KnownPins) {
-    for (at, rules, id, version, _) in unpinned {
+    for (at, rules, id, listed) in unpinned {
         let pin = known.as_ref().and_then(|pins| pins.get(id));
-        if outcomes[*at].is_ok() && must_be_pinned(rules, pin, version) {
+        if outcomes[*at].is_ok() && must_be_pinned(rules, pin, &listed.version) {
             outcomes[*at] = Err(Reason::PinsUnwritable);
         }
     }
 }
 
-/// A version to be pinned: its index in the request, its rules, id, version and surface.
-type Unpinned<'v> = (usize, Rules, &'v PluginId, &'v PluginVersion, &'v str);
+/// A version to be pinned: its index in the request, its rules and id.
+type Unpinned<'v> = (usize, Rules, &'v PluginId, &'v ListedVersion);
 
 async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R, Reason> + Send + 'static) -> Result<R, Reason> {
     let done = tokio::task::spawn_blocking(work).await;

@@ -53,6 +53,9 @@ pub struct Pin {
     /// earlier Wharf. It decides nothing: a pin is for all folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// The path of its file in that folder: where a server looks first for that content. `None` as above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     #[serde(with = "moment")]
     pub time: SystemTime,
     /// When the plugin file was found removed.

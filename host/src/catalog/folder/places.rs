@@ -6,27 +6,23 @@
 use std::path::{Path, PathBuf};
 
 use super::{File, Folder, LoadState};
-use crate::catalog::choice::{MAX_FILES, pinned_content, takes_name};
+use crate::catalog::choice::{MAX_FILES, Pinned};
 use crate::catalog::files::{Ignored, MAX_PLUGINS};
 use crate::pins::KnownPins;
-use crate::plugin::{Digest, PluginId};
+use crate::plugin::PluginId;
 
 impl Folder {
     /// Takes these pins for the order of files.
     pub(super) fn order_by(&mut self, pins: KnownPins) {
         for file in self.files.values_mut() {
-            file.is_known = pinned_content(&self.guard, &pins, &file.id).is_some();
+            file.is_known = Pinned::of(&self.guard, &pins, &file.id).is_some();
         }
         self.pins = pins;
     }
 
     /// Whether a version of the plugin was pinned.
     pub(super) fn is_known(&self, id: &PluginId) -> bool {
-        self.pinned_content(id).is_some()
-    }
-
-    fn pinned_content(&self, id: &PluginId) -> Option<Digest> {
-        pinned_content(&self.guard, &self.pins, id)
+        Pinned::of(&self.guard, &self.pins, id).is_some()
     }
 
     /// Whether a new file of that plugin may be loaded. Files of known plugins take the place of others.
@@ -77,9 +73,9 @@ impl Folder {
     /// Gives a name to the file at `path` if it is the one that is pinned, and its owner is another, which is not in
     /// service.
     pub(super) fn takes_name(&mut self, id: &PluginId, path: &Path, owner: &Path) -> bool {
-        let Some(pinned) = self.pinned_content(id) else { return false };
+        let Some(pinned) = Pinned::of(&self.guard, &self.pins, id) else { return false };
         let Some(file) = self.files.get_mut(owner).filter(|file| !file.serving) else { return false };
-        if !takes_name(pinned, path, owner, &mut file.rivals) {
+        if !pinned.takes_name(&self.root, path, owner, &mut file.rivals) {
             return false;
         }
         if let Some(file) = self.files.remove(owner) {

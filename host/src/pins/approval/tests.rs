@@ -13,7 +13,7 @@ fn version(content: &[u8]) -> ListedVersion {
         surface: Some(Digest::of(b"one")),
         needs: BTreeSet::new(),
     };
-    ListedVersion { version, surface_text: "one".to_owned() }
+    ListedVersion { version, surface_text: "one".to_owned(), path: "a.wasm".into() }
 }
 
 #[test]

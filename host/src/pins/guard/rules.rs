@@ -47,6 +47,7 @@ impl Pin {
             approved,
             approved_grants: None,
             folder: None,
+            file: None,
             time: now(),
             gone: None,
         }

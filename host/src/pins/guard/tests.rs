@@ -16,12 +16,12 @@ fn version(content: &[u8], surface_text: &str) -> ListedVersion {
         surface: Some(Digest::of(surface_text.as_bytes())),
         needs: [].into(),
     };
-    ListedVersion { version, surface_text: surface_text.to_owned() }
+    ListedVersion { version, surface_text: surface_text.to_owned(), path: "a.wasm".into() }
 }
 
 fn without_grants(content: &[u8]) -> ListedVersion {
-    let ListedVersion { version, surface_text } = version(content, "one");
-    ListedVersion { version: PluginVersion { grants: [].into(), ..version }, surface_text }
+    let listed = version(content, "one");
+    ListedVersion { version: PluginVersion { grants: [].into(), ..listed.version }, ..listed }
 }
 
 /// Admits one version.

@@ -2,9 +2,9 @@ use std::fs;
 use std::path::Path;
 
 use super::super::tests::{following, loaded, put, refusals};
-use crate::catalog::Catalog;
 use crate::catalog::files::MAX_PLUGINS;
-use crate::pins::{Guard, Rules, Trust};
+use crate::catalog::{Catalog, Choice};
+use crate::pins::{Guard, PinFile, Rules, Trust};
 use crate::plugin::{Digest, PluginId, Signatures, content_of};
 
 fn put_garbage(root: &Path, count: usize) {
@@ -100,6 +100,36 @@ async fn a_plugin_with_a_pin_has_precedence_if_there_are_too_many() {
     loaded(&mut folder).await;
     assert_eq!(served(&catalog, "z"), Some(content));
     assert_eq!(catalog.snapshot().members().len(), MAX_PLUGINS);
+}
+
+/// However many others have its name, also for commands.
+#[tokio::test]
+async fn the_file_that_is_pinned_is_found_where_it_was() {
+    let (root, state) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let guard = || {
+        let lock = PinFile::new(state.path().to_owned()).for_plugins(root.path());
+        Guard::new(Some(lock), |_| Rules::default(), Signatures::default)
+    };
+    fs::create_dir(root.path().join("z")).expect("a folder");
+    put(&root.path().join("z"), "My_Tool");
+    let pinned = root.path().join("z/My_Tool.wasm");
+    let content = content_of(&pinned).expect("a file");
+    let (mut folder, catalog, _events) = following(root.path(), guard());
+    folder.load_once().await.expect("a folder");
+    assert_eq!(served(&catalog, "my-tool"), Some(content));
+
+    // Each with a custom section more.
+    let more = [fs::read(&pinned).expect("a file"), vec![0, 2, 1, b'x']].concat();
+    for number in 0..100 {
+        let sub = root.path().join(format!("a{number}"));
+        fs::create_dir(&sub).expect("a folder");
+        fs::write(sub.join("my-tool.wasm"), &more).expect("a file");
+    }
+    let choice = Choice::of(root.path(), &guard()).expect("a folder");
+    assert_eq!(choice.get(&PluginId::parse("my-tool").expect("an id")), Some(pinned.as_path()));
+    let (mut folder, catalog, _events) = following(root.path(), guard());
+    folder.load_once().await.expect("a folder");
+    assert_eq!(served(&catalog, "my-tool"), Some(content));
 }
 
 /// A new file whose name is exactly that of the plugin.
