@@ -42,6 +42,7 @@ pub use crate::protocol::era::{PostKind, post_kind};
 pub use crate::protocol::headers::Headers;
 pub use bounds::unread::Unread;
 pub use connection::{Answered, Connection};
+pub use discovery::ID as DISCOVERY_ID;
 pub use outgoing::{MessageKind, Outgoing};
 pub use questions::Sealed;
 pub use seal::{Binding, Seal, SealError};

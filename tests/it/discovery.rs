@@ -1,5 +1,7 @@
 //! The host's own discovery tools, for clients that read the list of tools only once.
 
+use std::path::Path;
+use std::process::Output;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -58,6 +60,48 @@ fn discovery_tools_are_off_by_default() {
     assert_eq!(client.text("wharf_call_tool", json!({"name": "echo"})), "1");
     let error = client.error("tools/call", json!({"name": "find_tools", "arguments": {}}));
     assert_eq!(error["data"]["reason"], "tool_not_found");
+}
+
+/// Commands know the names that a server with this configuration keeps for itself.
+#[test]
+fn commands_reserve_the_names_that_a_server_does() {
+    let home = discovering(&["echo"]);
+    home.configure("[server]\ndiscovery = true\n[plugins.plain]\nprefix = false\n");
+    let any = r#"{"type":"object"}"#;
+    home.put_bytes(&Guest::returning("1").build(), "wharf");
+    home.put_bytes(&Guest::returning("2").tools(&[("find_tools", any), ("own", any)]).build(), "plain");
+    let mut client = Client::start(&home);
+    let served = ["find_tools", "call_tool", "echo", "echo_add", "own"];
+    assert_eq!(client.tools(), served);
+    let (folder, reserved, plain) = (home.plugins(), home.plugin("wharf"), home.plugin("plain"));
+    client.process().log_with("which is reserved: wharf");
+    let with = |words: &[&str], path: &Path| run(&home, words.iter().map(AsRef::as_ref).chain([path.as_os_str()]));
+    let said = |output: &Output| {
+        [&output.stderr, &output.stdout].map(|text| String::from_utf8_lossy(text).into_owned()).concat()
+    };
+
+    let listed = with(&["list", "--json"], &folder);
+    let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
+    let names = listed["tools"].as_array().expect("tools").iter().filter_map(|tool| tool["name"].as_str());
+    assert_eq!(names.collect::<Vec<_>>(), served);
+    let commands = [&["list"][..], &["check"], &["status"], &["approve", "--yes", "wharf"]];
+    for (words, path) in
+        commands.into_iter().map(|words| (words, &folder)).chain([(&["list"][..], &reserved), (&["check"], &reserved)])
+    {
+        let output = with(words, path);
+        assert!(
+            !output.status.success() && said(&output).contains("which is reserved: wharf"),
+            "{words:?}: {output:?}"
+        );
+        assert!(said(&output).contains("rename it to NAME.wasm"), "{words:?}: {output:?}");
+    }
+    // Of one file too, the name that is listed is the one that is called.
+    let called = run(&home, ["call".as_ref(), plain.as_os_str(), "find_tools".as_ref(), "query=own".as_ref()]);
+    assert!(called.status.success() && said(&called).contains("own"), "{called:?}");
+    let listed = said(&with(&["list"], &plain));
+    assert!(listed.contains("plugin 'plain' may not use the name 'find_tools'"), "{listed}");
+    let called = run(&home, ["call".as_ref(), plain.as_os_str(), "own".as_ref()]);
+    assert!(called.status.success(), "{called:?}");
 }
 
 #[test]

@@ -28,15 +28,19 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The choice of a server that decides by `guard`.
+    /// The choice of a server that decides by `guard`. `is_reserved`: the names of the server's own tools.
     ///
     /// # Errors
     /// If the folder cannot be read.
-    pub fn of(folder: &Path, guard: &Guard) -> io::Result<Self> {
+    pub fn of(folder: &Path, guard: &Guard, is_reserved: impl Fn(&PluginId) -> bool) -> io::Result<Self> {
         let (mut scan, pins) = (scan(folder)?, guard.read_pins());
         let mut choice = Self { left_out: std::mem::take(&mut scan.ignored), ..Self::default() };
         let mut rivals: HashMap<PluginId, usize> = HashMap::new();
         for (path, id) in in_order(scan, |id| Pinned::of(guard, &pins, id).is_some()) {
+            if is_reserved(&id) {
+                choice.left_out.push((path, Ignored::NameReserved(id)));
+                continue;
+            }
             let Some(owner) = choice.files.get_mut(&id) else {
                 if choice.order.len() < MAX_FILES {
                     choice.order.push(id.clone());
@@ -139,7 +143,7 @@ mod tests {
         }
         for (content, winner, loser) in [(&b"other"[..], &other, &own), (b"own", &own, &other), (b"none", &own, &other)]
         {
-            let choice = Choice::of(root.path(), &pinning("notes", content)).expect("a folder");
+            let choice = Choice::of(root.path(), &pinning("notes", content), |_| false).expect("a folder");
             let order: Vec<(&str, &Path)> = choice.in_order().map(|(id, path)| (id.as_ref(), path)).collect();
             assert_eq!(order, [("notes", winner.as_path()), ("a", &root.path().join("a.wasm"))]);
             assert_eq!(choice.names().collect::<Vec<_>>(), ["a", "notes"]);
@@ -147,8 +151,12 @@ mod tests {
                 matches!(&choice.left_out[..], [(path, Ignored::NameTaken(owner))] if path == loser && owner == winner)
             );
         }
-        let choice = Choice::of(root.path(), &Guard::permissive()).expect("a folder");
+        let choice = Choice::of(root.path(), &Guard::permissive(), |_| false).expect("a folder");
         assert!(choice.in_order().next().is_some_and(|(id, _)| id.as_ref() == "a"));
+        let is_reserved = |id: &PluginId| id.as_ref() == "notes";
+        let choice = Choice::of(root.path(), &pinning("notes", b"own"), is_reserved).expect("a folder");
+        assert_eq!((choice.names().collect::<Vec<_>>(), choice.left_out.len()), (vec!["a"], 2));
+        assert!(choice.left_out.iter().all(|(_, why)| matches!(why, Ignored::NameReserved(_))));
     }
 
     #[test]
@@ -158,7 +166,7 @@ mod tests {
             fs::write(root.path().join(format!("a{number:05}.wasm")), "").expect("a file");
         }
         fs::write(root.path().join("z.wasm"), "").expect("a file");
-        let choice = Choice::of(root.path(), &pinning("z", b"")).expect("a folder");
+        let choice = Choice::of(root.path(), &pinning("z", b""), |_| false).expect("a folder");
         assert_eq!((choice.in_order().count(), choice.left_out.len()), (MAX_FILES, 3));
         assert!(choice.in_order().next().is_some_and(|(id, _)| id.as_ref() == "z"));
     }

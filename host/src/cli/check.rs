@@ -131,7 +131,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         findings.summary = Some(summary);
         embedded = EmbeddedListing::of(&component).filter(|_| config.server.schemas == SchemasConfig::default());
     }
-    let loaded = match id_of(file) {
+    let loaded = match id_of(config, file) {
         Ok(id) => {
             let settings = plugin_settings(config, &id);
             findings.grants = settings.grants.clone();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::folder::near_path;
 use super::wiring;
-use crate::catalog::{LoadStage, Loaded, NotServed, PluginSettings, admit, load_hint, load_plugin, plugin_of};
+use crate::catalog::{Ignored, LoadStage, Loaded, NotServed, PluginSettings, admit, load_hint, load_plugin, plugin_of};
 use crate::config::Config;
 use crate::os::paths::folder_of;
 use crate::pins::Reason;
@@ -19,8 +19,12 @@ pub(super) fn refused(error: LoadError, path: &Path) -> Refused {
 }
 
 /// The plugin id that the file would have in a folder.
-pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
-    match plugin_of(path) {
+pub(super) fn id_of(config: &Config, path: &Path) -> Result<PluginId, Refused> {
+    let named = plugin_of(path).map(|named| match named {
+        Ok(id) if wiring::is_reserved(config, &id) => Err(Ignored::NameReserved(id)),
+        named => named,
+    });
+    match named {
         Some(Ok(id)) => Ok(id),
         Some(Err(reason)) => Err((reason.to_string(), reason.hint())),
         None if !path.exists() => Err(("find the file or folder".into(), near_path(path))),

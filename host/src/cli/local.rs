@@ -81,12 +81,13 @@ impl Local {
         let (mut refusals, mut absent, mut rest, mut held) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         if is_file(path) {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
-            let id = id_of(path).map_err(failed)?;
+            let id = id_of(&config, path).map_err(failed)?;
             let settings = wiring::plugin_settings(&config, &id);
             let naming = settings.naming;
             let loading = load_admitted(&config, &sandbox, path, &id, &settings);
             let plugin = screen.timed(&format!("loading {id}"), loading).await.map_err(failed)?;
-            catalog.put(Member { provider: Arc::new(plugin), naming, pinned_surface: None });
+            let warnings = catalog.put(Member { provider: Arc::new(plugin), naming, pinned_surface: None });
+            rest.extend(warnings.into_iter().map(|warning| FolderEvent::Warned(FolderWarning::Name(warning))));
             catalog.set_ready();
         } else {
             screen.mute_guests(true);
@@ -291,13 +292,13 @@ fn is_of(refusal: &RefusedFile, id: &PluginId) -> bool {
 /// A tool by its public name; if `path` is a single file, also by its name within the plugin.
 pub(super) fn tool_of<'s>(snapshot: &'s Snapshot, path: &Path, name: &str) -> Option<&'s Entry<FrozenTool>> {
     let own = |entry: &&Entry<FrozenTool>| is_file(path) && entry.item().tool.name == name;
-    snapshot.tools.entries().iter().find(own).or_else(|| snapshot.tools.get(name))
+    snapshot.tools.get(name).or_else(|| snapshot.tools.entries().iter().find(own))
 }
 
 /// A prompt, as [`tool_of`].
 pub(super) fn prompt_of<'s>(snapshot: &'s Snapshot, path: &Path, name: &str) -> Option<&'s Entry<Prompt>> {
     let own = |entry: &&Entry<Prompt>| is_file(path) && entry.item().name == name;
-    snapshot.prompts.entries().iter().find(own).or_else(|| snapshot.prompts.get(name))
+    snapshot.prompts.get(name).or_else(|| snapshot.prompts.entries().iter().find(own))
 }
 
 /// A response or a notification.

@@ -10,7 +10,7 @@ use wharf_report::{ShowPath as _, warning};
 use super::absent;
 use super::folder::plugin_folder;
 use super::options::Options;
-use super::wiring::{lock, lock_failure, read_only_guard};
+use super::wiring::{is_reserved, lock, lock_failure, read_only_guard};
 use crate::audit::Audit;
 use crate::catalog::{Choice, Ignored, MAX_NAMED, RefusedFile};
 use crate::config::Config;
@@ -70,7 +70,7 @@ pub(super) fn report_left(dir: &Path, why: Option<&str>) -> bool {
 /// # Errors
 /// If the folder cannot be read.
 pub(super) fn choice_in(config: &Config, dir: &Path) -> io::Result<Choice> {
-    Choice::of(dir, &read_only_guard(&Arc::new(config.clone())))
+    Choice::of(dir, &read_only_guard(&Arc::new(config.clone())), |id| is_reserved(config, id))
 }
 
 /// The same as a command's failure.

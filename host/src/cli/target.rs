@@ -76,8 +76,12 @@ pub(super) fn plugin(name: &str) -> Result<PluginId, Failure> {
     PluginId::of_file(name.strip_suffix(".wasm").unwrap_or(name)).map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// The failure for a name of which a folder has no file. `command` is as for [`of_unknown`].
+/// The failure for a name of which a folder has no file, or only one that is left out. `command` is as for [`of_unknown`].
 pub(super) fn unfound(id: &PluginId, dir: &Path, files: &Choice, command: Option<&str>) -> Failure {
+    let is_named = |path: &Path| plugin_of(path).is_some_and(|named| named.is_ok_and(|own| own == *id));
+    if let Some((path, why)) = files.left_out.iter().find(|(path, _)| is_named(path)) {
+        return Failure::usage(format!("{why}: {}", path.shown())).hint(why.hint());
+    }
     let hint = of_unknown(id, files.names(), command);
     Failure::usage(format!("find the plugin {id} in {}", dir.shown())).hint(hint)
 }

@@ -77,9 +77,9 @@ async fn offer(
     waiting: Option<&[(PluginId, PathBuf)]>,
     screen: &Screen,
 ) -> Result<bool, Failure> {
-    let single = id_of(path).ok().map(|id| (id, path.to_owned()));
-    let waiting = waiting.or(single.as_ref().map(slice::from_ref)).unwrap_or_default();
     let config = Arc::new(options.config()?);
+    let single = id_of(&config, path).ok().map(|id| (id, path.to_owned()));
+    let waiting = waiting.or(single.as_ref().map(slice::from_ref)).unwrap_or_default();
     let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
     let search = Search { config: &config, sandbox: &sandbox, path, wanted };
     let files = waiting.iter().enumerate().map(|(at, (id, _))| (id.to_string(), at)).collect();

@@ -8,7 +8,7 @@ use crate::config::{self, Config, NamesConfig};
 use crate::pins::{Guard, PinFile, PinFileError, Trust};
 use crate::plugin::PluginId;
 use crate::report::Failure;
-use crate::server::Settings;
+use crate::server::{DISCOVERY_ID, Settings};
 use crate::transport::http::Address;
 
 /// Open files besides connections: about 40 of the host, and those that plugins open.
@@ -35,6 +35,11 @@ pub(super) fn server_settings(config: &Config) -> Settings {
         discovery: config.server.discovery,
         ..Settings::default()
     }
+}
+
+/// Whether the server's own tools have the name of the plugin.
+pub(super) fn is_reserved(config: &Config, id: &PluginId) -> bool {
+    config.server.discovery && id.as_ref() == DISCOVERY_ID
 }
 
 /// The guard of a server with that configuration.

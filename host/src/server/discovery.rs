@@ -21,7 +21,7 @@ use crate::plugin::{Call, CallError, Digest, Fault, FrozenTool, PluginId, Provid
 use crate::protocol::{ErrorObject, error};
 
 /// Its plugin id.
-const ID: &str = "wharf";
+pub const ID: &str = "wharf";
 const FIND: &str = "find_tools";
 const CALL: &str = "call_tool";
 

@@ -125,7 +125,7 @@ async fn the_file_that_is_pinned_is_found_where_it_was() {
         fs::create_dir(&sub).expect("a folder");
         fs::write(sub.join("my-tool.wasm"), &more).expect("a file");
     }
-    let choice = Choice::of(root.path(), &guard()).expect("a folder");
+    let choice = Choice::of(root.path(), &guard(), |_| false).expect("a folder");
     assert_eq!(choice.get(&PluginId::parse("my-tool").expect("an id")), Some(pinned.as_path()));
     let (mut folder, catalog, _events) = following(root.path(), guard());
     folder.load_once().await.expect("a folder");
