@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 pub use chain::{ChainBreak, Verified, verify};
-pub use file::{OpenError, generations};
+pub use file::{OpenError, generations, places};
 use queue::Queue;
 pub use queue::{Commit, Recording, Unrecorded};
 pub use writer::AuditWriter;

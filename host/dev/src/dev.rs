@@ -7,6 +7,7 @@ mod address;
 mod lock;
 mod sources;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, Screen, failure, is_coloured, message, time_of_day, warning};
 
 use self::lock::Lock;
-use self::sources::Sources;
+use self::sources::{Contents, Sources};
 use crate::build::{build, install, output_folder, read};
 use crate::child::{Group, interrupted};
 use crate::name::PluginName;
@@ -31,6 +32,8 @@ use crate::project::Project;
 use crate::{Server, wrapper};
 
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+/// So many builds in a row, during each of which a file changed, are taken to write that file.
+const WRITING_BUILDS: usize = 3;
 /// Of a server that has exited.
 const LAST_LINES_WITHIN: Duration = Duration::from_secs(1);
 
@@ -67,16 +70,30 @@ pub(crate) async fn run(
         Some(folder) => (server.folder(folder)?, false),
         None => (own_folder(&dist)?, true),
     };
+    let written = server.written()?;
     let mut address = address::choose(how.http.as_deref())?;
     let shown = folder.shown().to_string();
     let approval =
         if is_own { "needs no approval there, since you build it" } else { "is approved there as every plugin" };
     let mut name = project.name;
-    message(&format!("{NAME}{name}{NAME:#} is rebuilt into {shown} on each change, and {approval}; stop with Ctrl-C"));
-    let sources = Sources::watch(&project.dir, &folder)
+    let printed = format!(" is rebuilt into {shown} on each change");
+    message(&format!("{NAME}{name}{NAME:#}{printed}, and {approval}; stop with Ctrl-C"));
+    let sources = Sources::watch(&project.dir, &folder, &written, printed)
         .map_err(|error| Failure::new(format!("watch {}: {error}", project.dir.shown())))?;
-    let mut builds =
-        Builds { sources, dir: project.dir, folder, is_own, install: how.install, screen, last: None, served: None };
+    for folder in sources.unwatched() {
+        message(&format!("{} is not watched, since the server writes there", folder.shown()));
+    }
+    let mut builds = Builds {
+        sources,
+        dir: project.dir,
+        folder,
+        is_own,
+        install: how.install,
+        screen,
+        last: None,
+        during: BTreeMap::new(),
+        served: None,
+    };
     loop {
         if let Some(lock) = &mut lock {
             // Only a message would lack it.
@@ -177,14 +194,16 @@ struct Builds<'s> {
     install: bool,
     screen: &'s Screen,
     /// The sources of the last build, which may have failed.
-    last: Option<Hash>,
+    last: Option<Contents>,
+    /// The files that changed during the last build, and during how many builds in a row.
+    during: BTreeMap<PathBuf, usize>,
     served: Option<Served>,
 }
 
 /// The last successful build.
 struct Served {
     name: PluginName,
-    sources: Hash,
+    sources: Contents,
     component: Hash,
     at: SystemTime,
 }
@@ -193,30 +212,53 @@ impl Builds<'_> {
     /// Builds once, and again whenever the sources differ from those that were built. Returns the plugin's name if it
     /// is another one than `trusted`, which the server was started for.
     async fn follow(&mut self, trusted: &PluginName) -> PluginName {
+        let mut current = self.sources.contents();
         loop {
-            let current = self.sources.hash();
             // A failed build too is tried again only with other sources: what it prints may go to a file of the project.
-            if self.last == Some(current) {
+            if self.last.as_ref() == Some(&current) {
                 self.sources.changed().await;
+                current = self.sources.contents();
                 continue;
             }
             match self.served.as_ref().filter(|served| served.sources == current) {
                 Some(served) => message(&format!("unchanged; still serving the version of {}", time_of_day(served.at))),
-                None => match self.build(current, trusted).await {
+                None => match self.build(current.clone(), trusted).await {
                     Ok(summary) => message(&summary),
                     Err(why) => failure(&why),
                 },
             }
-            self.last = Some(current);
-            // Discard events of the build itself; source changes are detected by their hash.
+            // Discard events of the build itself; source changes are detected by their contents.
             self.sources.discard_events();
+            let built = std::mem::replace(&mut current, self.sources.contents());
+            let is_done = self.writes(&built, &current);
+            self.last = Some(if is_done { current.clone() } else { built });
             if let Some(served) = self.served.as_ref().filter(|served| self.is_own && served.name != *trusted) {
                 return served.name.clone();
             }
         }
     }
 
-    async fn build(&mut self, sources: Hash, trusted: &PluginName) -> Result<String, Failure> {
+    /// Whether all that changed during the last build changed during those before it too, as files do that builds write.
+    /// Another build would be followed by the next one.
+    fn writes(&mut self, before: &Contents, after: &Contents) -> bool {
+        let earlier = std::mem::take(&mut self.during);
+        let times = |path: &PathBuf| 1 + earlier.get(path).copied().unwrap_or_default();
+        self.during = after.changed_since(before).into_iter().map(|path| (path.clone(), times(&path))).collect();
+        let is_written = self.during.values().all(|times| *times >= WRITING_BUILDS);
+        let Some(path) = self.during.keys().next().filter(|_| is_written) else { return false };
+        let more = match self.during.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        warning(&format!(
+            "builds seem to write {}{more}, which changed during each of the last {WRITING_BUILDS}: what changes during a \
+             build is not built until the next change",
+            path.shown()
+        ));
+        true
+    }
+
+    async fn build(&mut self, sources: Contents, trusted: &PluginName) -> Result<String, Failure> {
         let started = Instant::now();
         let project = Project::read(&self.dir)?;
         let name = project.name.clone();

@@ -114,6 +114,12 @@ pub trait Server {
         trusted: Option<&PluginName>,
     ) -> Result<process::Command, Failure>;
 
+    /// The files and folders that the server writes to.
+    ///
+    /// # Errors
+    /// If the configuration cannot be read.
+    fn written(&self) -> Result<Vec<PathBuf>, Failure>;
+
     /// How clients connect to the server of that plugin at that address, each in a line with its command.
     ///
     /// # Errors

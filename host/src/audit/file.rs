@@ -361,6 +361,12 @@ fn generation(path: &Path, number: u32) -> PathBuf {
     with_suffix(path, &format!(".{number}"))
 }
 
+/// All files that a log may have, the oldest first, and its lock.
+pub fn places(path: &Path, files: u32) -> impl Iterator<Item = PathBuf> {
+    let rotated = (1..files).rev().map(|number| generation(path, number));
+    rotated.chain([path.to_owned(), with_suffix(path, LOCK)])
+}
+
 /// The existing files of a log, the oldest first.
 pub fn generations(path: &Path, files: u32) -> Vec<PathBuf> {
     let rotated = (1..files).rev().map(|number| generation(path, number));

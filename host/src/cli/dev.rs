@@ -19,13 +19,14 @@ use wharf_report::{ShowPath as _, shell_word, warning};
 use super::finding::Finding;
 use super::folder::served_folder;
 use super::options::Options;
+use super::os_sandbox::granted_folders;
 use super::summary::{OFFERS_NOTHING, offers};
 use super::wiring::plugin_settings;
-use crate::audit::Audit;
+use crate::audit::{self, Audit};
 use crate::catalog::{PluginSettings, load_hint};
-use crate::config::SchemasConfig;
+use crate::config::{self, SchemasConfig};
 use crate::os::process::this_program;
-use crate::plugin::{Digest, Plugin, PluginId, Provider as _, check_size};
+use crate::plugin::{Digest, FolderMode, Plugin, PluginId, Provider as _, check_size};
 use crate::report::{Failure, NAME, Screen};
 
 /// Log filter: loaded plugins, plugin logs without WebAssembly's frames, and each call.
@@ -120,6 +121,15 @@ impl Server for Options {
 
     fn folder(&self, given: PathBuf) -> Result<PathBuf, Failure> {
         served_folder(self, Some(given))
+    }
+
+    fn written(&self) -> Result<Vec<PathBuf>, Failure> {
+        let config = self.config()?;
+        let log = config.audit();
+        let log = log.iter().flat_map(|audit| audit::places(&audit.path, audit.files));
+        let granted = granted_folders(&config).filter(|folder| folder.mode != FolderMode::Read);
+        let granted = granted.map(|folder| folder.host);
+        Ok(self.own_folders(config::base().as_ref()).into_iter().chain(log).chain(granted).collect())
     }
 
     fn clients(&self, name: &PluginName, address: SocketAddr) -> Result<Vec<String>, Failure> {

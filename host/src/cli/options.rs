@@ -90,6 +90,13 @@ impl Options {
         }
     }
 
+    /// The folders of Wharf's own files: the cache, the key-value store and the pins.
+    pub(super) fn own_folders(&self, base: Option<&Base>) -> Vec<PathBuf> {
+        let cache = self.cache.clone().or_else(|| base.map(|base| base.cache.clone()));
+        let store = base.and_then(|base| base.store.parent().map(Path::to_owned));
+        [cache, store, base.map(|base| base.state.clone())].into_iter().flatten().collect()
+    }
+
     /// What no plugin is given of the file system.
     pub(super) fn protected(&self, config: &Config, plugins: &[PathBuf], base: Option<&Base>) -> ProtectedFolders {
         let mut protected = ProtectedFolders::default();

@@ -14,7 +14,7 @@ use crate::config::{self, Config};
 use crate::os::paths::folder_of;
 use crate::os::private;
 use crate::os::sandbox::{self, AllowedPaths, Enforcement, restrict_files};
-use crate::plugin::{FolderMode, PluginId};
+use crate::plugin::{FolderGrant, FolderMode, PluginId};
 
 /// Variables that name certificates, as for OpenSSL.
 const CERTIFICATE_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
@@ -48,7 +48,12 @@ pub(super) fn enter(options: &Options, config: &Config, dir: &Path, http: &HttpO
 
 fn allowed_paths(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> AllowedPaths {
     let mut allowed = sandbox::system_paths();
-    add_granted_folders(config, &mut allowed);
+    for folder in granted_folders(config) {
+        match folder.mode {
+            FolderMode::Read => allowed.read.push(folder.host),
+            FolderMode::Write { .. } => allowed.write.push(folder.host),
+        }
+    }
     allowed.read.extend(CERTIFICATE_VARIABLES.into_iter().filter_map(std::env::var_os).map(PathBuf::from));
     // They may be replaced while the server runs.
     for file in secret_files(config) {
@@ -63,11 +68,8 @@ fn allowed_paths(options: &Options, config: &Config, dir: &Path, http: &HttpOpti
         allowed.read.push(file.clone());
         allowed.read.extend(around(file));
     }
-    let base = config::base();
-    let cache = options.cache.clone().or_else(|| base.as_ref().map(|base| base.cache.clone()));
-    let store = base.as_ref().and_then(|base| base.store.parent().map(Path::to_owned));
     let audit = config.audit().and_then(|audit| audit.path.parent().map(Path::to_owned));
-    for folder in [cache, store, base.map(|base| base.state), audit].into_iter().flatten() {
+    for folder in options.own_folders(config::base().as_ref()).into_iter().chain(audit) {
         // As above. An error is reported when the folder is used.
         let _ = private::create_folder(&folder);
         allowed.write.push(folder);
@@ -84,17 +86,10 @@ fn writable_around<'a>(allowed: &'a AllowedPaths, dir: &Path) -> Option<&'a Path
     allowed.write.iter().find(|folder| folder.canonicalize().is_ok_and(|folder| dir.starts_with(folder)))
 }
 
-/// Adds the folders that are granted to plugins at the start.
-fn add_granted_folders(config: &Config, allowed: &mut AllowedPaths) {
-    for name in config.plugins.keys() {
-        let Ok(id) = PluginId::parse(name) else { continue };
-        for folder in config.grants(&id).folders {
-            match folder.mode {
-                FolderMode::Read => allowed.read.push(folder.host),
-                FolderMode::Write { .. } => allowed.write.push(folder.host),
-            }
-        }
-    }
+/// The folders that are granted to plugins at the start.
+pub(super) fn granted_folders(config: &Config) -> impl Iterator<Item = FolderGrant> {
+    let plugins = config.plugins.keys().filter_map(|name| PluginId::parse(name).ok());
+    plugins.flat_map(|id| config.grants(&id).folders)
 }
 
 /// The files of keys, tokens, secrets and certificates that the configuration names.

@@ -1,7 +1,9 @@
 //! `wharf dev`: what it says of each build, and what it takes for a change.
 
 use std::fs::{self, File};
-use std::process::Stdio;
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -124,15 +126,36 @@ fn a_renamed_plugin_leaves_nothing_in_a_shared_folder() {
 /// `wharf dev . 2> out.txt` in the project: each line in the file would be a change.
 #[test]
 fn what_it_prints_is_no_change() {
+    prints_into_a_file(|mut command, output| {
+        command.stderr(File::create(output).expect("a file")).spawn().expect("the binary starts")
+    });
+}
+
+/// `wharf dev . 2>&1 | tee out.txt`
+#[test]
+fn what_another_program_writes_of_what_it_prints_is_no_change() {
+    prints_into_a_file(|mut command, output| {
+        let mut dev = command.stderr(Stdio::piped()).spawn().expect("the binary starts");
+        let (mut lines, mut file) = (dev.stderr.take().expect("it is piped"), File::create(output).expect("a file"));
+        std::thread::spawn(move || {
+            // Not within the kernel, which would report no change of the file.
+            let lines: &mut dyn io::Read = &mut lines;
+            io::copy(lines, &mut file)
+        });
+        dev
+    });
+}
+
+fn prints_into_a_file(start: impl Fn(Command, &Path) -> Child) {
     let counted = |guest: &str| format!("echo >> dist/count\n{}", succeed(&component(guest)));
     let project = Project::new(&counted("echo"));
     let output = project.dir.join("out.txt");
     let mut command = command(&project.home, ["dev".as_ref(), project.dir.as_os_str()]);
     command.args(["--http", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::null());
-    let mut dev = command.stderr(File::create(&output).expect("a file")).spawn().expect("the binary starts");
+    let mut dev = start(command, &output);
     let deadline = Instant::now() + TIMEOUT;
     let wait_for = |text: &str| {
-        while !fs::read_to_string(&output).expect("a file").contains(text) {
+        while !fs::read_to_string(&output).unwrap_or_default().contains(text) {
             assert!(Instant::now() < deadline, "no {text:?}");
             std::thread::yield_now();
         }
@@ -150,6 +173,56 @@ fn what_it_prints_is_no_change() {
     kill_process(Pid::from_child(&dev), Signal::TERM).expect("it runs");
     assert!(dev.wait().expect("its end").success());
     assert_eq!(builds(), 4);
+}
+
+/// What a server writes in the project. Each of it would be a change.
+#[test]
+fn what_the_server_writes_is_no_change() {
+    let counted = |guest: &str| format!("echo >> dist/count\n{}", succeed(&component(guest)));
+    let project = Project::new(&counted("echo"));
+    let path = |name: &str| project.dir.join(name).display().to_string();
+    let (audit, data) = (path("calls.jsonl"), path("data"));
+    let grant = format!("[plugins.made.grants]\nfs = [{{ guest = \"/data\", host = {data:?}, mode = \"write\" }}]\n");
+    project.home.configure(&format!("[audit]\npath = {audit:?}\n{grant}"));
+    fs::create_dir(&data).expect("a folder");
+    let mut command = command(&project.home, ["dev", ".", "--http", "127.0.0.1:0", "--cache", "cache"]);
+    command.current_dir(&project.dir);
+    let mut dev = Process::start(command);
+    dev.log_with("data is not watched, since the server writes there");
+    let count = || fs::read_to_string(path("dist/count")).expect("a file").lines().count();
+    for (tool, next) in [("made_echo", "hello"), ("made_greet", "text"), ("made_hash", "echo")] {
+        dev.log_with(tool);
+        fs::write(path("data/note"), next).expect("a file");
+        project.put("plugin.py", &counted(next));
+    }
+    // The last one is built after whatever was waiting before it.
+    let deadline = Instant::now() + TIMEOUT;
+    while count() < 4 || dev.log().matches("made offers tools").count() < 4 {
+        assert!(Instant::now() < deadline, "{}", dev.log());
+        std::thread::yield_now();
+    }
+    dev.signal(Signal::TERM);
+    assert!(dev.wait().success(), "{}", dev.log());
+    assert_eq!(count(), 4, "{}", dev.log());
+    assert!(fs::metadata(&audit).is_ok_and(|log| log.len() > 0) && fs::metadata(path("cache")).is_ok());
+}
+
+/// A build that writes a source is followed by another one, but not without end.
+#[test]
+fn builds_that_write_a_source_end() {
+    let writing =
+        |guest: &str| format!("echo >> dist/count\n{}wc -l < dist/count > stamp.txt\n", succeed(&component(guest)));
+    let project = Project::new(&writing("echo"));
+    let mut dev = dev(&project);
+    let count = || fs::read_to_string(project.dir.join("dist/count")).expect("a file").lines().count();
+    let log = dev.log_with("builds seem to write ");
+    assert_eq!(count(), 3, "{log}");
+    assert!(log.contains("/stamp.txt, which changed during each of the last 3: "), "{log}");
+    project.put("plugin.py", &writing("hello"));
+    dev.log_with("made offers tools made_greet");
+    dev.signal(Signal::TERM);
+    assert!(dev.wait().success(), "{}", dev.log());
+    assert_eq!(count(), 4, "{}", dev.log());
 }
 
 /// Its output may go to a file of the project, and its tools may leave files there.
