@@ -449,7 +449,7 @@ fn dev_exits_if_it_cannot_serve() {
     assert!(reported.contains(&address) && reported.contains("--http"), "{reported}");
 }
 
-/// Each chooses a free port before its server binds it.
+/// Each binds the first free port, and its server takes it over.
 #[test]
 fn two_that_start_at_once_serve_at_two_ports() {
     let projects = [Project::new(""), Project::new("")];

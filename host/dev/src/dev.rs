@@ -102,9 +102,8 @@ pub(crate) async fn run(
         if let Some(socket) = address.socket {
             server.clients(&name, socket)?.iter().for_each(|client| message(client));
         }
-        let command = server.serve_command(&builds.folder, &address.written, is_own.then_some(&name))?;
-        let mut process =
-            Serving::start(command, screen).map_err(|error| Failure::new(format!("start the server: {error}")))?;
+        let command = |address: &str| server.serve_command(&builds.folder, address, is_own.then_some(&name));
+        let mut process = address.start(command, |command| Serving::start(command, screen))?;
         tokio::select! {
             renamed = builds.follow(&name) => {
                 process.stop().await;
@@ -116,12 +115,12 @@ pub(crate) async fn run(
             ended = process.ended() => {
                 let status = ended.map_err(|error| Failure::new(format!("wait for the server: {error}")))?;
                 // Another program may have bound the port since it was chosen.
-                let next = address::choose(how.http.as_deref())?;
-                if next.written == address.written {
+                let next = if address.is_bound() { None } else { Some(address::choose(how.http.as_deref())?) };
+                let Some(next) = next.filter(|next| next.written != address.written) else {
                     // The server has logged why.
                     return Err(Failure::new(format!("serve {shown}: the server exited with {status}"))
                         .hint("choose another address with --http, or 127.0.0.1:0 for a free port".to_owned()));
-                }
+                };
                 address = next;
             }
             () = &mut interrupted => {

@@ -9,7 +9,8 @@ pub(crate) use self::windows::*;
 mod unix {
     use std::fs::{File, Metadata, OpenOptions, Permissions};
     use std::io;
-    use std::os::fd::AsFd as _;
+    use std::net::TcpListener;
+    use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
     use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
     use std::path::{Path, PathBuf};
 
@@ -71,6 +72,19 @@ mod unix {
         found.filter(Metadata::is_file).filter_map(|found| file_id(&found)).collect()
     }
 
+    /// Whether a server takes a listening socket from its parent.
+    pub(crate) const PASSES_SOCKETS: bool = cfg!(target_os = "linux");
+
+    /// Has a server inherit a socket, as systemd passes one (`wharf serve --http systemd`). What is returned has to be
+    /// dropped once it has been started, or other programs would inherit it too.
+    pub(crate) fn pass_socket(socket: &TcpListener, command: &mut Command) -> io::Result<OwnedFd> {
+        let inherited = rustix::io::dup(socket)?;
+        command.env("LISTEN_FDS", "1").env("LISTEN_FDS_FIRST_FD", inherited.as_raw_fd().to_string());
+        // It is that of the server, which is not known yet.
+        command.env_remove("LISTEN_PID");
+        Ok(inherited)
+    }
+
     /// A new file that other users cannot write.
     pub(crate) fn create_new(file: &Path) -> io::Result<File> {
         OpenOptions::new().write(true).create_new(true).mode(0o644).open(file)
@@ -86,6 +100,7 @@ mod unix {
 mod windows {
     use std::fs::{File, Metadata};
     use std::io;
+    use std::net::TcpListener;
     use std::path::{Path, PathBuf};
     use std::process::Stdio;
 
@@ -137,6 +152,12 @@ mod windows {
 
     pub(crate) fn outputs() -> Vec<FileId> {
         Vec::new()
+    }
+
+    pub(crate) const PASSES_SOCKETS: bool = false;
+
+    pub(crate) fn pass_socket(_socket: &TcpListener, _command: &mut Command) -> io::Result<TcpListener> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     pub(crate) fn create_new(file: &Path) -> io::Result<File> {

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -239,6 +240,25 @@ fn a_failed_build_is_tried_again_only_with_other_sources() {
     project.put("plugin.py", &counted(&succeed(&component("echo"))));
     dev.log_with("made offers tools made_echo");
     assert_eq!(fs::read_to_string(project.dir.join("dist/count")).expect("a file").lines().count(), 2, "{}", dev.log());
+    dev.signal(Signal::TERM);
+    assert!(dev.wait().success(), "{}", dev.log());
+}
+
+/// The port is bound once: the server that starts again has it, and connections wait for that.
+#[test]
+fn the_port_is_kept_while_the_server_starts_again() {
+    let project = Project::new(&succeed(&component("echo")));
+    let mut dev = Process::start(command(&project.home, ["dev".as_ref(), project.dir.as_os_str()]));
+    dev.log_with("listening on ");
+    let address = listening_address(&dev);
+    dev.log_with("made offers tools");
+    assert_eq!(TcpListener::bind(address).expect_err("it is in use").kind(), io::ErrorKind::AddrInUse);
+    project.put("plugin.toml", "name = \"other\"\nlanguage = \"python\"\n");
+    dev.log_with("made is now other: the server starts again");
+    // The former one has ended.
+    TcpStream::connect(address).expect("it waits");
+    let log = dev.log_with("other offers tools");
+    assert_eq!(log.matches(&format!("listening on http://{address}/mcp")).count(), 2, "{log}");
     dev.signal(Signal::TERM);
     assert!(dev.wait().success(), "{}", dev.log());
 }

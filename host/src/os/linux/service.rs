@@ -3,6 +3,7 @@
 use std::io;
 
 use listenfd::ListenFd;
+use rustix::io::{FdFlags, fcntl_setfd};
 use sd_notify::NotifyState;
 
 use crate::os::sockets::{LocalListener, PassedSocket};
@@ -33,6 +34,8 @@ pub(crate) fn take_socket() -> io::Result<Option<PassedSocket>> {
         return Ok(None);
     }
     if let Ok(Some(listener)) = passed.take_tcp_listener(0) {
+        // No other program needs it.
+        fcntl_setfd(&listener, FdFlags::CLOEXEC)?;
         return Ok(Some(PassedSocket::Tcp(listener)));
     }
     let listener = passed.take_unix_listener(0)?.ok_or_else(|| io::Error::other("the socket was taken already"))?;
