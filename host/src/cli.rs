@@ -91,9 +91,9 @@ enum Command {
         dir: Option<PathBuf>,
         #[command(flatten)]
         http: http::HttpOptions,
-        /// Log what plugins print as plain lines, and name what each plugin offers; for `wharf dev`
+        /// As `wharf dev` starts it: log what plugins print as plain lines, name what each plugin offers, end with stdin
         #[arg(long, hide = true)]
-        guest_lines: bool,
+        for_dev: bool,
         /// Run every version of this plugin without approval, and pin none; for wharf dev
         #[arg(long, value_name = "NAME", hide = true)]
         trust: Option<String>,
@@ -226,12 +226,12 @@ fn run_server(
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let options = cli.options;
     // Interactive commands print their result; only servers log each loaded plugin.
-    if let Command::Serve { dir, http, guest_lines, trust } = cli.command {
+    if let Command::Serve { dir, http, for_dev, trust } = cli.command {
         let log = Log::default();
-        let style = if guest_lines { LogStyle::ServerOfAuthor(&log) } else { LogStyle::Server(&log) };
+        let style = if for_dev { LogStyle::ServerOfAuthor(&log) } else { LogStyle::Server(&log) };
         report::start_log(options.log.as_deref().unwrap_or("info"), &style)?;
         let trusts = trust.as_deref().map(target::plugin).transpose()?;
-        let author = serve::Author { trusts, names_offers: guest_lines };
+        let author = serve::Author { trusts, is_dev: for_dev };
         let ended = run_server(options, dir, &http, author, &log);
         log.finish();
         return ended;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use blake3::Hash;
 use clap::Args;
-use tokio::process::Command;
+use tokio::process::{ChildStdin, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use wharf_report::ShowPath as _;
@@ -134,12 +134,15 @@ pub(crate) async fn run(
 /// The server's process.
 struct Serving {
     group: Group,
+    /// The server ends with it, also if this process is killed.
+    stdin: Option<ChildStdin>,
     /// Passes on what it logs, so that no line is written into that of the progress.
     log: Option<JoinHandle<io::Result<Vec<u8>>>>,
 }
 
 impl Serving {
     fn start(mut command: Command, screen: &Screen) -> io::Result<Self> {
+        command.stdin(Stdio::piped());
         if io::stderr().is_terminal() {
             command.stderr(Stdio::piped());
             if is_coloured() {
@@ -148,9 +151,11 @@ impl Serving {
         }
         let mut group = Group::spawn(command)?;
         let screen = screen.clone();
+        // Waiting for a child closes the one that it has.
+        let stdin = group.child.stdin.take();
         let stderr = group.child.stderr.take();
         let log = stderr.map(|stderr| tokio::spawn(async move { read(Some(stderr), Some(&screen)).await }));
-        Ok(Self { group, log })
+        Ok(Self { group, stdin, log })
     }
 
     /// Waits for its exit, and for what it logged.
@@ -164,7 +169,7 @@ impl Serving {
     }
 
     async fn stop(&mut self) {
-        self.group.terminate();
+        drop(self.stdin.take());
         // Its exit status does not matter.
         let _ = timeout(SHUTDOWN_TIMEOUT, self.ended()).await;
     }

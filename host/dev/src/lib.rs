@@ -102,8 +102,8 @@ pub trait Server {
     /// If it does not exist, or is not a folder.
     fn folder(&self, given: PathBuf) -> Result<PathBuf, Failure>;
 
-    /// The command that serves a folder over HTTP at an address, and logs each call. Every version of the plugin
-    /// `trusted` runs without approval: nothing but its builds may be in the folder.
+    /// The command that serves a folder over HTTP at an address until its stdin ends, and logs each call. Every version of
+    /// the plugin `trusted` runs without approval: nothing but its builds may be in the folder.
     ///
     /// # Errors
     /// If the server's program cannot be found.

@@ -7,7 +7,7 @@ mod shell;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Subcommand;
@@ -153,7 +153,7 @@ impl Server for Options {
     ) -> Result<process::Command, Failure> {
         let program = this_program().map_err(|error| Failure::new(format!("start the server: {error}")))?;
         let mut command = process::Command::new(program);
-        command.arg("serve").arg(folder).args(["--http", address, "--guest-lines"]);
+        command.arg("serve").arg(folder).args(["--http", address, "--for-dev"]);
         if let Some(trusted) = trusted {
             command.args(["--trust", trusted.as_ref()]);
         }
@@ -163,7 +163,6 @@ impl Server for Options {
                 command.arg(option).arg(path);
             }
         }
-        command.stdin(Stdio::null());
         Ok(command)
     }
 }

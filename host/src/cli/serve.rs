@@ -49,6 +49,9 @@ pub(super) async fn run(
     let files = limits::raise_open_files();
     memory::start_trimming();
     let signals = Signals::listen()?;
+    if author.is_dev {
+        signals.shut_down_at_end_of(io::stdin())?;
+    }
     // In a thread that nothing waits for: another process may hold the log's lock.
     let audited = config.clone();
     let opening = tokio::task::spawn_blocking(move || audit::open(&audited));
@@ -139,8 +142,9 @@ fn warn_of_low_file_limit(files: u64, connections: usize) {
 pub(super) struct Author {
     /// Every version of this plugin runs without approval.
     pub(super) trusts: Option<PluginId>,
-    /// What each plugin offers is named when it is loaded.
-    pub(super) names_offers: bool,
+    /// What each plugin offers is named when it is loaded, and the server ends when stdin does, as it does if `wharf dev`
+    /// is killed.
+    pub(super) is_dev: bool,
 }
 
 async fn follow_folder(
@@ -167,7 +171,7 @@ async fn follow_folder(
                 _ => report::log(event),
             }
             drop(waiting);
-            if let (true, FolderEvent::Loaded { id, .. }) = (author.names_offers, event) {
+            if let (true, FolderEvent::Loaded { id, .. }) = (author.is_dev, event) {
                 let offers = summary::served(&shown_catalog.snapshot(), id);
                 let offers: Vec<String> = offers.into_iter().map(|(kind, names)| format!("{kind} {names}")).collect();
                 tracing::info!("{id} offers {}", offers.join("; "));

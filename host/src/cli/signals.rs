@@ -1,7 +1,8 @@
 //! Signals of a server: shutdown and reload.
 
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Read};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -46,6 +47,21 @@ impl Signals {
             }
         });
         Ok(demanded)
+    }
+
+    /// Shuts down at the end of `input` too.
+    ///
+    /// # Errors
+    /// If the thread that reads it cannot be started.
+    pub(super) fn shut_down_at_end_of(&self, mut input: impl Read + Send + 'static) -> Result<(), Failure> {
+        let shutdown = self.shutdown.clone();
+        let read = move || {
+            // After an error too, nobody holds the other end any more.
+            let _ = io::copy(&mut input, &mut io::sink());
+            shutdown.cancel();
+        };
+        let started = thread::Builder::new().name("stdin".to_owned()).spawn(read);
+        started.map(drop).map_err(|error| Failure::new(format!("start a thread for stdin: {error}")))
     }
 
     /// Resolves when the server has to shut down.

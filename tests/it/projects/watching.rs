@@ -263,6 +263,22 @@ fn the_port_is_kept_while_the_server_starts_again() {
     assert!(dev.wait().success(), "{}", dev.log());
 }
 
+/// It can end nothing itself then.
+#[test]
+fn the_server_ends_with_it_if_it_is_killed() {
+    let project = Project::new(&succeed(&component("echo")));
+    let mut dev = dev(&project);
+    let address = listening_address(&dev);
+    dev.log_with("made offers tools");
+    dev.signal(Signal::KILL);
+    assert!(!dev.wait().success());
+    let deadline = Instant::now() + TIMEOUT;
+    while TcpStream::connect(address).is_ok() {
+        assert!(Instant::now() < deadline, "the server still runs");
+        std::thread::yield_now();
+    }
+}
+
 /// What the first one serves stays.
 #[test]
 fn a_second_one_of_a_project_is_refused_before_it_removes_anything() {
