@@ -153,7 +153,7 @@ fn what_else_is_in_the_file_stays() {
     assert!(text.starts_with("# mine\nmodel = \"m\"\n\n[mcp_servers.other]\ncommand = \"a\" # b\n"), "{text}");
     assert!(text.contains("[mcp_servers.wharf]\ncommand = "), "{text}");
     // What the entry keeps is shown with it.
-    fs::write(&codex, "[mcp_servers.wharf]\ncommand = \"/opt/other\"\n\n[mcp_servers.wharf.env]\nLD_PRELOAD = \"x\"\n")
+    fs::write(&codex, "[mcp_servers.wharf]\ncommand = \"/opt/wharf\"\n\n[mcp_servers.wharf.env]\nLD_PRELOAD = \"x\"\n")
         .expect("a file");
     let reported = err(&install(&home, "codex", &["--yes"]));
     assert!(reported.contains("LD_PRELOAD = \"x\""), "{reported}");
@@ -206,12 +206,10 @@ fn what_stays_of_an_entry_is_shown_and_line_ends_stay() {
     let home = Home::new();
     let file = home.path("home/.cursor/mcp.json");
     fs::create_dir_all(home.path("home/.cursor")).expect("a folder");
-    let before = "{\r\n  \"mcpServers\": {\r\n    \"wharf\": {\r\n      \"command\": \"old\",\r\n      \"args\": [],\r\n\
+    let before = "{\r\n  \"mcpServers\": {\r\n    \"wharf\": {\r\n      \"command\": \"/old/wharf\",\r\n      \"args\": [],\r\n\
                   \x20     \"env\": {\r\n        \"LD_PRELOAD\": \"/tmp/x.so\"\r\n      }\r\n    }\r\n  }\r\n}\r\n";
     fs::write(&file, before).expect("a file");
     let reported = err(&install(&home, "cursor", &["--yes"]));
-    let other = format!("warning: wharf in {} starts another program: old; to keep it", file.display());
-    assert!(reported.starts_with(&other), "{reported}");
     let (_, whole) = reported.split_once("the whole entry is then:\n").unwrap_or_else(|| panic!("{reported}"));
     assert!(whole.contains("LD_PRELOAD") && whole.contains("\"command\": "), "{reported}");
     let text = fs::read_to_string(&file).expect("the file");
@@ -228,6 +226,43 @@ fn what_stays_of_an_entry_is_shown_and_line_ends_stay() {
     assert!(err(&install(&home, "codex", &["--yes"])).contains("is there already"));
     assert!(run(&home, ["install", "codex", "--undo", "--yes"]).status.success());
     assert_eq!(fs::read_to_string(&codex).expect("the file"), before);
+}
+
+/// Also with `--yes`, and however it is written.
+#[test]
+fn another_server_of_that_name_is_neither_replaced_nor_removed() {
+    let home = Home::new();
+    for (client, file, text, words) in [
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            r#"{"mcpServers": {"wharf": {"command": "old", "args": ["a b"]}}}"#,
+            "old 'a b'",
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            r#"{"mcpServers": {"wharf": {"url": "http://x/mcp"}}} // mine"#,
+            "'http://x/mcp'",
+        ),
+        ("codex", ".codex/config.toml", "[mcp_servers.wharf]\ncommand = \"old\"\n", "old"),
+    ] {
+        let file = home.path(&format!("home/{file}"));
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        fs::write(&file, text).expect("a file");
+        for output in [install(&home, client, &["--yes"]), run(&home, ["install", client, "--undo", "--yes"])] {
+            let reported = err(&output);
+            let expected = format!("change wharf in {}: it is another server: {words}\n", file.display());
+            assert!(output.status.code() == Some(2) && reported.contains(&expected), "{reported}");
+            assert!(reported.contains("hint: choose another name with --name; "), "{reported}");
+            assert_eq!(fs::read_to_string(&file).expect("the file"), text);
+        }
+        // What can be taken, is.
+        if client != "gemini" {
+            assert!(install(&home, client, &["--yes", "--name", "tools"]).status.success());
+            assert!(run(&home, ["install", client, "--undo", "--yes", "--name", "tools"]).status.success());
+        }
+    }
 }
 
 #[test]

@@ -73,6 +73,7 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
     };
     let shown = path.shown();
     let old = read(&path)?;
+    refuse_other(&old, form, &start.name, &path)?;
     let new = with(&old, form, &start).map(|new| with_line_ends(&old, &new)).map_err(|why| {
         Failure::usage(format!("change the client's configuration: {why}: {shown}")).hint(by_hand(&old, form, &start))
     })?;
@@ -83,20 +84,11 @@ pub(super) fn run(options: &Options, arguments: Arguments) -> Result<ExitCode, F
         report_plugins(&config, &dir);
         return Ok(ExitCode::SUCCESS);
     }
-    let replaced = servers(&old, form).unwrap_or_default().into_iter().find(|(own, _)| own == name);
-    let other = replaced.as_ref().map(|(_, words)| words).filter(|words| !is_wharf(words));
-    if let Some(words) = other {
-        let words: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
-        let what = match words.as_slice() {
-            [] => "is another server".to_owned(),
-            words => format!("starts another program: {}", words.join(" ")),
-        };
-        warning(&format!("{name} in {shown} {what}; to keep it, choose another name with --name"));
-    }
+    let is_there = entry(&old, form, name).is_some();
     // What stays of an entry, such as its variables, is agreed to as well.
-    let whole = replaced.as_ref().and_then(|_| entry(&new, form, name));
+    let whole = if is_there { entry(&new, form, name) } else { None };
     write(&path, &old, &new, whole.as_deref(), yes)?;
-    let done = if replaced.is_some() { "replaced" } else { "added" };
+    let done = if is_there { "replaced" } else { "added" };
     report::message(&format!("{done} {NAME}{name}{NAME:#}; restart the client, or reload its MCP servers"));
     warn_of_variables(&config, Some(form));
     report_plugins(&config, &dir);
@@ -114,6 +106,7 @@ fn remove(client: Client, name: &str, yes: bool) -> Result<ExitCode, Failure> {
     };
     let shown = path.shown();
     let old = read(&path)?;
+    refuse_other(&old, form, name, &path)?;
     let new = without(&old, form, name).map(|new| with_line_ends(&old, &new)).map_err(|why| {
         Failure::usage(format!("change the client's configuration: {why}: {shown}"))
             .hint(format!("remove {name:?} from {:?} by hand", form.key()))
@@ -131,6 +124,15 @@ fn remove(client: Client, name: &str, yes: bool) -> Result<ExitCode, Failure> {
     write(&path, &old, &new, None, yes)?;
     report::message(&format!("removed {NAME}{name}{NAME:#}; restart the client, or reload its MCP servers"));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Fails if the client's server of that name is not Wharf: nobody means to replace or to remove that one.
+fn refuse_other(old: &str, form: Form, name: &str, path: &Path) -> Result<(), Failure> {
+    let own = servers(old, form).unwrap_or_default().into_iter().find(|(own, _)| own == name);
+    let Some((_, words)) = own.filter(|(_, words)| !words.is_empty() && !is_wharf(words)) else { return Ok(()) };
+    let words: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
+    let what = format!("change {name} in {}: it is another server: {}", path.shown(), words.join(" "));
+    Err(Failure::usage(what).hint("choose another name with --name; or remove that server by hand".to_owned()))
 }
 
 /// The text of a client's configuration; empty if there is none.
@@ -238,7 +240,7 @@ fn by_hand(old: &str, form: Form, start: &Start) -> String {
     written.unwrap_or_else(|| "correct that, then run the command again".to_owned())
 }
 
-/// The servers in a client's configuration, and the command of each with its arguments.
+/// The servers in a client's configuration, and the command of each with its arguments, or its URL.
 fn servers(text: &str, form: Form) -> Option<Vec<(String, Vec<String>)>> {
     let whole: Value = match form {
         Form::Toml => ::toml::from_str(text).ok()?,
@@ -248,7 +250,11 @@ fn servers(text: &str, form: Form) -> Option<Vec<(String, Vec<String>)>> {
     let servers = whole[form.key()].as_object().into_iter().flatten();
     let words = |server: &Value| {
         let arguments = server["args"].as_array().into_iter().flatten();
-        [&server["command"]].into_iter().chain(arguments).filter_map(|word| word.as_str().map(str::to_owned)).collect()
+        [&server["command"], &server["url"]]
+            .into_iter()
+            .chain(arguments)
+            .filter_map(|word| word.as_str().map(str::to_owned))
+            .collect()
     };
     Some(servers.map(|(name, server)| (name.clone(), words(server))).collect())
 }
