@@ -9,6 +9,9 @@ export const connect = (host, work) => hosts.run(host, work);
 
 export const isConnected = () => hosts.getStore() !== undefined;
 
+/** The host of the call. */
+export const host = () => connected();
+
 function connected() {
   const host = hosts.getStore();
   if (!host) throw new Error("no host is connected: call this from a tool, and tools through the Client of wharf-plugin/testing");

@@ -1,6 +1,6 @@
 // Values stored between calls, if the plugin was granted `keyvalue`.
 
-import { increment, open } from "#keyvalue";
+import { host, increment, open } from "#keyvalue";
 import { ToolError } from "./errors.js";
 import { decode, encode } from "./utf8.js";
 
@@ -14,10 +14,19 @@ export class StoreError extends ToolError {
 
 /** A bucket of the plugin: keys, and a value for each. */
 export class Store {
-  #bucket;
+  #name;
+  #opened;
 
   constructor(name = "") {
-    this.#bucket = convertErrors(() => open(String(name).toWellFormed()));
+    this.#name = String(name).toWellFormed();
+  }
+
+  // Opened when it is first used: there is no host when module-level code runs. Of another host it is another bucket: tests
+  // have several.
+  #bucket() {
+    const current = host();
+    if (this.#opened?.host !== current) this.#opened = { host: current, bucket: open(this.#name) };
+    return this.#opened.bucket;
   }
 
   get(key) {
@@ -32,29 +41,29 @@ export class Store {
   }
 
   getBytes(key) {
-    const bytes = convertErrors(() => this.#bucket.get(wanted(key)));
+    const bytes = convertErrors(() => this.#bucket().get(wanted(key)));
     return bytes ? new Uint8Array(bytes) : undefined;
   }
 
   setBytes(key, bytes) {
     if (!(bytes instanceof Uint8Array)) throw new TypeError(`${key}: expected a Uint8Array`);
-    convertErrors(() => this.#bucket.set(wanted(key), bytes));
+    convertErrors(() => this.#bucket().set(wanted(key), bytes));
   }
 
   has(key) {
-    return convertErrors(() => this.#bucket.exists(wanted(key)));
+    return convertErrors(() => this.#bucket().exists(wanted(key)));
   }
 
   delete(key) {
-    convertErrors(() => this.#bucket.delete(wanted(key)));
+    convertErrors(() => this.#bucket().delete(wanted(key)));
   }
 
   keys() {
-    let page = convertErrors(() => this.#bucket.listKeys(undefined));
+    let page = convertErrors(() => this.#bucket().listKeys(undefined));
     const keys = [...page.keys];
     while (page.cursor !== null && page.cursor !== undefined) {
       const { cursor } = page;
-      page = convertErrors(() => this.#bucket.listKeys(cursor));
+      page = convertErrors(() => this.#bucket().listKeys(cursor));
       keys.push(...page.keys);
     }
     return keys;
@@ -62,7 +71,7 @@ export class Store {
 
   increment(key, delta = 1) {
     if (!Number.isSafeInteger(delta) || delta < 0) throw new RangeError("the increment must be a non-negative whole number");
-    return convertErrors(() => increment(this.#bucket, wanted(key), delta));
+    return convertErrors(() => increment(this.#bucket(), wanted(key), delta));
   }
 }
 

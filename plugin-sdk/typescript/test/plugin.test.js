@@ -206,5 +206,13 @@ test("http, the store and settings", () => {
   assert.deepEqual(client.call("visit").structured, [2, 5, true, ["visit/1", "visit/2", "visits"]]);
   assert.throws(() => new Client(mine, { store: false }).call("visit"), StoreError);
   assert.equal(client.call("unit").text, "ft x");
-  assert.throws(() => new Store(), /no host is connected/);
+  assert.throws(() => new Store().keys(), /no host is connected/);
+});
+
+test("a store at module level is that of each host", () => {
+  const store = new Store();
+  const mine = plugin().tool("visit", {}, () => store.increment("visits"));
+  const [one, other] = [new Client(mine), new Client(mine)];
+  one.call("visit");
+  assert.deepEqual([one.call("visit").structured, other.call("visit").structured], [2, 1]);
 });

@@ -199,6 +199,7 @@ export declare namespace settings {
 /** A bucket of the plugin: keys, and a value for each. Calls run concurrently: one `set`
     or `increment` is done whole or not at all, so give each thing a key of its own. */
 export declare class Store {
+  /** Names a bucket, which is opened when it is first used in a call; each name has separate keys. */
   constructor(name?: string);
   /** The value of a key, parsed as JSON. */
   get<T = any>(key: string): T | undefined;

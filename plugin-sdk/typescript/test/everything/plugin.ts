@@ -20,6 +20,9 @@ import {
   Unavailable,
 } from "wharf-plugin";
 
+// Made during the build, where there is no host.
+const raw = new Store("other");
+
 const bytes = (...values: number[]) => new Uint8Array(values);
 
 const shape = s
@@ -163,7 +166,6 @@ export default plugin()
     const store = new Store();
     const number = store.increment("count", 2);
     store.set("value", value);
-    const raw = new Store("other");
     raw.setBytes("raw", bytes(0xff));
     raw.set("gone", 1);
     raw.delete("gone");
