@@ -50,6 +50,7 @@ mod suspected;
 mod target;
 mod typed_input;
 mod unapproved;
+mod usage;
 mod wiring;
 mod wrapped;
 mod writable;
@@ -57,7 +58,6 @@ mod writable;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory as _, Parser, Subcommand};
 use wharf_report::ShowPath as _;
 
@@ -175,7 +175,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return unparsed(&error),
+        Err(error) => return usage::report(error),
     };
     if let Command::CompileWorker { without_os_sandbox } = cli.command {
         let code = plugin::compile::worker::run(!without_os_sandbox);
@@ -188,23 +188,6 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.code)
         }
     }
-}
-
-/// Says what is wrong with the command line. An argument of a tool that is written as an option gets its form.
-fn unparsed(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
-    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let is_call =
-        words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "call" || word == "prompt");
-    let unknown = error.get(ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument && is_call);
-    let option = unknown.map(ToString::to_string);
-    if let Some(name) = option.as_deref().and_then(|option| option.strip_prefix("--")) {
-        let value =
-            words.iter().skip_while(|word| **word != format!("--{name}")).nth(1).map_or("VALUE", String::as_str);
-        let value = wharf_report::shell_word(value.as_ref());
-        wharf_report::hint(Some(&format!("an argument has no dashes: write {name}={value}")));
-    }
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(u8::MAX))
 }
 
 fn run_server(

@@ -12,13 +12,15 @@ mod script;
 mod tool;
 mod world;
 
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
+use tokio::time::sleep;
 use wharf_report::ShowPath as _;
 use wharf_report::{Failure, Screen, message, print};
 
@@ -28,8 +30,12 @@ use self::tool::Tools;
 pub(crate) use self::tool::{on_path, read};
 use crate::child::interrupted;
 use crate::language::Language;
+use crate::lock::{Attempt, try_lock};
 use crate::project::Project;
 use crate::{Server, os, wrapper};
+
+/// Between attempts to lock a project.
+const LOCK_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Args)]
 pub struct BuildOptions {
@@ -84,6 +90,7 @@ async fn build_and_describe(
 pub(crate) async fn build(project: &Project, install: bool, screen: &Screen) -> Result<Vec<u8>, Failure> {
     wrapper::restore(project)?;
     let dist = output_folder(project)?;
+    let _lock = lock(&dist).await?;
     let work = dist.join(".build");
     // Files of an earlier build may be stale.
     let _ = fs::remove_dir_all(&work);
@@ -104,6 +111,21 @@ pub(crate) async fn build(project: &Project, install: bool, screen: &Screen) -> 
     // Kept after a failure, for inspection.
     let _ = fs::remove_dir_all(&work);
     Ok(with_producers(component, project.language))
+}
+
+/// Waits until no other build uses the project's folders, such as that of `wharf dev`.
+async fn lock(dist: &Path) -> Result<File, Failure> {
+    let path = dist.join(".build.lock");
+    let mut is_told = false;
+    loop {
+        match try_lock(&path)? {
+            Attempt::Held(file) => return Ok(file),
+            Attempt::Taken(_) if !is_told => message("waiting for another build of this project"),
+            Attempt::Taken(_) => {}
+        }
+        is_told = true;
+        sleep(LOCK_INTERVAL).await;
+    }
 }
 
 /// The packages that builds install into a project, besides compilers.

@@ -8,6 +8,7 @@ mod child;
 mod dev;
 mod embedded;
 mod language;
+mod lock;
 mod name;
 mod new;
 mod os;

@@ -18,7 +18,7 @@ pub use self::input::{
     Format, Hint, HintKind, InvalidToml, Key, bounded, did_you_mean, from_toml, from_toml_of, toml_place, wrong_value,
 };
 pub use self::screen::Screen;
-pub use self::shown::{ShowPath, ShownPath, line, shell_word};
+pub use self::shown::{ShowPath, ShownPath, line, shell_text, shell_word};
 pub use self::wrap::{column, wrap};
 
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();

@@ -61,22 +61,23 @@ impl ShowPath for Path {
     }
 }
 
-/// One word for a POSIX shell, which is not parsed as an option. `$'…'` has no character that [`line`]
-/// would spell out.
+/// A path as one word for a POSIX shell, which is not parsed as an option.
 pub fn shell_word(path: &Path) -> String {
-    let mut path = path.to_string_lossy().into_owned();
-    if path.starts_with('-') {
-        path.insert_str(0, "./");
-    }
+    let path = path.to_string_lossy();
+    if path.starts_with('-') { shell_text(&format!("./{path}")) } else { shell_text(&path) }
+}
+
+/// A text as one word for a POSIX shell. `$'…'` has no character that [`line`] would spell out.
+pub fn shell_text(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+@%".contains(c);
-    if path.chars().all(plain) {
-        return path;
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
     }
-    if line(&path) == path {
-        return format!("'{}'", path.replace('\'', "'\\''"));
+    if line(text) == text {
+        return format!("'{}'", text.replace('\'', "'\\''"));
     }
     let mut word = "$'".to_owned();
-    for byte in path.bytes() {
+    for byte in text.bytes() {
         match byte {
             b'\\' | b'\'' => word.extend(['\\', char::from(byte)]),
             b' '..=b'~' => word.push(char::from(byte)),

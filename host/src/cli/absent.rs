@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::{fs, io};
 
-use wharf_report::{ShowPath as _, shell_word};
+use wharf_report::{ShowPath as _, shell_text, shell_word};
 
 use crate::config::Config;
 use crate::plugin::{FolderGrant, Grants, HttpGrant, PluginId, ProtectedFolders, Secret, folder_objection};
@@ -48,7 +48,7 @@ pub(super) fn grants(id: &PluginId, grants: &Grants, protected: &ProtectedFolder
     };
     let private = |entry: &HttpGrant| {
         let word = format!("http={}", entry.clone().private(true));
-        let command = format!("{} {}", grants.command, shell_word(word.as_ref()));
+        let command = format!("{} {}", grants.command, shell_text(&word));
         format!("{entry} of {id} has no effect: the address is not public; to allow it, run: {command}")
     };
     let secret = |secret: &Secret| secret.objection().map(|why| format!("the secret {} of {id} {why}", secret.name));

@@ -6,7 +6,7 @@ mod example;
 use std::io::Read as _;
 
 use serde_json::{Map, Value, json};
-use wharf_report::shell_word;
+use wharf_report::shell_text;
 
 use crate::json::{self, Kind};
 use crate::protocol::nearest::did_you_mean;
@@ -173,7 +173,7 @@ fn expect_property(schema: &Value, key: &str) -> Result<(), Failure> {
     let hint = match (outer, did_you_mean(key, properties.keys().map(String::as_str))) {
         (Some((outer, inner)), _) => {
             let word = format!("{outer}={}", json!({ inner: "VALUE" }));
-            format!("write the members of {outer} as JSON: {}", shell_word(word.as_ref()))
+            format!("write the members of {outer} as JSON: {}", shell_text(&word))
         }
         (None, Some(name)) => format!("did you mean {name}?"),
         (None, None) => {

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use wharf_report::{ShowPath as _, shell_word, warning};
+use wharf_report::{ShowPath as _, shell_text, shell_word, warning};
 
 use super::confirm::{ask, confirm};
 use super::diff::diff;
@@ -187,7 +187,7 @@ fn report_missing(id: &PluginId, words: &[String]) {
 /// the folder in it, the command checks the name.
 pub(super) fn advice(options: &Options, id: &PluginId, path: &Path, words: &[String]) -> String {
     let folder = shell_word(super::folder::folder_at(path));
-    let own: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
+    let own: Vec<String> = words.iter().map(|word| shell_text(word)).collect();
     let run = format!("run: {} grant {id} {folder} {}", options.program(), own.join(" "));
     let Ok(change) = Change::prepare(options, id, &parsed(words), Edit::Add) else { return run };
     // Another plugin may have the same line.

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum as _};
 use serde_json::Value;
-use wharf_report::{ShowPath as _, hint, shell_word, warning};
+use wharf_report::{ShowPath as _, hint, shell_text, shell_word, warning};
 
 use self::client::{Client, Form, place};
 use self::start::{Start, is_wharf};
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     #[arg(long, default_value = "wharf")]
     name: String,
     /// Remove the entry of that name again
-    #[arg(long, conflicts_with = "dir")]
+    #[arg(long)]
     undo: bool,
     /// Skip the confirmation
     #[arg(long)]
@@ -130,7 +130,7 @@ fn remove(client: Client, name: &str, yes: bool) -> Result<ExitCode, Failure> {
 fn refuse_other(old: &str, form: Form, name: &str, path: &Path) -> Result<(), Failure> {
     let own = servers(old, form).unwrap_or_default().into_iter().find(|(own, _)| own == name);
     let Some((_, words)) = own.filter(|(_, words)| !words.is_empty() && !is_wharf(words)) else { return Ok(()) };
-    let words: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
+    let words: Vec<String> = words.iter().map(|word| shell_text(word)).collect();
     let what = format!("change {name} in {}: it is another server: {}", path.shown(), words.join(" "));
     Err(Failure::usage(what).hint("choose another name with --name; or remove that server by hand".to_owned()))
 }

@@ -23,6 +23,7 @@ use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot};
 use crate::config::{Config, Live};
 use crate::idle::IdleHook;
+use crate::os::paths::absolute;
 use crate::os::{limits, memory, service};
 use crate::pins::{Guard, Reason, Trust};
 use crate::plugin::{PluginId, Sandbox};
@@ -248,7 +249,7 @@ fn warn_of_waiting(count: usize, program: &str, dir: &Path, snapshot: &Snapshot)
         count => format!("{count} plugins wait"),
     };
     let rest = if served == 0 { "nothing is served" } else { "the others are served" };
-    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    let dir = absolute(dir);
     tracing::warn!("{who} for approval; {rest}: run {program} approve --all {}", shell_word(&dir));
 }
 
@@ -257,7 +258,7 @@ fn warn_if_empty(dir: &Path) {
     if io::stdin().is_terminal() {
         return;
     }
-    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    let dir = absolute(dir);
     tracing::warn!(
         "nothing is served yet: no .wasm files in {0}, which is watched; to serve one: cp plugin.wasm {1}",
         dir.shown(),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use wharf_report::{ShowPath as _, shell_word};
+use wharf_report::{ShowPath as _, shell_text, shell_word};
 
 use super::folder::{folder_at, is_file};
 use crate::catalog::{Choice, plugin_of};
@@ -27,7 +27,7 @@ impl Target {
     /// If a word is none of these, or they are about two plugins or folders.
     pub(super) fn of(command: &str, named: &str, folder: Option<&Path>, rest: &[String]) -> Result<Self, Failure> {
         let path = Path::new(named);
-        let rest: String = rest.iter().map(|word| format!(" {}", shell_word(word.as_ref()))).collect();
+        let rest: String = rest.iter().map(|word| format!(" {}", shell_text(word))).collect();
         if path.is_dir() && folder.map_or_else(|| !is_plain(path), |folder| !folder.is_dir()) {
             let id = folder.and_then(|folder| plugin(&folder.to_string_lossy()).ok());
             let id = id.map_or_else(|| "NAME".to_owned(), |id| id.to_string());

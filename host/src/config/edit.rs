@@ -4,7 +4,7 @@ mod line_ends;
 mod word;
 
 use toml_edit::{Array, DocumentMut, Entry, InlineTable, Item, Table, TableLike, Value};
-use wharf_report::{HintKind, shell_word};
+use wharf_report::{HintKind, shell_text};
 
 use super::{Config, ConfigError, MAX_SIZE};
 use crate::plugin::{HttpGrant, PluginId};
@@ -24,7 +24,7 @@ pub fn add_grants(text: &str, id: &PluginId, words: &[GrantWord]) -> Result<Stri
         [word] if error.hint.is_none() || error.hint_kind == HintKind::Form => {
             // What is suggested is valid.
             let corrected = word.corrected().filter(|word| add_grants(text, id, std::slice::from_ref(word)).is_ok());
-            let corrected = corrected.map(|word| format!("write {}", shell_word(word.word.as_ref())));
+            let corrected = corrected.map(|word| format!("write {}", shell_text(&word.word)));
             let like = || word.example().map(|example| format!("write it like {example}"));
             match corrected.or_else(like) {
                 Some(hint) => ConfigError { hint: Some(hint), hint_kind: HintKind::Advice, ..error },
@@ -45,7 +45,7 @@ fn with_own_grants(error: ConfigError, text: &str, id: &PluginId) -> ConfigError
         Some(words_of(grants_of(&mut document, id)?))
     };
     let own = own().unwrap_or_default();
-    let named: Vec<String> = own.iter().take(MAX_NAMED).map(|word| shell_word(word.as_ref())).collect();
+    let named: Vec<String> = own.iter().take(MAX_NAMED).map(|word| shell_text(word)).collect();
     let hint = match own.len() - named.len() {
         _ if named.is_empty() => "it has no grants".to_owned(),
         0 => format!("its grants: {}", named.join(" ")),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wharf_report::{ShowPath as _, wrong_value};
 
 use super::Config;
-use crate::os::paths::folder_of;
+use crate::os::paths::{absolute, folder_of};
 
 /// A path as it is written. It begins with no variable and no user's name: neither is replaced.
 #[derive(Clone, Debug, Serialize, PartialEq)]
@@ -53,11 +53,13 @@ impl<'de> Deserialize<'de> for ConfigPath {
 }
 
 impl Config {
-    /// Resolves a path of the file.
+    /// Resolves a path of the file. It is absolute: what is approved with it holds for that place, however the file was
+    /// named.
     pub fn resolve(&self, path: &Path) -> PathBuf {
         if let (Ok(below), Ok(home)) = (path.strip_prefix("~"), etcetera::home_dir()) {
-            return home.join(below);
+            return absolute(&home.join(below));
         }
-        self.file.as_deref().and_then(folder_of).map_or_else(|| path.to_owned(), |folder| folder.join(path))
+        let folder = self.file.as_deref().and_then(folder_of);
+        absolute(&folder.map_or_else(|| path.to_owned(), |folder| folder.join(path)))
     }
 }

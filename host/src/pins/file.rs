@@ -13,6 +13,7 @@ use super::pin::{FORMAT, Pin, Pins};
 use crate::os::changes::Changes;
 use crate::os::files::{self, FileError, Links};
 use crate::os::lock::lock;
+use crate::os::paths::absolute;
 use crate::os::private::{self, Distrust, Durability, OpenMode, Rule};
 
 const FILE_NAME: &str = "lock.toml";
@@ -56,8 +57,7 @@ impl PinFile {
 
     /// Records that folder of plugins in the pins that are written from now on.
     pub fn for_plugins(self, folder: &Path) -> Self {
-        let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        Self { plugins: absolute.to_str().map(str::to_owned), ..self }
+        Self { plugins: absolute(folder).to_str().map(str::to_owned), ..self }
     }
 
     /// The pin with the place of its file, unless it was made for another plugin folder.
@@ -65,8 +65,7 @@ impl PinFile {
         let Some(plugins) = self.plugins.as_ref().filter(|own| pin.folder.as_ref().is_none_or(|of| of == *own)) else {
             return pin;
         };
-        let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-        let place = absolute.strip_prefix(plugins).ok().and_then(Path::to_str).map(str::to_owned);
+        let place = absolute(file).strip_prefix(plugins).ok().and_then(Path::to_str).map(str::to_owned);
         Pin { folder: Some(plugins.clone()), file: place, ..pin }
     }
 

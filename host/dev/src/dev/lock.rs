@@ -1,11 +1,13 @@
 //! The lock of the folder that `wharf dev` serves from: a second one would remove what the first one serves.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 
 use wharf_report::Failure;
 use wharf_report::ShowPath as _;
+
+use crate::lock::{Attempt, try_lock};
 
 /// Beside `.dev`, which is removed as a whole.
 const NAME: &str = ".dev.lock";
@@ -22,16 +24,9 @@ impl Lock {
     /// If another `wharf dev` serves the project.
     pub(super) fn acquire(dist: &Path) -> Result<Self, Failure> {
         let path = dist.join(NAME);
-        let failed = |error: io::Error| Failure::new(format!("lock {}: {error}", path.shown()));
-        fs::create_dir_all(dist).map_err(failed)?;
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let mut file = opened.map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Self(file)),
-            Err(TryLockError::WouldBlock) => Err(taken(&path, &holder(&mut file))),
-            // Some network file systems have no locks.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(Self(file)),
-            Err(TryLockError::Error(error)) => Err(failed(error)),
+        match try_lock(&path)? {
+            Attempt::Held(file) => Ok(Self(file)),
+            Attempt::Taken(mut file) => Err(taken(&path, &holder(&mut file))),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Arguments that a hint shows for a schema.
 
 use serde_json::{Map, Value};
-use wharf_report::shell_word;
+use wharf_report::shell_text;
 
 use super::{VISITS, kinds, resolved};
 use crate::json::Kind;
@@ -31,7 +31,7 @@ pub(super) fn example(schema: &Value) -> (String, String) {
     }
     match words.is_empty() {
         true => general(),
-        false => (words.join(" "), shell_word(Value::Object(object).to_string().as_ref())),
+        false => (words.join(" "), shell_text(&Value::Object(object).to_string())),
     }
 }
 
@@ -39,7 +39,7 @@ pub(super) fn example(schema: &Value) -> (String, String) {
 pub(super) fn pair_word(name: &str, text: &str) -> String {
     let word = format!("{name}={text}");
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.=".contains(c);
-    if word.chars().all(is_plain) { word } else { shell_word(word.as_ref()) }
+    if word.chars().all(is_plain) { word } else { shell_text(&word) }
 }
 
 fn text_of(value: &Value) -> String {

@@ -1,14 +1,12 @@
 //! How a client starts the server.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
-use wharf_report::{ShowPath as _, shell_word};
+use wharf_report::{ShowPath as _, shell_text};
 
 use crate::cli::options::Options;
+use crate::os::paths::absolute;
 use crate::report::Failure;
-
-/// The option of the server that an entry repeats.
-const CONFIG: &str = "--config";
 
 pub(super) struct Start {
     pub(super) name: String,
@@ -20,10 +18,7 @@ impl Start {
     /// With absolute paths: clients start it in any folder, and often without the user's PATH.
     pub(super) fn of(options: &Options, dir: &Path, name: String) -> Result<Self, Failure> {
         let text = |path: &Path| {
-            // Through a link, `..` leads elsewhere than the text says.
-            let climbs = path.components().any(|part| part == Component::ParentDir);
-            let found = climbs.then(|| std::fs::canonicalize(path).ok()).flatten();
-            let path = found.or_else(|| std::path::absolute(path).ok()).unwrap_or_else(|| path.to_owned());
+            let path = absolute(path);
             path.to_str().map(str::to_owned).ok_or_else(|| {
                 Failure::usage(format!("write a path that is not UTF-8 into a configuration: {}", path.shown()))
             })
@@ -31,16 +26,14 @@ impl Start {
         let program = std::env::current_exe().map_err(|error| Failure::new(format!("find this program: {error}")))?;
         let mut arguments = vec!["serve".to_owned(), text(dir)?];
         if let Some(config) = &options.config {
-            arguments.extend([CONFIG.to_owned(), text(config)?]);
+            arguments.extend(["--config".to_owned(), text(config)?]);
         }
         Ok(Self { name, program: text(&program)?, arguments })
     }
 
     pub(super) fn claude_code(&self) -> String {
         let words = [&self.program].into_iter().chain(&self.arguments);
-        // A path that begins like an option is spelt otherwise; this one is an option.
-        let word = |word: &String| if word == CONFIG { CONFIG.to_owned() } else { shell_word(word.as_ref()) };
-        let words: Vec<String> = words.map(word).collect();
+        let words: Vec<String> = words.map(|word| shell_text(word)).collect();
         format!("claude mcp add --scope user {} -- {}", self.name, words.join(" "))
     }
 }

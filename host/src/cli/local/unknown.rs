@@ -1,6 +1,6 @@
 //! What a command says of a name that no plugin serves.
 
-use wharf_report::{ShowPath as _, shell_word};
+use wharf_report::{ShowPath as _, shell_text, shell_word};
 
 use super::{Local, SUGGESTIONS, is_of, prompt_of, tool_of};
 use crate::catalog::{Held, MAX_NAMED, Naming, PublicName, plugin_of};
@@ -49,7 +49,7 @@ impl Local {
         } else {
             return None;
         };
-        let (path, word) = (shell_word(path), shell_word(name.as_ref()));
+        let (path, word) = (shell_word(path), shell_text(name));
         Some(
             Failure::usage(format!("find the {kind} {name}: it is a {is}"))
                 .hint(format!("run: {} {command} {path} {word}", self.program)),

@@ -8,6 +8,7 @@ use wharf_report::did_you_mean;
 use super::{identity, table_identity};
 use crate::config::format::FORMAT;
 use crate::config::{ConfigPath, size};
+use crate::os::paths::absolute;
 
 /// The grants that are `true` and take no value.
 const FLAGS: [&str; 4] = ["elicit", "sample", "roots", "change-lists"];
@@ -76,6 +77,7 @@ impl GrantWord {
         let value = match self.key {
             "http" if !value.contains("://") && !value.starts_with('{') => format!("https://{value}"),
             "read" | "write" if folder(value).is_none() => format!("{value}:/data"),
+            "read" | "write" => relative(value).map(|(host, guest)| format!("{host}:/{guest}"))?,
             "keyvalue" if value.bytes().all(|byte| byte.is_ascii_digit()) => format!("{value}MiB"),
             "fs" if !value.starts_with('{') => value.to_owned(),
             _ => return None,
@@ -120,8 +122,8 @@ impl GrantWord {
                 ConfigPath::parse(value).map_err(|(why, hint)| format!("{why}; {hint}"))?;
                 let (host, guest) =
                     folder(value).ok_or_else(|| format!("the folder needs a path for the plugin: {}", self.word))?;
-                if let Some((host, guest)) = relative(value) {
-                    return Err(format!("the plugin's path is absolute: {mode}={host}:/{guest}"));
+                if relative(value).is_some() {
+                    return Err(format!("the plugin's path must begin with '/': {:?}", self.word));
                 }
                 let mut entry: InlineTable = [("host", host), ("guest", guest)].into_iter().collect();
                 if mode == "write" {
@@ -172,7 +174,7 @@ pub(super) fn folder(text: &str) -> Option<(String, String)> {
         Some((host, guest)) => (host, Some(format!("/{guest}"))),
         None => (text, None),
     };
-    let absolute = if host.starts_with("~/") { host.into() } else { std::path::absolute(host).ok()? };
+    let absolute = if host.starts_with("~/") { host.into() } else { absolute(Path::new(host)) };
     let guest = guest.or_else(|| absolute.file_name()?.to_str().map(|name| format!("/{name}")))?;
     Some((absolute.to_str()?.to_owned(), guest))
 }

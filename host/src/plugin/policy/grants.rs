@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use wharf_report::{ShowPath as _, shell_word};
+use wharf_report::{ShowPath as _, shell_text};
 
 use super::access::Access;
 use super::denial::GrantProblem;
@@ -253,7 +253,7 @@ impl Grants {
     pub fn remedy(&self, line: &str, word: &str) -> String {
         let mut remedy = format!("put `{line}` {}", self.place);
         if !self.command.is_empty() {
-            remedy += &format!(", or run: {} {}", self.command, shell_word(word.as_ref()));
+            remedy += &format!(", or run: {} {}", self.command, shell_text(word));
         }
         remedy
     }
