@@ -150,7 +150,12 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
         (server, config.audit.clone(), config.sandbox.clone())
     };
     let (at_start, tokens) = (fixed(start), start.server.http.tokens.clone());
+    let file = start.file.clone();
     move |read| match read {
+        Ok(_) if file.as_ref().is_some_and(|file| !file.exists()) => tracing::warn!(
+            "the configuration file was removed: no plugin has grants, and the defaults apply, those of [server], [audit] \
+             and [sandbox] from the next start"
+        ),
         Ok(config) if fixed(config) != at_start => {
             tracing::warn!(
                 "configuration reloaded; changes of [server], [audit] and [sandbox] take effect at the next start, but \

@@ -91,7 +91,7 @@ fn nothing_is_written_without_an_answer_or_when_it_is_invalid() {
         (&["grant", "notes", "http=ftp://x", "--yes"][..], "grants: plugins.notes.grants.http: not a URL for a grant"),
         (&["grant", "notes", "http=x.example", "--yes"], "hint: write 'http=https://x.example'"),
         (&["grant", "notes", "keyvalue=much", "--yes"], "hint: write it like keyvalue or keyvalue=4MiB"),
-        (&["grant", "notes", "write=/srv/data:data", "--yes"], "absolute: write=/srv/data:/data"),
+        (&["grant", "notes", "write=/srv/data:data", "--yes"], "hint: write 'write=/srv/data:/data'"),
         (&["grant", "notes", "keyvalu", "--yes"], "there is no grant \"keyvalu\"; did you mean keyvalue?"),
         (&["grant", "notes", "kv", "elicit", "--yes"], "there is no grant or folder \"kv\"; did you mean keyvalue?"),
         (&["grant", "notes", "elicit", "rw=./data", "--yes"], "there is no grant \"rw=./data\"; did you mean write?"),

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::support::client::Client;
 use crate::support::guest::Guest;
-use crate::support::home::{Home, component};
+use crate::support::home::{Home, component, names_in};
 use crate::support::http::listening_address;
 use crate::support::process::{Process, command, run};
 use crate::support::streamable::Streamable;
@@ -130,8 +130,7 @@ fn build_writes_a_component_and_prints_its_path() {
     let checked = out(&run(&project.home, ["check".as_ref(), file.as_os_str()]));
     assert!(checked.contains("  made by  Python, componentize-py, wharf "), "{checked}");
     assert_eq!(file.metadata().expect("a file").mode() & 0o022, 0, "other users can write to it");
-    let left: Vec<_> = fs::read_dir(project.dir.join("dist")).expect("a folder").collect();
-    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(names_in(&project.dir.join("dist")), [".build.lock", "made.wasm"]);
     let elsewhere = project.home.path("home/elsewhere.wasm");
     let built = project.build(&["--out", &elsewhere.display().to_string()]);
     assert_eq!(out(&built), format!("{}\n", elsewhere.display()));
@@ -341,7 +340,11 @@ fn build_installs_packages_again_once_the_project_lists_others() {
         project.put("plugin.py", &FAIL.replace("ValueError: what", &error));
         err(&build(&[]))
     };
-    assert!(missing("b").contains("hint: if 'b' is of a package, list that in requirements.txt"), "{}", missing("b"));
+    assert!(
+        missing("b").contains("hint: if 'b' comes from a package, list that package in requirements.txt"),
+        "{}",
+        missing("b")
+    );
     assert!(missing("a").contains("hint: requirements.txt changed since"), "{}", missing("a"));
     assert_eq!(installed(), 2, "something was installed without --install");
 }
@@ -447,6 +450,28 @@ fn dev_exits_if_it_cannot_serve() {
     let reported = err(&dev);
     assert_eq!(dev.status.code(), Some(1), "{reported}");
     assert!(reported.contains(&address) && reported.contains("--http"), "{reported}");
+}
+
+/// They share the project's folders.
+#[test]
+fn a_second_build_waits_for_the_first() {
+    let source = "mkdir dist/.alone || exit 1\nread line < dist/go\nrmdir dist/.alone\n".to_owned();
+    let project = Project::new(&(source + &succeed(&component("echo"))));
+    fs::create_dir_all(project.dir.join("dist")).expect("a folder");
+    let pipe = project.dir.join("dist/go");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("it runs").success());
+    let start = || Process::start(command(&project.home, ["build".as_ref(), project.dir.as_os_str()]));
+    let go = || fs::write(&pipe, "go\n").expect("the tool reads");
+    let mut first = start();
+    while !project.dir.join("dist/.alone").exists() {
+        std::thread::yield_now();
+    }
+    let mut second = start();
+    second.log_with("waiting for another build of this project");
+    go();
+    assert!(first.wait().success(), "{}", first.log());
+    go();
+    assert!(second.wait().success(), "{}", second.log());
 }
 
 /// Each binds the first free port, and its server takes it over.

@@ -54,6 +54,8 @@ fn sighup_reloads_tokens_and_the_configuration() {
     process.signal(Signal::HUP);
     process.log_with("only a restart can turn authentication off");
     assert_eq!((reached(OLD), reached(NEW)), (401, 200));
+    fs::remove_file(home.path("config/wharf/wharf.toml")).expect("the file");
+    process.log_with("the configuration file was removed: no plugin has grants");
     process.signal(Signal::TERM);
     assert!(process.wait().success());
 }

@@ -88,6 +88,7 @@ async fn build_and_describe(
 
 /// Builds the project and returns the component.
 pub(crate) async fn build(project: &Project, install: bool, screen: &Screen) -> Result<Vec<u8>, Failure> {
+    project.source()?;
     wrapper::restore(project)?;
     let dist = output_folder(project)?;
     let _lock = lock(&dist).await?;

@@ -73,8 +73,11 @@ pub(crate) async fn run(
     let written = server.written()?;
     let mut address = address::choose(how.http.as_deref())?;
     let shown = folder.shown().to_string();
-    let approval =
-        if is_own { "needs no approval there, since you build it" } else { "is approved there as every plugin" };
+    let approval = if is_own {
+        "needs no approval there, since you build it"
+    } else {
+        "needs approval there, as every plugin does"
+    };
     let mut name = project.name;
     let printed = format!(" is rebuilt into {shown} on each change");
     message(&format!("{NAME}{name}{NAME:#}{printed}, and {approval}; stop with Ctrl-C"));

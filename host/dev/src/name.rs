@@ -15,14 +15,14 @@ impl PluginName {
     /// Parses the name.
     ///
     /// # Errors
-    /// What is wrong with it; reads after "failed to".
+    /// What is wrong with it.
     pub fn parse(name: &str) -> Result<Self, String> {
         let charset = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         if (1..=MAX).contains(&name.len()) && !name.starts_with('-') && name.bytes().all(charset) {
             return Ok(Self(name.to_owned()));
         }
         let shown: String = name.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-        Err(format!("parse the plugin name, which must be 1 to {MAX} of a-z, 0-9 and -, not starting with -: {shown}"))
+        Err(format!("the plugin name must be 1 to {MAX} of a-z, 0-9 and -, not starting with -: {shown}"))
     }
 
     /// The closest valid name to one that other tools allow.

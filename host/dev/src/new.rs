@@ -48,7 +48,7 @@ pub(crate) fn run(name: &str, language: Language, dir: Option<PathBuf>, vendor: 
 fn plugin_name(name: &str) -> Result<PluginName, Failure> {
     PluginName::parse(name).map_err(|reason| {
         let near = PluginName::near(name).map(|near| format!("did you mean `{near}`?"));
-        Failure::usage(reason).hint(near)
+        Failure::usage(format!("create the project: {reason}")).hint(near)
     })
 }
 

@@ -149,14 +149,29 @@ impl Project {
         }
     }
 
-    /// The entry file, which is `default` if `plugin.toml` names no other.
-    pub(crate) fn source(&self, default: &str) -> Result<PathBuf, Failure> {
-        let source = self.source.clone().unwrap_or_else(|| PathBuf::from(default));
+    /// The entry file, if the language has one.
+    ///
+    /// # Errors
+    /// If it does not exist.
+    pub(crate) fn source(&self) -> Result<PathBuf, Failure> {
+        let usual = match self.language {
+            Language::Python => "plugin.py",
+            Language::TypeScript => "plugin.ts",
+            Language::JavaScript => "plugin.js",
+            Language::C => "src/plugin.c",
+            Language::Cpp => "src/plugin.cpp",
+            // cargo and go know theirs.
+            Language::Rust | Language::Go => return Ok(PathBuf::new()),
+        };
+        let source = self.source.clone().unwrap_or_else(|| PathBuf::from(usual));
         if self.dir.join(&source).is_file() {
             return Ok(source);
         }
-        Err(Failure::usage(format!("find the source: no such file: {}", self.dir.join(source).shown()))
-            .hint(format!("set its path in {FILE}: source = \"{default}\"")))
+        let hint = match &self.source {
+            Some(given) if given != Path::new(usual) => format!("correct `source` in {FILE}, or put the file there"),
+            _ => format!("put it there, or name another file in {FILE}: source = \"PATH\""),
+        };
+        Err(Failure::usage(format!("find the source: no such file: {}", self.dir.join(source).shown())).hint(hint))
     }
 }
 
@@ -177,7 +192,7 @@ mod tests {
         assert_eq!((project.name.as_ref(), project.language), ("a-b", Language::Python));
         assert_eq!(project.exports, Some(vec![Export::Tools, Export::Prompts]));
         assert_eq!(project.imports, Some(vec![Import::Http]));
-        let failure = format!("{:?}", project.source("plugin.py").expect_err("the folder is gone"));
+        let failure = format!("{:?}", project.source().expect_err("the folder is gone"));
         assert!(failure.contains("plugin.py") && failure.contains("in plugin.toml"), "{failure}");
     }
 
@@ -187,7 +202,7 @@ mod tests {
             ("name = \"a\"\nlanguage = \"rust\"\nsourc = \"x\"\n", "did you mean `source`?"),
             ("name = \"a\"\nlanguage = \"pyton\"\n", "did you mean `python`?"),
             ("name = \"a\"\nlanguage = \"rust\"\nexports = [\"tool\"]\n", "did you mean `tools`?"),
-            ("name = \"a_b\"\nlanguage = \"rust\"\n", "plugin.toml: line 1, column 8: parse the plugin name"),
+            ("name = \"a_b\"\nlanguage = \"rust\"\n", "plugin.toml: line 1, column 8: the plugin name must be"),
             ("language = \"rust\"\nname = \"Tick\"\n", "write name = \\\"tick\\\""),
             ("name = \"a\"\n", "the key `language` is missing"),
             ("name = ", "line 1"),

@@ -76,6 +76,12 @@ impl Arguments {
                 whole(&text, schema).map(Self::Json)
             }
             [word] if word.trim_start().starts_with(['{', '[', '"']) => whole(word, schema).map(Self::Json),
+            words if words.iter().any(|word| word.trim_start().starts_with('{')) => {
+                Err(Failure::usage("read the arguments: JSON is one argument, and nothing is beside it").hint(
+                    "write all of them as KEY=VALUE, or all of them into the JSON object, in one pair of quotes"
+                        .to_owned(),
+                ))
+            }
             words => words.iter().map(|word| Pair::parse(word)).collect::<Result<_, _>>().map(Self::Pairs),
         }
     }

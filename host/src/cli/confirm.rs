@@ -36,7 +36,7 @@ pub(super) fn agrees(question: &str, yes: bool) -> Result<bool, Failure> {
 
 /// After the answer no.
 pub(super) fn declined() -> Failure {
-    Failure::new("continue: declined; nothing was changed")
+    Failure::new("get the answer yes: nothing was changed")
 }
 
 /// Whether a person is at the terminal.

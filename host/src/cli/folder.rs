@@ -66,6 +66,7 @@ fn hint_for_missing(dir: &Path, create: Option<String>) -> String {
     let name = "name the folder that the plugins' .wasm files are in".to_owned();
     match create {
         None => name,
+        Some(_) if is_component(dir) => name,
         Some(create) if id.is_some() => format!("{name}; or {create}"),
         Some(create) => create,
     }

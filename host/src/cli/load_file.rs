@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use wharf_report::shell_word;
+
 use super::folder::near_path;
 use super::wiring;
 use crate::catalog::{Ignored, LoadStage, Loaded, NotServed, PluginSettings, admit, load_hint, load_plugin, plugin_of};
@@ -28,8 +30,14 @@ pub(super) fn id_of(config: &Config, path: &Path) -> Result<PluginId, Refused> {
         Some(Ok(id)) => Ok(id),
         Some(Err(reason)) => Err((reason.to_string(), reason.hint())),
         None if !path.exists() => Err(("find the file or folder".into(), near_path(path))),
-        None => Err(("derive a plugin name: the file name does not end in .wasm".into(), None)),
+        None => Err(("find a component: the file name does not end in .wasm".into(), to_build(config, path))),
     }
+}
+
+/// How the component of a source file is built.
+fn to_build(config: &Config, path: &Path) -> Option<String> {
+    let project = folder_of(path).filter(|folder| folder.join("plugin.toml").is_file())?;
+    Some(format!("build it first: {} build {}", config.program(), shell_word(project)))
 }
 
 /// Loads one file if it may run.

@@ -79,7 +79,7 @@ impl Local {
         let server = Server::new(catalog.clone(), wiring::server_settings(&config));
         let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
         let (mut refusals, mut absent, mut rest, mut held) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        if is_file(path) {
+        if !path.is_dir() {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
             let id = id_of(&config, path).map_err(failed)?;
             let settings = wiring::plugin_settings(&config, &id);

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, bounded, hint, line, shell_word, warning};
@@ -107,8 +108,8 @@ struct Status {
     changes: Vec<Change>,
     /// What the file offers, by kind, if it is not pinned.
     offers: Vec<(&'static str, String)>,
-    /// Whether the pinned version is revoked.
-    is_revoked: bool,
+    /// When the pinned version was revoked.
+    revoked: Option<SystemTime>,
     /// What is granted without effect.
     warnings: Vec<String>,
     state: Result<(), NotRunning>,
@@ -125,11 +126,10 @@ impl Examiner<'_> {
         let grants = self.survey.config.grants(id);
         let may_change = self.survey.config.may_change_lists(id);
         let (granted, warnings) = (grants.kinds(), absent::grants(id, &grants, &self.protected));
-        let is_revoked = pin.as_ref().is_some_and(|pin| self.survey.pins.is_revoked(pin.content));
+        let revoked = pin.as_ref().and_then(|pin| self.survey.pins.revoked_at(pin.content));
         let (id, changes, offers) = (id.clone(), Vec::new(), Vec::new());
         let state = Ok(());
-        let mut status =
-            Status { id, pin, granted, may_change, seen: None, changes, offers, is_revoked, warnings, state };
+        let mut status = Status { id, pin, granted, may_change, seen: None, changes, offers, revoked, warnings, state };
         status.state = self.examine(&mut status, path).await;
         status
     }
@@ -247,12 +247,12 @@ impl Status {
         match &self.pin {
             None => text += "  pinned   nothing\n",
             Some(pin) => {
-                let by = match pin.approved {
-                    _ if self.is_revoked => "revoked",
-                    true => "approved",
-                    false => "auto-approved",
+                let (by, time) = match (self.revoked, pin.approved) {
+                    (Some(revoked), _) => ("revoked", revoked),
+                    (None, true) => ("approved", pin.time),
+                    (None, false) => ("auto-approved", pin.time),
                 };
-                let time = humantime::format_rfc3339_seconds(pin.time);
+                let time = humantime::format_rfc3339_seconds(time);
                 text += &format!("  pinned   blake3:{}…, {by}, {time}\n", pin.content.short());
                 text += &self.needs_line(pin);
                 if let Some(folder) = pin.folder.as_ref().filter(|folder| !is_same(Path::new(folder), dir)) {

@@ -13,7 +13,10 @@ const OTHER_COMMANDS: [(&[&str], &str); 6] = [
     (&["remove", "rm", "delete", "del", "unload"], "to remove a plugin, delete its file from the folder"),
     (&["add", "copy", "load"], "to add a plugin, copy its file into the folder"),
     (&["enable", "allow", "trust", "pin"], "to let a version of a plugin run: wharf approve NAME"),
-    (&["disable", "deny", "block", "unapprove", "unpin"], "to let a version of a plugin run no more: wharf revoke NAME"),
+    (
+        &["disable", "deny", "block", "unapprove", "unpin"],
+        "to let a version of a plugin run no more: wharf revoke NAME",
+    ),
     (&["run", "start", "server"], "to serve a folder: wharf serve DIR; to call a tool: wharf call DIR TOOL"),
 ];
 

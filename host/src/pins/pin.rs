@@ -104,6 +104,11 @@ impl Pins {
         self.revocations(content).next().is_some()
     }
 
+    /// When a content was revoked last.
+    pub fn revoked_at(&self, content: Digest) -> Option<SystemTime> {
+        self.revocations(content).map(|revoked| revoked.time).max()
+    }
+
     /// What was revoked that concerns a version of a plugin.
     pub(super) fn revocation(&self, id: &PluginId, content: Digest) -> Revocation {
         if self.is_revoked(content) {

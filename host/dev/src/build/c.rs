@@ -12,7 +12,6 @@ use wharf_report::{Failure, is_coloured};
 use self::objects::Objects;
 use super::component;
 use super::tool::{Tool, Tools};
-use crate::language::Language;
 
 const CLANG: Tool = Tool {
     program: "clang-19",
@@ -40,8 +39,7 @@ const STACK_FIRST: &str = "-Wl,--stack-first";
 
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
     let project = tools.project;
-    let usual = if project.language == Language::Cpp { "src/plugin.cpp" } else { "src/plugin.c" };
-    let source = project.dir.join(project.source(usual)?);
+    let source = project.dir.join(project.source()?);
     let folder = source.parent().unwrap_or(&project.dir);
     let wrapper = project.dir.join(&project.wrapper);
     let mut sources = sources_in(folder)?;

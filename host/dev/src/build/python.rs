@@ -38,7 +38,7 @@ const OTHER_WORLD: &str = "wharf_plugin.component.OtherWorld: ";
 
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
     let project = tools.project;
-    let source = project.source("plugin.py")?;
+    let source = project.source()?;
     let program = tools.find(&COMPONENTIZE).await?;
     let Found { exports, imports } = guess(&project.dir, packages(project).as_deref(), &source);
     let (exports, imports) = (Vec::from_iter(exports), Vec::from_iter(imports));
@@ -167,7 +167,9 @@ fn missing_module(trace: &str, (requirements, are_outdated): (&str, bool)) -> Op
         let hint = format!("requirements.txt lists {name}, which is not installed; in the project, run: {install}");
         return (!are_outdated).then_some(hint);
     }
-    Some(format!("if {name} is of a package, list that in requirements.txt, then run: wharf build --install"))
+    Some(format!(
+        "if {name} comes from a package, list that package in requirements.txt, then run: wharf build --install"
+    ))
 }
 
 #[cfg(test)]
@@ -193,7 +195,7 @@ mod tests {
         let missing = STDERR.replace("ValueError: what", "ModuleNotFoundError: No module named 'yaml'");
         let (_, hint) = explained(&missing);
         assert!(hint.is_some_and(
-            |hint| hint.starts_with("if 'yaml' is of a package") && hint.ends_with("wharf build --install")
+            |hint| hint.starts_with("if 'yaml' comes from a package") && hint.ends_with("wharf build --install")
         ));
         let (_, hint) = explained(&missing.replace("'yaml'", "'py_yaml_x.a'"));
         let listed =

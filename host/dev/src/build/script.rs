@@ -59,7 +59,7 @@ const EVALUATED: &str = "module evaluation: Error: ";
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
     let project = tools.project;
     let typed = project.language == Language::TypeScript;
-    let source = project.source(if typed { "plugin.ts" } else { "plugin.js" })?;
+    let source = project.source()?;
     tools.find(&NODE).await?;
     let tool = |program| Tool { program, install: INSTALL };
     if typed && project.dir.join("tsconfig.json").is_file() {

@@ -6,17 +6,18 @@ use std::process::ExitCode;
 use wharf_dev::{Described, PluginName, Server as _, replace};
 use wharf_report::ShowPath as _;
 
-use crate::catalog::{load_hint, plugin_of};
+use crate::catalog::load_hint;
+use crate::cli::load_file::id_of;
 use crate::cli::options::Options;
 use crate::plugin::read_component;
 use crate::report::{Failure, Screen, message};
 
 pub(super) async fn run(options: &Options, files: &[PathBuf], screen: &Screen) -> Result<ExitCode, Failure> {
+    let config = options.config()?;
     for file in files {
-        let named = plugin_of(file).map(|id| id.map_err(|why| why.to_string()));
-        let named = named.unwrap_or_else(|| Err("the file name does not end in .wasm".into()));
-        let name = named.and_then(|id| PluginName::parse(id.as_ref()).map_err(|error| error.to_string()));
-        let name = name.map_err(|why| Failure::usage(format!("{why}: {}", file.shown())))?;
+        let id = id_of(&config, file);
+        let id = id.map_err(|(why, hint)| Failure::usage(format!("{why}: {}", file.shown())).hint(hint))?;
+        let name = PluginName::parse(id.as_ref()).map_err(|why| Failure::usage(format!("embed a listing: {why}")))?;
         let component = read_component(file)
             .await
             .map_err(|error| Failure::new(format!("{error}: {}", file.shown())).hint(load_hint(&error, file)))?;
