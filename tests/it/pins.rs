@@ -18,6 +18,7 @@ mod approved_grants;
 mod commands;
 mod listing;
 mod meanwhile;
+mod records;
 mod shown;
 mod signatures;
 mod unwritable;

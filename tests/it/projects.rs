@@ -153,7 +153,16 @@ fn a_build_of_what_clients_would_not_see_fails() {
     // What is listed beside it is served.
     fs::write(&file, Guest::returning("x").tools(&[("a b", any), ("a", any)]).build()).expect("a file");
     let built = project.build(&[]);
-    assert!(built.status.success() && err(&built).contains("warning   dropped the tool 'a b'"), "{}", err(&built));
+    let reported = err(&built);
+    assert!(built.status.code() == Some(1) && project.dir.join("dist/made.wasm").is_file(), "{reported}");
+    assert!(reported.contains("warning   dropped the tool 'a b'"), "{reported}");
+    assert!(reported.contains("without a description, by which clients choose a tool: a\n"), "{reported}");
+    let checked = run(&project.home, ["check".as_ref(), project.dir.join("dist/made.wasm").as_os_str()]);
+    let (code, text) = (checked.status.code(), out(&checked));
+    assert!(
+        code == Some(1) && text.contains(": would load\n") && text.contains("  warning  without a description"),
+        "{text}"
+    );
 }
 
 /// Keeps the world of each build, and reports `found` as the right one the first `times` times.

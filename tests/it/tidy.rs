@@ -41,7 +41,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 20] = [
 
 /// What floors below `config` may use of `wharf_report`: functions of text. The rest is for people at a terminal, or
 /// reads files in formats.
-const REPORTED_TEXT: [&str; 5] = ["ShowPath", "bounded", "did_you_mean", "line", "shell_word"];
+const REPORTED_TEXT: [&str; 6] = ["ShowPath", "bounded", "did_you_mean", "line", "shell_text", "shell_word"];
 const MAY_REPORT: [&str; 6] = ["config", "cli", "report", "lib", "main", "bin"];
 
 /// Words without meaning in the name of a type.

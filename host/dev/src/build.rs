@@ -81,9 +81,13 @@ async fn build_and_describe(
     let described = screen.timed(&format!("compiling {}", project.name), described).await;
     // One that would not load too, for `wharf check` and other tools.
     install(described.as_ref().map_or(component.as_slice(), |described| &described.component), &out)?;
-    message(&described?.text);
+    let described = described?;
+    message(&described.text);
     print(&out.shown().to_string())?;
-    Ok(ExitCode::SUCCESS)
+    if described.is_whole {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(Failure::new(format!("serve all that {} lists: see the warnings above", project.name)))
 }
 
 /// Builds the project and returns the component.

@@ -85,6 +85,8 @@ pub struct Described {
     pub text: String,
     /// The component with what it lists.
     pub component: Vec<u8>,
+    /// Whether clients get all that it lists.
+    pub is_whole: bool,
 }
 
 /// The server that plugins are built for.

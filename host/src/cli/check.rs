@@ -12,7 +12,7 @@ use super::absent;
 use super::examine::Examination;
 use super::load_file::{id_of, load_file, refused};
 use super::options::Options;
-use super::summary::OFFERS_NOTHING;
+use super::summary::{OFFERS_NOTHING, remarks};
 use super::survey::{files_of, report_left, report_left_out};
 use super::wiring::{is_component, plugin_settings};
 use crate::audit::Audit;
@@ -34,10 +34,10 @@ pub(super) async fn run(
     let config = options.config()?;
     let places = paths.iter().map(|path| Place::of(&config, path)).collect::<Result<Vec<_>, _>>()?;
     let sandbox = options.sandbox(&config, paths, Audit::default()).await?;
-    let mut all_load = true;
+    let mut all_pass = true;
     for Place { path, choice } in &places {
         let Some(choice) = choice else { continue };
-        all_load &= report_left_out(path, &choice.left_out) == 0;
+        all_pass &= report_left_out(path, &choice.left_out) == 0;
         absent::warnings(&config, path, choice.names()).iter().for_each(|absent| warning(&absent.text));
     }
     let examination = Examination::begin(screen, "checking");
@@ -46,17 +46,17 @@ pub(super) async fn run(
         let one = async |file: &Path| {
             let findings = check(&config, &sandbox, file).await;
             let text = if json { escape_hidden_in_json(&findings.to_json().to_string()) } else { findings.to_text() };
-            (file.to_owned(), findings.loads(), text)
+            (file.to_owned(), findings.passes(), text)
         };
-        let (mut found, left) = examination.of(files, one, |(_, loads, _)| *loads).await;
+        let (mut found, left) = examination.of(files, one, |(_, passes, _)| *passes).await;
         found.sort();
-        for (_, loads, text) in found {
-            all_load &= loads;
+        for (_, passes, text) in found {
+            all_pass &= passes;
             report::print(&text)?;
         }
-        all_load &= report_left(place.path, left.as_deref());
+        all_pass &= report_left(place.path, left.as_deref());
     }
-    Ok(if all_load { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if all_pass { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// A path of the command line.
@@ -102,6 +102,8 @@ struct Findings {
     /// All that clients are shown of them.
     lists: Value,
     warnings: Vec<String>,
+    /// Whether clients lack something that it lists.
+    lacks: bool,
     grants: Grants,
     /// Why it would not load, and a hint.
     refusal: Option<(String, Option<String>)>,
@@ -120,6 +122,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         capabilities: Vec::new(),
         lists: Value::Null,
         warnings: Vec::new(),
+        lacks: false,
         grants: Grants::default(),
         refusal: None,
     };
@@ -165,7 +168,8 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
                 findings.capabilities =
                     capabilities.map(|(place, one)| (place, one.name.clone(), one.settings.clone())).collect();
             }
-            findings.warnings = plugin.warnings().iter().map(ToString::to_string).collect();
+            findings.warnings = remarks(&plugin);
+            findings.lacks = plugin.warnings().iter().any(ListingWarning::is_of_dropped);
             if surface.is_empty() {
                 findings.warnings.push(format!("it {OFFERS_NOTHING}"));
             }
@@ -186,8 +190,8 @@ fn module_inspection(summary: &FileSummary) -> Inspection {
 }
 
 impl Findings {
-    fn loads(&self) -> bool {
-        self.refusal.is_none()
+    fn passes(&self) -> bool {
+        self.refusal.is_none() && !self.lacks
     }
 
     /// The grants that its imports need.
@@ -305,7 +309,7 @@ impl Findings {
         }
         json!({
             "file": self.file.to_string_lossy(),
-            "loads": self.loads(),
+            "loads": self.refusal.is_none(),
             "reason": self.refusal.as_ref().map(|(reason, _)| reason),
             "kind": self.summary.as_ref().map(|summary| summary.kind.code()),
             "makers": makers,

@@ -18,6 +18,18 @@ pub(super) const CHANGE_LISTS: &str = "change-lists: its descriptions may change
 pub(super) const OFFERS_NOTHING: &str =
     "offers nothing: no tools, resources, prompts or methods, so clients would not see it";
 
+/// What its author should know of a plugin that loads.
+pub(super) fn remarks(plugin: &Plugin) -> Vec<String> {
+    let mut remarks: Vec<String> = plugin.warnings().iter().map(ToString::to_string).collect();
+    let surface = plugin.surface();
+    let undescribed: Vec<&str> = surface.undescribed().collect();
+    if !undescribed.is_empty() {
+        let names = listed(&undescribed);
+        remarks.push(format!("without a description, by which clients choose a tool: {names}"));
+    }
+    remarks
+}
+
 /// Names in one line.
 const MAX_NAMED: usize = 24;
 

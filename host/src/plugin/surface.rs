@@ -133,6 +133,16 @@ impl FrozenTool {
 }
 
 impl Surface {
+    /// The tools to which the plugin gave neither a description nor a title.
+    pub fn undescribed(&self) -> impl Iterator<Item = &str> {
+        let is_signature = |tool: &Tool| {
+            let schema = json::tree(&tool.input_schema, json::MAX_DEPTH).unwrap_or_default();
+            tool.description.as_deref() == Some(signature(&tool.name, &schema).as_str())
+        };
+        let tools = self.tools.iter().flatten().map(|frozen| &frozen.tool);
+        tools.filter(move |tool| is_signature(tool)).map(|tool| tool.name.as_str())
+    }
+
     /// The tool of that name, without the plugin's prefix.
     pub fn tool(&self, name: &str) -> Option<&FrozenTool> {
         self.tools.as_ref()?.iter().find(|tool| tool.tool.name == name)

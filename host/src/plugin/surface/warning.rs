@@ -16,6 +16,11 @@ pub enum ListingWarning {
 }
 
 impl ListingWarning {
+    /// Whether clients lack something that the plugin lists.
+    pub fn is_of_dropped(&self) -> bool {
+        matches!(self, Self::Dropped { .. })
+    }
+
     /// Whether it is of functions that are no tools: that concerns the plugin's author, not its user.
     pub fn is_of_functions(&self) -> bool {
         matches!(self, Self::NoTool { .. } | Self::NotExamined { .. })
