@@ -251,7 +251,7 @@ fn a_call_of_what_is_not_built_names_the_command_that_builds_it() {
     assert!(call().status.success());
 }
 
-/// With an empty `PATH`.
+/// With a `PATH` that has no program but Python.
 #[test]
 fn build_names_a_missing_tool_and_the_command_that_installs_it() {
     for (language, source, program, command) in [
@@ -270,10 +270,21 @@ fn build_names_a_missing_tool_and_the_command_that_installs_it() {
         }
         fs::write(dir.join(source), "").expect("a file");
         fs::write(dir.join("plugin.toml"), format!("name = \"none\"\nlanguage = \"{language}\"\n")).expect("a file");
-        let mut build = command_in(&home, &dir);
-        let failed = build.env("PATH", home.path("empty")).output().expect("the binary runs");
-        let reported = err(&failed);
-        assert_eq!(failed.status.code(), Some(1), "{reported}");
+        let path = home.path("python");
+        fs::create_dir(&path).expect("a folder");
+        let build = || {
+            let built = command_in(&home, &dir).env("PATH", &path).output().expect("the binary runs");
+            assert_eq!(built.status.code(), Some(1), "{}", err(&built));
+            err(&built)
+        };
+        if command.starts_with("pip") {
+            let reported = build();
+            assert!(reported.contains(&format!("find python3, which installs {program} for the build")), "{reported}");
+            assert!(reported.contains("such as by: apt-get install -y python3-venv; then run: wharf build --install"));
+        }
+        fs::write(path.join("python3"), "").expect("a file");
+        fs::set_permissions(path.join("python3"), Permissions::from_mode(0o755)).expect("a mode");
+        let reported = build();
         assert!(reported.contains(&format!("failed to find {program}, which the build needs")), "{reported}");
         assert!(reported.contains("hint: ") && reported.contains(command), "{language}: {reported}");
     }

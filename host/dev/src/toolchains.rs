@@ -101,7 +101,8 @@ struct Need {
 }
 
 /// Its packages contain compilers.
-const PYTHON: &str = "python3";
+pub(crate) const PYTHON: &str = "python3";
+pub(crate) const INSTALL_PYTHON: &str = "apt-get install -y python3-venv";
 
 /// Builds fetch all else into the project.
 const NEEDS: [Need; 4] = [
@@ -109,21 +110,21 @@ const NEEDS: [Need; 4] = [
         languages: "typescript, javascript",
         programs: &["node"],
         by_python: "",
-        install: "apt-get install --no-install-recommends nodejs npm",
+        install: "apt-get install -y --no-install-recommends nodejs npm",
     },
-    Need { languages: "python", programs: &[PYTHON], by_python: "", install: "apt-get install python3-venv" },
+    Need { languages: "python", programs: &[PYTHON], by_python: "", install: INSTALL_PYTHON },
     // Python packages contain Go's and zig's compilers.
     Need {
         languages: "go",
         programs: &["go", PYTHON],
         by_python: "; `wharf build --install` gets its compiler by Python",
-        install: "apt-get install python3-venv",
+        install: INSTALL_PYTHON,
     },
     Need {
         languages: "c, cpp",
         programs: &["clang-19", "zig", PYTHON],
         by_python: "; `wharf build --install` gets their compiler by Python",
-        install: "apt-get install python3-venv",
+        install: INSTALL_PYTHON,
     },
 ];
 
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(with_python[1], "python: \"/bin/python3\"");
         assert_eq!(with_python[2], "go; `wharf build --install` gets its compiler by Python: \"/bin/python3\"");
         assert_eq!(with_python[3], "c, cpp; `wharf build --install` gets their compiler by Python: \"/bin/python3\"");
-        assert_eq!(shown(&[])[2], "go: \"apt-get install python3-venv\"");
+        assert_eq!(shown(&[])[2], "go: \"apt-get install -y python3-venv\"");
     }
 
     #[test]

@@ -15,11 +15,11 @@ use super::tool::{Tool, Tools};
 
 const CLANG: Tool = Tool {
     program: "clang-19",
-    install: "apt-get install --no-install-recommends -y clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32",
+    install: "apt-get install -y --no-install-recommends clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32",
 };
 const CLANGXX: Tool = Tool {
     program: "clang++-19",
-    install: "apt-get install --no-install-recommends -y clang-19 lld-19 wasi-libc libc++-19-dev-wasm32",
+    install: "apt-get install -y --no-install-recommends clang-19 lld-19 wasi-libc libc++-19-dev-wasm32",
 };
 
 const TARGET: [&str; 2] = ["-target", "wasm32-wasi"];

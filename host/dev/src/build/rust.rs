@@ -27,7 +27,7 @@ const DEBIAN_PROGRAMS: &str = "/usr/bin";
 const DEBIAN: [&str; 3] = ["cargo", "rustc", "wasm-ld-22"];
 const DEBIAN_LIBC: &str = "/usr/lib/wasm32-wasi";
 const DEBIAN_PACKAGES: &str =
-    "apt-get install --no-install-recommends rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc";
+    "apt-get install -y --no-install-recommends rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc";
 
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
     let mut command = match with_target(tools).await {

@@ -20,7 +20,7 @@ use super::world::{self, World};
 use crate::language::Language;
 use crate::project::{Export, Project};
 
-const NODE: Tool = Tool { program: "node", install: "apt-get install --no-install-recommends nodejs npm" };
+const NODE: Tool = Tool { program: "node", install: "apt-get install -y --no-install-recommends nodejs npm" };
 pub(super) const PACKAGES: Packages =
     Packages { listed: &["package.json", "package-lock.json"], folder: "node_modules", install: INSTALL };
 /// No package needs its install scripts. Not `npm ci`: componentize-qjs names optional packages that

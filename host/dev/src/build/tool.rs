@@ -14,6 +14,7 @@ use super::packages::Packages;
 use crate::child::Group;
 use crate::os;
 use crate::project::Project;
+use crate::toolchains::{INSTALL_PYTHON, PYTHON};
 
 /// A program, and the shell command that installs it, run in the project's folder.
 #[derive(Clone, Copy)]
@@ -39,6 +40,7 @@ impl Tools<'_> {
         if let Some(found) = self.which(tool.program) {
             return Ok(found);
         }
+        self.find_installer(tool)?;
         if self.install {
             self.install(tool.install).await?;
             if let Some(found) = self.which(tool.program) {
@@ -46,6 +48,16 @@ impl Tools<'_> {
             }
         }
         Err(Failure::new(format!("find {}, which the build needs", tool.program)).hint(self.how(tool.install)))
+    }
+
+    /// Fails if the command that installs a tool would fail at its first word.
+    fn find_installer(&self, tool: &Tool) -> Result<(), Failure> {
+        if !tool.install.starts_with(PYTHON) || self.which(PYTHON).is_some() {
+            return Ok(());
+        }
+        Err(Failure::new(format!("find {PYTHON}, which installs {} for the build", tool.program)).hint(format!(
+            "install Python with its venv, such as by: {INSTALL_PYTHON}; then run: wharf build --install"
+        )))
     }
 
     /// Installs the packages again if the project lists others than those that are installed, and `install` is set.
