@@ -50,12 +50,25 @@ impl Typed {
         let Self::Text(text) = self else { return Ok(()) };
         let Value::Array(items) = typed(text, schema, root) else { return Ok(()) };
         let item_kinds = kinds(&resolved(schema, root)["items"], root, &mut { VISITS });
-        let is_text = matches!(items.as_slice(), [Value::String(item)] if item == text);
-        if !is_text || item_kinds.is_empty() || item_kinds.contains(&Kind::String) {
+        if !matches!(items.as_slice(), [Value::String(item)] if item == text) || item_kinds.is_empty() {
             return Ok(());
         }
-        if let (true, Err(error)) = (text.starts_with('['), json::tree(text, json::MAX_DEPTH)) {
-            return Err(Failure::usage(format!("read the argument {key} as JSON: {error}: {text}")));
+        let takes_text = item_kinds.contains(&Kind::String);
+        let is_meant_as_json = if takes_text {
+            text.strip_prefix('[').is_some_and(|rest| rest.starts_with(['"', '\'']))
+        } else {
+            text.starts_with('[')
+        };
+        if let (true, Err(error)) = (is_meant_as_json, json::tree(text, json::MAX_DEPTH)) {
+            let failure = Failure::usage(format!("read the argument {key} as JSON: {error}: {text}"));
+            return Err(if takes_text {
+                failure.hint(format!("write each item as an argument of its own: {key}=TEXT {key}=TEXT"))
+            } else {
+                failure
+            });
+        }
+        if takes_text {
+            return Ok(());
         }
         let Some((first, rest)) = text.split_once(',') else { return Ok(()) };
         let second = rest.split(',').next().unwrap_or_default();

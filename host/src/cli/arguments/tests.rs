@@ -111,9 +111,18 @@ fn an_array_that_is_no_json_is_told_as_that() {
         "numbers": { "type": "array", "items": { "type": "number" } },
         "names": { "type": "array", "items": { "type": "string" } },
     } });
-    let words = ["numbers=[1,2,3".to_owned()];
-    let failed = Arguments::read(&words, &schema).and_then(|read| read.typed(&schema)).expect_err("no JSON");
-    let failed = format!("{failed:?}");
-    assert!(failed.contains("read the argument numbers as JSON: "), "{failed}");
+    for (word, hint) in [
+        ("numbers=[1,2,3", None),
+        ("names=[\"a\"", Some("write each item as an argument of its own: names=TEXT names=TEXT")),
+        ("names=['a']", Some("write each item as an argument of its own: names=TEXT names=TEXT")),
+    ] {
+        let words = [word.to_owned()];
+        let failed = Arguments::read(&words, &schema).and_then(|read| read.typed(&schema)).expect_err("no JSON");
+        let (what, given) = failed.into_parts();
+        assert!(what.contains(" as JSON: "), "{what}");
+        assert_eq!(given.as_deref(), hint, "{word}");
+    }
+    let words = ["{\"numbers\":[]}", "names=a"].map(str::to_owned);
+    assert!(Arguments::read(&words, &schema).is_err(), "JSON and a pair");
     assert_eq!(given(&["names=[a,b"], &schema), json!({ "names": ["[a,b"] }));
 }

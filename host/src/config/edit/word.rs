@@ -63,7 +63,9 @@ impl GrantWord {
         let of_grants = |path: &'static str| path.strip_prefix("plugins.*.grants.").filter(|key| !key.contains('.'));
         let other = FORMAT.other_names.iter().filter(|(_, words)| words.contains(&word.as_str()));
         let known = FLAGS.iter().chain(&VALUED).copied();
-        other.filter_map(|(path, _)| of_grants(path)).next().or_else(|| did_you_mean(&word, known))
+        let meant = other.filter_map(|(path, _)| of_grants(path)).next().or_else(|| did_you_mean(&word, known))?;
+        // That one takes a whole table.
+        Some(if meant == "fs" { "read" } else { meant })
     }
 
     /// The key in `[plugins.NAME.grants]`.
@@ -76,6 +78,8 @@ impl GrantWord {
         let value = self.value.as_deref()?;
         let value = match self.key {
             "http" if !value.contains("://") && !value.starts_with('{') => format!("https://{value}"),
+            // What begins with the path is covered as it is.
+            "http" if value.ends_with('*') => value.trim_end_matches('*').to_owned(),
             "read" | "write" if folder(value).is_none() => format!("{value}:/data"),
             "read" | "write" => relative(value).map(|(host, guest)| format!("{host}:/{guest}"))?,
             "keyvalue" if value.bytes().all(|byte| byte.is_ascii_digit()) => format!("{value}MiB"),
