@@ -4,6 +4,7 @@
 
 import { ToolError, Unavailable } from "./errors.js";
 import { isLater } from "./later.js";
+import * as options from "./options.js";
 import { formSchema } from "./schema.js";
 import { decode, encode } from "./utf8.js";
 
@@ -52,7 +53,10 @@ export class Ask {
   }
 
   sample(question) {
-    return fitting(this.#ask({ sample: typeof question === "string" ? { messages: [question] } : question }).sampled);
+    const sample = typeof question === "string" ? { messages: [question] } : question;
+    options.check("sampling", "ask.sample", sample);
+    for (const tool of sample.tools ?? []) options.check("sampledTool", "a tool of ask.sample", tool);
+    return fitting(this.#ask({ sample }).sampled);
   }
 
   roots() {
