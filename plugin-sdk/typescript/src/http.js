@@ -2,6 +2,7 @@
 
 import { fetch as exchange } from "#http";
 import { HttpError, ToolError } from "./errors.js";
+import { refuseMisspelt } from "./names.js";
 import * as options from "./options.js";
 import { decode, encode } from "./utf8.js";
 
@@ -34,6 +35,8 @@ export class Response {
     return JSON.parse(this.text());
   }
 }
+
+refuseMisspelt(Response, "a response", ["status", "bytes", "headers", "ok", "header", "text", "json"]);
 
 /** Sends a request and waits for the whole response. */
 export function fetch(url, given = {}) {

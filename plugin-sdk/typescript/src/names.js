@@ -13,16 +13,19 @@ export function instead(name, names) {
   return `${meant ? `; did you mean '${meant}'?` : ";"} ${names.length ? `there are: ${names.join(", ")}` : "there is none"}`;
 }
 
-/** The end of a class's prototype chain, where only names arrive that the class does not have. Other names than similar
-    ones are `undefined` as always: engines and test libraries look for some in every object. */
-export const misspelt = (what, names) =>
-  new Proxy(Object.prototype, {
+/** Makes a misspelt member of a class an error. Only names that an instance does not have arrive at the end of the
+    prototype chain. Those that are not similar to a member are `undefined` as always: engines and test libraries look for some
+    in every object. */
+export function refuseMisspelt(type, what, names = Object.getOwnPropertyNames(type.prototype)) {
+  const end = new Proxy(Object.prototype, {
     get(target, name, receiver) {
       const meant = typeof name === "string" && !(name in target) ? nearest(name, names) : undefined;
       if (meant) throw new TypeError(`${what} has no '${name}'; did you mean '${meant}'?`);
       return Reflect.get(target, name, receiver);
     },
   });
+  Object.setPrototypeOf(type.prototype, end);
+}
 
 /** How far a name is from another: `int` and `inputSchema` are near `integer` and `input`. Those that begin differently may
     differ in one letter. */

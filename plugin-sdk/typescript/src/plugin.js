@@ -3,7 +3,7 @@
 import { Content, toResult } from "./content.js";
 import { NotFound } from "./errors.js";
 import { after, isLater } from "./later.js";
-import { misspelt } from "./names.js";
+import { refuseMisspelt } from "./names.js";
 import * as options from "./options.js";
 import { inputJson, readText, s, shapeOf, toSchema } from "./schema.js";
 import { UriTemplate } from "./templates.js";
@@ -176,13 +176,12 @@ export class Plugin {
   }
 }
 
-Object.setPrototypeOf(
-  Plugin.prototype,
-  misspelt("a plugin", ["tool", "prompt", "resource", "resources", "completion", "method", "extension", "experimental"]),
-);
+// Without those that only the component and tests call.
+const REGISTERING = ["tool", "prompt", "resource", "resources", "completion", "method", "extension", "experimental"];
+refuseMisspelt(Plugin, "a plugin", REGISTERING);
 
 function isFunction(run, what) {
-  if (typeof run !== "function") throw new TypeError(`${what} has no function: write it after the options`);
+  if (typeof run !== "function") throw new TypeError(`${what} needs a function as its last argument`);
 }
 
 function contentsOf(made, uri, family) {

@@ -2,7 +2,7 @@
 // reading fills in defaults, and checks the arguments of tests.
 
 import { InvalidArguments } from "./errors.js";
-import { instead, misspelt } from "./names.js";
+import { instead, refuseMisspelt } from "./names.js";
 
 const escaped = (name) => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
@@ -66,10 +66,7 @@ export class Schema {
   }
 }
 
-Object.setPrototypeOf(
-  Schema.prototype,
-  misspelt("a schema", ["describe", "title", "min", "max", "pattern", "format", "with", "optional", "default", "nullable"]),
-);
+refuseMisspelt(Schema, "a schema");
 
 /** Fails for what is not a schema, such as `s.string` without its parentheses. */
 function isSchema(what, value) {

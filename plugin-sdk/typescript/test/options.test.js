@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { audio, embedded, http, image, link, plugin, result, s, text } from "wharf-plugin";
+import { audio, embedded, http, image, link, plugin, result, s, Store, text } from "wharf-plugin";
 import { Client } from "wharf-plugin/testing";
 import { MEMBERS } from "../src/options.js";
 
@@ -61,7 +61,7 @@ test("options and functions are where they belong", () => {
     [() => plugin().completion("go", "town", ["Bern"]), "completion of go"],
     [() => plugin().method("changes"), "method changes"],
   ]) {
-    refused(run, `${what} has no function: write it after the options`);
+    refused(run, `${what} needs a function as its last argument`);
   }
 });
 
@@ -72,8 +72,15 @@ test("a method that does not exist is refused with one that does", () => {
   refused(() => plugin().tols("count", {}, none), "a plugin has no 'tols'; did you mean 'tool'?");
   refused(() => s.string().optionl(), "a schema has no 'optionl'; did you mean 'optional'?");
   refused(() => s.string().minLength(1), "a schema has no 'minLength'; did you mean 'min'?");
+  const response = new http.Response(200);
+  refused(() => response.statusCode, "a response has no 'statusCode'; did you mean 'status'?");
+  refused(() => new Store().incremnt("a"), "a store has no 'incremnt'; did you mean 'increment'?");
+  assert.throws(inCall((call) => `${call.canceled}`), { message: "call has no 'canceled'; did you mean 'cancelled'?" });
+  assert.throws(inCall(({ ask }) => ask.comfirm("?")), { message: "ask has no 'comfirm'; did you mean 'confirm'?" });
+  let call;
+  inCall((given) => void (call = given))();
   // What engines and test libraries look for in every object.
-  for (const value of [plugin(), s.string()]) {
+  for (const value of [plugin(), s.string(), response, new Store(), call, call.ask]) {
     for (const name of ["then", "toJSON", "asymmetricMatch", "nodeType", "kind", "type", Symbol.iterator]) {
       assert.equal(value[name], undefined, String(name));
     }
