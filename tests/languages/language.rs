@@ -14,6 +14,9 @@ pub(crate) struct Language {
 
 const GO: &str = "export GOTOOLCHAIN=local GOFLAGS=-mod=mod; go vet ./... && go test ./...";
 
+/// Fails also if the tests pass without a line that says so.
+const MAKE: &str = "make test | grep -x 'the tests passed'";
+
 pub(crate) const LANGUAGES: [Language; 7] = [
     Language { name: "rust", test: "cargo test --quiet", sample_test: "cargo test --quiet", wrapper: None },
     Language {
@@ -30,6 +33,6 @@ pub(crate) const LANGUAGES: [Language; 7] = [
     },
     Language { name: "javascript", test: "npm test", sample_test: "npm test", wrapper: None },
     Language { name: "go", test: GO, sample_test: GO, wrapper: Some(("go", GO)) },
-    Language { name: "c", test: "make test", sample_test: "make test", wrapper: Some(("c", "make test")) },
-    Language { name: "cpp", test: "make test", sample_test: "make test", wrapper: None },
+    Language { name: "c", test: MAKE, sample_test: MAKE, wrapper: Some(("c", MAKE)) },
+    Language { name: "cpp", test: MAKE, sample_test: MAKE, wrapper: None },
 ];

@@ -93,6 +93,12 @@ pub(crate) fn typescript() {
          error: failed to build: the plugin's modules failed: {missing}"
         )
     );
+    let misspelt = "tool count has no option 'descripton'; did you mean 'description'? there are: title, description, \
+        icons, meta, input, output, readOnly, destructive, idempotent, openWorld";
+    assert_eq!(
+        failed("plugin().tool(\"count\", { descripton: \"Counts.\" }, () => \"\");\n", ""),
+        format!("{misspelt}\n    at plugin.js:1\nerror: failed to build: the plugin's modules failed: {misspelt}")
+    );
     fs::write(dir.join("plugin.js"), source.replace("export default ", "export const made = ")).expect("a file");
     assert_eq!(
         self::reported(&wharf_with(&home, &dir, &["build"])),

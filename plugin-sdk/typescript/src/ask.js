@@ -4,6 +4,8 @@
 
 import { ToolError, Unavailable } from "./errors.js";
 import { isLater } from "./later.js";
+import { refuseMisspelt } from "./names.js";
+import * as options from "./options.js";
 import { formSchema } from "./schema.js";
 import { decode, encode } from "./utf8.js";
 
@@ -52,7 +54,10 @@ export class Ask {
   }
 
   sample(question) {
-    return fitting(this.#ask({ sample: typeof question === "string" ? { messages: [question] } : question }).sampled);
+    const sample = typeof question === "string" ? { messages: [question] } : question;
+    options.check("sampling", "ask.sample", sample);
+    for (const tool of sample.tools ?? []) options.check("sampledTool", "a tool of ask.sample", tool);
+    return fitting(this.#ask({ sample }).sampled);
   }
 
   roots() {
@@ -127,6 +132,9 @@ export class Ask {
     return key;
   }
 }
+
+// Without the members that only a call uses.
+refuseMisspelt(Ask, "ask", ["can", "confirm", "form", "visit", "sample", "roots", "once", "together", "key"]);
 
 function fitting(reply) {
   if (reply === undefined) throw new ToolError("the answer does not fit the question");

@@ -5,6 +5,7 @@ import { Ask, Asked } from "./ask.js";
 import { Unavailable } from "./errors.js";
 import { isLater } from "./later.js";
 import * as log from "./log.js";
+import { refuseMisspelt } from "./names.js";
 
 /** The running call: its id, its time limit, its progress, and a way to ask. */
 export class Call {
@@ -65,3 +66,6 @@ export class Call {
     throw error;
   }
 }
+
+// Without the members that only the component uses.
+refuseMisspelt(Call, "call", ["id", "timeLeft", "meta", "cancelled", "log", "ask", "progress"]);

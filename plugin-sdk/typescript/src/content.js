@@ -1,8 +1,11 @@
 // Pieces of results and prompts. The host converts them for older clients.
 
+import * as options from "./options.js";
+
 /** A piece of content; a plain string is one too. */
 export class Content {
   constructor(kind, fields, hints = {}) {
+    options.check("hints", kind, hints);
     this.kind = kind;
     Object.assign(this, fields, hints);
   }
@@ -13,10 +16,16 @@ export const image = (data, mimeType, hints) => new Content("image", { data, mim
 export const audio = (data, mimeType, hints) => new Content("audio", { data, mimeType }, hints);
 
 /** A resource's contents inside a result: `{ uri, text }` or `{ uri, bytes }`. */
-export const embedded = (contents, hints) => new Content("embedded", { contents }, hints);
+export function embedded(contents, hints) {
+  options.check("contents", "embedded", contents);
+  return new Content("embedded", { contents }, hints);
+}
 
 /** A link to a resource. */
-export const link = (resource) => new Content("link", { resource });
+export function link(resource) {
+  options.check("link", "link", resource);
+  return new Content("link", { resource });
+}
 
 /** An explicit result of a tool. */
 export class ToolResult {
@@ -33,7 +42,10 @@ export class ToolResult {
   }
 }
 
-export const result = (parts) => new ToolResult(parts);
+export function result(parts = {}) {
+  options.check("result", "result", parts);
+  return new ToolResult(parts);
+}
 
 const isPiece = (value) => typeof value === "string" || value instanceof Content;
 

@@ -2,6 +2,8 @@
 
 import { fetch as exchange } from "#http";
 import { HttpError, ToolError } from "./errors.js";
+import { refuseMisspelt } from "./names.js";
+import * as options from "./options.js";
 import { decode, encode } from "./utf8.js";
 
 export { HttpError };
@@ -34,8 +36,13 @@ export class Response {
   }
 }
 
+refuseMisspelt(Response, "a response", ["status", "bytes", "headers", "ok", "header", "text", "json"]);
+
 /** Sends a request and waits for the whole response. */
-export function fetch(url, { method = "GET", headers = {}, body, json, timeout } = {}) {
+export function fetch(url, given = {}) {
+  options.check("request", "http.fetch", given);
+  const { method = "GET", headers = {}, json, timeout } = given;
+  let { body } = given;
   const fields = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one) => field(name, one)));
   if (json !== undefined) {
     fields.push(field("content-type", "application/json"));

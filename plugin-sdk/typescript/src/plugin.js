@@ -3,7 +3,9 @@
 import { Content, toResult } from "./content.js";
 import { NotFound } from "./errors.js";
 import { after, isLater } from "./later.js";
-import { inputJson, readText, s, toSchema } from "./schema.js";
+import { refuseMisspelt } from "./names.js";
+import * as options from "./options.js";
+import { inputJson, readText, s, shapeOf, toSchema } from "./schema.js";
 import { UriTemplate } from "./templates.js";
 
 const EMPTY = s.object({});
@@ -19,8 +21,11 @@ export class Plugin {
   #lists = [];
   #completions = new Map();
 
-  tool(name, { input = EMPTY, output, readOnly, destructive, idempotent, openWorld, ...about } = {}, run) {
+  tool(name, given, run) {
     unused(this.tools, name, "tool");
+    options.check("tool", `tool ${name}`, given);
+    isFunction(run, `tool ${name}`);
+    const { input = EMPTY, output, readOnly, destructive, idempotent, openWorld, ...about } = given;
     const hints = readOnly
       ? { readOnly, destructive: destructive ?? false, idempotent: idempotent ?? true, openWorld: openWorld ?? false }
       : { readOnly, destructive, idempotent, openWorld };
@@ -37,16 +42,22 @@ export class Plugin {
     return this;
   }
 
-  prompt(name, { arguments: shape = {}, ...about } = {}, run) {
+  prompt(name, given, run) {
     unused(this.prompts, name, "prompt");
-    this.prompts.push({ ...about, name, shape, run });
+    options.check("prompt", `prompt ${name}`, given);
+    isFunction(run, `prompt ${name}`);
+    const { arguments: shape = {}, ...about } = given;
+    this.prompts.push({ ...about, name, shape: shapeOf(`prompt ${name}`, shape), run });
     return this;
   }
 
-  resource(uri, { variables = {}, ...about } = {}, run) {
+  resource(uri, given, run) {
     if (this.#families.some((family) => family.uri === uri)) throw new TypeError(`duplicate resource: ${uri}`);
+    options.check("resource", `resource ${uri}`, given);
+    isFunction(run, `resource ${uri}`);
+    const { variables = {}, ...about } = given;
     const template = uri.includes("{") ? new UriTemplate(uri) : null;
-    for (const name of Object.keys(variables)) {
+    for (const name of Object.keys(shapeOf(`resource ${uri}`, variables))) {
       if (!template?.variables.includes(name)) throw new TypeError(`${uri} has no {${name}}`);
     }
     this.#families.push({ name: uri, ...about, uri, variables, template, run });
@@ -54,16 +65,19 @@ export class Plugin {
   }
 
   resources(list) {
+    isFunction(list, "resources");
     this.#lists.push(list);
     return this;
   }
 
   completion(subject, argument, suggest) {
+    isFunction(suggest, `completion of ${subject}`);
     this.#completions.set(JSON.stringify([subject, argument]), suggest);
     return this;
   }
 
   method(name, run) {
+    isFunction(run, `method ${name}`);
     this.methods.set(name, run);
     return this;
   }
@@ -160,6 +174,14 @@ export class Plugin {
     if (!run) throw new NotFound();
     return run(JSON.parse(params), call);
   }
+}
+
+// Without those that only the component and tests call.
+const REGISTERING = ["tool", "prompt", "resource", "resources", "completion", "method", "extension", "experimental"];
+refuseMisspelt(Plugin, "a plugin", REGISTERING);
+
+function isFunction(run, what) {
+  if (typeof run !== "function") throw new TypeError(`${what} needs a function as its last argument`);
 }
 
 function contentsOf(made, uri, family) {

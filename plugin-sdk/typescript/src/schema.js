@@ -2,6 +2,7 @@
 // reading fills in defaults, and checks the arguments of tests.
 
 import { InvalidArguments } from "./errors.js";
+import { instead, refuseMisspelt } from "./names.js";
 
 const escaped = (name) => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
@@ -11,6 +12,10 @@ function expect(condition, path, what) {
 
 /** An immutable schema. Each method returns a new one. */
 export class Schema {
+  json;
+  flags;
+  read;
+
   constructor(json, read, flags = {}) {
     this.json = json;
     this.flags = flags;
@@ -61,6 +66,28 @@ export class Schema {
   }
 }
 
+refuseMisspelt(Schema, "a schema");
+
+/** Fails for what is not a schema, such as `s.string` without its parentheses. */
+function isSchema(what, value) {
+  if (!(value instanceof Schema)) throw new TypeError(`${what} needs a schema, such as s.string()`);
+  return value;
+}
+
+/** The schemas of named values. */
+export function shapeOf(what, shape) {
+  if (typeof shape !== "object" || shape === null || shape instanceof Schema) {
+    throw new TypeError(`${what} needs an object of schemas, such as { name: s.string() }`);
+  }
+  for (const [name, schema] of Object.entries(shape)) isSchema(`${what}: ${name}`, schema);
+  return shape;
+}
+
+function listOf(what, values) {
+  if (!Array.isArray(values)) throw new TypeError(`${what} needs a list, such as [1, 2]`);
+  return values;
+}
+
 function readMembers(shape, value, path) {
   expect(typeof value === "object" && value !== null && !Array.isArray(value), path, "an object");
   const made = { ...value };
@@ -84,8 +111,7 @@ function objectJson(shape) {
 const simple = (type, is, what, bound) =>
   new Schema({ type }, (value, path) => (expect(is(value), path, what), value), { bound });
 
-/** Schema builders. */
-export const s = {
+const BUILDERS = {
   string: () => simple("string", (value) => typeof value === "string", "a string", "Length"),
   number: () => simple("number", (value) => typeof value === "number", "a number"),
   integer: () => simple("integer", Number.isInteger, "a whole number"),
@@ -94,6 +120,7 @@ export const s = {
   any: () => new Schema({}, (value) => value),
 
   enum(values) {
+    listOf("s.enum", values);
     const types = new Set(values.map((value) => typeof value));
     const [type] = types;
     const json = types.size === 1 && type !== "object" ? { type, enum: values } : { enum: values };
@@ -101,9 +128,10 @@ export const s = {
     return new Schema(json, (value, path) => (expect(values.includes(value), path, what), value));
   },
 
-  literal: (value) => s.enum([value]),
+  literal: (value) => BUILDERS.enum([value]),
 
   array(items) {
+    isSchema("s.array", items);
     const read = (value, path) => {
       expect(Array.isArray(value), path, "an array");
       return value.map((item, at) => items.read(item, `${path}/${at}`));
@@ -111,10 +139,13 @@ export const s = {
     return new Schema({ type: "array", items: items.json }, read, { bound: "Items" });
   },
 
-  object: (shape) =>
-    new Schema(objectJson(shape), (value, path) => readMembers(shape, value, path), { shape, bound: "Properties" }),
+  object(shape) {
+    shapeOf("s.object", shape);
+    return new Schema(objectJson(shape), (value, path) => readMembers(shape, value, path), { shape, bound: "Properties" });
+  },
 
   record(values) {
+    isSchema("s.record", values);
     const read = (value, path) => {
       expect(typeof value === "object" && value !== null && !Array.isArray(value), path, "an object");
       const entries = Object.entries(value);
@@ -124,6 +155,7 @@ export const s = {
   },
 
   union(branches) {
+    for (const branch of listOf("s.union", branches)) isSchema("s.union", branch);
     const read = (value, path) => {
       let first;
       for (const branch of branches) {
@@ -142,9 +174,32 @@ export const s = {
   raw: (json) => new Schema(json, (value) => value),
 };
 
-/** An author's schema: a builder, a JSON Schema, or nothing. */
+/** A builder that takes no more than it uses: types reject `s.string({ min: 1 })`, and without them `min` would be dropped. */
+const strict = ([name, build]) => {
+  const checked = (...given) => {
+    const schema = build(...given);
+    if (given.length <= build.length) return schema;
+    const taken = build.length ? "one argument" : "no argument";
+    throw new TypeError(`s.${name} takes ${taken}; the rest are methods, such as .describe("…") and .min(1)`);
+  };
+  return [name, checked];
+};
+
+/** Schema builders. */
+export const s = new Proxy(Object.fromEntries(Object.entries(BUILDERS).map(strict)), {
+  get(builders, name) {
+    if (typeof name === "symbol" || name in builders) return builders[name];
+    throw new TypeError(`there is no s.${name}${instead(name, Object.keys(builders))}`);
+  },
+});
+
+/** An author's schema: a builder or a JSON Schema. */
 export function toSchema(given) {
-  return given instanceof Schema ? given : s.raw(given);
+  if (given instanceof Schema) return given;
+  if (typeof given !== "object" || given === null || Object.values(given).some((value) => value instanceof Schema)) {
+    throw new TypeError("a schema is s.object({ … }), another one of `s`, or a JSON Schema");
+  }
+  return s.raw(given);
 }
 
 /** The schema of a tool's arguments, without additional properties unless it is raw. */

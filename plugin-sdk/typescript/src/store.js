@@ -2,6 +2,7 @@
 
 import { host, increment, open } from "#keyvalue";
 import { ToolError } from "./errors.js";
+import { refuseMisspelt } from "./names.js";
 import { decode, encode } from "./utf8.js";
 
 const DENIED =
@@ -74,6 +75,8 @@ export class Store {
     return convertErrors(() => increment(this.#bucket(), wanted(key), delta));
   }
 }
+
+refuseMisspelt(Store, "a store");
 
 const wanted = (key) => String(key).toWellFormed();
 

@@ -5,6 +5,8 @@ import { Call } from "./call.js";
 import { connect, isConnected } from "./double.js";
 import { NotFound, ToolError } from "./errors.js";
 import { after, isLater } from "./later.js";
+import { instead } from "./names.js";
+import * as options from "./options.js";
 import { decode } from "./utf8.js";
 import { fetch } from "./web/fetch.js";
 
@@ -32,10 +34,11 @@ export class Client {
   #answers;
   #gone = false;
 
-  constructor(plugin, options = {}) {
+  constructor(plugin, given = {}) {
+    options.check("client", "Client", given);
     this.#plugin = plugin;
-    this.#options = options;
-    this.#answers = [...(options.answers ?? [])];
+    this.#options = given;
+    this.#answers = [...(given.answers ?? [])];
   }
 
   cancel() {
@@ -171,23 +174,7 @@ const asJson = (value) => JSON.parse(JSON.stringify(value));
 
 /** Fails for a name that the plugin does not have, with those that it has. */
 function known(kind, name, names) {
-  if (names.includes(name)) return;
-  const nearest = names.map((one) => [distance(one, name), one]).sort(([a], [b]) => a - b)[0];
-  const guess = nearest && nearest[0] <= Math.max(2, name.length / 3) ? `; did you mean '${nearest[1]}'?` : ";";
-  throw new NotFound(`no ${kind} '${name}'${guess} ${names.length ? `there are: ${names.join(", ")}` : "there is none"}`);
-}
-
-/** How many letters differ (Levenshtein). */
-function distance(a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    }
-    row = next;
-  }
-  return row[b.length];
+  if (!names.includes(name)) throw new NotFound(`no ${kind} '${name}'${instead(name, names)}`);
 }
 
 /** A promise that says so if it is taken for its result. */
