@@ -1,6 +1,7 @@
 //! `wharf new`, `wharf build`, `wharf dev` and `wharf upgrade`, with a fake toolchain; `tests/languages` uses the
 //! real ones.
 
+mod foreign;
 mod library;
 mod watching;
 

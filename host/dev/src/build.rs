@@ -32,7 +32,7 @@ use crate::child::interrupted;
 use crate::language::Language;
 use crate::lock::{Attempt, try_lock};
 use crate::project::Project;
-use crate::{Server, os, wrapper};
+use crate::{Server, files, os, wrapper};
 
 /// Between attempts to lock a project.
 const LOCK_INTERVAL: Duration = Duration::from_millis(100);
@@ -149,13 +149,7 @@ fn packages_of(language: Language) -> Option<Packages> {
 /// If it is a link: that would happen outside of the project.
 pub(crate) fn output_folder(project: &Project) -> Result<PathBuf, Failure> {
     let dist = project.dir.join("dist");
-    if dist.is_symlink() {
-        return Err(Failure::new(format!(
-            "build: files would be written outside of the project: {} is a link",
-            dist.shown()
-        ))
-        .hint("remove the link; `wharf build --out FILE` writes the component elsewhere".to_owned()));
-    }
+    files::require_no_link(&dist)?;
     Ok(dist)
 }
 

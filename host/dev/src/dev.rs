@@ -29,7 +29,7 @@ use crate::build::{build, install, output_folder, read};
 use crate::child::{Group, interrupted};
 use crate::name::PluginName;
 use crate::project::Project;
-use crate::{Server, wrapper};
+use crate::{Server, files, wrapper};
 
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// So many builds in a row, during each of which a file changed, are taken to write that file.
@@ -110,7 +110,7 @@ pub(crate) async fn run(
         tokio::select! {
             renamed = builds.follow(&name) => {
                 process.stop().await;
-                builds.remove(&name);
+                builds.remove_file(&name);
                 builds.install(&renamed)?;
                 message(&format!("{NAME}{name}{NAME:#} is now {NAME}{renamed}{NAME:#}: the server starts again"));
                 name = renamed;
@@ -215,6 +215,13 @@ struct Served {
     at: SystemTime,
 }
 
+impl Served {
+    /// Whether a file has the component that was built.
+    fn is_at(&self, path: &Path) -> bool {
+        files::read(path, files::MAX_SIZE).is_ok_and(|component| blake3::hash(&component) == self.component)
+    }
+}
+
 impl Builds<'_> {
     /// Builds once, and again whenever the sources differ from those that were built. Returns the plugin's name if it
     /// is another one than `trusted`, which the server was started for.
@@ -269,6 +276,7 @@ impl Builds<'_> {
         let started = Instant::now();
         let project = Project::read(&self.dir)?;
         let name = project.name.clone();
+        self.require_own(&name, trusted)?;
         let component = build(&project, self.install, self.screen).await?;
         install(&component, &self.built(&name))?;
         // Under a name that it does not trust, the server must not find it.
@@ -279,10 +287,22 @@ impl Builds<'_> {
         if let Some(before) = self.served.replace(served).filter(|before| before.name != name) {
             self.remove_built(&before);
             if !self.is_own {
-                self.remove(&before.name);
+                self.remove(&before);
             }
         }
         Ok(format!("built {NAME}{name}{NAME:#} in {:.1} s", started.elapsed().as_secs_f64()))
+    }
+
+    /// Fails if a new name of the project is that of a file which this command did not put there. `first` is the name at
+    /// the start, which the person has seen.
+    fn require_own(&self, name: &PluginName, first: &PluginName) -> Result<(), Failure> {
+        let is_own = name == self.served.as_ref().map_or(first, |served| &served.name);
+        let installed = self.installed(name);
+        if self.is_own || is_own || installed.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        Err(Failure::new(format!("serve it as {name}: another plugin has that name: {}", installed.shown()))
+            .hint("choose another name in plugin.toml, or remove that file if nobody needs it".to_owned()))
     }
 
     fn built(&self, name: &PluginName) -> PathBuf {
@@ -292,7 +312,7 @@ impl Builds<'_> {
     /// Copies what was built into the folder that is served.
     fn install(&self, name: &PluginName) -> Result<(), Failure> {
         let built = self.built(name);
-        let component = fs::read(&built)
+        let component = files::read(&built, files::MAX_SIZE)
             .map_err(|error| Failure::new(format!("read the component: {error}: {}", built.shown())))?;
         install(&component, &self.installed(name))
     }
@@ -304,15 +324,21 @@ impl Builds<'_> {
     /// Removes the component of a former name from `dist`, unless it is no longer what this command built.
     fn remove_built(&self, before: &Served) {
         let built = self.built(&before.name);
-        if fs::read(&built).is_ok_and(|component| blake3::hash(&component) == before.component)
+        if before.is_at(&built)
             && let Err(error) = fs::remove_file(&built)
         {
             warning(&format!("{} is of the former name, and is not removed: {error}", built.shown()));
         }
     }
 
-    /// Removes a component that this command installed under a former name.
-    fn remove(&self, name: &PluginName) {
+    /// Removes the component of a former name from the folder that is served, unless somebody has replaced it.
+    fn remove(&self, before: &Served) {
+        if before.is_at(&self.installed(&before.name)) {
+            self.remove_file(&before.name);
+        }
+    }
+
+    fn remove_file(&self, name: &PluginName) {
         let installed = self.installed(name);
         if let Err(error) = fs::remove_file(&installed) {
             warning(&format!("{} is still served: {error}", installed.shown()));

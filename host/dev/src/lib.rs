@@ -7,6 +7,7 @@ mod build;
 mod child;
 mod dev;
 mod embedded;
+mod files;
 mod language;
 mod lock;
 mod name;

@@ -1,10 +1,12 @@
 //! Lock files. A lock is held until the file is closed, or the process ends in any way.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 
 use wharf_report::{Failure, ShowPath as _};
+
+use crate::{files, os};
 
 pub(crate) enum Attempt {
     Held(File),
@@ -21,8 +23,8 @@ pub(crate) fn try_lock(path: &Path) -> Result<Attempt, Failure> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
-    let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-    let file = opened.map_err(failed)?;
+    let file = os::open_or_create(path).map_err(failed)?;
+    files::require_regular(&file).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(Attempt::Held(file)),
         Err(TryLockError::WouldBlock) => Ok(Attempt::Taken(file)),

@@ -14,6 +14,7 @@ mod unix {
     use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
     use std::path::{Path, PathBuf};
 
+    use rustix::fs::OFlags;
     use rustix::process::{Pid, Signal, kill_process_group};
     use tokio::process::Command;
     use tokio::signal::unix::{SignalKind, signal};
@@ -72,6 +73,22 @@ mod unix {
         found.filter(Metadata::is_file).filter_map(|found| file_id(&found)).collect()
     }
 
+    /// Opens a file to read it. A pipe opens too, at once, and gives nothing.
+    pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
+        OpenOptions::new().read(true).custom_flags(flags(OFlags::NONBLOCK)).open(path)
+    }
+
+    /// Opens a file to read and write it, or creates it. A link is an error: what it leads to would be written.
+    pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        options.custom_flags(flags(OFlags::NONBLOCK | OFlags::NOFOLLOW)).open(path)
+    }
+
+    fn flags(flags: OFlags) -> i32 {
+        flags.bits().cast_signed()
+    }
+
     /// Whether a server takes a listening socket from its parent.
     pub(crate) const PASSES_SOCKETS: bool = cfg!(target_os = "linux");
 
@@ -98,7 +115,7 @@ mod unix {
 
 #[cfg(windows)]
 mod windows {
-    use std::fs::{File, Metadata};
+    use std::fs::{File, Metadata, OpenOptions};
     use std::io;
     use std::net::TcpListener;
     use std::path::{Path, PathBuf};
@@ -152,6 +169,17 @@ mod windows {
 
     pub(crate) fn outputs() -> Vec<FileId> {
         Vec::new()
+    }
+
+    pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
+        File::open(path)
+    }
+
+    pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
+        if path.is_symlink() {
+            return Err(io::Error::other("it is a link"));
+        }
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
     }
 
     pub(crate) const PASSES_SOCKETS: bool = false;

@@ -1,7 +1,5 @@
 //! A plugin's sources: the folder with `plugin.toml`.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -10,7 +8,7 @@ use wharf_report::{Failure, InvalidToml, from_toml, toml_place};
 
 use crate::language::Language;
 use crate::name::PluginName;
-use crate::wrapper;
+use crate::{files, wrapper};
 
 pub(crate) const FILE: &str = "plugin.toml";
 
@@ -84,24 +82,12 @@ struct Manifest {
     imports: Option<Vec<Import>>,
 }
 
-/// The text of a file in a project that others may have written: a FIFO would block.
-fn read_text(path: &Path) -> io::Result<String> {
-    let found = fs::metadata(path)?;
-    if !found.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    if found.len() > MAX_TEXT {
-        return Err(io::Error::other(format!("it has more than {} KiB", MAX_TEXT >> 10)));
-    }
-    fs::read_to_string(path)
-}
-
 impl Project {
     pub(crate) fn read(dir: &Path) -> Result<Self, Failure> {
         let file = dir.join(FILE);
         let failed = |reason: String| Failure::usage(format!("read the project: {reason}"));
         let shown = file.shown();
-        let text = read_text(&file).map_err(|error| {
+        let text = files::read_text(&file, MAX_TEXT).map_err(|error| {
             failed(format!("{error}: {shown}"))
                 .hint("pass the folder of a plugin project; `wharf new NAME --lang LANG` creates one".to_owned())
         })?;
@@ -128,7 +114,7 @@ impl Project {
     pub(crate) fn uses_wrapper_folder(&self) -> bool {
         let is_folder = |path: &str| path.trim_start_matches("./").trim_end_matches('/') == wrapper::FOLDER;
         let (file, _) = wrapper::reference(self.language, wrapper::FOLDER);
-        let text = || read_text(&self.dir.join(file)).unwrap_or_default();
+        let text = || files::read_text(&self.dir.join(file), MAX_TEXT).unwrap_or_default();
         match self.language {
             Language::Python | Language::C | Language::Cpp => self.wrapper.to_str().is_some_and(is_folder),
             Language::Rust => {

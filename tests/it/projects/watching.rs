@@ -120,6 +120,11 @@ fn a_renamed_plugin_leaves_nothing_in_a_shared_folder() {
     assert!(folder.join("other.wasm").is_file() && folder.join("another.wasm").is_file());
     assert!(!folder.join("made.wasm").exists());
     assert_eq!(fs::read(project.dir.join("dist/made.wasm")).expect("a file"), b"mine");
+    // A name that another plugin has is not taken from it.
+    let another = fs::read(folder.join("another.wasm")).expect("a file");
+    project.put("plugin.toml", "name = \"another\"\nlanguage = \"python\"\n");
+    dev.log_with("failed to serve it as another: another plugin has that name: ");
+    assert!(fs::read(folder.join("another.wasm")).expect("a file") == another && folder.join("other.wasm").is_file());
     dev.signal(Signal::TERM);
     assert!(dev.wait().success(), "{}", dev.log());
 }

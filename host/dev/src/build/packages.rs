@@ -1,14 +1,18 @@
 //! Whether a project's packages are those that its manifest lists.
 
-use std::fs;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use blake3::{Hash, Hasher};
+
+use crate::{files, os};
 
 /// Maximum bytes of a file that is compared; a larger one counts as unchanged.
 const MAX_LISTED: u64 = 16 << 20;
 /// In the folder of the packages: the hash of the files that they were installed from.
 const RECORD: &str = ".wharf-installed";
+/// Bytes of that.
+const MAX_RECORD: u64 = 1 << 10;
 
 /// The packages of a language.
 #[derive(Clone, Copy)]
@@ -25,7 +29,7 @@ impl Packages {
     /// Whether they were installed from other files than those that are there now. `None` if it is not known: someone
     /// else installed them.
     pub(super) fn are_outdated(&self, dir: &Path) -> Option<bool> {
-        let installed = fs::read_to_string(dir.join(self.folder).join(RECORD)).ok()?;
+        let installed = files::read_text(&dir.join(self.folder).join(RECORD), MAX_RECORD).ok()?;
         Some(self.hash(dir)?.to_hex().as_str() != installed.trim_end())
     }
 
@@ -38,7 +42,12 @@ impl Packages {
     /// once more.
     pub(super) fn record(&self, dir: &Path) {
         if let Some(hash) = self.hash(dir) {
-            let _ = fs::write(dir.join(self.folder).join(RECORD), format!("{}\n", hash.to_hex()));
+            let record = dir.join(self.folder).join(RECORD);
+            let _ = os::open_or_create(&record).and_then(|mut file| {
+                files::require_regular(&file)?;
+                file.set_len(0)?;
+                writeln!(file, "{}", hash.to_hex())
+            });
         }
     }
 
@@ -46,14 +55,13 @@ impl Packages {
         let mut hasher = Hasher::new();
         for (number, file) in self.listed.iter().enumerate() {
             let path = dir.join(file);
-            match fs::metadata(&path) {
-                Ok(found) if found.is_file() && found.len() <= MAX_LISTED => {
-                    let text = fs::read(&path).ok()?;
+            match files::read(&path, MAX_LISTED) {
+                Ok(text) => {
                     hasher.update(&(text.len() as u64).to_le_bytes()).update(&text);
                 }
                 // A project need not fix versions.
-                Err(_) if number > 0 => {}
-                _ => return None,
+                Err(error) if number > 0 && error.kind() == io::ErrorKind::NotFound => {}
+                Err(_) => return None,
             }
         }
         Some(hasher.finalize())

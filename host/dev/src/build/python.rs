@@ -5,8 +5,7 @@ mod source;
 mod trace;
 
 use std::env;
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -18,6 +17,7 @@ use super::guessed::{Outcome, corrected};
 use super::packages::Packages;
 use super::tool::{Tool, Tools, reported};
 use super::world::{self, World};
+use crate::files;
 use crate::project::{Export, Import, Project};
 
 pub(super) const PACKAGES: Packages = Packages {
@@ -141,11 +141,8 @@ fn explained(stderr: &str, paths: &[PathBuf; 3], packages: (&str, bool)) -> Fail
 
 /// The text that lists the project's packages; empty if there is none.
 fn requirements(project: &Project) -> String {
-    let file = File::open(project.dir.join("requirements.txt"));
-    let mut text = String::new();
     // What cannot be read lists nothing: it is only for a hint.
-    let _ = file.and_then(|file| file.take(MAX_REQUIREMENTS).read_to_string(&mut text));
-    text
+    files::read_text(&project.dir.join("requirements.txt"), MAX_REQUIREMENTS).unwrap_or_default()
 }
 
 /// Whether a line of the requirements begins with the package of a module, as packages spell names.

@@ -17,6 +17,7 @@ use super::guessed::{Outcome, corrected};
 use super::packages::Packages;
 use super::tool::{Tool, Tools, reported};
 use super::world::{self, World};
+use crate::files;
 use crate::language::Language;
 use crate::project::{Export, Project};
 
@@ -185,7 +186,8 @@ fn externals(meta: &[u8]) -> Vec<String> {
 
 /// A package that the project lists and Node would not find: what to do.
 fn not_installed(dir: &Path) -> Option<String> {
-    let manifest: Value = serde_json::from_slice(&fs::read(dir.join("package.json")).ok()?).ok()?;
+    let manifest: Value =
+        serde_json::from_slice(&files::read(&dir.join("package.json"), files::MAX_SIZE).ok()?).ok()?;
     let listed = ["dependencies", "devDependencies"].map(|kind| manifest[kind].as_object());
     let mut names = listed.into_iter().flatten().flat_map(|packages| packages.keys());
     let is_there = |name: &str| dir.ancestors().any(|folder| folder.join("node_modules").join(name).exists());

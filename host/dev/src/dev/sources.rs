@@ -4,7 +4,7 @@
 //! writes is no source: a build would trigger the next one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -130,7 +130,7 @@ impl Sources {
             return None;
         }
         if found.is_file()
-            && let Ok(mut file) = File::open(path)
+            && let Ok(mut file) = os::open_without_waiting(path)
         {
             let mut bytes = Vec::new();
             // What cannot be read is as if it ended there.

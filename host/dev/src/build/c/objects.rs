@@ -2,13 +2,15 @@
 //! not change between builds.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use blake3::Hasher;
 use wharf_report::Failure;
 use wharf_report::ShowPath as _;
+
+use crate::files;
 
 pub(super) struct Objects {
     folder: PathBuf,
@@ -20,18 +22,21 @@ pub(super) struct Objects {
 impl Objects {
     /// `sources`: the folders of headers; subfolders are included.
     pub(super) fn open(folder: PathBuf, sources: &[&Path]) -> Result<Self, Failure> {
+        // What is in it and unused is removed.
+        files::require_no_link(&folder)?;
         let mut hasher = Hasher::new();
         let mut folders: Vec<PathBuf> = sources.iter().map(|path| path.to_path_buf()).collect();
         let mut hash_all = || -> io::Result<()> {
             while let Some(next) = folders.pop() {
-                let mut entries: Vec<PathBuf> =
-                    fs::read_dir(next)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
-                entries.sort();
-                for path in entries {
-                    if path.is_dir() {
+                let mut entries: Vec<DirEntry> = fs::read_dir(next)?.collect::<io::Result<_>>()?;
+                entries.sort_by_key(DirEntry::path);
+                for entry in entries {
+                    let path = entry.path();
+                    // A link to a folder may lead anywhere.
+                    if entry.file_type()?.is_dir() {
                         folders.push(path);
                     } else if path.extension().is_some_and(|end| end == "h" || end == "hpp") {
-                        hasher.update(path.to_string_lossy().as_bytes()).update(&fs::read(&path)?);
+                        hasher.update(path.to_string_lossy().as_bytes()).update(&files::read(&path, files::MAX_SIZE)?);
                     }
                 }
             }
@@ -45,7 +50,8 @@ impl Objects {
 
     /// The path of a source's object, and whether it exists already.
     pub(super) fn of(&mut self, source: &Path, flags: &[String]) -> Result<(PathBuf, bool), Failure> {
-        let text = fs::read(source).map_err(|error| Failure::new(format!("read {}: {error}", source.shown())))?;
+        let text = files::read(source, files::MAX_SIZE)
+            .map_err(|error| Failure::new(format!("read {}: {error}", source.shown())))?;
         let mut hasher = Hasher::new();
         hasher.update(self.headers.as_bytes()).update(flags.join("\0").as_bytes()).update(b"\0\0").update(&text);
         let object = self.folder.join(format!("{}.o", hasher.finalize().to_hex()));
@@ -72,6 +78,16 @@ impl Objects {
 #[cfg(test)]
 mod tests {
     use super::Objects;
+
+    #[test]
+    fn what_a_link_leads_to_is_not_pruned() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (folder, objects) = (dir.path().join("other"), dir.path().join("objects"));
+        std::fs::create_dir(&folder).expect("a folder");
+        crate::os::link_file(&folder, &objects).expect("a link");
+        let refused = Objects::open(objects, &[]).err().expect("it is refused");
+        assert!(refused.into_parts().0.contains("objects is a link"));
+    }
 
     #[test]
     fn an_object_depends_on_source_flags_and_headers() {

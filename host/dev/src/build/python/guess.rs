@@ -4,10 +4,10 @@
 //! what the plugin registers and imports. A wrong guess costs a second build, so no file is an error.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::source::{Statement, statements};
+use crate::files;
 use crate::project::{Export, Import};
 
 /// Files and bytes that are read at most: a plugin that imports more is rare.
@@ -50,10 +50,7 @@ impl Scan<'_> {
     }
 
     fn read(&mut self, file: &Path) {
-        if file.metadata().is_ok_and(|about| about.len() > MAX_BYTES) {
-            return;
-        }
-        let Ok(bytes) = fs::read(file) else { return };
+        let Ok(bytes) = files::read(file, MAX_BYTES) else { return };
         let text = String::from_utf8_lossy(&bytes);
         let installed = self.packages.is_some_and(|folder| file.starts_with(folder));
         // Blocks that do not run when the module is imported: the indentation of their heads.
