@@ -35,7 +35,7 @@ pub(super) async fn run(
     screen: &Screen,
 ) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let Target { id, folder } = Target::of(&format!("{} approve", config.program()), name, dir, &[])?;
+    let Target { id, folder } = Target::of(&config, &format!("{} approve", config.program()), name, dir, &[])?;
     let is_named = folder.is_some();
     let dir = plugin_folder(options, folder)?;
     let files = files_of(&config, &dir)?;
@@ -163,7 +163,7 @@ fn show(summary: &str, old: Option<&str>, new: &ListedVersion) {
 
 pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Result<ExitCode, Failure> {
     let config = Arc::new(options.config()?);
-    let Target { id, folder } = Target::of(&format!("{} revoke", config.program()), name, dir, &[])?;
+    let Target { id, folder } = Target::of(&config, &format!("{} revoke", config.program()), name, dir, &[])?;
     let dir = folder.as_deref();
     if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
         return Err(Failure::usage(format!("find the folder {}; nothing was revoked", dir.shown())).hint(format!(

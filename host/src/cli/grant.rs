@@ -83,7 +83,10 @@ fn lock_configuration() -> Result<Option<File>, Failure> {
 
 pub(super) fn run(options: &Options, arguments: &Arguments, edit: Edit) -> Result<ExitCode, Failure> {
     let command = format!("{} {}", options.program(), edit.command());
-    let Words { target: Target { id, folder }, grants } = Words::read(&command, &arguments.name, &arguments.words)?;
+    // If it is not valid, that is said where it is changed.
+    let named_in = options.config().unwrap_or_default();
+    let Words { target: Target { id, folder }, grants } =
+        Words::read(&named_in, &command, &arguments.name, &arguments.words)?;
     // Held until the file is written, so that no other change is lost. A person may think for long.
     let _lock = arguments.yes.then(lock_configuration).transpose()?;
     let change = Change::prepare(options, &id, &grants, edit)?;

@@ -21,7 +21,7 @@ use super::survey::{Survey, report_left, report_left_out};
 use super::target::{Target, is_same, plugin, unfound};
 use super::wiring::read_only_guard;
 use super::{absent, wrapped};
-use crate::config::base;
+use crate::config::{Config, base};
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
 use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{Access, LoadError, PluginId, ProtectedFolders};
@@ -34,7 +34,7 @@ pub(super) async fn run(
     json: bool,
     screen: &Screen,
 ) -> Result<ExitCode, Failure> {
-    let (dir, only) = chosen(&options.program(), dir, name)?;
+    let (dir, only) = chosen(&options.config()?, dir, name)?;
     let survey = Survey::open(options, dir).await?;
     let Survey { config, dir, .. } = &survey;
     let program = config.program();
@@ -69,10 +69,11 @@ pub(super) async fn run(
 
 /// The folder, and the only plugin that is asked about, which may be given as its file.
 fn chosen(
-    program: &str,
+    config: &Config,
     dir: Option<PathBuf>,
     name: Option<&str>,
 ) -> Result<(Option<PathBuf>, Option<PluginId>), Failure> {
+    let program = config.program();
     match (dir, name) {
         (Some(dir), Some(name)) if !dir.is_dir() && Path::new(name).is_dir() => {
             let (folder, id) = (shell_word(Path::new(name)), shell_word(&dir));
@@ -80,7 +81,8 @@ fn chosen(
                 .hint(format!("write the folder first, then the name: {program} status {folder} {id}")))
         }
         (Some(file), None) if is_file(&file) => {
-            let Target { id, folder } = Target::of(&format!("{program} status"), &file.to_string_lossy(), None, &[])?;
+            let command = format!("{program} status");
+            let Target { id, folder } = Target::of(config, &command, &file.to_string_lossy(), None, &[])?;
             Ok((folder, Some(id)))
         }
         (dir, name) => Ok((dir, name.map(plugin).transpose()?)),

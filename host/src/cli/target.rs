@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use wharf_report::{ShowPath as _, shell_text, shell_word};
 
-use super::folder::{folder_at, is_file};
+use super::folder::{folder_at, is_file, near_path};
+use super::survey::choice_in;
 use crate::catalog::{Choice, plugin_of};
+use crate::config::Config;
 use crate::plugin::PluginId;
 use crate::protocol::nearest::{did_you_mean, nearest};
 use crate::report::Failure;
@@ -24,8 +26,15 @@ impl Target {
     /// `command` is what takes both, and `rest` its other words; for hints.
     ///
     /// # Errors
-    /// If a word is none of these, or they are about two plugins or folders.
-    pub(super) fn of(command: &str, named: &str, folder: Option<&Path>, rest: &[String]) -> Result<Self, Failure> {
+    /// If a word is none of these, or they are about two plugins or folders; or if a file is not the one that its folder
+    /// serves as that plugin: the command would be about another one than the person named.
+    pub(super) fn of(
+        config: &Config,
+        command: &str,
+        named: &str,
+        folder: Option<&Path>,
+        rest: &[String],
+    ) -> Result<Self, Failure> {
         let path = Path::new(named);
         let rest: String = rest.iter().map(|word| format!(" {}", shell_text(word))).collect();
         if path.is_dir() && folder.map_or_else(|| !is_plain(path), |folder| !folder.is_dir()) {
@@ -40,6 +49,8 @@ impl Target {
             Some(id) => id.map_err(|ignored| Failure::usage(ignored.to_string()).hint(ignored.hint()))?,
             None => plugin(named)?,
         };
+        let by_name = format!("{command} {id}{rest}");
+        file.map_or(Ok(()), |file| require_served(config, &id, file, &by_name))?;
         let Some(folder) = folder else {
             return Ok(Self { id, folder: file.map(|file| folder_at(file).to_owned()) });
         };
@@ -48,12 +59,31 @@ impl Target {
             return Err(Failure::usage(format!("find {id} in {}: that is another plugin's file", folder.shown()))
                 .hint(format!("name one of the two: {command} {}{rest}", shell_word(folder))));
         }
+        if is_file(folder) {
+            require_served(config, &id, folder, &by_name)?;
+        }
         let folder = folder_at(folder);
         if let Some(file) = file.filter(|file| !is_same(folder_at(file), folder)) {
             return Err(Failure::usage(format!("find {} in {}", file.shown(), folder.shown()))
                 .hint(format!("name the file alone: {command} {}{rest}", shell_word(file))));
         }
         Ok(Self { id, folder: Some(folder.to_owned()) })
+    }
+}
+
+/// `by_name`: the command for the plugin, in whatever folder it is.
+fn require_served(config: &Config, id: &PluginId, file: &Path, by_name: &str) -> Result<(), Failure> {
+    if !file.exists() {
+        let near = near_path(file);
+        return Err(Failure::usage(format!("find the file {}", file.shown()))
+            .hint(near.unwrap_or_else(|| format!("to name the plugin, and no file: {by_name}"))));
+    }
+    // What is wrong with the folder, the command says.
+    let served = choice_in(config, folder_at(file)).ok();
+    match served.as_ref().and_then(|files| files.get(id)).filter(|served| !is_same(served, file)) {
+        None => Ok(()),
+        Some(served) => Err(Failure::usage(format!("use {}: the plugin {id} is another file there", file.shown()))
+            .hint(format!("a server takes {}; look at both, and remove or rename one of them", served.shown()))),
     }
 }
 

@@ -47,3 +47,27 @@ fn the_time_of_a_revocation_is_its_own() {
     assert!(folder_command(&home, &["revoke", "p"]).status.success());
     assert!(status().contains(", revoked, 20") && !status().contains("2001"), "{}", status());
 }
+
+/// A file that somebody adds does not get what is meant for the one that is named.
+#[test]
+fn a_named_file_is_the_one_that_is_served() {
+    let home = home(STRICT);
+    let (named, added) = (home.plugins().join("Weather.wasm"), home.plugin("weather"));
+    fs::write(&named, version("1", "Does a thing.")).expect("a file");
+    fs::write(&added, version("2", "Does a thing.")).expect("a file");
+    let folder = home.plugins();
+    fs::create_dir(folder.join("sub")).expect("a folder");
+    fs::write(folder.join("sub/gone.wasm"), version("3", "Does a thing.")).expect("a file");
+    let gone = folder.join("gone.wasm");
+    for (file, why) in [(&named, "the plugin weather is another file there"), (&gone, "failed to find the file ")] {
+        for words in [&["approve", "--yes"][..], &["revoke"], &["status"], &["grant", "elicit", "--yes"]] {
+            let (command, rest) = words.split_first().expect("a command");
+            let all = [*command].map(AsRef::as_ref).into_iter().chain([file.as_os_str()]);
+            let output = run(&home, all.chain(rest.iter().map(AsRef::as_ref)));
+            assert!(output.status.code() == Some(2) && err(&output).contains(why), "{words:?}: {}", err(&output));
+        }
+    }
+    assert!(!home.path("state/wharf/lock.toml").exists());
+    let approved = run(&home, ["approve".as_ref(), added.as_os_str(), "--yes".as_ref()]);
+    assert!(approved.status.success(), "{}", err(&approved));
+}

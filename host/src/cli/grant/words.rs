@@ -20,7 +20,7 @@ pub(super) struct Words {
 
 impl Words {
     /// `named`: the plugin, as [`Target::of`] takes it. `words`: the grants, and a folder before or behind them.
-    pub(super) fn read(command: &str, named: &str, words: &[String]) -> Result<Self, Failure> {
+    pub(super) fn read(config: &Config, command: &str, named: &str, words: &[String]) -> Result<Self, Failure> {
         let is_plugin = Path::new(named).is_dir() && words.len() > 1;
         let is_folder = |at: usize, word: &str| {
             let path = Path::new(word);
@@ -30,7 +30,7 @@ impl Words {
         let mut grants = words.to_vec();
         let folder = words.iter().enumerate().position(|(at, word)| is_folder(at, word)).map(|at| grants.remove(at));
         let folder = folder.as_deref().map(Path::new);
-        Ok(Self { target: Target::of(command, named, folder, &grants)?, grants: parsed(&grants)? })
+        Ok(Self { target: Target::of(config, command, named, folder, &grants)?, grants: parsed(&grants)? })
     }
 }
 
