@@ -23,6 +23,8 @@ const NEXT_FILE: &str = "lock.toml.next";
 const WRITER_LOCK: &str = "lock.toml.turn";
 /// Bytes; one pin takes a few hundred.
 const MAX_SIZE: u64 = 4 << 20;
+/// Bytes from which on pins that no person needs are dropped. What people decide has the rest.
+const FULL: usize = 3 << 20;
 /// Bytes of a large pin, for write checks.
 const LARGE_PIN: usize = 4 << 10;
 /// Writers hold the lock for milliseconds; a stopped process must not block the others indefinitely.
@@ -105,7 +107,7 @@ impl PinFile {
         let result = edit(&mut pins);
         pins.drop_expired(SystemTime::now());
         if pins != before {
-            let text = toml::to_string(&pins).map_err(|error| failed(io::Error::other(error)))?;
+            let text = bounded_text(&mut pins).map_err(failed)?;
             self.replace(&text).map_err(failed)?;
         }
         Ok(result)
@@ -190,6 +192,23 @@ impl PinFile {
 
     fn error(&self, what: String, hint: Option<String>) -> PinFileError {
         PinFileError { what, path: self.folder.join(FILE_NAME), hint, temporary: false, of_writing: false }
+    }
+}
+
+/// The text of the pins, without some of those that were pinned automatically and whose files are gone, if it would be
+/// too large: whoever adds files and removes them again could fill the file otherwise.
+///
+/// # Errors
+/// If it has more than [`MAX_SIZE`] bytes all the same, which no server would read.
+fn bounded_text(pins: &mut Pins) -> io::Result<String> {
+    loop {
+        let text = toml::to_string(pins).map_err(io::Error::other)?;
+        if text.len() <= FULL || !pins.drop_half_of_gone() {
+            return match text.len() as u64 <= MAX_SIZE {
+                true => Ok(text),
+                false => Err(io::Error::other(format!("it would have more than {} MiB", MAX_SIZE >> 20))),
+            };
+        }
     }
 }
 

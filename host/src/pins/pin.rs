@@ -162,6 +162,18 @@ impl Pins {
         let is_expired = |gone: SystemTime| now.duration_since(gone).is_ok_and(|age| age > RETENTION);
         self.plugins.retain(|_, pin| !pin.gone.is_some_and(is_expired));
     }
+
+    /// Drops half of the pins that no person approved and whose files were removed, those that were removed first. False
+    /// if there is none.
+    pub(super) fn drop_half_of_gone(&mut self) -> bool {
+        let gone = self.plugins.iter().filter(|(_, pin)| !pin.approved);
+        let mut gone: Vec<(SystemTime, String)> =
+            gone.filter_map(|(name, pin)| Some((pin.gone?, name.clone()))).collect();
+        gone.sort_unstable();
+        gone.truncate(gone.len().div_ceil(2));
+        gone.iter().for_each(|(_, name)| drop(self.plugins.remove(name)));
+        !gone.is_empty()
+    }
 }
 
 /// The names of kinds of access.

@@ -50,6 +50,38 @@ fn pins_are_read_back_as_written() {
     assert!(!lock.read().expect("it is read").is_revoked(Digest::of(b"b")));
 }
 
+/// As one who adds files and removes them again can have it.
+#[test]
+fn a_full_file_keeps_what_people_decided_and_can_be_read() {
+    let (_home, lock) = lock();
+    let automatic = Pin { approved: false, folder: Some("x".repeat(2000)), ..pin(b"a") };
+    lock.update(|pins| {
+        pins.approve(&id("approved"), Pin { gone: Some(SystemTime::UNIX_EPOCH), ..pin(b"b") });
+        pins.insert(&id("served"), automatic.clone());
+        pins.revoke(&id("revoked"), Digest::of(b"c"));
+    })
+    .expect("it is written");
+    for round in 0..4 {
+        lock.update(|pins| {
+            for number in 0..700 {
+                let name = id(&format!("r{round}-{number}"));
+                pins.insert(&name, automatic.clone());
+                pins.mark_missing(&name);
+            }
+        })
+        .expect("it is written");
+    }
+    let pins = lock.read().expect("it is read");
+    assert!(pins.get(&id("served")).is_some() && pins.is_revoked(Digest::of(b"c")));
+    assert!(pins.all().count() < 1600, "{}", pins.all().count());
+    // Of pins that are in use none is dropped, and no more are written than can be read.
+    let fill =
+        |pins: &mut Pins| (0..2200).for_each(|number| pins.insert(&id(&format!("s{number}")), automatic.clone()));
+    let refused = lock.update(fill).expect_err("it is too large").to_string();
+    assert!(refused.contains("it would have more than 4 MiB"), "{refused}");
+    assert_eq!(lock.read(), Ok(pins));
+}
+
 #[test]
 fn an_update_without_a_change_does_not_write() {
     let (_home, lock) = lock();
