@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use super::files::{Ignored, MAX_PLUGINS, Scan, scan};
 use crate::pins::{Guard, KnownPins};
-use crate::plugin::{Digest, PluginId, content_of};
+use crate::plugin::{Digest, PluginId, check_size, content_of};
 
 /// Maximum files that are remembered, with those that are refused or held.
 pub(super) const MAX_FILES: usize = 16 * MAX_PLUGINS;
-/// Maximum files that are read to find the one of a plugin that is pinned, if it is not where it was.
-const MAX_RIVALS: usize = 16;
+/// Bytes of files that are read to find the one of a plugin that is pinned, if it is not where it was.
+const MAX_COMPARED: u64 = 1 << 30;
 
 /// The files of a folder that may be loaded: at most [`MAX_FILES`], one for each plugin. Of these, [`MAX_PLUGINS`] that
 /// are neither refused nor held are served.
@@ -35,7 +35,7 @@ impl Choice {
     pub fn of(folder: &Path, guard: &Guard, is_reserved: impl Fn(&PluginId) -> bool) -> io::Result<Self> {
         let (mut scan, pins) = (scan(folder)?, guard.read_pins());
         let mut choice = Self { left_out: std::mem::take(&mut scan.ignored), ..Self::default() };
-        let mut rivals: HashMap<PluginId, usize> = HashMap::new();
+        let mut compared: HashMap<PluginId, u64> = HashMap::new();
         for (path, id) in in_order(scan, |id| Pinned::of(guard, &pins, id).is_some()) {
             if is_reserved(&id) {
                 choice.left_out.push((path, Ignored::NameReserved(id)));
@@ -51,7 +51,7 @@ impl Choice {
                 continue;
             };
             let is_pinned = Pinned::of(guard, &pins, &id)
-                .is_some_and(|pinned| pinned.takes_name(folder, &path, owner, rivals.entry(id).or_default()));
+                .is_some_and(|pinned| pinned.takes_name(folder, &path, owner, compared.entry(id).or_default()));
             if is_pinned {
                 let other = std::mem::replace(owner, path.clone());
                 choice.left_out.push((other, Ignored::NameTaken(path)));
@@ -104,14 +104,16 @@ impl<'p> Pinned<'p> {
     }
 
     /// Whether a file of the folder has the name of its plugin before its `owner`: it is pinned, and the owner is not.
-    /// `rivals`: how many files were compared with the owner, which is bounded. The file at the place where the version
+    /// `compared`: bytes of the files that were compared with the owner, which are bounded. The file at the place where the version
     /// was pinned is compared however many others there are.
-    pub(super) fn takes_name(&self, folder: &Path, path: &Path, owner: &Path, rivals: &mut usize) -> bool {
+    pub(super) fn takes_name(&self, folder: &Path, path: &Path, owner: &Path, compared: &mut u64) -> bool {
         let is_there = || self.place.is_some_and(|place| path.strip_prefix(folder) == Ok(place));
-        if *rivals >= MAX_RIVALS && !is_there() {
+        let size = path.symlink_metadata().map_or(0, |found| found.len());
+        // One that is too large cannot be pinned, and is not read.
+        if check_size(size).is_err() || *compared + size > MAX_COMPARED && !is_there() {
             return false;
         }
-        *rivals += 1;
+        *compared += size;
         content_of(path) == Some(self.content) && content_of(owner) != Some(self.content)
     }
 }
@@ -157,6 +159,23 @@ mod tests {
         let choice = Choice::of(root.path(), &pinning("notes", b"own"), is_reserved).expect("a folder");
         assert_eq!((choice.names().collect::<Vec<_>>(), choice.left_out.len()), (vec!["a"], 2));
         assert!(choice.left_out.iter().all(|(_, why)| matches!(why, Ignored::NameReserved(_))));
+    }
+
+    /// Also those that are too large to be a plugin, which take no disk.
+    #[test]
+    fn the_file_that_is_pinned_has_the_name_among_many() {
+        let root = tempfile::tempdir().expect("a folder");
+        let pinned = root.path().join("z/My_Tool.wasm");
+        for number in 0..100 {
+            let folder = root.path().join(format!("a{number:02}"));
+            fs::create_dir(&folder).expect("a folder");
+            let rival = fs::File::create(folder.join("my-tool.wasm")).expect("a file");
+            rival.set_len(if number % 2 == 0 { 20 } else { 1 << 40 }).expect("a size");
+        }
+        fs::create_dir(root.path().join("z")).expect("a folder");
+        fs::write(&pinned, "own").expect("a file");
+        let choice = Choice::of(root.path(), &pinning("my-tool", b"own"), |_| false).expect("a folder");
+        assert_eq!(choice.get(&PluginId::parse("my-tool").expect("an id")), Some(pinned.as_path()));
     }
 
     #[test]

@@ -100,8 +100,8 @@ struct File {
     size: u64,
     /// Whether the plugin has a pin.
     is_known: bool,
-    /// How many other files of its name were compared with the pin.
-    rivals: usize,
+    /// Bytes of other files of its name that were compared with the pin.
+    compared: u64,
     /// The digest in service, if the last load succeeded.
     loaded: Option<Digest>,
     /// The settings of the version in service.

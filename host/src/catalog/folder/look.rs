@@ -99,7 +99,7 @@ impl File {
             slices: 0,
             size: 0,
             is_known: false,
-            rivals: 0,
+            compared: 0,
             arrival: None,
             loaded: None,
             settings: None,

@@ -75,7 +75,7 @@ impl Folder {
     pub(super) fn takes_name(&mut self, id: &PluginId, path: &Path, owner: &Path) -> bool {
         let Some(pinned) = Pinned::of(&self.guard, &self.pins, id) else { return false };
         let Some(file) = self.files.get_mut(owner).filter(|file| !file.serving) else { return false };
-        if !pinned.takes_name(&self.root, path, owner, &mut file.rivals) {
+        if !pinned.takes_name(&self.root, path, owner, &mut file.compared) {
             return false;
         }
         if let Some(file) = self.files.remove(owner) {
