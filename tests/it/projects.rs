@@ -473,6 +473,17 @@ fn dev_exits_if_it_cannot_serve() {
     assert!(reported.contains(&address) && reported.contains("--http"), "{reported}");
 }
 
+#[test]
+fn a_tool_that_leaves_a_process_behind_has_ended() {
+    let project = Project::new("sleep 600 >&2 & echo $! > dist/left\necho failing >&2\nexit 1\n");
+    fs::create_dir_all(project.dir.join("dist")).expect("a folder");
+    let failed = project.build(&[]);
+    assert!(failed.status.code() == Some(1) && err(&failed).contains("failing"), "{}", err(&failed));
+    let left = fs::read_to_string(project.dir.join("dist/left")).expect("a file");
+    let left = Pid::from_raw(left.trim().parse().expect("a process")).expect("a process");
+    rustix::process::kill_process(left, Signal::KILL).expect("it still runs");
+}
+
 /// They share the project's folders.
 #[test]
 fn a_second_build_waits_for_the_first() {

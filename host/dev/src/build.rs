@@ -27,7 +27,7 @@ use wharf_report::{Failure, Screen, message, print};
 use self::packages::Packages;
 use self::producers::with_producers;
 use self::tool::Tools;
-pub(crate) use self::tool::{on_path, read};
+pub(crate) use self::tool::{LAST_LINES_WITHIN, on_path, read};
 use crate::child::interrupted;
 use crate::language::Language;
 use crate::lock::{Attempt, try_lock};

@@ -25,7 +25,7 @@ use wharf_report::{Failure, NAME, Screen, failure, is_coloured, message, time_of
 
 use self::lock::Lock;
 use self::sources::{Contents, Sources};
-use crate::build::{build, install, output_folder, read};
+use crate::build::{LAST_LINES_WITHIN, build, install, output_folder, read};
 use crate::child::{Group, interrupted};
 use crate::name::PluginName;
 use crate::project::Project;
@@ -34,8 +34,6 @@ use crate::{Server, files, wrapper};
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// So many builds in a row, during each of which a file changed, are taken to write that file.
 const WRITING_BUILDS: usize = 3;
-/// Of a server that has exited.
-const LAST_LINES_WITHIN: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
 pub struct DevOptions {
@@ -140,7 +138,7 @@ struct Serving {
     /// The server ends with it, also if this process is killed.
     stdin: Option<ChildStdin>,
     /// Passes on what it logs, so that no line is written into that of the progress.
-    log: Option<JoinHandle<io::Result<Vec<u8>>>>,
+    log: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Serving {
@@ -157,7 +155,8 @@ impl Serving {
         // Waiting for a child closes the one that it has.
         let stdin = group.child.stdin.take();
         let stderr = group.child.stderr.take();
-        let log = stderr.map(|stderr| tokio::spawn(async move { read(Some(stderr), Some(&screen)).await }));
+        let log =
+            stderr.map(|stderr| tokio::spawn(async move { read(Some(stderr), Some(&screen), &mut Vec::new()).await }));
         Ok(Self { group, stdin, log })
     }
 

@@ -4,9 +4,11 @@ use std::env;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Output, Stdio};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
+use tokio::time::timeout;
 use wharf_report::ShowPath as _;
 use wharf_report::{Failure, NAME, Screen, message};
 
@@ -15,6 +17,9 @@ use crate::child::Group;
 use crate::os;
 use crate::project::Project;
 use crate::toolchains::{INSTALL_PYTHON, PYTHON};
+
+/// After a program has exited.
+pub(crate) const LAST_LINES_WITHIN: Duration = Duration::from_secs(1);
 
 /// A program, and the shell command that installs it, run in the project's folder.
 #[derive(Clone, Copy)]
@@ -200,24 +205,44 @@ async fn finish(mut command: Command, forward: Option<&Screen>) -> Result<Output
     command.stdin(Stdio::null());
     let mut group = Group::spawn(command).map_err(failed)?;
     let (stdout, stderr) = (group.child.stdout.take(), group.child.stderr.take());
-    let (stdout, stderr) = tokio::try_join!(read(stdout, forward), read(stderr, forward)).map_err(failed)?;
-    let status = group.wait().await.map_err(failed)?;
-    Ok(Output { status, stdout, stderr })
+    let (mut printed, mut reported) = (Vec::new(), Vec::new());
+    let mut reading = Box::pin(async {
+        tokio::try_join!(read(stdout, forward, &mut printed), read(stderr, forward, &mut reported)).map(drop)
+    });
+    let status = tokio::select! {
+        read = &mut reading => read.map(|()| None),
+        status = group.wait() => status.map(Some),
+    };
+    let status = match status.map_err(failed)? {
+        None => group.wait().await.map_err(failed)?,
+        Some(status) => {
+            // A process that it has left behind may hold the pipes open.
+            if let Ok(read) = timeout(LAST_LINES_WITHIN, &mut reading).await {
+                read.map_err(failed)?;
+            }
+            status
+        }
+    };
+    drop(reading);
+    Ok(Output { status, stdout: printed, stderr: reported })
 }
 
-/// Reads all of it; if `forward` is given, whole lines go there as they come.
-pub(crate) async fn read(pipe: Option<impl AsyncRead + Unpin>, forward: Option<&Screen>) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let Some(mut pipe) = pipe else { return Ok(bytes) };
+/// Reads all of it to the end of `bytes`; if `forward` is given, whole lines go there as they come.
+pub(crate) async fn read(
+    pipe: Option<impl AsyncRead + Unpin>,
+    forward: Option<&Screen>,
+    bytes: &mut Vec<u8>,
+) -> io::Result<()> {
+    let Some(mut pipe) = pipe else { return Ok(()) };
     let Some(screen) = forward else {
-        pipe.read_to_end(&mut bytes).await?;
-        return Ok(bytes);
+        return pipe.read_to_end(bytes).await.map(drop);
     };
-    while pipe.read_buf(&mut bytes).await? > 0 {
+    while pipe.read_buf(bytes).await? > 0 {
         let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         screen.write_lines(&bytes[..end]);
         bytes.drain(..end);
     }
-    screen.write_lines(&bytes);
-    Ok(Vec::new())
+    screen.write_lines(bytes);
+    bytes.clear();
+    Ok(())
 }
