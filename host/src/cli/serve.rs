@@ -50,9 +50,6 @@ pub(super) async fn run(
     let files = limits::raise_open_files();
     memory::start_trimming();
     let signals = Signals::listen()?;
-    if author.is_dev {
-        signals.shut_down_at_end_of(io::stdin())?;
-    }
     // In a thread that nothing waits for: another process may hold the log's lock.
     let audited = config.clone();
     let opening = tokio::task::spawn_blocking(move || audit::open(&audited));
@@ -67,6 +64,9 @@ pub(super) async fn run(
     }
     let trust = config.trust(http.as_ref().is_some_and(|(listener, _)| !listener.is_local()));
     let on_http = http.is_some();
+    if author.is_dev && on_http {
+        signals.shut_down_at_end_of(io::stdin())?;
+    }
     let catalog = Arc::new(Catalog::default());
     let server = Server::new(catalog.clone(), Settings { state_key, audit: audit.clone(), ..server_settings(&config) });
     let idle = IdleHook::default();
@@ -143,8 +143,8 @@ fn warn_of_low_file_limit(files: u64, connections: usize) {
 pub(super) struct Author {
     /// Every version of this plugin runs without approval.
     pub(super) trusts: Option<PluginId>,
-    /// What each plugin offers is named when it is loaded, and the server ends when stdin does, as it does if `wharf dev`
-    /// is killed.
+    /// What each plugin offers is named when it is loaded, and a server over HTTP ends when stdin does, as it does if
+    /// `wharf dev` is killed.
     pub(super) is_dev: bool,
 }
 

@@ -111,7 +111,7 @@ fn the_last_lines_before_a_crash_are_logged_over_the_limit_of_a_call() {
 fn a_server_of_an_author_logs_what_plugins_print_as_lines() {
     let home = Home::with(&["hostile"]);
     let folder = home.plugins();
-    let process = Process::start(command(&home, ["serve".as_ref(), folder.as_os_str(), "--guest-lines".as_ref()]));
+    let process = Process::start(command(&home, ["serve".as_ref(), folder.as_os_str(), "--for-dev".as_ref()]));
     let mut client = Client::new(process, true);
     client.call("hostile_panic", serde_json::json!({}));
     client.process().log_with("\nhostile | ERROR wharf: forged\n");

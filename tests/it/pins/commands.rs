@@ -67,7 +67,12 @@ fn a_call_of_a_version_that_waits_says_so_and_names_no_other_plugin() {
     let refused = "error: failed to use the entry broken_x: it is of the plugin broken, which is refused: failed to ";
     assert!(listed.starts_with(refused), "{listed}");
     assert!(listed.lines().count() <= 2 && !listed.contains("other"), "{listed}");
-    assert!(list("weather_x").starts_with("error: failed to find the entry weather_x\n"));
+    let unknown = list("weather_x");
+    let held = format!("there is, but not what is held: other, p; to see why: wharf status {shown}\n");
+    assert!(
+        unknown.starts_with("error: failed to find the entry weather_x\n") && unknown.ends_with(&held),
+        "{unknown}"
+    );
     // Without its name in front, a tool may be of any of them.
     home.configure(&format!("{STRICT}[plugins.p]\nprefix = false\n"));
     let listed = list("version");

@@ -19,15 +19,15 @@ impl Local {
         self.report_refused_owners(name);
         let (program, path) = (&self.program, shell_word(&self.path));
         let mut list = format!("{program} list {path} shows what there is");
-        match self.held_owners(name).as_slice() {
-            [] => {}
-            [one] => report::held(one),
-            several => {
-                let names: Vec<&str> =
-                    several.iter().map(|held| held.decision.plugin.as_ref()).take(MAX_NAMED).collect();
-                let names = names.join(", ");
-                list = format!("it may be of a plugin that is held: {names}; to see why: {program} status {path}");
-            }
+        let named = |held: &[&Held]| {
+            let names: Vec<&str> = held.iter().map(|held| held.decision.plugin.as_ref()).take(MAX_NAMED).collect();
+            format!("{}; to see why: {program} status {path}", names.join(", "))
+        };
+        match (self.held_owners(name).as_slice(), self.held.as_slice()) {
+            ([], []) => {}
+            ([], held) => list = format!("{list}, but not what is held: {}", named(&held.iter().collect::<Vec<_>>())),
+            ([one], _) => report::held(one),
+            (several, _) => list = format!("it may be of a plugin that is held: {}", named(several)),
         }
         let hint = match near(name, names, SUGGESTIONS).as_slice() {
             [] => list,

@@ -49,6 +49,7 @@ impl<'a> Parameter<'a> {
                 "description" => !value.is_string(),
                 "default" => !default(value),
                 "type" | "items" | "enum" => !exact,
+                "format" => !exact || self.schema.get("type").is_none_or(|kind| kind != "string") || !value.is_string(),
                 _ => true,
             },
         )
@@ -65,6 +66,7 @@ fn exact_kind(schema: &Value) -> Option<String> {
             let item = exact_kind(items).filter(|_| !items.as_object().is_none_or(has_other))?;
             Some(format!("{item}[]"))
         }
+        (Some(Some("string")), None, None) => Some(string(schema)),
         (Some(Some(name)), None, None) if name != "array" => Some(name.to_owned()),
         (None | Some(Some("string")), None, Some(Value::Array(values))) => {
             let texts: Option<Vec<String>> = values.iter().map(|it| it.as_str().map(|_| it.to_string())).collect();
@@ -148,9 +150,18 @@ fn kind(schema: &Value, root: &Value, visits: &mut usize) -> String {
             },
             None => "array".to_owned(),
         },
+        Some(Value::String(name)) if name == "string" => string(schema),
         Some(Value::String(name)) => name.clone(),
         Some(Value::Array(names)) => several(names.iter().filter_map(Value::as_str).map(str::to_owned)),
         _ => "any".to_owned(),
+    }
+}
+
+/// A text, with its format such as `date`: a person has to know how to write one.
+fn string(schema: &Value) -> String {
+    match schema.get("format").and_then(Value::as_str) {
+        Some(format) => format!("string ({format})"),
+        None => "string".to_owned(),
     }
 }
 
@@ -182,6 +193,7 @@ mod tests {
                 "zone": { "type": ["string", "null"] },
                 "count": { "type": "integer", "default": 5 },
                 "cron": { "type": "string" },
+                "day": { "type": "string", "format": "date" },
                 "exact": { "type": "boolean", "default": true },
                 "form": { "allOf": [{ "$ref": "#/$defs/form" }] },
                 "tags": { "type": "array", "items": { "anyOf": [{ "type": "string" }, { "type": "null" }] } },
@@ -190,7 +202,7 @@ mod tests {
             "required": ["exact", "cron"],
             "$defs": { "form": { "enum": ["short", "long"] } },
         });
-        let shown = r#"next(cron: string, exact: boolean, zone?: string | null, count: integer = 5, form?: "short" | "long", tags?: (string | null)[], value?: any)"#;
+        let shown = r#"next(cron: string, exact: boolean, zone?: string | null, count: integer = 5, day?: string (date), form?: "short" | "long", tags?: (string | null)[], value?: any)"#;
         assert_eq!(signature("next", &schema), shown);
         assert_eq!(signature("list", &json!({ "type": "object" })), "list()");
         let several = json!({ "anyOf": [{ "$ref": "#/$defs/a" }, { "$ref": "#/$defs/a" }, { "type": "null" }] });
