@@ -44,7 +44,7 @@ fn a_machine_without_faults_has_no_error() {
     let (output, found) = doctor(&home, &["--cache", cache.to_str().expect("UTF-8")]);
     assert_eq!(output.status.code(), Some(0), "{:?}", found.0);
     let (text, hint) = found.about("plugins").remove(0);
-    assert!(text.starts_with("ok: 1 in "), "{text}");
+    assert!(text.starts_with("ok: 1 file in "), "{text}");
     // The hint is a command.
     let checked = run(&home, hint.strip_prefix("to check them: wharf ").expect(&hint).split(' '));
     assert!(checked.status.success(), "{checked:?}");

@@ -136,7 +136,10 @@ fn plugins(config: &Config, dir: &Path) -> Vec<Finding> {
             format!("copy .wasm files there: cp plugin.wasm {}", shell_word(dir)),
         ),
         count => {
-            let found = Finding::good("plugins", format!("{count} files in {}", dir.shown()));
+            let found = Finding::good(
+                "plugins",
+                format!("{count} {} in {}", if count == 1 { "file" } else { "files" }, dir.shown()),
+            );
             found.hint(format!("to check them: {check}"))
         }
     }];

@@ -14,11 +14,16 @@ use crate::support::home::Home;
 
 /// Grants a folder, which must be refused for that reason; the plugin still runs.
 fn refused(home: &Home, folder: &Path, why: &str) {
+    refused_as(home, folder, folder, why);
+}
+
+/// `shown`: how the folder is named, which is without `..`.
+fn refused_as(home: &Home, folder: &Path, shown: &Path, why: &str) {
     for mode in ["'read'", "'write'"] {
         home.configure(&granting(&[(folder, mode)]));
         let mut client = Client::start_modern(home);
         assert_eq!(on(&mut client, "folders", ""), "ok", "{}", folder.display());
-        let expected = format!("not granted: the folder {} {why}", folder.display());
+        let expected = format!("not granted: the folder {} {why}", shown.display());
         let log = client.process().log_with(&expected);
         assert_eq!(log.matches(&expected).count(), 1, "{log}");
         assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
@@ -55,7 +60,8 @@ fn folders_of_the_user_and_of_wharf_are_not_granted() {
     // Aliases of such folders.
     symlink(home.plugins(), home.path("alias")).expect("a link");
     refused(&home, &home.path("alias"), "is reserved for Wharf or its user");
-    refused(&home, &home.path("shared/../home"), "is reserved for Wharf or its user");
+    let (climbing, shown) = (home.path("shared/../home"), home.path("home"));
+    refused_as(&home, &climbing, &shown, "is reserved for Wharf or its user");
 }
 
 /// The audit log, tokens and secrets: also if configured after the grant, or reached by a link.
