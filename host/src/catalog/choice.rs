@@ -104,8 +104,8 @@ impl<'p> Pinned<'p> {
     }
 
     /// Whether a file of the folder has the name of its plugin before its `owner`: it is pinned, and the owner is not.
-    /// `compared`: bytes of the files that were compared with the owner, which are bounded. The file at the place where the version
-    /// was pinned is compared however many others there are.
+    /// `compared`: bytes of the files that were compared with the owner, which are bounded. The file at the place where
+    /// the version was pinned is compared however many others there are.
     pub(super) fn takes_name(&self, folder: &Path, path: &Path, owner: &Path, compared: &mut u64) -> bool {
         let is_there = || self.place.is_some_and(|place| path.strip_prefix(folder) == Ok(place));
         let size = path.symlink_metadata().map_or(0, |found| found.len());

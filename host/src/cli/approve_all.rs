@@ -33,7 +33,7 @@ pub(super) async fn run(
     yes: bool,
     screen: &Screen,
 ) -> Result<ExitCode, Failure> {
-    let survey = Survey::open(options, dir).await?;
+    let survey = Survey::open(options, options.config()?, dir).await?;
     let Survey { config, dir, .. } = &survey;
     let (mut waiting, mut approved, mut left) = (Vec::new(), 0, 0);
     let leave_out = |id: &PluginId, why: &str| {

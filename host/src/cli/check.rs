@@ -12,7 +12,7 @@ use super::absent;
 use super::examine::Examination;
 use super::load_file::{id_of, load_file, refused};
 use super::options::Options;
-use super::summary::{OFFERS_NOTHING, remarks};
+use super::summary::{OFFERS_NOTHING, is_whole, remarks};
 use super::survey::{files_of, report_left, report_left_out};
 use super::wiring::{is_component, plugin_settings};
 use crate::audit::Audit;
@@ -102,8 +102,8 @@ struct Findings {
     /// All that clients are shown of them.
     lists: Value,
     warnings: Vec<String>,
-    /// Whether clients lack something that it lists.
-    lacks: bool,
+    /// Whether clients get all that it lists.
+    is_whole: bool,
     grants: Grants,
     /// Why it would not load, and a hint.
     refusal: Option<(String, Option<String>)>,
@@ -122,7 +122,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         capabilities: Vec::new(),
         lists: Value::Null,
         warnings: Vec::new(),
-        lacks: false,
+        is_whole: true,
         grants: Grants::default(),
         refusal: None,
     };
@@ -169,7 +169,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
                     capabilities.map(|(place, one)| (place, one.name.clone(), one.settings.clone())).collect();
             }
             findings.warnings = remarks(&plugin);
-            findings.lacks = plugin.warnings().iter().any(ListingWarning::is_of_dropped);
+            findings.is_whole = is_whole(&plugin);
             if surface.is_empty() {
                 findings.warnings.push(format!("it {OFFERS_NOTHING}"));
             }
@@ -191,7 +191,7 @@ fn module_inspection(summary: &FileSummary) -> Inspection {
 
 impl Findings {
     fn passes(&self) -> bool {
-        self.refusal.is_none() && !self.lacks
+        self.refusal.is_none() && self.is_whole
     }
 
     /// The grants that its imports need.

@@ -36,7 +36,7 @@ pub(super) fn agrees(question: &str, yes: bool) -> Result<bool, Failure> {
 
 /// After the answer no.
 pub(super) fn declined() -> Failure {
-    Failure::new("get the answer yes: nothing was changed")
+    Failure::new("continue: the answer was no; nothing was changed")
 }
 
 /// Whether a person is at the terminal.

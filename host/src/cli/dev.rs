@@ -20,13 +20,13 @@ use super::finding::Finding;
 use super::folder::served_folder;
 use super::options::Options;
 use super::os_sandbox::granted_folders;
-use super::summary::{OFFERS_NOTHING, offers, remarks};
+use super::summary::{OFFERS_NOTHING, is_whole, offers, remarks};
 use super::wiring::plugin_settings;
 use crate::audit::{self, Audit};
 use crate::catalog::{PluginSettings, load_hint};
 use crate::config::{self, SchemasConfig};
 use crate::os::process::this_program;
-use crate::plugin::{Digest, FolderMode, ListingWarning, Plugin, PluginId, Provider as _, check_size};
+use crate::plugin::{Digest, FolderMode, Plugin, PluginId, Provider as _, check_size};
 use crate::report::{Failure, NAME, Screen};
 
 /// Log filter: loaded plugins, plugin logs without WebAssembly's frames, and each call.
@@ -116,8 +116,7 @@ impl Server for Options {
                 .hint("without that it is served as well, and listed once it is compiled".to_owned())
         })?;
         sandbox.reuse_code(*plugin.digest(), Digest::of(&with_listing)).await;
-        let is_whole = !plugin.warnings().iter().any(ListingWarning::is_of_dropped);
-        Ok(Described { text: describe(&plugin), component: with_listing, is_whole })
+        Ok(Described { text: describe(&plugin), component: with_listing, is_whole: is_whole(&plugin) })
     }
 
     fn folder(&self, given: PathBuf) -> Result<PathBuf, Failure> {

@@ -34,8 +34,9 @@ pub(super) async fn run(
     json: bool,
     screen: &Screen,
 ) -> Result<ExitCode, Failure> {
-    let (dir, only) = chosen(&options.config()?, dir, name)?;
-    let survey = Survey::open(options, dir).await?;
+    let config = options.config()?;
+    let (dir, only) = chosen(&config, dir, name)?;
+    let survey = Survey::open(options, config, dir).await?;
     let Survey { config, dir, .. } = &survey;
     let program = config.program();
     if let Some(id) = only.as_ref().filter(|id| survey.files.get(id).is_none()) {

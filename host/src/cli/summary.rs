@@ -8,7 +8,7 @@ use super::changes;
 use crate::catalog::{Item, Names, Snapshot};
 use crate::pins::ListedVersion;
 use crate::plugin::text::printable;
-use crate::plugin::{Plugin, PluginId, Provider as _};
+use crate::plugin::{ListingWarning, Plugin, PluginId, Provider as _};
 use crate::report::NAME;
 
 /// The grant `change-lists`, in plain words.
@@ -18,14 +18,17 @@ pub(super) const CHANGE_LISTS: &str = "change-lists: its descriptions may change
 pub(super) const OFFERS_NOTHING: &str =
     "offers nothing: no tools, resources, prompts or methods, so clients would not see it";
 
+/// Whether clients get all that a plugin lists.
+pub(super) fn is_whole(plugin: &Plugin) -> bool {
+    !plugin.warnings().iter().any(ListingWarning::is_of_dropped)
+}
+
 /// What its author should know of a plugin that loads.
 pub(super) fn remarks(plugin: &Plugin) -> Vec<String> {
     let mut remarks: Vec<String> = plugin.warnings().iter().map(ToString::to_string).collect();
-    let surface = plugin.surface();
-    let undescribed: Vec<&str> = surface.undescribed().collect();
+    let undescribed: Vec<&str> = plugin.surface().undescribed().collect();
     if !undescribed.is_empty() {
-        let names = listed(&undescribed);
-        remarks.push(format!("without a description, by which clients choose a tool: {names}"));
+        remarks.push(format!("without a description, by which clients choose a tool: {}", listed(&undescribed)));
     }
     remarks
 }

@@ -33,9 +33,9 @@ impl Survey {
     /// plugins are reported on stderr.
     ///
     /// # Errors
-    /// If the folder, the configuration or the pins cannot be read.
-    pub(super) async fn open(options: &Options, dir: Option<PathBuf>) -> Result<Self, Failure> {
-        let config = Arc::new(options.config()?);
+    /// If the folder or the pins cannot be read.
+    pub(super) async fn open(options: &Options, config: Config, dir: Option<PathBuf>) -> Result<Self, Failure> {
+        let config = Arc::new(config);
         let dir = plugin_folder(options, dir)?;
         let files = files_of(&config, &dir)?;
         let lock = lock()?.for_plugins(&dir);
