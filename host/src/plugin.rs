@@ -39,7 +39,7 @@ pub use events::{Event, Events, LogBody};
 pub use fault::{CallError, Fault, TrapKind};
 pub use id::{Digest, InvalidPluginId, PluginId};
 pub use imports::filesystem::{ProtectedFolders, folder_objection};
-pub use imports::outbound::{Caps, OutboundSettings, Resolve, SystemResolver};
+pub use imports::outbound::{Caps, OutboundSettings};
 pub use limits::Limits;
 pub use loaded::Plugin;
 pub use pending::{Compiled, PendingPlugin};

@@ -12,16 +12,17 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 20] = [
+const FLOORS: [(&str, &[&str], &[&str]); 21] = [
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budget", &["sync"], &["wasmtime", "mcp"]),
     ("idle", &[], &["tokio", "wasmtime"]),
     ("inline", &[], &["tokio", "wasmtime"]),
     ("json", &[], &["tokio", "wasmtime"]),
     ("jsonrpc", &["json"], &["tokio", "wasmtime", "mcp"]),
+    ("net", &[], &["wasmtime", "plugin"]),
     ("os", &[], &["wasmtime", "plugin"]),
     ("sync", &[], &["wasmtime"]),
-    ("plugin", &["audit", "budget", "inline", "json", "os", "sync"], &["jsonrpc"]),
+    ("plugin", &["audit", "budget", "inline", "json", "net", "os", "sync"], &["jsonrpc"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
     ("pins", &["os", "plugin", "sync"], &["serde_json", "jsonrpc"]),
     ("catalog", &["json", "os", "plugin", "pins", "sync"], &["serde_json"]),

@@ -92,7 +92,7 @@ pub(super) fn open_with(options: &mut OpenOptions, path: &Path, links: Links) ->
 }
 
 /// The bytes of a file, at most `max_size`; a link is followed.
-fn read(path: &Path, max_size: u64) -> Result<Vec<u8>, FileError> {
+pub(crate) fn read(path: &Path, max_size: u64) -> Result<Vec<u8>, FileError> {
     let (file, metadata) = open(path, Links::Followed)?;
     read_opened(file, &metadata, max_size)
 }

@@ -6,12 +6,10 @@
 
 pub(super) mod bindings;
 mod connection;
-mod dial;
 mod exchange;
 mod failure;
 mod fetch;
 mod pool;
-mod resolve;
 #[cfg(test)]
 mod tests;
 mod wasi;
@@ -30,20 +28,21 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::granted::Granted;
 use super::state::GuestState;
+use crate::net::dial;
+use crate::net::resolve::{Resolve, SystemResolver};
+use crate::net::target::Target;
 use crate::plugin::events::Events;
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::denial::GrantProblem;
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::policy::outbound::grant::{HttpGrant, Requested};
 use crate::plugin::policy::outbound::headers;
-use crate::plugin::policy::outbound::target::Target;
 use crate::plugin::threads::Threads;
 use connection::{BoxError, Route};
 use exchange::{Exchange, Received};
 use failure::Failure;
 use pool::Pool;
 
-pub use resolve::{Resolve, SystemResolver};
 pub(in crate::plugin) use wasi::WasiHttp;
 
 /// Maximum threads for DNS lookups, which block. Each counts as an exchange of its plugin.

@@ -1,6 +1,4 @@
 //! Grants of outbound HTTP: which requests an entry covers, and what it adds to them.
 
-pub(in crate::plugin) mod address;
 pub(in crate::plugin) mod grant;
 pub(in crate::plugin) mod headers;
-pub(in crate::plugin) mod target;

@@ -12,8 +12,8 @@ use hyper_util::rt::TokioIo;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::dial::Stream;
-use crate::plugin::policy::outbound::target::Target;
+use crate::net::dial::Stream;
+use crate::net::target::Target;
 
 /// Maximum bytes of a response head.
 const MAX_HEAD: usize = 64 << 10;

@@ -19,10 +19,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, timeout, timeout_at};
 
 use super::connection::{Connection, RequestBody, Route, request_body};
-use super::dial;
 use super::failure::{Failure, Stage};
 use super::pool::Pool;
 use super::{Caps, Outbound};
+use crate::net::dial;
 
 /// How recently a connection must have been used to be reused for a request that cannot be retried.
 /// If the server closes it while the request is in transit, it is unknown whether the request was

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::net::dial::DialError;
+
 /// Why there is no response, or no more of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
@@ -61,6 +63,18 @@ impl fmt::Display for Failure {
             Self::ResponseTooLarge(limit) => write!(f, "the response has more than {limit} bytes"),
             Self::Protocol(why) => write!(f, "the server violated the protocol: {why}"),
             Self::Host => f.write_str("internal error of the host"),
+        }
+    }
+}
+
+impl From<DialError> for Failure {
+    fn from(error: DialError) -> Self {
+        match error {
+            DialError::NoAddress => Self::NoAddress,
+            DialError::NotPublic => Self::NotPublic,
+            DialError::Connect(why) => Self::Connect(why),
+            DialError::Tls(why) => Self::Tls(why),
+            DialError::Timeout => Self::Timeout(Stage::Connect),
         }
     }
 }

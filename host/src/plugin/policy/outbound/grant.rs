@@ -6,9 +6,9 @@ use std::fmt;
 
 use http::{HeaderName, HeaderValue, Method, Uri};
 
-use super::address::{LOOPBACK, reach};
 use super::headers::is_reserved;
-use super::target::{Host, Target, is_ambiguous, without_dots};
+use crate::net::address::{LOOPBACK, reach};
+use crate::net::target::{Host, Target, is_ambiguous, without_dots};
 use crate::plugin::policy::template::SecretTemplate;
 
 /// An entry of the grant.

@@ -1,7 +1,7 @@
 //! Addresses, the text of grants, header fields.
 
 use super::*;
-use crate::plugin::policy::outbound::address::is_public;
+use crate::net::address::is_public;
 use crate::plugin::policy::outbound::headers::strip;
 use http::HeaderMap;
 

@@ -17,15 +17,15 @@ const MAX_LABEL: usize = 63;
 
 /// A scheme, a host and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::plugin) struct Target {
-    pub(in crate::plugin) https: bool,
-    pub(in crate::plugin) host: Host,
-    pub(in crate::plugin) port: u16,
+pub struct Target {
+    pub https: bool,
+    pub host: Host,
+    pub port: u16,
 }
 
 /// A normalized host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::plugin) enum Host {
+pub enum Host {
     /// Lower-case ASCII without a trailing dot.
     Name(String),
     Address(IpAddr),
@@ -33,7 +33,7 @@ pub(in crate::plugin) enum Host {
 
 impl Target {
     /// The target of an absolute URI.
-    pub(in crate::plugin) fn of(uri: &Uri) -> Result<Self, &'static str> {
+    pub fn of(uri: &Uri) -> Result<Self, &'static str> {
         let https = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => true,
             Some(scheme) if *scheme == Scheme::HTTP => false,
@@ -43,7 +43,7 @@ impl Target {
     }
 
     /// The target of an authority under that scheme.
-    pub(in crate::plugin) fn at(https: bool, authority: &Authority) -> Result<Self, &'static str> {
+    pub fn at(https: bool, authority: &Authority) -> Result<Self, &'static str> {
         if authority.as_str().contains('@') {
             return Err("it has user information");
         }
@@ -62,7 +62,7 @@ impl Target {
 
     /// Whether it is known without a lookup not to have a public address. A name is never looked
     /// up for that: a plugin without a grant could send data in the lookup. RFC 6761, section 6.3.
-    pub(in crate::plugin) fn is_private(&self) -> bool {
+    pub fn is_private(&self) -> bool {
         match &self.host {
             Host::Address(address) => !is_public(*address),
             Host::Name(name) => name == "localhost" || name.ends_with(".localhost"),
@@ -70,7 +70,7 @@ impl Target {
     }
 
     /// As in the `Host` field: without the scheme's default port.
-    pub(in crate::plugin) fn authority(&self) -> String {
+    pub fn authority(&self) -> String {
         if self.port == default_port(self.https) {
             self.host.to_string()
         } else {
@@ -129,7 +129,7 @@ impl fmt::Display for Host {
 }
 
 /// The path without `.` and `..`: RFC 3986, section 5.2.4. It starts with `/`.
-pub(in crate::plugin) fn without_dots(path: &str) -> String {
+pub fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut segments = path.strip_prefix('/').unwrap_or(path).split('/').peekable();
     while let Some(segment) = segments.next() {
@@ -151,7 +151,7 @@ pub(in crate::plugin) fn without_dots(path: &str) -> String {
 
 /// Whether a server may see other segments in it: encoded dots and slashes, also encoded twice,
 /// backslashes, and dots with parameters (`..;a=b`).
-pub(in crate::plugin) fn is_ambiguous(path: &str) -> bool {
+pub fn is_ambiguous(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let encoded = ["%2e", "%2f", "%5c", "%252e", "%252f", "%255c", "\\"];
     encoded.iter().any(|code| path.contains(code))

@@ -14,34 +14,48 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use super::failure::{Failure, Stage};
+use super::address::is_public;
 use super::resolve::Resolve;
-use crate::plugin::policy::outbound::address::is_public;
-use crate::plugin::policy::outbound::target::{Host, Target};
+use super::target::{Host, Target};
+
+/// Why there is no connection; without addresses, which are not for plugins.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DialError {
+    #[error("the host's name has no address")]
+    NoAddress,
+    #[error("the host is not at a public address")]
+    NotPublic,
+    #[error("no connection: {0}")]
+    Connect(String),
+    #[error("no TLS connection: {0}")]
+    Tls(String),
+    #[error("the connection timed out")]
+    Timeout,
+}
 
 /// A TCP or TLS stream.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// The addresses of a host, if all of them are allowed: a private one among public ones indicates
 /// DNS rebinding.
-pub(super) async fn addresses(resolver: &dyn Resolve, host: &Host, private: bool) -> Result<Vec<IpAddr>, Failure> {
+pub async fn addresses(resolver: &dyn Resolve, host: &Host, private: bool) -> Result<Vec<IpAddr>, DialError> {
     let found = match host {
         Host::Address(address) => vec![*address],
-        Host::Name(name) => resolver.resolve(name).await.map_err(|_| Failure::NoAddress)?,
+        Host::Name(name) => resolver.resolve(name).await.map_err(|_| DialError::NoAddress)?,
     };
     if found.is_empty() {
-        return Err(Failure::NoAddress);
+        return Err(DialError::NoAddress);
     }
     if !private && !found.iter().copied().all(is_public) {
-        return Err(Failure::NotPublic);
+        return Err(DialError::NotPublic);
     }
     Ok(found)
 }
 
 /// Dials the addresses one after the other, each with an equal share of the remaining time.
-pub(super) async fn tcp(addresses: &[IpAddr], port: u16, deadline: Instant) -> Result<TcpStream, Failure> {
-    let mut last = Failure::NoAddress;
+pub async fn tcp(addresses: &[IpAddr], port: u16, deadline: Instant) -> Result<TcpStream, DialError> {
+    let mut last = DialError::NoAddress;
     for (tried, address) in addresses.iter().enumerate() {
         let left = deadline.saturating_duration_since(Instant::now());
         let until = Instant::now() + left / (addresses.len() - tried) as u32;
@@ -52,33 +66,33 @@ pub(super) async fn tcp(addresses: &[IpAddr], port: u16, deadline: Instant) -> R
                 return Ok(stream);
             }
             // Only the kind: the full message may contain the address.
-            Ok(Err(error)) => Failure::Connect(error.kind().to_string()),
-            Err(_) => Failure::Timeout(Stage::Connect),
+            Ok(Err(error)) => DialError::Connect(error.kind().to_string()),
+            Err(_) => DialError::Timeout,
         };
     }
     Err(last)
 }
 
 /// Performs a TLS handshake, and verifies the certificate for that host.
-pub(super) async fn tls(
+pub async fn tls<S: Stream>(
     connector: &TlsConnector,
-    stream: TcpStream,
+    stream: S,
     target: &Target,
     deadline: Instant,
-) -> Result<impl Stream + use<>, Failure> {
+) -> Result<impl Stream + use<S>, DialError> {
     let name = match &target.host {
-        Host::Name(name) => ServerName::try_from(name.clone()).map_err(|error| Failure::Tls(error.to_string()))?,
+        Host::Name(name) => ServerName::try_from(name.clone()).map_err(|error| DialError::Tls(error.to_string()))?,
         Host::Address(address) => ServerName::from(*address),
     };
     match timeout_at(deadline, connector.connect(name, stream)).await {
-        Ok(stream) => stream.map_err(|error| Failure::Tls(error.to_string())),
-        Err(_) => Err(Failure::Timeout(Stage::Connect)),
+        Ok(stream) => stream.map_err(|error| DialError::Tls(error.to_string())),
+        Err(_) => Err(DialError::Timeout),
     }
 }
 
 /// Trusts the system's root certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`; without
 /// any, Mozilla's. Blocks: it reads files.
-pub(super) fn connector() -> Result<TlsConnector, String> {
+pub fn connector() -> Result<TlsConnector, String> {
     let mut roots = RootCertStore::empty();
     let (trusted, _) = roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if trusted == 0 {

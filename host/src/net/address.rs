@@ -1,10 +1,11 @@
-//! Which addresses are public; others are reachable only with a grant for private addresses.
+//! Which addresses are public.
 //!
 //! From IANA's registries of special-purpose addresses, RFC 6890 and its successors.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-pub(in crate::plugin) fn is_public(address: IpAddr) -> bool {
+/// Whether every machine may reach it.
+pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
@@ -12,7 +13,7 @@ pub(in crate::plugin) fn is_public(address: IpAddr) -> bool {
 }
 
 /// Where an address that is not public leads, in plain words; `None` for public ones.
-pub(super) fn reach(address: IpAddr) -> Option<&'static str> {
+pub fn reach(address: IpAddr) -> Option<&'static str> {
     // Where clouds answer requests of their machines: 169.254.170.2 those of containers.
     const METADATA: [IpAddr; 4] = [
         IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
@@ -32,7 +33,8 @@ pub(super) fn reach(address: IpAddr) -> Option<&'static str> {
     }
 }
 
-pub(super) const LOOPBACK: &str = "this machine itself, also to what listens for its own programs alone";
+/// Of addresses of this machine, in plain words.
+pub const LOOPBACK: &str = "this machine itself, also to what listens for its own programs alone";
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();

@@ -1,0 +1,30 @@
+//! Registries of OCI, from which components come: references, the registry protocol, layouts on disk, signatures.
+//!
+//! Only commands of a person use it; a server fetches nothing. It runs no component, and decides nothing: it finds a
+//! version, says who signed it, and writes it to a file.
+
+mod artifact;
+mod auth;
+mod client;
+mod credentials;
+mod digest;
+mod download;
+mod error;
+mod http;
+mod layout;
+mod manifest;
+mod publish;
+mod reference;
+mod signature;
+mod source;
+
+pub use artifact::{Artifact, GRANTS, MINISIG, SHOWN};
+pub use client::{Registry, RegistrySettings};
+pub use digest::Sha256;
+pub use error::RegistryError;
+pub use http::Http;
+pub use layout::Layout;
+pub use publish::{Publication, push_signature, save};
+pub use reference::{Reference, Repository, SCHEME};
+pub use signature::{PublicKey, SigningKey};
+pub use source::Source;

@@ -1,0 +1,542 @@
+//! The registry protocol: the distribution specification of OCI 1.1, for one repository.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{self, HeaderValue};
+use http::{Method, Request, StatusCode, Uri};
+use http_body_util::Full;
+use serde::Deserialize;
+use tokio::time::sleep;
+
+use super::auth::{self, Access, Challenge, form};
+use super::credentials::{self, Credentials};
+use super::digest::Sha256;
+use super::download::Download;
+use super::error::{RegistryError, said};
+use super::http::{Http, NamedBy, Received, is_loopback, target_of};
+use super::manifest::{Descriptor, Document, INDEX, Index, MAX_SIZE, Manifest};
+use super::reference::Repository;
+use crate::json;
+use crate::net::target::Target;
+
+/// Redirects of one request.
+const MAX_REDIRECTS: usize = 5;
+/// How often a request is sent again after a temporary failure, and how long it waits first.
+const RETRIES: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(500);
+/// Bytes of an error's text.
+const MAX_ERROR: u64 = 64 << 10;
+/// Bytes of a list of tags or repositories, and its entries in all.
+const MAX_LIST: u64 = 1 << 20;
+const MAX_LISTED: usize = 10_000;
+/// Digests of content are in this header.
+const CONTENT_DIGEST: &str = "docker-content-digest";
+const SUBJECT: &str = "oci-subject";
+
+/// How a registry is reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RegistrySettings {
+    /// Where the content is asked for in its place.
+    pub mirror: Option<Repository>,
+    /// Whether its redirects and token servers may be at private addresses.
+    pub private: bool,
+    /// Whether it has no TLS. A registry on this machine needs none.
+    pub http: bool,
+}
+
+/// A repository of a registry.
+pub struct Registry<'a> {
+    http: &'a Http,
+    repository: Repository,
+    target: Target,
+    private: bool,
+    access: Access,
+    credentials: Option<Credentials>,
+    /// What answered the last challenge.
+    authorization: Mutex<Option<HeaderValue>>,
+}
+
+/// What is sent.
+struct Sent<'a> {
+    method: Method,
+    /// The path and query, or an absolute URL of the registry.
+    uri: &'a str,
+    headers: Vec<(header::HeaderName, HeaderValue)>,
+    body: Bytes,
+}
+
+impl<'a> Sent<'a> {
+    fn get(uri: &'a str) -> Self {
+        Self { method: Method::GET, uri, headers: Vec::new(), body: Bytes::new() }
+    }
+}
+
+#[derive(Deserialize)]
+struct Errors {
+    #[serde(default)]
+    errors: Vec<ErrorEntry>,
+}
+
+#[derive(Deserialize)]
+struct ErrorEntry {
+    #[serde(default)]
+    code: String,
+    #[serde(default)]
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct Tags {
+    tags: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Catalog {
+    repositories: Option<Vec<String>>,
+}
+
+impl<'a> Registry<'a> {
+    /// For reading; of its mirror, if it has one.
+    ///
+    /// # Errors
+    /// If the credentials for it cannot be read.
+    pub async fn for_pull(http: &'a Http, repository: &Repository, settings: &RegistrySettings) -> Result<Self, RegistryError> {
+        let repository = settings.mirror.as_ref().unwrap_or(repository);
+        Self::open(http, repository, settings, Access::Pull).await
+    }
+
+    /// For reading and writing.
+    ///
+    /// # Errors
+    /// If the credentials for it cannot be read.
+    pub async fn for_push(http: &'a Http, repository: &Repository, settings: &RegistrySettings) -> Result<Self, RegistryError> {
+        Self::open(http, repository, settings, Access::Push).await
+    }
+
+    async fn open(
+        http: &'a Http,
+        repository: &Repository,
+        settings: &RegistrySettings,
+        access: Access,
+    ) -> Result<Self, RegistryError> {
+        let invalid = |why| RegistryError::Protocol(format!("the registry {} cannot be used: {why}", repository.registry));
+        let mut target = repository.target(settings.http).map_err(invalid)?;
+        if is_loopback(&target) && target.port != 443 {
+            // As docker does.
+            target = repository.target(true).map_err(invalid)?;
+        }
+        Ok(Self {
+            http,
+            credentials: credentials::find(repository).await?,
+            repository: repository.clone(),
+            target,
+            private: settings.private,
+            access,
+            authorization: Mutex::default(),
+        })
+    }
+
+    /// The registry's address, for messages.
+    pub fn host(&self) -> &str {
+        &self.repository.registry
+    }
+
+    fn path(&self, rest: &str) -> String {
+        format!("/v2/{}/{rest}", self.repository.path)
+    }
+
+    /// The bytes and the digest of what a tag or digest names.
+    pub(super) async fn manifest(&self, version: &str) -> Result<(Vec<u8>, Sha256), RegistryError> {
+        let mut sent = Sent::get("");
+        let path = self.path(&format!("manifests/{version}"));
+        sent.uri = &path;
+        sent.headers.push((header::ACCEPT, HeaderValue::from_static(const_accept())));
+        let received = self.again(|| self.send(&sent)).await?;
+        let claimed = digest_in(&received);
+        let bytes = received.text("the manifest", MAX_SIZE).await?;
+        let found = Sha256::of(&bytes);
+        if let Some(wanted) = Sha256::parse(version).or(claimed).filter(|wanted| *wanted != found) {
+            return Err(RegistryError::Changed(format!("{} gave another manifest than {wanted}: {found}", self.host())));
+        }
+        Ok((bytes, found))
+    }
+
+    /// A small blob, checked.
+    pub(super) async fn blob(&self, descriptor: &Descriptor, what: &'static str, limit: u64) -> Result<Vec<u8>, RegistryError> {
+        let digest = descriptor.digest().map_err(RegistryError::Protocol)?;
+        if descriptor.size > limit {
+            return Err(RegistryError::TooLarge { what, limit });
+        }
+        let path = self.path(&format!("blobs/{digest}"));
+        let sent = Sent::get(&path);
+        let bytes = self.again(async || self.send(&sent).await?.text(what, limit).await).await?;
+        if Sha256::of(&bytes) != digest || bytes.len() as u64 != descriptor.size {
+            return Err(RegistryError::Changed(format!("{what} does not match its digest {digest}")));
+        }
+        Ok(bytes)
+    }
+
+    /// Downloads a blob into a file, which goes on where an earlier attempt ended.
+    pub(super) async fn download(&self, descriptor: &Descriptor, file: &Path, progress: &mut dyn FnMut(u64)) -> Result<(), RegistryError> {
+        let digest = descriptor.digest().map_err(RegistryError::Protocol)?;
+        let path = self.path(&format!("blobs/{digest}"));
+        let mut left = RETRIES;
+        let mut pause = PAUSE;
+        loop {
+            let mut download = Download::open(file, digest, descriptor.size)?;
+            let before = download.length();
+            match self.part(&path, &mut download, progress).await {
+                Ok(()) => return download.finish(),
+                Err(error) if error.is_temporary() => {
+                    // What made progress may go on as long as it does.
+                    left = if download.length() > before { RETRIES } else { left };
+                    left = left.checked_sub(1).ok_or(error)?;
+                }
+                Err(error) => return Err(error),
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(PAUSE * 16);
+        }
+    }
+
+    async fn part(&self, path: &str, download: &mut Download, progress: &mut dyn FnMut(u64)) -> Result<(), RegistryError> {
+        if download.is_whole() {
+            return Ok(());
+        }
+        let mut sent = Sent::get(path);
+        if download.length() > 0
+            && let Ok(range) = HeaderValue::try_from(format!("bytes={}-", download.length()))
+        {
+            sent.headers.push((header::RANGE, range));
+        }
+        let mut received = self.send(&sent).await?;
+        if received.response.status() != StatusCode::PARTIAL_CONTENT || !starts_at(&received, download.length()) {
+            download.restart()?;
+        }
+        while let Some(bytes) = received.next().await? {
+            download.write(&bytes)?;
+            progress(download.length());
+        }
+        if download.is_whole() {
+            Ok(())
+        } else {
+            Err(RegistryError::Protocol(format!("{} ended the download early", self.host())))
+        }
+    }
+
+    /// The manifests that refer to this one: by the API, or by the tag that stands for it where a registry has none.
+    pub(super) async fn referrers(&self, digest: Sha256) -> Result<Vec<Descriptor>, RegistryError> {
+        let path = self.path(&format!("referrers/{digest}"));
+        let sent = Sent::get(&path);
+        let received = match self.again(|| self.send(&sent)).await {
+            Ok(received) => {
+                let kind = received.response.headers().get(header::CONTENT_TYPE);
+                let is_index = kind.and_then(|kind| kind.to_str().ok()).is_some_and(|kind| kind.starts_with(INDEX));
+                is_index.then_some(received)
+            }
+            Err(RegistryError::Status { status, .. })
+                if matches!(status.as_u16(), 400 | 404 | 405 | 406) =>
+            {
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        let index = match received {
+            Some(received) => {
+                let bytes = received.text("the list of referrers", MAX_SIZE).await?;
+                Document::parse(&bytes).map_err(RegistryError::Protocol)?
+            }
+            None => Document::Index(self.fallback_index(digest).await?),
+        };
+        match index {
+            Document::Index(index) => Ok(index.manifests),
+            Document::Manifest(_) => Ok(Vec::new()),
+        }
+    }
+
+    async fn fallback_index(&self, digest: Sha256) -> Result<Index, RegistryError> {
+        match self.optional_manifest(&fallback_tag(digest)).await? {
+            None => Ok(Index::default()),
+            Some(bytes) => match Document::parse(&bytes).map_err(RegistryError::Protocol)? {
+                Document::Index(index) => Ok(index),
+                Document::Manifest(_) => {
+                    Err(RegistryError::Protocol(format!("the tag {} is not a list of referrers", fallback_tag(digest))))
+                }
+            },
+        }
+    }
+
+    /// A manifest that need not be there.
+    pub(super) async fn optional_manifest(&self, version: &str) -> Result<Option<Vec<u8>>, RegistryError> {
+        match self.manifest(version).await {
+            Ok((bytes, _)) => Ok(Some(bytes)),
+            Err(RegistryError::Status { status: StatusCode::NOT_FOUND, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// All tags but those that stand for digests.
+    ///
+    /// # Errors
+    /// If the registry does not answer as specified.
+    pub async fn tags(&self) -> Result<Vec<String>, RegistryError> {
+        let first = self.path("tags/list?n=1000");
+        let of = |text: &str| json::read::<Tags>(text).ok().map(|page| page.tags.unwrap_or_default());
+        let mut tags = self.listed(first, of).await?;
+        tags.retain(|tag| !tag.starts_with("sha256-"));
+        Ok(tags)
+    }
+
+    /// The repositories of a registry that lists them.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub async fn repositories(&self) -> Result<Vec<String>, RegistryError> {
+        let of = |text: &str| json::read::<Catalog>(text).ok().map(|page| page.repositories.unwrap_or_default());
+        self.listed("/v2/_catalog?n=1000".to_owned(), of).await
+    }
+
+    async fn listed(
+        &self,
+        first: String,
+        of: impl Fn(&str) -> Option<Vec<String>>,
+    ) -> Result<Vec<String>, RegistryError> {
+        let mut all = Vec::new();
+        let mut next = Some(first);
+        while let Some(page) = next.filter(|_| all.len() < MAX_LISTED) {
+            let sent = Sent::get(&page);
+            let received = self.again(|| self.send(&sent)).await?;
+            next = next_page(&received);
+            let text = received.text("a list", MAX_LIST).await?;
+            let entries = std::str::from_utf8(&text).ok().and_then(&of);
+            let entries =
+                entries.ok_or_else(|| RegistryError::Protocol(format!("{} gave no list", self.repository.registry)))?;
+            if entries.is_empty() {
+                break;
+            }
+            all.extend(entries);
+        }
+        all.truncate(MAX_LISTED);
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
+    }
+
+    /// Uploads a blob that is not there yet.
+    pub(super) async fn push_blob(&self, bytes: &Bytes) -> Result<(), RegistryError> {
+        let digest = Sha256::of(bytes);
+        let path = self.path(&format!("blobs/{digest}"));
+        let head = Sent { method: Method::HEAD, ..Sent::get(&path) };
+        match self.again(|| self.send(&head)).await {
+            Ok(_) => return Ok(()),
+            // Debian's registry answers 400 for one that is missing.
+            Err(RegistryError::Status { status, .. }) if matches!(status.as_u16(), 400 | 404) => {}
+            Err(error) => return Err(error),
+        }
+        let uploads = self.path("blobs/uploads/");
+        let begin = Sent { method: Method::POST, ..Sent::get(&uploads) };
+        let begun = self.again(|| self.send(&begin)).await?;
+        let location = begun.response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+        let location = location
+            .ok_or_else(|| RegistryError::Protocol(format!("{} said not where to upload", self.host())))?
+            .to_owned();
+        let separator = if location.contains('?') { '&' } else { '?' };
+        let place = format!("{location}{separator}{}", form([("digest", &*digest.to_string())]));
+        let kind = HeaderValue::from_static("application/octet-stream");
+        let put = Sent {
+            method: Method::PUT,
+            headers: vec![(header::CONTENT_TYPE, kind)],
+            body: bytes.clone(),
+            ..Sent::get(&place)
+        };
+        self.send(&put).await.map(drop)
+    }
+
+    /// Uploads a manifest under a tag or its digest.
+    pub(super) async fn push_manifest(&self, version: &str, media_type: &'static str, bytes: Vec<u8>) -> Result<Received, RegistryError> {
+        let path = self.path(&format!("manifests/{version}"));
+        let put = Sent {
+            method: Method::PUT,
+            headers: vec![(header::CONTENT_TYPE, HeaderValue::from_static(media_type))],
+            body: bytes.into(),
+            ..Sent::get(&path)
+        };
+        self.send(&put).await
+    }
+
+    /// Uploads a manifest that refers to another one, and where a registry has no API for these, adds it to the tag that
+    /// stands for it.
+    pub(super) async fn push_referrer(&self, subject: Sha256, manifest: &Manifest, bytes: Vec<u8>) -> Result<(), RegistryError> {
+        let mut descriptor = Descriptor::of(super::manifest::MANIFEST, &bytes);
+        let version = descriptor.digest.clone();
+        let received = self.push_manifest(&version, super::manifest::MANIFEST, bytes).await?;
+        if received.response.headers().contains_key(SUBJECT) {
+            return Ok(());
+        }
+        let mut index = self.fallback_index(subject).await?;
+        if index.manifests.iter().any(|known| known.digest == descriptor.digest) {
+            return Ok(());
+        }
+        descriptor.artifact_type = Some(manifest.artifact_type.clone().unwrap_or_else(|| manifest.config.media_type.clone()));
+        descriptor.annotations = manifest.annotations.clone();
+        index.manifests.push(descriptor);
+        let bytes = serde_json::to_vec(&index).map_err(|error| RegistryError::Protocol(error.to_string()))?;
+        self.push_manifest(&fallback_tag(subject), INDEX, bytes).await.map(drop)
+    }
+
+    /// Sends a request again after a temporary failure.
+    async fn again<T>(&self, once: impl AsyncFn() -> Result<T, RegistryError>) -> Result<T, RegistryError> {
+        let mut pause = PAUSE;
+        for _ in 0..RETRIES {
+            match once().await {
+                Err(error) if error.is_temporary() => sleep(pause).await,
+                result => return result,
+            }
+            pause *= 2;
+        }
+        once().await
+    }
+
+    /// Sends a request with what the registry asks for, and follows redirects, which registries use for blobs.
+    ///
+    /// # Errors
+    /// Also for a status that is no success.
+    async fn send(&self, sent: &Sent<'_>) -> Result<Received, RegistryError> {
+        let received = self.send_once(sent).await?;
+        if received.response.status() != StatusCode::UNAUTHORIZED {
+            return self.accept(received, sent).await;
+        }
+        let Some(challenge) = Challenge::of(received.response.headers()) else { return self.accept(received, sent).await };
+        let asked = (&self.repository, self.access);
+        let answer =
+            auth::answer(self.http, challenge, self.credentials.as_ref(), asked, &self.target, self.private).await?;
+        if answer.is_none() {
+            return self.accept(received, sent).await;
+        }
+        *self.authorization.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = answer;
+        let received = self.send_once(sent).await?;
+        self.accept(received, sent).await
+    }
+
+    async fn send_once(&self, sent: &Sent<'_>) -> Result<Received, RegistryError> {
+        let absolute = if sent.uri.starts_with('/') { format!("{}{}", self.target, sent.uri) } else { sent.uri.to_owned() };
+        let uri: Uri = absolute
+            .parse()
+            .map_err(|_| RegistryError::Protocol(format!("{} named an invalid URL", self.host())))?;
+        let target = target_of(&uri)?;
+        let is_own = target == self.target;
+        let mut request = request(sent, uri)?;
+        if is_own && let Some(value) = &*self.authorization.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+            request.headers_mut().insert(header::AUTHORIZATION, value.clone());
+        }
+        self.require_tls(&target)?;
+        self.http.send(request, &target, self.named(is_own)).await
+    }
+
+    fn named(&self, is_own: bool) -> NamedBy<'_> {
+        if is_own || self.private { NamedBy::Person } else { NamedBy::Server(self.host()) }
+    }
+
+    /// A server with TLS leads to none without.
+    fn require_tls(&self, target: &Target) -> Result<(), RegistryError> {
+        if self.target.https && !target.https {
+            let (host, other) = (self.host(), target.authority());
+            return Err(RegistryError::Protocol(format!("{host} led to a server without TLS: {other}")));
+        }
+        Ok(())
+    }
+
+    async fn accept(&self, mut received: Received, sent: &Sent<'_>) -> Result<Received, RegistryError> {
+        let mut at = self.target.clone();
+        for _ in 0..=MAX_REDIRECTS {
+            let status = received.response.status();
+            if status.is_success() {
+                return Ok(received);
+            }
+            let location = received.response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+            let Some(location) = location.filter(|_| status.is_redirection() && sent.method.is_safe()) else {
+                let host = at.authority();
+                return Err(refused(received, host, status).await);
+            };
+            // Without the authorization, and only to where a server may lead.
+            let location = if location.starts_with('/') { format!("{at}{location}") } else { location.to_owned() };
+            let uri: Uri = location
+                .parse()
+                .map_err(|_| RegistryError::Protocol(format!("{} redirected to an invalid URL", at.authority())))?;
+            at = target_of(&uri)?;
+            self.require_tls(&at)?;
+            received = self.http.send(request(sent, uri)?, &at, self.named(at == self.target)).await?;
+        }
+        Err(RegistryError::Protocol(format!("{} redirected more than {MAX_REDIRECTS} times", self.host())))
+    }
+}
+
+fn request(sent: &Sent<'_>, uri: Uri) -> Result<Request<Full<Bytes>>, RegistryError> {
+    let mut request = Request::new(Full::new(sent.body.clone()));
+    *request.method_mut() = sent.method.clone();
+    *request.uri_mut() = uri;
+    let agent = HeaderValue::from_static(concat!("wharf/", env!("CARGO_PKG_VERSION")));
+    request.headers_mut().insert(header::USER_AGENT, agent);
+    for (name, value) in &sent.headers {
+        request.headers_mut().insert(name, value.clone());
+    }
+    Ok(request)
+}
+
+/// The error that a server answered with, in its own words.
+pub(super) async fn refused(received: Received, host: String, status: StatusCode) -> RegistryError {
+    let text = received.text("an error", MAX_ERROR).await.unwrap_or_default();
+    let errors = std::str::from_utf8(&text).ok().and_then(|text| json::read::<Errors>(text).ok());
+    let first = errors.and_then(|errors| errors.errors.into_iter().next());
+    let message = first.map_or_else(String::new, |error| {
+        let words = if error.message.is_empty() { error.code } else { error.message };
+        format!(": {}", said(&words))
+    });
+    RegistryError::Status { host, status, message }
+}
+
+/// The media types of manifests, as one header.
+const fn const_accept() -> &'static str {
+    "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, \
+     application/vnd.docker.distribution.manifest.v2+json, application/vnd.docker.distribution.manifest.list.v2+json"
+}
+
+fn digest_in(received: &Received) -> Option<Sha256> {
+    Sha256::parse(received.response.headers().get(CONTENT_DIGEST)?.to_str().ok()?)
+}
+
+/// Whether a partial response begins at that byte.
+fn starts_at(received: &Received, offset: u64) -> bool {
+    let range = received.response.headers().get(header::CONTENT_RANGE).and_then(|value| value.to_str().ok());
+    range.is_some_and(|range| range.starts_with(&format!("bytes {offset}-")))
+}
+
+/// The tag under which a registry without an API for them has the referrers of a manifest.
+fn fallback_tag(digest: Sha256) -> String {
+    format!("sha256-{}", digest.hex())
+}
+
+/// The next page of a list, by its `Link`: below the registry, since another place is none of its pages.
+fn next_page(received: &Received) -> Option<String> {
+    let link = received.response.headers().get(header::LINK)?.to_str().ok()?;
+    let (url, rest) = link.strip_prefix('<')?.split_once('>')?;
+    if !rest.contains("next") {
+        return None;
+    }
+    let uri: Uri = url.parse().ok()?;
+    uri.path_and_query().map(|path| path.as_str().to_owned()).filter(|path| path.starts_with("/v2/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::manifest::ACCEPTED;
+    use super::*;
+
+    #[test]
+    fn all_manifests_are_accepted() {
+        assert_eq!(const_accept().split(", ").collect::<Vec<_>>(), ACCEPTED);
+    }
+}

@@ -1,0 +1,85 @@
+//! Why a registry did not give or take something.
+
+use std::io;
+
+use http::StatusCode;
+use wharf_report::{bounded, line};
+
+use crate::net::dial::DialError;
+
+/// Reads after "failed to" and what was to be done.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    #[error("{host}: {why}")]
+    Connect { host: String, why: DialError },
+    /// A server named an address that only a person may name.
+    #[error("{host} is at a private address, to which {by} led")]
+    Private { host: String, by: String },
+    #[error("{0}")]
+    Protocol(String),
+    #[error("{host} answered {status}{message}")]
+    Status { host: String, status: StatusCode, message: String },
+    /// It does not match its digest or size.
+    #[error("{0}")]
+    Changed(String),
+    #[error("{what} has more than {limit} bytes")]
+    TooLarge { what: &'static str, limit: u64 },
+    #[error("{host} did not answer in time")]
+    Timeout { host: String },
+    #[error("{0}")]
+    Credentials(String),
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It is there, and is no component.
+    #[error("{0}")]
+    NotAComponent(String),
+    /// A layout has no such version.
+    #[error("{0}")]
+    Missing(String),
+    #[error("{0}")]
+    Signature(String),
+}
+
+impl RegistryError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Status { status, host, .. } if *status == StatusCode::UNAUTHORIZED || *status == StatusCode::FORBIDDEN => {
+                return Some(format!(
+                    "sign in with docker login {host} or podman login {host}, whose credentials are used; registries answer this \
+                     also for what is not there"
+                ));
+            }
+            Self::Status { status, .. } if *status == StatusCode::NOT_FOUND => "check the repository and the tag",
+            Self::Status { status, .. } if *status == StatusCode::TOO_MANY_REQUESTS => "try again later, or sign in",
+            Self::Private { .. } => {
+                "if you trust this registry with your network, set private = true under [registries.\"HOST\"] in the configuration"
+            }
+            Self::Connect { why: DialError::Tls(_), .. } => {
+                "for a registry with a certificate of your own, set SSL_CERT_FILE; for one without TLS, set http = true under \
+                 [registries.\"HOST\"] in the configuration"
+            }
+            Self::Connect { .. } | Self::Timeout { .. } => {
+                "check the name and the network; proxies are taken from HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
+            }
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+
+    /// Whether the same request may succeed when it is sent again.
+    pub(super) fn is_temporary(&self) -> bool {
+        match self {
+            Self::Timeout { .. } => true,
+            Self::Connect { why, .. } => matches!(why, DialError::Connect(_) | DialError::Timeout),
+            Self::Protocol(_) => true,
+            Self::Status { status, .. } => status.is_server_error(),
+            _ => false,
+        }
+    }
+}
+
+/// What a server says, in one line.
+pub(super) fn said(text: &str) -> String {
+    line(&bounded(text))
+}

@@ -1,0 +1,223 @@
+//! One request over a connection of its own: to an address that may be used, through a proxy if the environment names
+//! one, with a time limit for each step.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{self, HeaderValue};
+use http::{Method, Request, Response, StatusCode, Uri};
+use http_body::Body as _;
+use http_body_util::{BodyExt as _, Empty, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::rt::TokioIo;
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::error::RegistryError;
+use crate::net::dial::{self, DialError, Stream};
+use crate::net::resolve::{Resolve, SystemResolver};
+use crate::net::target::{Host, Target};
+
+/// For the lookup and the connection, and for the TLS handshake.
+const CONNECT: Duration = Duration::from_secs(10);
+/// From the request to the head of its response, and between two parts of a body.
+const STALL: Duration = Duration::from_secs(30);
+/// Header fields, and bytes of a response head.
+const MAX_HEADERS: usize = 128;
+const MAX_HEAD: usize = 64 << 10;
+
+/// Who named a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NamedBy<'a> {
+    /// A reference or the configuration: it may be anywhere.
+    Person,
+    /// A server, which is named here: only public addresses, so that it leads nobody into their own network.
+    Server(&'a str),
+}
+
+/// Sends requests.
+pub struct Http {
+    resolver: Arc<dyn Resolve>,
+    proxies: Matcher,
+    connector: OnceCell<TlsConnector>,
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self { resolver: Arc::new(SystemResolver), proxies: Matcher::from_env(), connector: OnceCell::new() }
+    }
+}
+
+/// A body that is being received. Dropping it closes the connection.
+pub(super) struct Received {
+    pub(super) response: Response<Incoming>,
+    host: String,
+    _connection: AbortOnDropHandle<hyper::Result<()>>,
+}
+
+impl Received {
+    /// The next bytes; `None` at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, RegistryError> {
+        loop {
+            match timeout(STALL, self.response.body_mut().frame()).await {
+                Err(_) => return Err(RegistryError::Timeout { host: self.host.clone() }),
+                Ok(None) => return Ok(None),
+                Ok(Some(Err(error))) => return Err(RegistryError::Protocol(format!("{}: {error}", self.host))),
+                Ok(Some(Ok(frame))) => {
+                    if let Ok(bytes) = frame.into_data() {
+                        return Ok(Some(bytes));
+                    }
+                }
+            }
+        }
+    }
+
+    /// All of a body that is to be small.
+    pub(super) async fn text(mut self, what: &'static str, limit: u64) -> Result<Vec<u8>, RegistryError> {
+        let too_large = RegistryError::TooLarge { what, limit };
+        if self.response.body().size_hint().lower() > limit {
+            return Err(too_large);
+        }
+        let mut text = Vec::new();
+        while let Some(bytes) = self.next().await? {
+            if (text.len() + bytes.len()) as u64 > limit {
+                return Err(too_large);
+            }
+            text.extend_from_slice(&bytes);
+        }
+        Ok(text)
+    }
+}
+
+impl Http {
+    /// Sends a request with an absolute URI. Redirects are not followed.
+    pub(super) async fn send(
+        &self,
+        mut request: Request<Full<Bytes>>,
+        target: &Target,
+        named: NamedBy<'_>,
+    ) -> Result<Received, RegistryError> {
+        let uri = request.uri().clone();
+        let host = target.authority();
+        let failed = |why: DialError| match (why, named) {
+            (DialError::NotPublic, NamedBy::Server(by)) => RegistryError::Private { host: host.clone(), by: by.to_owned() },
+            (why, _) => RegistryError::Connect { host: host.clone(), why },
+        };
+        let proxy = self.proxies.intercept(&uri);
+        // Without a proxy in between, a request names only its path.
+        let is_direct = proxy.is_none() || target.https;
+        let origin = uri.path_and_query().map_or("/", |path| path.as_str()).parse::<Uri>();
+        if let (true, Ok(origin)) = (is_direct, origin) {
+            *request.uri_mut() = origin;
+        }
+        let authority = HeaderValue::try_from(target.authority());
+        let authority = authority.map_err(|_| RegistryError::Protocol(format!("a host's name is invalid: {host}")))?;
+        request.headers_mut().insert(header::HOST, authority);
+        if let (false, Some(auth)) = (is_direct, proxy.as_ref().and_then(Intercept::basic_auth)) {
+            request.headers_mut().insert(header::PROXY_AUTHORIZATION, auth.clone());
+        }
+        let stream = match proxy {
+            None => Ok(self.dial(target, named).await.map_err(failed)?),
+            Some(proxy) => Err(self.dial_proxy(&proxy, target, named).await?),
+        };
+        let (mut sender, connection) = match stream {
+            Ok(stream) if target.https => open(self.tls(stream, target).await.map_err(failed)?).await,
+            Ok(stream) => open(stream).await,
+            Err(tunnel) if target.https => open(self.tls(tunnel, target).await.map_err(failed)?).await,
+            Err(proxy) => open(proxy).await,
+        }
+        .map_err(|error| RegistryError::Protocol(format!("{host}: {error}")))?;
+        match timeout(STALL, sender.send_request(request)).await {
+            Err(_) => Err(RegistryError::Timeout { host }),
+            Ok(Err(error)) => Err(RegistryError::Protocol(format!("{host}: {error}"))),
+            Ok(Ok(response)) => Ok(Received { response, host, _connection: connection }),
+        }
+    }
+
+    async fn dial(&self, target: &Target, named: NamedBy<'_>) -> Result<tokio::net::TcpStream, DialError> {
+        let lookup = dial::addresses(&*self.resolver, &target.host, named == NamedBy::Person);
+        let found = timeout(CONNECT, lookup).await.map_err(|_| DialError::Timeout)??;
+        dial::tcp(&found, target.port, Instant::now() + CONNECT).await
+    }
+
+    /// Connects to a proxy: for a host with TLS, a tunnel to that host. The proxy looks up names, so that only what is
+    /// private by its text is refused here.
+    async fn dial_proxy(
+        &self,
+        proxy: &Intercept,
+        target: &Target,
+        named: NamedBy<'_>,
+    ) -> Result<Box<dyn Stream>, RegistryError> {
+        if let (NamedBy::Server(by), true) = (named, target.is_private()) {
+            return Err(RegistryError::Private { host: target.authority(), by: by.to_owned() });
+        }
+        let uri = proxy.uri();
+        let invalid = |why: &str| RegistryError::Protocol(format!("the proxy {} cannot be used: {why}", shown(uri)));
+        let at = Target::of(uri).map_err(invalid)?;
+        let failed = |why: DialError| RegistryError::Connect { host: format!("the proxy {}", at.authority()), why };
+        let stream = self.dial(&at, NamedBy::Person).await.map_err(failed)?;
+        let stream: Box<dyn Stream> =
+            if at.https { Box::new(self.tls(stream, &at).await.map_err(failed)?) } else { Box::new(stream) };
+        if !target.https {
+            return Ok(stream);
+        }
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|e| invalid(&e.to_string()))?;
+        tokio::spawn(connection.with_upgrades());
+        let to = format!("{}:{}", target.host, target.port);
+        let mut connect = Request::builder().method(Method::CONNECT).uri(&to).header(header::HOST, &to);
+        if let Some(auth) = proxy.basic_auth() {
+            connect = connect.header(header::PROXY_AUTHORIZATION, auth);
+        }
+        let connect = connect.body(Empty::<Bytes>::new()).map_err(|error| invalid(&error.to_string()))?;
+        let answer = timeout(STALL, sender.send_request(connect)).await.map_err(|_| failed(DialError::Timeout))?;
+        let answer = answer.map_err(|error| invalid(&error.to_string()))?;
+        if answer.status() != StatusCode::OK {
+            return Err(invalid(&format!("it answered {} to CONNECT {to}", answer.status())));
+        }
+        let tunnel = hyper::upgrade::on(answer).await.map_err(|error| invalid(&error.to_string()))?;
+        Ok(Box::new(TokioIo::new(tunnel)))
+    }
+
+    async fn tls<S: Stream + 'static>(&self, stream: S, target: &Target) -> Result<impl Stream + use<S>, DialError> {
+        let made = self.connector.get_or_try_init(|| async {
+            let made = tokio::task::spawn_blocking(dial::connector).await;
+            made.unwrap_or_else(|error| Err(error.to_string())).map_err(DialError::Tls)
+        });
+        dial::tls(made.await?, stream, target, Instant::now() + CONNECT).await
+    }
+}
+
+/// A proxy without its password.
+fn shown(uri: &Uri) -> String {
+    let host = uri.host().unwrap_or_default();
+    uri.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+type Opened = (http1::SendRequest<Full<Bytes>>, AbortOnDropHandle<hyper::Result<()>>);
+
+async fn open(stream: impl Stream + 'static) -> hyper::Result<Opened> {
+    let (sender, connection) = http1::Builder::new()
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD)
+        .handshake(TokioIo::new(stream))
+        .await?;
+    Ok((sender, AbortOnDropHandle::new(tokio::spawn(connection))))
+}
+
+/// The target of a URL that a server named.
+pub(super) fn target_of(uri: &Uri) -> Result<Target, RegistryError> {
+    Target::of(uri).map_err(|why| RegistryError::Protocol(format!("a URL of the registry cannot be used, {why}: {uri}")))
+}
+
+/// Whether a host is this machine itself: docker and others speak to it without TLS.
+pub(super) fn is_loopback(target: &Target) -> bool {
+    match &target.host {
+        Host::Address(address) => address.is_loopback(),
+        Host::Name(name) => name == "localhost" || name.ends_with(".localhost"),
+    }
+}
