@@ -3,6 +3,7 @@
 //! stdout carries data or the protocol; all else goes to stderr through [`crate::report`].
 
 mod absent;
+mod add;
 mod approve;
 mod approve_all;
 mod arguments;
@@ -23,6 +24,7 @@ mod diff;
 mod doctor;
 mod entry;
 mod examine;
+mod fetch;
 mod finding;
 mod folder;
 mod grant;
@@ -33,8 +35,10 @@ mod list;
 mod load_file;
 mod local;
 mod options;
+mod origins;
 mod os_sandbox;
 mod prompt;
+mod push;
 mod read;
 mod reloadable;
 mod request;
@@ -47,6 +51,7 @@ mod status;
 mod summary;
 mod survey;
 mod suspected;
+mod sync;
 mod target;
 mod typed_input;
 mod unapproved;
@@ -154,6 +159,18 @@ enum Command {
     Grant(grant::Arguments),
     /// Remove grants of a plugin from the configuration file
     Ungrant(grant::Arguments),
+    /// Add a plugin from a registry, a URL or a file: shows who signed it, what it offers and needs, and asks
+    Add(add::AddOptions),
+    /// Get the newest versions of plugins that were added, and show what is different
+    Update(add::UpdateOptions),
+    /// Make a folder equal to a committed wharf.lock: the same versions, from the same places
+    Sync(sync::SyncOptions),
+    /// Save versions from registries into a folder in OCI's image layout, for use without them
+    Save(sync::SaveOptions),
+    /// Publish a component to a registry, with what is shown of it there, and signed
+    Push(push::PushOptions),
+    /// Remove a plugin's file, and forget where it is from
+    Remove(add::RemoveOptions),
     /// Add the server to the configuration of an MCP client
     Install(install::Arguments),
     /// Show what a server and a build find on this machine, and what to do about what is missing
@@ -251,6 +268,12 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()).await,
             Command::Grant(arguments) => grant::run(&options, &arguments, grant::Edit::Add),
             Command::Ungrant(arguments) => grant::run(&options, &arguments, grant::Edit::Remove),
+            Command::Add(how) => add::run(&options, how, &screen).await,
+            Command::Update(how) => add::update(&options, how, &screen).await,
+            Command::Sync(how) => sync::run(&options, how, &screen).await,
+            Command::Save(how) => sync::save_to(&options, how, &screen).await,
+            Command::Push(how) => push::run(&options, how, &screen).await,
+            Command::Remove(how) => add::remove(&options, how).await,
             Command::Install(arguments) => install::run(&options, arguments),
             Command::Doctor(how) => doctor::run(&options, how).await,
             Command::Audit(command) => audit::run(&options, command),

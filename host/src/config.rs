@@ -18,6 +18,7 @@ mod outbound;
 mod path;
 mod private;
 mod program;
+mod registries;
 mod sandbox;
 mod schemas;
 mod secret;
@@ -43,6 +44,7 @@ pub use limits::LimitsConfig;
 pub use live::Live;
 pub use outbound::HttpEntry;
 pub use path::ConfigPath;
+pub use registries::{PublisherKey, RegistryConfig};
 pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
 pub use secret::SecretConfig;
@@ -70,6 +72,8 @@ pub struct Config {
     pub signatures: SignaturesConfig,
     pub audit: AuditConfig,
     pub sandbox: SandboxConfig,
+    /// Where commands get plugins from, by host and path.
+    pub registries: BTreeMap<String, RegistryConfig>,
     pub plugins: BTreeMap<String, PluginConfig>,
     /// The sources of the secrets that grants name.
     pub secrets: BTreeMap<String, SecretConfig>,
@@ -239,6 +243,7 @@ impl Config {
             plugin.grants.check().map_err(|wrong| wrong.below(&["plugins", name, "grants"]))?;
         }
         self.check_trust()?;
+        self.check_registries()?;
         if self.server.page_size == 0 {
             let hint = "write it like this: page-size = 1000";
             return Err(WrongValue::at(&["server", "page-size"], "must be at least 1, found 0").hint(hint));
@@ -296,7 +301,7 @@ impl Config {
         let limits = LimitsConfig::from(&Limits::default());
         let shown = Self { limits, ..Self::default() };
         let values = toml::to_string(&shown).unwrap_or_default();
-        format!("{HEADER}{}\n{EXAMPLES}", values.replace("[plugins]\n", "").replace("[secrets]\n", "").trim_end())
+        format!("{HEADER}{}\n{EXAMPLES}", values.replace("[registries]\n", "").replace("[plugins]\n", "").replace("[secrets]\n", "").trim_end())
     }
 }
 
@@ -327,6 +332,13 @@ const EXAMPLES: &str = "
 # [signatures]
 # keys = [\"RW…\"]             # public keys of minisign
 # required = true             # nothing unsigned is loaded
+
+# Where wharf add gets plugins from, by host and path:
+# [registries.\"ghcr.io/acme\"]
+# keys = [\"acme.pub\"]      # keys of cosign (files) or minisign: each version must be signed by one
+# mirror = \"registry.example/acme\"  # ask there in its place
+# private = true              # its redirects and token servers may be at private addresses
+# http = true                 # it has no TLS
 
 # In [audit], what is recorded of calls and plugins:
 # enabled = false             # or true: serve nothing without it

@@ -31,6 +31,7 @@ pub use component::compile::Compiler;
 pub use component::file::{check_size, content_of, is_writable_by_others, read_component};
 pub use component::inspect::{Import, Inspection, could_be_plugin, inspect};
 pub use component::kind::{FileSummary, Kind, Producer, summarize};
+pub use component::metadata::metadata;
 pub use component::signature::{Signatures, Signer};
 pub use dialects::peek::exports_completions;
 pub use dialects::plain;

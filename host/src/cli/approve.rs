@@ -44,7 +44,8 @@ pub(super) async fn run(
         unfound(&id, &dir, &files, command.as_deref())
     })?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
-    let file = File { id: &id, path, folder: &dir };
+    let again = approve_command(&options.program(), &id, Some(&dir));
+    let file = File { id: &id, path, place: path, folder: &dir, again: &again };
     let reviewer = Reviewer { options, config: &config, sandbox: &sandbox, screen };
     if reviewer.decide(file, yes).await? { Ok(ExitCode::SUCCESS) } else { Err(declined()) }
 }
@@ -53,8 +54,12 @@ pub(super) async fn run(
 pub(super) struct File<'a> {
     pub(super) id: &'a PluginId,
     pub(super) path: &'a Path,
+    /// Where a server finds it: its path, or where it will be.
+    pub(super) place: &'a Path,
     /// The plugin folder, which may be above that of the file.
     pub(super) folder: &'a Path,
+    /// The command that shows it again.
+    pub(super) again: &'a str,
 }
 
 /// Shows versions, and asks for decisions on them.
@@ -67,7 +72,7 @@ pub(super) struct Reviewer<'a> {
 
 impl Reviewer<'_> {
     /// Shows a version and asks for a decision on it; returns whether it is approved.
-    pub(super) async fn decide(&self, File { id, path, folder }: File<'_>, yes: bool) -> Result<bool, Failure> {
+    pub(super) async fn decide(&self, File { id, path, place, folder, again }: File<'_>, yes: bool) -> Result<bool, Failure> {
         let Self { options, config, sandbox, screen } = *self;
         let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
         let mut candidate = Candidate::read(config, path, id).await.map_err(refused)?;
@@ -77,7 +82,7 @@ impl Reviewer<'_> {
         let pin = pins.get(id);
         let log = audit::open(config)?;
         let (grants, may_change, asked) = (config.grants(id), config.may_change_lists(id), candidate.seen.clone());
-        let shown = Shown { options, id, path, folder, version: &asked, may_change };
+        let shown = Shown { options, id, path, again, version: &asked, may_change };
         let loading = format!("loading {id}");
         let mut loaded = screen.timed(&loading, candidate.load(config, sandbox, id, grants.none())).await;
         let mut with_grants = candidate.seen.grants.is_empty();
@@ -104,7 +109,7 @@ impl Reviewer<'_> {
                 "the tool descriptions of the pinned version are not stored any more; all of this version's are shown",
             );
         }
-        show(&summary(path, pinned.as_deref(), &plugin, &version, may_change), pinned.as_deref(), &version);
+        show(&summary(place, pinned.as_deref(), &plugin, &version, may_change), pinned.as_deref(), &version);
         if let Some(pin) = pin.filter(|pin| pin.content != candidate.seen.content && pin.approved) {
             report::message(&format!(
                 "a pin is per name, not per folder: this takes the place of the approved blake3:{}…, also where another \
@@ -126,13 +131,14 @@ impl Reviewer<'_> {
             if approved.surface_text != version.surface_text {
                 report::message("with its grants, its tool descriptions are different:");
                 let old = Some(version.surface_text.as_str());
-                show(&summary(path, old, &granted, &approved, may_change), old, &approved);
+                show(&summary(place, old, &granted, &approved, may_change), old, &approved);
                 if !agrees("Approve it with these tool descriptions?", yes)? {
                     return Ok(false);
                 }
             }
         }
         shown.holds().await.map_err(|what| shown.outdated(&what))?;
+        approved.path = place.to_owned();
         let written = lock.approve(id, &approved, &pins).map_err(lock_failure)?;
         written.map_err(|change| shown.outdated_by(change))?;
         audit::decided(log, config, Event::Approve, id, approved.version.content)?;

@@ -74,7 +74,8 @@ pub(super) async fn run(
     confirm(&format!("Approve {what}?"), yes)?;
     for Waiting { id, path, version } in waiting {
         let may_change = config.may_change_lists(id);
-        let shown = Shown { options, id, path, folder: dir, version: &version.version, may_change };
+        let again = approve_command(&config.program(), id, Some(dir));
+        let shown = Shown { options, id, path, again: &again, version: &version.version, may_change };
         if let Err(what) = shown.holds().await {
             left += 1;
             leave_out(id, &format!("since the question, {what}"));

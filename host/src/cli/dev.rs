@@ -84,6 +84,11 @@ pub(super) async fn run(
     }
 }
 
+/// The grants that a policy of Wassette would be, in lines of the configuration.
+pub(super) async fn grants_of_policy(options: &Options, id: &PluginId, text: &str) -> Option<Vec<String>> {
+    import_policy::grants_of(options, id, text).await
+}
+
 impl Server for Options {
     async fn describe(&self, name: &PluginName, component: Arc<Vec<u8>>, out: &Path) -> Result<Described, Failure> {
         let id = PluginId::parse(name.as_ref()).map_err(|error| Failure::usage(error.to_string()))?;

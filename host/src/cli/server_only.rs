@@ -41,6 +41,12 @@ pub(super) async fn findings() -> Vec<super::finding::Finding> {
     Vec::new()
 }
 
+/// Policies are converted by the commands for authors.
+#[cfg(not(feature = "dev"))]
+pub(super) async fn grants_of_policy(_options: &Options, _id: &crate::plugin::PluginId, _text: &str) -> Option<Vec<String>> {
+    None
+}
+
 pub(super) async fn run(
     _options: &Options,
     command: Command,

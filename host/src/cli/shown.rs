@@ -7,7 +7,7 @@ use wharf_report::line;
 use super::candidate::Candidate;
 use super::options::Options;
 use super::wiring::lock_failure;
-use crate::pins::{ConcurrentChange, PinFile, Pins, PluginVersion, approve_command};
+use crate::pins::{ConcurrentChange, PinFile, Pins, PluginVersion};
 use crate::plugin::{Digest, PluginId};
 use crate::report::Failure;
 
@@ -16,8 +16,8 @@ pub(super) struct Shown<'a> {
     pub(super) options: &'a Options,
     pub(super) id: &'a PluginId,
     pub(super) path: &'a Path,
-    /// The plugin folder.
-    pub(super) folder: &'a Path,
+    /// The command that shows it again.
+    pub(super) again: &'a str,
     pub(super) version: &'a PluginVersion,
     /// Whether its descriptions may change later.
     pub(super) may_change: bool,
@@ -62,9 +62,8 @@ impl Shown<'_> {
 
     /// The failure of an approval of what is no longer as it was shown.
     pub(super) fn outdated(&self, what: &str) -> Failure {
-        let command = approve_command(&self.options.program(), self.id, Some(self.folder));
         Failure::new(format!("approve this version of {}: since the question, {what}; nothing was approved", self.id))
-            .hint(format!("look at it again: {command}"))
+            .hint(format!("look at it again: {}", self.again))
     }
 
     pub(super) fn outdated_by(&self, change: ConcurrentChange) -> Failure {

@@ -17,7 +17,7 @@ use super::wiring::{plugin_settings, read_only_guard};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Member, Naming, PublicName, Snapshot};
 use crate::config::Config;
-use crate::pins::Reason;
+use crate::pins::{Reason, approve_command};
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{Failure, Screen};
 
@@ -86,7 +86,9 @@ async fn offer(
     let one = async |at: usize| search.finds(&waiting[at].0, &waiting[at].1).await.then_some(at);
     let (found, _) = Examination::begin(screen, "loading").of(files, one, |_| false).await;
     let Some((id, file)) = found.into_iter().flatten().min().map(|at| &waiting[at]) else { return Ok(false) };
-    let file = approve::File { id, path: file, folder: folder_at(path) };
+    let folder = folder_at(path);
+    let again = approve_command(&options.program(), id, Some(folder));
+    let file = approve::File { id, path: file, place: file, folder, again: &again };
     approve::Reviewer { options, config: &config, sandbox: &sandbox, screen }.decide(file, false).await
 }
 

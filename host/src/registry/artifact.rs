@@ -185,9 +185,10 @@ pub const SHOWN: [(&str, &str); 8] = [
     ("org.opencontainers.image.url", "url"),
 ];
 
-/// Wharf's own annotations: grants that the component could use, one in each line, as `wharf grant` takes them; and a
-/// signature of minisign.
+/// Wharf's own annotations: grants that the component could use, one in each line, as `wharf grant` takes them; the
+/// languages that it is made of; and a signature of minisign.
 pub const GRANTS: &str = "io.github.wharf-mcp.grants";
+pub const LANGUAGES: &str = "io.github.wharf-mcp.languages";
 pub const MINISIG: &str = "io.github.wharf-mcp.minisig";
 
 /// The annotations of what is published.

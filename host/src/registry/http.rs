@@ -77,6 +77,11 @@ impl Received {
         }
     }
 
+    /// The length of the body, if the server said it.
+    pub(super) fn length(&self) -> Option<u64> {
+        self.response.body().size_hint().exact()
+    }
+
     /// All of a body that is to be small.
     pub(super) async fn text(mut self, what: &'static str, limit: u64) -> Result<Vec<u8>, RegistryError> {
         let too_large = RegistryError::TooLarge { what, limit };

@@ -9,12 +9,10 @@ use crate::json;
 
 pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub(super) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
-const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
-const DOCKER_INDEX: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
-/// What a registry may answer with.
-pub(super) const ACCEPTED: [&str; 4] = [MANIFEST, INDEX, DOCKER_MANIFEST, DOCKER_INDEX];
-/// The empty JSON object, for artifacts without a configuration.
-pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
+/// What a registry may answer with, as the header `Accept`.
+pub(super) const ACCEPTED: &str = "application/vnd.oci.image.manifest.v1+json, \
+     application/vnd.oci.image.index.v1+json, application/vnd.docker.distribution.manifest.v2+json, \
+     application/vnd.docker.distribution.manifest.list.v2+json";
 
 /// Bytes of a manifest: registries must take 4 MiB.
 pub(super) const MAX_SIZE: u64 = 4 << 20;

@@ -81,10 +81,7 @@ impl Publication {
 }
 
 /// Uploads a signature, beside those that are there.
-///
-/// # Errors
-/// If the registry does not take it.
-pub async fn push_signature(
+async fn push_signature(
     registry: &Registry<'_>,
     repository: &Repository,
     digest: Sha256,

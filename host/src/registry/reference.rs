@@ -78,7 +78,7 @@ impl Repository {
     }
 
     /// Whether it is that registry or repository, or below it: whole segments are compared.
-    pub(super) fn is_below(&self, prefix: &str) -> bool {
+    pub fn is_below(&self, prefix: &str) -> bool {
         let own = self.to_string();
         own.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }

@@ -25,6 +25,11 @@ pub struct GrantWord {
 }
 
 impl GrantWord {
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.word
+    }
+
     /// Whether a word is meant as a grant, valid or not.
     pub fn is_meant(word: &str) -> bool {
         let key = word.split('=').next().unwrap_or_default();

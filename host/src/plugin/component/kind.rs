@@ -268,6 +268,14 @@ impl Scan {
     }
 }
 
+impl FileSummary {
+    /// The languages that it is made of, as far as it says so.
+    pub fn languages(&self) -> Vec<String> {
+        let of_language = |producer: &&Producer| producer.role == LANGUAGE;
+        self.producers.iter().filter(of_language).map(|producer| producer.name.clone()).collect()
+    }
+}
+
 /// Reads a `producers` section.
 fn producers(section: &CustomSectionReader<'_>, producers: &mut Vec<Producer>) {
     if section.name() != "producers" {

@@ -1,0 +1,308 @@
+//! Gets a component from where it is published into a file of its own, with what is known of it. Nothing of it runs here.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use bytesize::ByteSize;
+use wharf_report::{ShowPath as _, line};
+
+use super::options::Options;
+use crate::config::{self, Config, GrantWord, PublisherKey};
+use crate::os::{files, private};
+use crate::plugin::text::printable;
+use crate::plugin::{PluginId, Signatures, read_component};
+use crate::registry::{
+    Artifact, GRANTS, Http, Layout, MINISIG, PublicKey, Reference, Registry, RegistryError, Repository, SCHEME, SHOWN,
+    Sha256, Source, download, url,
+};
+use crate::report::{Failure, NAME, Screen};
+
+/// Bytes of a component, as servers read them.
+const MAX_COMPONENT: u64 = 64 << 20;
+/// Bytes of a public key's file.
+const MAX_KEY: u64 = 64 << 10;
+/// What an interrupted download left is kept so long.
+const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// Wishes that are shown.
+const MAX_WISHES: usize = 64;
+
+/// Where a component is published.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Origin {
+    Registry(Reference),
+    Url(http::Uri),
+    File(PathBuf),
+}
+
+impl Origin {
+    /// # Errors
+    /// If it is none of these.
+    pub(super) fn parse(text: &str) -> Result<Self, Failure> {
+        if text.starts_with(SCHEME) {
+            return Ok(Self::Registry(text.parse().map_err(|error| Failure::usage(format!("read the reference: {error}")))?));
+        }
+        if let Some(uri) = url(text) {
+            return Ok(Self::Url(uri));
+        }
+        if let Some((scheme, _)) = text.split_once("://") {
+            return Err(Failure::usage(format!("get a plugin from {scheme}://"))
+                .hint("write oci://HOST/PATH:TAG, https://… or the path of a file".to_owned()));
+        }
+        let path = PathBuf::from(text);
+        if path.exists() {
+            return Ok(Self::File(path));
+        }
+        let as_reference = format!("{SCHEME}{text}");
+        let hint = match as_reference.parse::<Reference>() {
+            Ok(reference) if reference.repository.registry.contains(['.', ':']) => {
+                format!("for a registry, write oci:// before it: {reference}")
+            }
+            _ => "write oci://HOST/PATH:TAG, https://… or the path of a file".to_owned(),
+        };
+        Err(Failure::usage(format!("find the file {}", path.shown())).hint(hint))
+    }
+
+    /// The name that the plugin has unless it is given another one.
+    pub(super) fn name(&self) -> Result<PluginId, Failure> {
+        let name = match self {
+            Self::Registry(reference) => reference.repository.name().to_owned(),
+            Self::Url(uri) => uri.path().rsplit('/').next().unwrap_or_default().to_owned(),
+            Self::File(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        };
+        PluginId::of_file(name.strip_suffix(".wasm").unwrap_or(&name))
+            .map_err(|error| Failure::usage(error.to_string()).hint("give it a name: --name NAME".to_owned()))
+    }
+
+    /// As it is recorded.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Registry(reference) => reference.to_string(),
+            Self::Url(uri) => uri.to_string(),
+            Self::File(path) => crate::os::paths::absolute(path).shown().to_string(),
+        }
+    }
+}
+
+/// A component in a file, which goes with it.
+pub(super) struct Fetched {
+    pub(super) path: PathBuf,
+    pub(super) digest: Option<Sha256>,
+    pub(super) component: Sha256,
+    pub(super) signer: Option<String>,
+    /// Lines for people: where it is from, what is said of it, and what it would like to be granted.
+    pub(super) about: String,
+    pub(super) wishes: Vec<GrantWord>,
+    pub(super) policy: Option<String>,
+    folder: PathBuf,
+}
+
+impl Drop for Fetched {
+    fn drop(&mut self) {
+        // A part of a download stays: the next command goes on with it, or removes it when it is old.
+        let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_file(minisig(&self.path));
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+/// Gets components.
+pub(super) struct Fetch<'a> {
+    pub(super) options: &'a Options,
+    pub(super) config: &'a Config,
+    pub(super) screen: &'a Screen,
+    pub(super) http: &'a Http,
+    /// The layout that is read in place of registries.
+    pub(super) layout: Option<&'a Path>,
+}
+
+impl Fetch<'_> {
+    /// Gets a component for a plugin of that name.
+    pub(super) async fn fetch(&self, origin: &Origin, id: &PluginId) -> Result<Fetched, Failure> {
+        let folder = self.folder(&origin.text())?;
+        let path = folder.join(format!("{id}.wasm"));
+        let mut fetched = Fetched {
+            path,
+            digest: None,
+            component: Sha256::of(b""),
+            signer: None,
+            about: line_of("from", &origin.text()),
+            wishes: Vec::new(),
+            policy: None,
+            folder,
+        };
+        match origin {
+            Origin::Registry(reference) => self.from_registry(reference, &mut fetched).await?,
+            Origin::Url(uri) => {
+                let failed = |error| failure(&format!("download {uri}"), error);
+                let what = format!("downloading {uri}");
+                let mut progress = |_| ();
+                let downloading = download(self.http, uri, &fetched.path, MAX_COMPONENT, &mut progress);
+                fetched.component = self.screen.timed(&what, downloading).await.map_err(failed)?;
+                fetched.about += &line_of("signed", "no signature is looked for at a URL");
+            }
+            Origin::File(file) => {
+                let failed = |error: String| Failure::new(format!("read {}: {error}", file.shown()));
+                let bytes = read_component(file).await.map_err(|error| failed(error.to_string()))?;
+                fetched.component = Sha256::of(&bytes);
+                private::write(&fetched.path, &[&bytes], private::Durability::Deferred)
+                    .map_err(|error| failed(error.to_string()))?;
+                let beside = crate::os::paths::with_suffix(file, ".minisig");
+                if beside.is_file() {
+                    std::fs::copy(&beside, minisig(&fetched.path)).map_err(|error| failed(error.to_string()))?;
+                }
+            }
+        }
+        Ok(fetched)
+    }
+
+    /// The version that a reference names at the moment, without its component.
+    pub(super) async fn resolve(&self, reference: &Reference) -> Result<(Artifact, Source<'_>), Failure> {
+        let failed = |error| failure(&format!("get {reference}"), error);
+        let source = self.source(&reference.repository).await.map_err(failed)?;
+        let version = reference.version();
+        let finding = Artifact::find(&source, &version);
+        let found = self.screen.timed(&format!("looking for {reference}"), finding).await;
+        Ok((found.map_err(failed)?, source))
+    }
+
+    async fn source(&self, repository: &Repository) -> Result<Source<'_>, RegistryError> {
+        match self.layout {
+            Some(folder) => Ok(Source::Layout(Layout::open(folder)?, repository.clone())),
+            None => {
+                let settings = self.config.registry_settings(repository);
+                Ok(Source::Registry(Registry::for_pull(self.http, repository, &settings).await?))
+            }
+        }
+    }
+
+    async fn from_registry(&self, reference: &Reference, fetched: &mut Fetched) -> Result<(), Failure> {
+        let (artifact, source) = self.resolve(reference).await?;
+        let failed = |error| failure(&format!("get {reference}"), error);
+        let what = format!("downloading {reference}, {}", ByteSize(artifact.size()).display().iec());
+        let mut progress = |_| ();
+        let downloading = artifact.download(&source, &fetched.path, MAX_COMPONENT, &mut progress);
+        self.screen.timed(&what, downloading).await.map_err(failed)?;
+        fetched.digest = Some(artifact.digest);
+        fetched.component = artifact.component().map_err(failed)?;
+        if let Some(signature) = artifact.annotations.get(MINISIG) {
+            private::write(&minisig(&fetched.path), &[signature.as_bytes()], private::Durability::Deferred)
+                .map_err(|error| Failure::new(format!("write the signature: {error}")))?;
+        }
+        fetched.about += &line_of("digest", &artifact.digest.to_string());
+        let signed = self.signed(reference, &artifact, &fetched.path).await?;
+        fetched.about += &line_of("signed", &signed.text);
+        fetched.signer = signed.signer;
+        for (key, label) in SHOWN {
+            if let Some(value) = artifact.annotations.get(key).filter(|value| !value.is_empty()) {
+                fetched.about += &line_of(label, value);
+            }
+        }
+        let wishes = artifact.annotations.get(GRANTS).map(String::as_str).unwrap_or_default();
+        let wishes = wishes.lines().filter(|wish| !wish.trim().is_empty()).take(MAX_WISHES);
+        fetched.wishes = wishes.filter_map(|wish| GrantWord::parse(wish.trim()).ok()).collect();
+        fetched.policy = artifact.policy;
+        Ok(())
+    }
+
+    /// Who signed a version. With keys for its repository in the configuration, one of them must have.
+    async fn signed(&self, reference: &Reference, artifact: &Artifact, path: &Path) -> Result<Signed, Failure> {
+        let keys = self.config.publisher_keys(&reference.repository);
+        let (mut cosign, mut minisign) = (Vec::new(), Vec::new());
+        for key in &keys {
+            match key {
+                PublisherKey::Minisign(key) => minisign.push(key.clone()),
+                PublisherKey::Cosign(file) => {
+                    let wrong = |why: String| {
+                        Failure::usage(format!("read the key {}: {why}", file.shown()))
+                            .hint("write the path of cosign.pub in the keys of [registries]".to_owned())
+                    };
+                    let text = private::read_text(file, MAX_KEY).map_err(|error| wrong(error.to_string()))?;
+                    cosign.push(PublicKey::from_pem(&text).map_err(|why| wrong(why.to_owned()))?);
+                }
+            }
+        }
+        if let Some(key) = artifact.signatures.by(&cosign, &artifact.signed()) {
+            return Ok(Signed { text: format!("by {key}"), signer: Some(key.to_string()) });
+        }
+        if !minisign.is_empty() && minisig(path).exists() {
+            let bytes = read_component(path).await.map_err(|error| Failure::new(error.to_string()))?;
+            if let Ok(Some(signer)) = Signatures::new(&minisign, true).unwrap_or_default().check(path, &bytes) {
+                return Ok(Signed { text: format!("by {signer}"), signer: Some(signer.to_string()) });
+            }
+        }
+        let count = artifact.signatures.count() + usize::from(artifact.annotations.contains_key(MINISIG));
+        let at = self.config.registry(&reference.repository).map(|(path, _)| path.to_owned());
+        match (keys.is_empty(), count) {
+            (true, 0) => Ok(Signed { text: "no".to_owned(), signer: None }),
+            (true, count) => {
+                let text = format!("{count} signatures, which were not checked: no key of its publisher is configured");
+                Ok(Signed { text, signer: None })
+            }
+            (false, count) => {
+                let has = if count == 0 { "it is not signed".to_owned() } else { format!("none of its {count} signatures is by them") };
+                let at = at.unwrap_or_default();
+                Err(Failure::new(format!("accept {reference}: {has}, and [registries.\"{at}\"] requires one of its keys"))
+                    .hint("ask its publisher for the key; nothing was changed".to_owned()))
+            }
+        }
+    }
+
+    /// A folder for one download: an interrupted one is gone on with.
+    fn folder(&self, origin: &str) -> Result<PathBuf, Failure> {
+        let cache = self.options.cache.clone().or_else(|| config::base().map(|base| base.cache));
+        let cache = cache.ok_or_else(|| {
+            Failure::usage("find the cache folder: no home folder").hint("add --cache DIR".to_owned())
+        })?;
+        let all = cache.join("downloads");
+        drop_old(&all);
+        let folder = all.join(Sha256::of(origin.as_bytes()).hex());
+        private::create_trusted_folder(&folder)
+            .map_err(|error| Failure::new(format!("create {}: {error}", folder.shown())))?;
+        Ok(folder)
+    }
+}
+
+struct Signed {
+    text: String,
+    signer: Option<String>,
+}
+
+/// Removes what interrupted downloads left long ago.
+fn drop_old(all: &Path) {
+    for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
+        let modified = entry.metadata().and_then(|found| found.modified());
+        let is_old = modified.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > KEPT));
+        if is_old {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+pub(super) fn minisig(path: &Path) -> PathBuf {
+    crate::os::paths::with_suffix(path, ".minisig")
+}
+
+/// A failure of a registry; `what` was to be done.
+pub(super) fn failure(what: &str, error: RegistryError) -> Failure {
+    let hint = error.hint();
+    Failure::new(format!("{what}: {error}")).hint(hint)
+}
+
+/// Text of a publisher has one line, and no characters that are not shown.
+fn line_of(label: &str, text: &str) -> String {
+    const LONGEST: usize = 300;
+    let text = line(&printable(text));
+    let cut: String = text.chars().take(LONGEST).collect();
+    let dots = if cut.len() < text.len() { "…" } else { "" };
+    format!("  {label:<8} {cut}{dots}\n")
+}
+
+/// The title over the lines about a component.
+pub(super) fn title(id: &PluginId) -> String {
+    format!("{NAME}{id}{NAME:#}\n")
+}
+
+/// Whether a file is that component.
+pub(super) fn is_component(path: &Path, digest: Sha256) -> bool {
+    files::read(path, MAX_COMPONENT).is_ok_and(|bytes| Sha256::of(&bytes) == digest)
+}

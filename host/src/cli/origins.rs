@@ -1,0 +1,166 @@
+//! The file `wharf.lock` of a plugin folder: which plugins are in it, and where they come from.
+//!
+//! It decides nothing: whether a version may run, pins say. `wharf sync` makes a folder equal to such a file, so that a
+//! team can commit it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use wharf_report::{InvalidToml, ShowPath as _, from_toml};
+
+use crate::os::files::{self, FileError};
+use crate::plugin::PluginId;
+use crate::registry::Sha256;
+use crate::report::Failure;
+
+pub(super) const FILE_NAME: &str = "wharf.lock";
+const MAX_SIZE: u64 = 1 << 20;
+/// As many as a server takes.
+const MAX_PLUGINS: usize = crate::catalog::MAX_PLUGINS;
+const FORMAT: u32 = 1;
+
+const HEADER: &str = "\
+# Where the plugins of this folder come from; written by wharf add, update, remove and sync.
+# `wharf sync wharf.lock DIR` makes another folder equal to it.
+
+";
+
+/// The content of the file.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Origins {
+    version: u32,
+    #[serde(default)]
+    pub(super) plugins: BTreeMap<String, Origin>,
+}
+
+/// Where a plugin comes from.
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Origin {
+    /// `oci://…` with its tag, or `https://…`.
+    pub(super) source: String,
+    /// The digest of the manifest, which the tag named then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) digest: Option<String>,
+    /// The digest of the component's file.
+    pub(super) component: String,
+    /// Who signed it, as far as it was checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) signer: Option<String>,
+}
+
+impl Origin {
+    pub(super) fn digest(&self) -> Option<Sha256> {
+        Sha256::parse(self.digest.as_deref()?)
+    }
+
+    pub(super) fn component(&self) -> Option<Sha256> {
+        Sha256::parse(&self.component)
+    }
+}
+
+/// The file, and its folder.
+pub(super) struct OriginFile {
+    path: PathBuf,
+}
+
+impl OriginFile {
+    pub(super) fn of(folder: &Path) -> Self {
+        Self { path: folder.join(FILE_NAME) }
+    }
+
+    pub(super) fn at(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A missing file has no plugins.
+    pub(super) fn read(&self) -> Result<Origins, Failure> {
+        match files::read_text(&self.path, MAX_SIZE) {
+            Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(Origins { version: FORMAT, ..Origins::default() })
+            }
+            Err(error) => Err(Failure::usage(format!("read {}: {error}", self.path.shown()))),
+            Ok(text) => self.parse(&text),
+        }
+    }
+
+    fn parse(&self, text: &str) -> Result<Origins, Failure> {
+        let wrong = |place: &str, why: &str| {
+            let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+            Failure::usage(format!("read {}: {place}{why}", self.path.shown()))
+        };
+        let origins: Origins = from_toml(text).map_err(|InvalidToml { place, reason, hint }| {
+            wrong(&place, &reason).hint(hint.map(|hint| hint.text))
+        })?;
+        if origins.version != FORMAT {
+            return Err(wrong("", &format!("it has version {}, and this Wharf reads {FORMAT}", origins.version))
+                .hint("update Wharf".to_owned()));
+        }
+        if origins.plugins.len() > MAX_PLUGINS {
+            return Err(wrong("", &format!("it has more than {MAX_PLUGINS} plugins")));
+        }
+        for (name, origin) in &origins.plugins {
+            PluginId::parse(name).map_err(|error| wrong("", &error.to_string()))?;
+            if origin.component().is_none() || origin.digest.is_some() != origin.digest().is_some() {
+                return Err(wrong("", &format!("a digest of {name} is not sha256: and 64 hexadecimal digits")));
+            }
+        }
+        Ok(origins)
+    }
+
+    /// Changes the file as it is now.
+    pub(super) fn edit(&self, edit: impl FnOnce(&mut BTreeMap<String, Origin>)) -> Result<(), Failure> {
+        let mut origins = self.read()?;
+        edit(&mut origins.plugins);
+        self.write(&origins)
+    }
+
+    fn write(&self, origins: &Origins) -> Result<(), Failure> {
+        let failed = |why: String| Failure::new(format!("write {}: {why}", self.path.shown()));
+        let text = toml::to_string(origins).map_err(|error| failed(error.to_string()))?;
+        let mut next = self.path.clone().into_os_string();
+        next.push(format!(".{}.next", std::process::id()));
+        let next = PathBuf::from(next);
+        let written = std::fs::write(&next, format!("{HEADER}{text}")).and_then(|()| std::fs::rename(&next, &self.path));
+        written.map_err(|error| failed(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_reads_back_and_refuses_what_is_no_origin() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = OriginFile::of(folder.path());
+        assert!(file.read().expect("a missing file is empty").plugins.is_empty());
+        let digest = Sha256::of(b"").to_string();
+        let origin = Origin {
+            source: "oci://ghcr.io/acme/weather:1".to_owned(),
+            digest: Some(digest.clone()),
+            component: digest.clone(),
+            signer: None,
+        };
+        file.edit(|plugins| drop(plugins.insert("weather".to_owned(), origin.clone()))).expect("it is written");
+        assert_eq!(file.read().expect("it reads back").plugins["weather"], origin);
+        for text in [
+            "version = 2",
+            "plugins = 5",
+            &format!("version = 1\n[plugins.Weather]\nsource = 'x'\ncomponent = '{digest}'"),
+            "version = 1\n[plugins.a]\nsource = 'x'\ncomponent = 'sha256:00'",
+            &format!("version = 1\n[plugins.a]\nsource = 'x'\ncomponent = '{digest}'\ndigest = 'x'"),
+            &format!("version = 1\n[plugins.a]\nsource = 'x'\ncomponent = '{digest}'\nmore = 1"),
+        ] {
+            std::fs::write(file.path(), text).expect("a file");
+            assert!(file.read().is_err(), "{text}");
+        }
+    }
+}
