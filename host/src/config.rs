@@ -301,7 +301,10 @@ impl Config {
         let limits = LimitsConfig::from(&Limits::default());
         let shown = Self { limits, ..Self::default() };
         let values = toml::to_string(&shown).unwrap_or_default();
-        format!("{HEADER}{}\n{EXAMPLES}", values.replace("[registries]\n", "").replace("[plugins]\n", "").replace("[secrets]\n", "").trim_end())
+        format!(
+            "{HEADER}{}\n{EXAMPLES}",
+            values.replace("[registries]\n", "").replace("[plugins]\n", "").replace("[secrets]\n", "").trim_end()
+        )
     }
 }
 

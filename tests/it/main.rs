@@ -35,6 +35,7 @@ mod plain;
 #[cfg(feature = "dev")]
 mod projects;
 mod refusals;
+mod registry;
 mod reload;
 mod rmcp;
 mod samples;

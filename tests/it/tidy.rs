@@ -12,7 +12,7 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 21] = [
+const FLOORS: [(&str, &[&str], &[&str]); 22] = [
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budget", &["sync"], &["wasmtime", "mcp"]),
     ("idle", &[], &["tokio", "wasmtime"]),
@@ -20,6 +20,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 21] = [
     ("json", &[], &["tokio", "wasmtime"]),
     ("jsonrpc", &["json"], &["tokio", "wasmtime", "mcp"]),
     ("net", &[], &["wasmtime", "plugin"]),
+    ("registry", &["json", "net", "os"], &["wasmtime", "plugin"]),
     ("os", &[], &["wasmtime", "plugin"]),
     ("sync", &[], &["wasmtime"]),
     ("plugin", &["audit", "budget", "inline", "json", "net", "os", "sync"], &["jsonrpc"]),
@@ -32,7 +33,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 21] = [
         &["std::net", "tokio::net", "io::stdin", "io::stdout", "HeaderMap"],
     ),
     ("transport", &["budget", "idle", "json", "jsonrpc", "os", "server", "sync", "protocol::revision"], &["wasmtime"]),
-    ("config", &["audit", "json", "os", "plugin", "pins"], &[]),
+    ("config", &["audit", "json", "os", "plugin", "pins", "registry"], &[]),
     ("cli", &["*"], &[]),
     ("report", &["*"], &[]),
     ("lib", &["*"], &[]),

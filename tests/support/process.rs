@@ -38,7 +38,10 @@ pub fn run_waiting<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: 
     let lines = output.stderr.split_inclusive(|byte| *byte == b'\n');
     let is_wait = |line: &&[u8]| {
         let begins = |start: &&str| line.starts_with(start.as_bytes());
-        line.ends_with(" …\n".as_bytes()) && ["checking ", "loading ", "waiting for "].iter().any(begins)
+        line.ends_with(" …\n".as_bytes())
+            && ["checking ", "downloading ", "loading ", "looking for ", "publishing ", "waiting for "]
+                .iter()
+                .any(begins)
     };
     let (waits, stderr): (Vec<&[u8]>, Vec<&[u8]>) = lines.partition(is_wait);
     let waits = waits.into_iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect();

@@ -116,7 +116,9 @@ impl Place<'_> {
         let (asks, wishes) = self.wishes(id, &fetched).await;
         if !asks.is_empty() {
             let lines: String = asks.iter().map(|wish| format!("\n  {wish}")).collect();
-            report::message(&format!("its publisher says that it can use these grants, which it is not given by this:{lines}"));
+            report::message(&format!(
+                "its publisher says that it can use these grants, which it is not given by this:{lines}"
+            ));
         }
         let sandbox = options.sandbox(config, &[dir.to_owned()], Audit::default()).await?;
         let file = dir.join(format!("{id}.wasm"));
@@ -243,7 +245,8 @@ async fn update_one(
     if Some(fetched.component) == before.component() && is_there {
         return Ok(false);
     }
-    let (was, is) = (before.digest.as_deref().unwrap_or(&before.component), fetched.digest.unwrap_or(fetched.component));
+    let (was, is) =
+        (before.digest.as_deref().unwrap_or(&before.component), fetched.digest.unwrap_or(fetched.component));
     report::message(&format!("{NAME}{id}{NAME:#}: from {was}\n{:width$}  to {is}", "", width = id.as_ref().len()));
     if before.signer.is_some() && fetched.signer != before.signer {
         let (was, is) = (before.signer.as_deref().unwrap_or_default(), fetched.signer.as_deref().unwrap_or("nobody"));

@@ -72,7 +72,11 @@ pub(super) struct Reviewer<'a> {
 
 impl Reviewer<'_> {
     /// Shows a version and asks for a decision on it; returns whether it is approved.
-    pub(super) async fn decide(&self, File { id, path, place, folder, again }: File<'_>, yes: bool) -> Result<bool, Failure> {
+    pub(super) async fn decide(
+        &self,
+        File { id, path, place, folder, again }: File<'_>,
+        yes: bool,
+    ) -> Result<bool, Failure> {
         let Self { options, config, sandbox, screen } = *self;
         let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
         let mut candidate = Candidate::read(config, path, id).await.map_err(refused)?;

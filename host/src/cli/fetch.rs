@@ -39,7 +39,9 @@ impl Origin {
     /// If it is none of these.
     pub(super) fn parse(text: &str) -> Result<Self, Failure> {
         if text.starts_with(SCHEME) {
-            return Ok(Self::Registry(text.parse().map_err(|error| Failure::usage(format!("read the reference: {error}")))?));
+            return Ok(Self::Registry(
+                text.parse().map_err(|error| Failure::usage(format!("read the reference: {error}")))?,
+            ));
         }
         if let Some(uri) = url(text) {
             return Ok(Self::Url(uri));
@@ -239,10 +241,16 @@ impl Fetch<'_> {
                 Ok(Signed { text, signer: None })
             }
             (false, count) => {
-                let has = if count == 0 { "it is not signed".to_owned() } else { format!("none of its {count} signatures is by them") };
+                let has = if count == 0 {
+                    "it is not signed".to_owned()
+                } else {
+                    format!("none of its {count} signatures is by them")
+                };
                 let at = at.unwrap_or_default();
-                Err(Failure::new(format!("accept {reference}: {has}, and [registries.\"{at}\"] requires one of its keys"))
-                    .hint("ask its publisher for the key; nothing was changed".to_owned()))
+                Err(Failure::new(format!(
+                    "accept {reference}: {has}, and [registries.\"{at}\"] requires one of its keys"
+                ))
+                .hint("ask its publisher for the key; nothing was changed".to_owned()))
             }
         }
     }

@@ -76,10 +76,6 @@ impl OriginFile {
         Self { path: path.to_owned() }
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// A missing file has no plugins.
     pub(super) fn read(&self) -> Result<Origins, Failure> {
         match files::read_text(&self.path, MAX_SIZE) {
@@ -96,9 +92,8 @@ impl OriginFile {
             let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
             Failure::usage(format!("read {}: {place}{why}", self.path.shown()))
         };
-        let origins: Origins = from_toml(text).map_err(|InvalidToml { place, reason, hint }| {
-            wrong(&place, &reason).hint(hint.map(|hint| hint.text))
-        })?;
+        let origins: Origins = from_toml(text)
+            .map_err(|InvalidToml { place, reason, hint }| wrong(&place, &reason).hint(hint.map(|hint| hint.text)))?;
         if origins.version != FORMAT {
             return Err(wrong("", &format!("it has version {}, and this Wharf reads {FORMAT}", origins.version))
                 .hint("update Wharf".to_owned()));
@@ -128,7 +123,8 @@ impl OriginFile {
         let mut next = self.path.clone().into_os_string();
         next.push(format!(".{}.next", std::process::id()));
         let next = PathBuf::from(next);
-        let written = std::fs::write(&next, format!("{HEADER}{text}")).and_then(|()| std::fs::rename(&next, &self.path));
+        let written =
+            std::fs::write(&next, format!("{HEADER}{text}")).and_then(|()| std::fs::rename(&next, &self.path));
         written.map_err(|error| failed(error.to_string()))
     }
 }
@@ -159,7 +155,7 @@ mod tests {
             &format!("version = 1\n[plugins.a]\nsource = 'x'\ncomponent = '{digest}'\ndigest = 'x'"),
             &format!("version = 1\n[plugins.a]\nsource = 'x'\ncomponent = '{digest}'\nmore = 1"),
         ] {
-            std::fs::write(file.path(), text).expect("a file");
+            std::fs::write(folder.path().join(FILE_NAME), text).expect("a file");
             assert!(file.read().is_err(), "{text}");
         }
     }

@@ -106,7 +106,10 @@ pub(super) async fn run(options: &Options, how: PushOptions, screen: &Screen) ->
     let digest = screen.timed(&format!("publishing {reference}"), pushing).await.map_err(failed)?;
     report::message(&format!("{NAME}published{NAME:#} {reference}"));
     if let Some(public) = key.as_ref().and_then(SigningKey::public) {
-        report::message(&format!("signed by {public}; those who add it configure this key:\n{}", public.to_pem().trim_end()));
+        report::message(&format!(
+            "signed by {public}; those who add it configure this key:\n{}",
+            public.to_pem().trim_end()
+        ));
     }
     report::print(&format!("{}@{digest}", Reference { tag: None, ..reference }))?;
     Ok(ExitCode::SUCCESS)

@@ -43,7 +43,11 @@ pub(super) async fn findings() -> Vec<super::finding::Finding> {
 
 /// Policies are converted by the commands for authors.
 #[cfg(not(feature = "dev"))]
-pub(super) async fn grants_of_policy(_options: &Options, _id: &crate::plugin::PluginId, _text: &str) -> Option<Vec<String>> {
+pub(super) async fn grants_of_policy(
+    _options: &Options,
+    _id: &crate::plugin::PluginId,
+    _text: &str,
+) -> Option<Vec<String>> {
     None
 }
 

@@ -144,7 +144,9 @@ pub(super) async fn save_to(options: &Options, how: SaveOptions, screen: &Screen
             let path = PathBuf::from(&how.what);
             if !path.is_file() {
                 let what = format!("find {}: neither a reference nor a file", shell_text(&how.what));
-                return Err(Failure::usage(what).hint("write oci://HOST/PATH:TAG, or the path of a wharf.lock".to_owned()));
+                return Err(
+                    Failure::usage(what).hint("write oci://HOST/PATH:TAG, or the path of a wharf.lock".to_owned())
+                );
             }
             let mut wanted = Vec::new();
             for (name, origin) in OriginFile::at(&path).read()?.plugins {
@@ -165,8 +167,9 @@ pub(super) async fn save_to(options: &Options, how: SaveOptions, screen: &Screen
     for reference in &wanted {
         let name = PluginId::of_file(reference.repository.name()).or_else(|_| PluginId::parse("plugin"));
         let id = name.map_err(|error| Failure::usage(error.to_string()))?;
-        let origin = Origin::Registry(reference.clone());
         let (artifact, source) = fetch.resolve(reference).await?;
+        // Of the same version, wherever the tag leads by now.
+        let origin = Origin::Registry(reference.at(artifact.digest));
         let fetched = fetch.fetch(&origin, &id).await?;
         let failed = |error| failure(&format!("save {reference}"), error);
         save(&artifact, &source, reference, &fetched.path, &mut layout).await.map_err(failed)?;

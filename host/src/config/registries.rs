@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Config, ConfigPath, WrongValue};
 use crate::plugin::Signatures;
-use crate::registry::{Repository, RegistrySettings};
+use crate::registry::{RegistrySettings, Repository};
 
 /// What holds for the repositories below a registry's host and path.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -71,8 +71,11 @@ impl Config {
                     .hint("write it as in references, without oci://, tag and digest: [registries.\"ghcr.io/acme\"]"));
             }
             if let Some(mirror) = registry.mirror.as_ref().filter(|mirror| !is_path(mirror)) {
-                return Err(WrongValue::at(&["registries", path, "mirror"], format!("not a registry or path: {mirror:?}"))
-                    .hint("write it as in references, without oci://: mirror = \"registry.example/ghcr\""));
+                return Err(WrongValue::at(
+                    &["registries", path, "mirror"],
+                    format!("not a registry or path: {mirror:?}"),
+                )
+                .hint("write it as in references, without oci://: mirror = \"registry.example/ghcr\""));
             }
             for (at, key) in registry.keys.iter().enumerate() {
                 let wrong = |why: String| WrongValue::at(&["registries", path, "keys", &at.to_string()], why);

@@ -64,7 +64,8 @@ impl Artifact {
             Document::Manifest(manifest) => (manifest, digest),
             Document::Index(index) => {
                 let chosen = chosen(&index.manifests)?;
-                let (bytes, manifest) = source.manifest(&chosen.digest().map_err(RegistryError::Protocol)?.to_string()).await?;
+                let (bytes, manifest) =
+                    source.manifest(&chosen.digest().map_err(RegistryError::Protocol)?.to_string()).await?;
                 documents.push((manifest.to_string(), bytes.clone()));
                 match Document::parse(&bytes).map_err(RegistryError::Protocol)? {
                     Document::Manifest(content) => (content, manifest),
@@ -82,7 +83,10 @@ impl Artifact {
         let policy = match content.layers.iter().find(|layer| POLICY_TYPES.contains(&&*layer.media_type)) {
             Some(layer) => {
                 let bytes = source.blob(layer, "its policy", MAX_POLICY).await?;
-                Some(String::from_utf8(bytes).map_err(|_| RegistryError::Protocol("its policy is not text".to_owned()))?)
+                Some(
+                    String::from_utf8(bytes)
+                        .map_err(|_| RegistryError::Protocol("its policy is not text".to_owned()))?,
+                )
             }
             None => None,
         };
@@ -149,7 +153,10 @@ fn chosen(entries: &[Descriptor]) -> Result<&Descriptor, RegistryError> {
                 format!("{}/{}", platform.os, platform.architecture)
             };
             let platforms: Vec<String> = entries.iter().map(platform).take(8).collect();
-            Err(RegistryError::NotAComponent(format!("it is an index without a component, for {}", platforms.join(", "))))
+            Err(RegistryError::NotAComponent(format!(
+                "it is an index without a component, for {}",
+                platforms.join(", ")
+            )))
         }
     }
 }

@@ -95,14 +95,17 @@ pub(super) async fn answer(
     if let Some(Credentials::Bearer(token)) = credentials {
         return Ok(secret(&format!("Bearer {token}")));
     }
-    let uri: Uri = realm
-        .parse()
-        .map_err(|_| RegistryError::Protocol(format!("{} named a token server that is no URL", registry.authority())))?;
+    let uri: Uri = realm.parse().map_err(|_| {
+        RegistryError::Protocol(format!("{} named a token server that is no URL", registry.authority()))
+    })?;
     let target = target_of(&uri)?;
     // The password would be readable on the way.
     if registry.https && !target.https {
         let host = registry.authority();
-        return Err(RegistryError::Protocol(format!("{host} named a token server without TLS: {}", target.authority())));
+        return Err(RegistryError::Protocol(format!(
+            "{host} named a token server without TLS: {}",
+            target.authority()
+        )));
     }
     let own = format!(
         "repository:{}:{}",
@@ -114,8 +117,7 @@ pub(super) async fn answer(
     );
     let scope = scope.unwrap_or(own);
     let host = registry.authority();
-    let named =
-        if target == *registry || private { NamedBy::Person } else { NamedBy::Server(&host) };
+    let named = if target == *registry || private { NamedBy::Person } else { NamedBy::Server(&host) };
     let request = match credentials {
         Some(Credentials::Identity(token)) => {
             let form = form([

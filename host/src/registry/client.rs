@@ -102,7 +102,11 @@ impl<'a> Registry<'a> {
     ///
     /// # Errors
     /// If the credentials for it cannot be read.
-    pub async fn for_pull(http: &'a Http, repository: &Repository, settings: &RegistrySettings) -> Result<Self, RegistryError> {
+    pub async fn for_pull(
+        http: &'a Http,
+        repository: &Repository,
+        settings: &RegistrySettings,
+    ) -> Result<Self, RegistryError> {
         let repository = settings.mirror.as_ref().unwrap_or(repository);
         Self::open(http, repository, settings, Access::Pull).await
     }
@@ -111,7 +115,11 @@ impl<'a> Registry<'a> {
     ///
     /// # Errors
     /// If the credentials for it cannot be read.
-    pub async fn for_push(http: &'a Http, repository: &Repository, settings: &RegistrySettings) -> Result<Self, RegistryError> {
+    pub async fn for_push(
+        http: &'a Http,
+        repository: &Repository,
+        settings: &RegistrySettings,
+    ) -> Result<Self, RegistryError> {
         Self::open(http, repository, settings, Access::Push).await
     }
 
@@ -121,7 +129,8 @@ impl<'a> Registry<'a> {
         settings: &RegistrySettings,
         access: Access,
     ) -> Result<Self, RegistryError> {
-        let invalid = |why| RegistryError::Protocol(format!("the registry {} cannot be used: {why}", repository.registry));
+        let invalid =
+            |why| RegistryError::Protocol(format!("the registry {} cannot be used: {why}", repository.registry));
         let mut target = repository.target(settings.http).map_err(invalid)?;
         if is_loopback(&target) && target.port != 443 {
             // As docker does.
@@ -158,13 +167,21 @@ impl<'a> Registry<'a> {
         let bytes = received.text("the manifest", MAX_SIZE).await?;
         let found = Sha256::of(&bytes);
         if let Some(wanted) = Sha256::parse(version).or(claimed).filter(|wanted| *wanted != found) {
-            return Err(RegistryError::Changed(format!("{} gave another manifest than {wanted}: {found}", self.host())));
+            return Err(RegistryError::Changed(format!(
+                "{} gave another manifest than {wanted}: {found}",
+                self.host()
+            )));
         }
         Ok((bytes, found))
     }
 
     /// A small blob, checked.
-    pub(super) async fn blob(&self, descriptor: &Descriptor, what: &'static str, limit: u64) -> Result<Vec<u8>, RegistryError> {
+    pub(super) async fn blob(
+        &self,
+        descriptor: &Descriptor,
+        what: &'static str,
+        limit: u64,
+    ) -> Result<Vec<u8>, RegistryError> {
         let digest = descriptor.digest().map_err(RegistryError::Protocol)?;
         if descriptor.size > limit {
             return Err(RegistryError::TooLarge { what, limit });
@@ -179,7 +196,12 @@ impl<'a> Registry<'a> {
     }
 
     /// Downloads a blob into a file, which goes on where an earlier attempt ended.
-    pub(super) async fn download(&self, descriptor: &Descriptor, file: &Path, progress: &mut dyn FnMut(u64)) -> Result<(), RegistryError> {
+    pub(super) async fn download(
+        &self,
+        descriptor: &Descriptor,
+        file: &Path,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), RegistryError> {
         let digest = descriptor.digest().map_err(RegistryError::Protocol)?;
         let path = self.path(&format!("blobs/{digest}"));
         let mut left = RETRIES;
@@ -201,7 +223,12 @@ impl<'a> Registry<'a> {
         }
     }
 
-    async fn part(&self, path: &str, download: &mut Download, progress: &mut dyn FnMut(u64)) -> Result<(), RegistryError> {
+    async fn part(
+        &self,
+        path: &str,
+        download: &mut Download,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), RegistryError> {
         if download.is_whole() {
             return Ok(());
         }
@@ -236,11 +263,7 @@ impl<'a> Registry<'a> {
                 let is_index = kind.and_then(|kind| kind.to_str().ok()).is_some_and(|kind| kind.starts_with(INDEX));
                 is_index.then_some(received)
             }
-            Err(RegistryError::Status { status, .. })
-                if matches!(status.as_u16(), 400 | 404 | 405 | 406) =>
-            {
-                None
-            }
+            Err(RegistryError::Status { status, .. }) if matches!(status.as_u16(), 400 | 404 | 405 | 406) => None,
             Err(error) => return Err(error),
         };
         let index = match received {
@@ -355,7 +378,12 @@ impl<'a> Registry<'a> {
     }
 
     /// Uploads a manifest under a tag or its digest.
-    pub(super) async fn push_manifest(&self, version: &str, media_type: &'static str, bytes: Vec<u8>) -> Result<Received, RegistryError> {
+    pub(super) async fn push_manifest(
+        &self,
+        version: &str,
+        media_type: &'static str,
+        bytes: Vec<u8>,
+    ) -> Result<Received, RegistryError> {
         let path = self.path(&format!("manifests/{version}"));
         let put = Sent {
             method: Method::PUT,
@@ -388,7 +416,9 @@ impl<'a> Registry<'a> {
         if received.response.status() != StatusCode::UNAUTHORIZED {
             return self.accept(received, sent).await;
         }
-        let Some(challenge) = Challenge::of(received.response.headers()) else { return self.accept(received, sent).await };
+        let Some(challenge) = Challenge::of(received.response.headers()) else {
+            return self.accept(received, sent).await;
+        };
         let asked = (&self.repository, self.access);
         let answer =
             auth::answer(self.http, challenge, self.credentials.as_ref(), asked, &self.target, self.private).await?;
@@ -401,10 +431,10 @@ impl<'a> Registry<'a> {
     }
 
     async fn send_once(&self, sent: &Sent<'_>) -> Result<Received, RegistryError> {
-        let absolute = if sent.uri.starts_with('/') { format!("{}{}", self.target, sent.uri) } else { sent.uri.to_owned() };
-        let uri: Uri = absolute
-            .parse()
-            .map_err(|_| RegistryError::Protocol(format!("{} named an invalid URL", self.host())))?;
+        let absolute =
+            if sent.uri.starts_with('/') { format!("{}{}", self.target, sent.uri) } else { sent.uri.to_owned() };
+        let uri: Uri =
+            absolute.parse().map_err(|_| RegistryError::Protocol(format!("{} named an invalid URL", self.host())))?;
         let target = target_of(&uri)?;
         let is_own = target == self.target;
         let mut request = request(sent, uri)?;

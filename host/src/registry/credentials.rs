@@ -34,7 +34,10 @@ const TOKEN_USER: &str = "<token>";
 /// What a registry's token server, or the registry itself, is given.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Credentials {
-    Password { user: String, password: String },
+    Password {
+        user: String,
+        password: String,
+    },
     /// A refresh token.
     Identity(String),
     /// A bearer token for the registry itself.
@@ -133,7 +136,11 @@ fn host_of(key: &str) -> &str {
     rest.split('/').next().unwrap_or_default()
 }
 
-async fn in_file(mut file: AuthFile, place: &str, repository: &Repository) -> Result<Option<Credentials>, RegistryError> {
+async fn in_file(
+    mut file: AuthFile,
+    place: &str,
+    repository: &Repository,
+) -> Result<Option<Credentials>, RegistryError> {
     let keys = keys(repository);
     for key in &keys {
         if let Some(helper) = file.cred_helpers.get(key) {
@@ -179,7 +186,8 @@ fn of_entry(entry: Entry) -> Result<Option<Credentials>, &'static str> {
 
 /// Asks the program `docker-credential-NAME`.
 async fn ask(helper: &str, key: &str) -> Result<Option<Credentials>, RegistryError> {
-    let failed = |why: String| RegistryError::Credentials(format!("get credentials from docker-credential-{helper}: {why}"));
+    let failed =
+        |why: String| RegistryError::Credentials(format!("get credentials from docker-credential-{helper}: {why}"));
     // It becomes a program's name, which no path may be.
     if helper.is_empty() || !helper.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
         return Err(failed("its name is invalid".to_owned()));

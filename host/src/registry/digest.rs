@@ -85,7 +85,9 @@ mod tests {
         let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(Sha256::of(b"").to_string(), empty);
         assert_eq!(Sha256::parse(empty), Some(Sha256::of(b"")));
-        for wrong in ["", "sha256:", &empty[7..], &empty.to_uppercase(), &empty[..70], "sha512:00", &format!("{empty}0")] {
+        for wrong in
+            ["", "sha256:", &empty[7..], &empty.to_uppercase(), &empty[..70], "sha512:00", &format!("{empty}0")]
+        {
             assert_eq!(Sha256::parse(wrong), None, "{wrong}");
         }
     }

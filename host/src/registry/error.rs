@@ -44,7 +44,9 @@ impl RegistryError {
     /// What a person can do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Status { status, host, .. } if *status == StatusCode::UNAUTHORIZED || *status == StatusCode::FORBIDDEN => {
+            Self::Status { status, host, .. }
+                if *status == StatusCode::UNAUTHORIZED || *status == StatusCode::FORBIDDEN =>
+            {
                 return Some(format!(
                     "sign in with docker login {host} or podman login {host}, whose credentials are used; registries answer this \
                      also for what is not there"

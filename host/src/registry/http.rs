@@ -110,7 +110,9 @@ impl Http {
         let uri = request.uri().clone();
         let host = target.authority();
         let failed = |why: DialError| match (why, named) {
-            (DialError::NotPublic, NamedBy::Server(by)) => RegistryError::Private { host: host.clone(), by: by.to_owned() },
+            (DialError::NotPublic, NamedBy::Server(by)) => {
+                RegistryError::Private { host: host.clone(), by: by.to_owned() }
+            }
             (why, _) => RegistryError::Connect { host: host.clone(), why },
         };
         let proxy = self.proxies.intercept(&uri);
@@ -171,7 +173,8 @@ impl Http {
         if !target.https {
             return Ok(stream);
         }
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|e| invalid(&e.to_string()))?;
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(|e| invalid(&e.to_string()))?;
         tokio::spawn(connection.with_upgrades());
         let to = format!("{}:{}", target.host, target.port);
         let mut connect = Request::builder().method(Method::CONNECT).uri(&to).header(header::HOST, &to);
@@ -206,17 +209,15 @@ fn shown(uri: &Uri) -> String {
 type Opened = (http1::SendRequest<Full<Bytes>>, AbortOnDropHandle<hyper::Result<()>>);
 
 async fn open(stream: impl Stream + 'static) -> hyper::Result<Opened> {
-    let (sender, connection) = http1::Builder::new()
-        .max_headers(MAX_HEADERS)
-        .max_buf_size(MAX_HEAD)
-        .handshake(TokioIo::new(stream))
-        .await?;
+    let (sender, connection) =
+        http1::Builder::new().max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD).handshake(TokioIo::new(stream)).await?;
     Ok((sender, AbortOnDropHandle::new(tokio::spawn(connection))))
 }
 
 /// The target of a URL that a server named.
 pub(super) fn target_of(uri: &Uri) -> Result<Target, RegistryError> {
-    Target::of(uri).map_err(|why| RegistryError::Protocol(format!("a URL of the registry cannot be used, {why}: {uri}")))
+    Target::of(uri)
+        .map_err(|why| RegistryError::Protocol(format!("a URL of the registry cannot be used, {why}: {uri}")))
 }
 
 /// Whether a host is this machine itself: docker and others speak to it without TLS.

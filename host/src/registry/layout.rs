@@ -71,7 +71,11 @@ impl Layout {
     }
 
     /// What a tag or digest of a repository names.
-    pub(super) fn manifest(&self, repository: &Repository, version: &str) -> Result<Option<(Vec<u8>, Sha256)>, RegistryError> {
+    pub(super) fn manifest(
+        &self,
+        repository: &Repository,
+        version: &str,
+    ) -> Result<Option<(Vec<u8>, Sha256)>, RegistryError> {
         let digest = Sha256::parse(version);
         let whole = format!("{repository}:{version}");
         let named = |name: &str| {
@@ -165,6 +169,7 @@ impl Layout {
 
 fn read_text(path: &Path) -> Result<String, files::FileError> {
     let text = files::read_text(path, MAX_SIZE)?;
-    json::check(&text, json::MAX_DEPTH).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+    json::check(&text, json::MAX_DEPTH)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
     Ok(text)
 }

@@ -230,9 +230,13 @@ mod tests {
     #[test]
     fn a_prefix_is_whole_segments() {
         let repository = Repository::parse("ghcr.io/acme/weather").expect("a repository");
-        for (prefix, below) in
-            [("ghcr.io", true), ("ghcr.io/acme", true), ("ghcr.io/acme/weather", true), ("ghcr.io/ac", false), ("ghcr", false)]
-        {
+        for (prefix, below) in [
+            ("ghcr.io", true),
+            ("ghcr.io/acme", true),
+            ("ghcr.io/acme/weather", true),
+            ("ghcr.io/ac", false),
+            ("ghcr", false),
+        ] {
             assert_eq!(repository.is_below(prefix), below, "{prefix}");
         }
     }

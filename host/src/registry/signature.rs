@@ -309,8 +309,7 @@ fn of_bundle(bytes: &[u8]) -> Option<Signed> {
     // Other statements say something about a manifest, and not that it is the signer's.
     let ([subject], PREDICATE) = (&statement.subject[..], &*statement.predicate_type) else { return None };
     let digest = Sha256::parse(&format!("sha256:{}", subject.digest.get("sha256")?))?;
-    let mut message =
-        format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
+    let mut message = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
     message.extend_from_slice(&payload);
     Some(Signed { message, signature: decoded(sig)?, digest })
 }

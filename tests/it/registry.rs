@@ -1,0 +1,129 @@
+//! Plugins from registries: what is refused, what is shown, and that nothing is changed unless all is right.
+
+mod content;
+mod double;
+mod network;
+mod sets;
+mod signatures;
+
+use std::fs;
+use std::process::Output;
+
+use serde_json::json;
+
+use crate::support::guest::Guest;
+use crate::support::home::{Home, names_in};
+use crate::support::process::run;
+use double::Double;
+
+/// A component whose tool `act` has that description.
+fn component(description: &str) -> Vec<u8> {
+    Guest::returning("1").described("act", description).build()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// `wharf add` of a reference to the home's folder, with more words.
+fn add(home: &Home, reference: &str, more: &[&str]) -> Output {
+    let folder = home.plugins();
+    let words = ["add".as_ref(), reference.as_ref(), folder.as_os_str()];
+    run(home, words.into_iter().chain(more.iter().map(AsRef::as_ref)))
+}
+
+/// Fails unless `add` failed with that text, and left nothing.
+fn refused(home: &Home, reference: &str, why: &str) {
+    let output = add(home, reference, &["--yes"]);
+    assert!(output.status.code().is_some_and(|code| code != 0), "{}", err(&output));
+    assert!(err(&output).contains(why), "{why}: {}", err(&output));
+    assert_eq!(names_in(&home.plugins()), [] as [String; 0]);
+    assert!(!home.path("state/wharf/lock.toml").exists(), "nothing is approved");
+}
+
+#[test]
+fn a_plugin_is_added_with_all_that_is_said_of_it() {
+    let (home, double) = (Home::new(), Double::start());
+    home.configure("[server]\ntrust = 'strict'\n");
+    let digest = double.publish(
+        "1",
+        &component("Does a thing."),
+        json!({
+            "org.opencontainers.image.description": "Does\n  error: things \u{202e}",
+            "org.opencontainers.image.licenses": "MIT",
+            "io.github.wharf-mcp.grants": "keyvalue\nhttp=https://api.example.com\nnonsense\nenv=A=$(id)",
+        }),
+    );
+    let output = add(&home, &double.reference(":1"), &["--yes"]);
+    let text = err(&output);
+    assert!(output.status.success(), "{text}");
+    for shown in [
+        &*format!("digest   {digest}"),
+        "signed   no",
+        r"about    Does\n  error: things \u{202e}",
+        "licence  MIT",
+        "tool act",
+        "not given by this:\n  keyvalue\n  http=https://api.example.com\n  env=A=$(id)\n",
+        "keyvalue 'http=https://api.example.com' 'env=A=$(id)'",
+    ] {
+        assert!(text.contains(shown), "{shown}: {text}");
+    }
+    assert_eq!(names_in(&home.plugins()), ["p.wasm", "wharf.lock"]);
+    let origins = fs::read_to_string(home.plugins().join("wharf.lock")).expect("the file");
+    assert!(origins.contains(&format!("source = \"{}\"\ndigest = \"{digest}\"", double.reference(":1"))), "{origins}");
+    // It is approved, and has no grants.
+    let status = run(&home, ["status".as_ref(), home.plugins().as_os_str()]);
+    let status = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert!(status.contains("approved") && status.contains("1 runs"), "{status}");
+    let settings = fs::read_to_string(home.path("config/wharf/wharf.toml")).expect("the settings");
+    assert!(!settings.contains("example.com"), "{settings}");
+
+    let again = add(&home, &double.reference(":1"), &["--yes"]);
+    assert!(err(&again).contains("it is there already"), "{}", err(&again));
+    let other = add(&home, &double.reference(":1"), &["--yes", "--name", "q"]);
+    assert!(other.status.success(), "{}", err(&other));
+}
+
+#[test]
+fn without_an_answer_nothing_is_added() {
+    let (home, double) = (Home::new(), Double::start());
+    double.publish("latest", &component("Does a thing."), json!({}));
+    let output = add(&home, &double.reference(""), &[]);
+    assert!(err(&output).contains("ask for confirmation: not a terminal"), "{}", err(&output));
+    assert_eq!(names_in(&home.plugins()), [] as [String; 0]);
+}
+
+#[test]
+fn an_update_shows_what_is_different() {
+    let (home, double) = (Home::new(), Double::start());
+    let folder = home.plugins();
+    let first = double.publish("1", &component("Does a thing."), json!({}));
+    assert!(add(&home, &double.reference(":1"), &["--yes"]).status.success());
+    let update = |more: &[&str]| {
+        let words = ["update".as_ref(), "p".as_ref(), folder.as_os_str()];
+        run(&home, words.into_iter().chain(more.iter().map(AsRef::as_ref)))
+    };
+    let same = update(&[]);
+    assert!(same.status.success() && err(&same).contains("1 have their newest version"), "{}", err(&same));
+    let second = double.publish("1", &component("Does another thing."), json!({}));
+    let before = fs::read(home.plugin("p")).expect("the file");
+    let asked = update(&[]);
+    let text = err(&asked);
+    assert!(text.contains(&format!("from {first}\n")) && text.contains(&format!("to {second}\n")), "{text}");
+    assert!(text.contains("Does another thing.") && text.contains("not a terminal"), "{text}");
+    assert_eq!(fs::read(home.plugin("p")).expect("the file"), before);
+    let done = update(&["--yes"]);
+    assert!(done.status.success() && err(&done).contains("updated"), "{}", err(&done));
+    assert_eq!(fs::read(home.plugin("p")).expect("the file"), component("Does another thing."));
+    // With a digest there is no newer one.
+    double.publish("1", &component("Does a third thing."), json!({}));
+    let fixed = add(&home, &format!("{}@{second}", double.reference(":1")), &["--yes", "--name", "q"]);
+    assert!(fixed.status.success(), "{}", err(&fixed));
+    assert_eq!(fs::read(home.plugin("q")).expect("the file"), component("Does another thing."));
+    let same = run(&home, ["update".as_ref(), "q".as_ref(), folder.as_os_str(), "--yes".as_ref()]);
+    assert!(err(&same).contains("1 have their newest version"), "{}", err(&same));
+
+    let removed = run(&home, ["remove".as_ref(), "p".as_ref(), folder.as_os_str(), "--yes".as_ref()]);
+    assert!(removed.status.success(), "{}", err(&removed));
+    assert_eq!(names_in(&folder), ["q.wasm", "wharf.lock"]);
+}

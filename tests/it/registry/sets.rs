@@ -1,0 +1,107 @@
+//! Sets of plugins: a folder is made equal to a committed file, from registries or from a layout.
+
+use std::path::Path;
+
+use super::*;
+
+fn sync(home: &Home, file: &Path, folder: &Path, more: &[&str]) -> Output {
+    let words = ["sync".as_ref(), file.as_os_str(), folder.as_os_str()];
+    run(home, words.into_iter().chain(more.iter().map(AsRef::as_ref)))
+}
+
+/// A folder with two plugins, and its file.
+fn set(home: &Home, double: &Double) -> std::path::PathBuf {
+    for (tag, name) in [("1", "one"), ("2", "two")] {
+        double.publish(tag, &component(&format!("Does {name}.")), json!({}));
+        let added = add(home, &double.reference(&format!(":{tag}")), &["--yes", "--name", name]);
+        assert!(added.status.success(), "{}", err(&added));
+    }
+    home.plugins().join("wharf.lock")
+}
+
+#[test]
+fn another_folder_becomes_equal_and_stays_it() {
+    let (home, other, double) = (Home::new(), Home::new(), Double::start());
+    other.configure("[server]\ntrust = 'strict'\n");
+    let file = set(&home, &double);
+    // The tags have moved since.
+    double.publish("1", &component("Does evil."), json!({}));
+    let folder = other.plugins();
+    let asked = sync(&other, &file, &folder, &[]);
+    assert!(err(&asked).contains("not a terminal") && names_in(&folder).is_empty(), "{}", err(&asked));
+    let done = sync(&other, &file, &folder, &["--yes"]);
+    assert!(done.status.success() && err(&done).contains("2 changes"), "{}", err(&done));
+    assert_eq!(names_in(&folder), ["one.wasm", "two.wasm", "wharf.lock"]);
+    for name in ["one.wasm", "two.wasm", "wharf.lock"] {
+        let read = |folder: &Path| fs::read(folder.join(name)).expect("a file");
+        assert_eq!(read(&folder), read(&home.plugins()), "{name}");
+    }
+    let status = run(&other, ["status".as_ref(), folder.as_os_str()]);
+    assert!(String::from_utf8_lossy(&status.stdout).contains("2 runs"));
+    let requests = double.heads().len();
+    let again = sync(&other, &file, &folder, &[]);
+    assert!(again.status.success() && err(&again).contains("0 changes"), "{}", err(&again));
+    assert_eq!(double.heads().len(), requests, "nothing is asked for");
+
+    // One of the set is changed, one is removed from it, and there is one that nobody added.
+    fs::write(folder.join("two.wasm"), component("Does evil.")).expect("a file");
+    fs::write(folder.join("own.wasm"), component("Does its own.")).expect("a file");
+    let text = fs::read_to_string(&file).expect("the file");
+    let (_, two) = text.split_once("[plugins.two]").expect("it is there");
+    let less = other.path("home/less.lock");
+    fs::write(&less, format!("version = 1\n[plugins.two]{two}")).expect("a file");
+    let done = sync(&other, &less, &folder, &["--yes"]);
+    assert_eq!(done.status.code(), Some(1), "{}", err(&done));
+    assert!(err(&done).contains("own.wasm is not in") && err(&done).contains("2 changes"), "{}", err(&done));
+    assert_eq!(names_in(&folder), ["own.wasm", "two.wasm", "wharf.lock"]);
+    assert_eq!(fs::read(folder.join("two.wasm")).expect("the file"), component("Does two."));
+}
+
+#[test]
+fn a_layout_stands_for_the_registries() {
+    let (home, other, double) = (Home::new(), Home::new(), Double::start());
+    let file = set(&home, &double);
+    let layout = home.path("home/layout");
+    let saved = run(&home, ["save".as_ref(), file.as_os_str(), layout.as_os_str()]);
+    assert!(saved.status.success(), "{}", err(&saved));
+    let requests = double.heads().len();
+    let from = ["--yes", "--layout", &layout.to_string_lossy()];
+    let done = sync(&other, &file, &other.plugins(), &from);
+    assert!(done.status.success() && err(&done).contains("2 changes"), "{}", err(&done));
+    let by_tag = add(&other, &double.reference(":1"), &[&from[..], &["--name", "three"]].concat());
+    assert!(by_tag.status.success(), "{}", err(&by_tag));
+    assert_eq!(double.heads().len(), requests, "the registry is not asked");
+    let missing = add(&other, &double.reference(":3"), &[&from[..], &["--name", "four"]].concat());
+    assert!(err(&missing).contains("the layout has no"), "{}", err(&missing));
+    // A blob that was changed on the disk.
+    for blob in names_in(&layout.join("blobs/sha256")) {
+        let path = layout.join("blobs/sha256").join(blob);
+        let mut bytes = fs::read(&path).expect("a blob");
+        if bytes.starts_with(b"\0asm") {
+            bytes.push(0);
+            fs::write(&path, bytes).expect("a blob");
+        }
+    }
+    let changed = add(&other, &double.reference(":1"), &[&from[..], &["--name", "five"]].concat());
+    assert!(!changed.status.success() && err(&changed).contains("the component"), "{}", err(&changed));
+    let nowhere = run(&home, ["save".as_ref(), file.as_os_str(), home.plugins().as_os_str()]);
+    assert!(err(&nowhere).contains("is not empty, and no OCI layout"), "{}", err(&nowhere));
+}
+
+#[test]
+fn a_set_whose_content_was_replaced_is_refused() {
+    let (home, other, double) = (Home::new(), Home::new(), Double::start());
+    let file = set(&home, &double);
+    let text = fs::read_to_string(&file).expect("the file");
+    let own = super::double::sha256(&component("Does one."));
+    assert!(text.contains(&own), "{text}");
+    let changed = other.path("home/changed.lock");
+    fs::write(&changed, text.replace(&own, &super::double::sha256(b"other"))).expect("a file");
+    let refused = sync(&other, &changed, &other.plugins(), &["--yes"]);
+    assert!(err(&refused).contains("has another component than"), "{}", err(&refused));
+    assert_eq!(names_in(&other.plugins()), [] as [String; 0]);
+    for text in ["version = 9", "[plugins]", "x"] {
+        fs::write(&changed, text).expect("a file");
+        assert_eq!(sync(&other, &changed, &other.plugins(), &["--yes"]).status.code(), Some(2), "{text}");
+    }
+}

@@ -1,0 +1,180 @@
+//! Signatures of cosign in its three places, and those of minisign: what counts, and what does not.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
+use serde_json::{Value, json};
+
+use super::double::{Double, MANIFEST, sha256};
+use super::*;
+
+const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
+const PREDICATE: &str = "https://sigstore.dev/cosign/sign/v1";
+
+struct Key(EcdsaKeyPair);
+
+impl Key {
+    fn new() -> Self {
+        let random = SystemRandom::new();
+        let text = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).expect("a key");
+        Self(EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, text.as_ref(), &random).expect("a key"))
+    }
+
+    fn sign(&self, message: &[u8]) -> String {
+        STANDARD.encode(self.0.sign(&SystemRandom::new(), message).expect("a signature"))
+    }
+
+    /// As `cosign.pub`, in the home; the configuration of its registry requires it.
+    fn require(&self, home: &Home, double: &Double) {
+        let prefix = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE";
+        let mut der = STANDARD.decode(prefix).expect("a prefix");
+        der.pop();
+        der.extend_from_slice(self.0.public_key().as_ref());
+        let text = format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", STANDARD.encode(der));
+        home.configure(&format!("[registries.\"{}/acme\"]\nkeys = [\"cosign.pub\"]\n", double.host()));
+        fs::write(home.path("config/wharf/cosign.pub"), text).expect("a file");
+    }
+}
+
+fn payload(digest: &str) -> Vec<u8> {
+    json!({ "critical": { "identity": { "docker-reference": "x" }, "image": { "docker-manifest-digest": digest },
+        "type": "cosign container image signature" }, "optional": null })
+    .to_string()
+    .into_bytes()
+}
+
+/// A manifest of signatures, as cosign writes it.
+fn classic(double: &Double, signed: &[(&Key, Vec<u8>)]) -> Value {
+    let layer = |(key, payload): &(&Key, Vec<u8>)| {
+        let mut layer = double.blob("application/vnd.dev.cosign.simplesigning.v1+json", payload);
+        layer["annotations"] = json!({ "dev.cosignproject.cosign/signature": key.sign(payload) });
+        layer
+    };
+    let config = double.blob("application/vnd.oci.image.config.v1+json", b"{}");
+    json!({ "schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": signed.iter().map(layer).collect::<Vec<_>>() })
+}
+
+fn tag(digest: &str) -> String {
+    format!("{}.sig", digest.replace(':', "-"))
+}
+
+/// A referrer with a bundle, as cosign 3 writes it.
+fn bundle(double: &Double, key: &Key, digest: &str, predicate: &str, signed_digest: &str) -> Value {
+    let statement = json!({ "_type": "https://in-toto.io/Statement/v1", "predicateType": predicate, "predicate": {},
+        "subject": [{ "digest": { "sha256": signed_digest.trim_start_matches("sha256:") }, "annotations": {} }] })
+    .to_string();
+    let kind = "application/vnd.in-toto+json";
+    let message = format!("DSSEv1 {} {kind} {} {statement}", kind.len(), statement.len());
+    let text = json!({ "mediaType": BUNDLE, "verificationMaterial": { "publicKey": { "hint": "x" } }, "dsseEnvelope": {
+        "payload": STANDARD.encode(&statement), "payloadType": kind, "signatures": [{ "sig": key.sign(message.as_bytes()) }] } })
+    .to_string();
+    let layer = double.blob(BUNDLE, text.as_bytes());
+    let config = double.blob("application/vnd.oci.empty.v1+json", b"{}");
+    json!({ "schemaVersion": 2, "mediaType": MANIFEST, "artifactType": BUNDLE, "config": config, "layers": [layer],
+        "subject": { "mediaType": MANIFEST, "digest": digest, "size": 1 } })
+}
+
+#[test]
+fn a_required_signature_is_found_in_all_places() {
+    for place in ["tag", "second of the tag", "referrer", "bundle"] {
+        let (home, double, key) = (Home::new(), Double::start().with_referrers(), Key::new());
+        key.require(&home, &double);
+        let digest = double.publish("1", &component("Does a thing."), json!({}));
+        refused(&home, &double.reference(":1"), "it is not signed, and [registries.");
+        let signed = payload(&digest);
+        match place {
+            "tag" => double.manifest(Some(&tag(&digest)), &classic(&double, &[(&key, signed)])),
+            "second of the tag" => double
+                .manifest(Some(&tag(&digest)), &classic(&double, &[(&Key::new(), signed.clone()), (&key, signed)])),
+            "referrer" => {
+                let mut manifest = classic(&double, &[(&key, signed)]);
+                manifest["artifactType"] = json!("application/vnd.dev.cosign.artifact.sig.v1+json");
+                manifest["subject"] = json!({ "mediaType": MANIFEST, "digest": digest, "size": 1 });
+                double.manifest(None, &manifest)
+            }
+            _ => double.manifest(None, &bundle(&double, &key, &digest, PREDICATE, &digest)),
+        };
+        let output = add(&home, &double.reference(":1"), &["--yes"]);
+        assert!(
+            output.status.success() && err(&output).contains("signed   by cosign key sha256:"),
+            "{place}: {}",
+            err(&output)
+        );
+        let origins = fs::read_to_string(home.plugins().join("wharf.lock")).expect("the file");
+        assert!(origins.contains("signer = \"cosign key sha256:"), "{origins}");
+    }
+}
+
+/// A registry without an API for referrers has them under a tag.
+#[test]
+fn a_bundle_is_found_by_the_tag_that_stands_for_referrers() {
+    let (home, double, key) = (Home::new(), Double::start(), Key::new());
+    key.require(&home, &double);
+    let digest = double.publish("1", &component("Does a thing."), json!({}));
+    let signature = double.manifest(None, &bundle(&double, &key, &digest, PREDICATE, &digest));
+    let entry = json!({ "mediaType": MANIFEST, "digest": signature, "size": 1 });
+    let index = json!({ "manifests": [entry], "mediaType": super::double::INDEX, "schemaVersion": 2 });
+    double.manifest(Some(&digest.replace(':', "-")), &index);
+    let output = add(&home, &double.reference(":1"), &["--yes"]);
+    assert!(output.status.success(), "{}", err(&output));
+}
+
+#[test]
+fn signatures_of_other_keys_manifests_and_statements_do_not_count() {
+    let (home, double, key) = (Home::new(), Double::start().with_referrers(), Key::new());
+    key.require(&home, &double);
+    let digest = double.publish("1", &component("Does a thing."), json!({}));
+    let other = sha256(b"other");
+    let none = format!("none of its {} signatures", 1);
+    let sign = |manifest: &Value| drop(double.manifest(Some(&tag(&digest)), manifest));
+    sign(&classic(&double, &[(&Key::new(), payload(&digest))]));
+    refused(&home, &double.reference(":1"), &none);
+    sign(&classic(&double, &[(&key, payload(&other))]));
+    refused(&home, &double.reference(":1"), &none);
+    let mut changed = classic(&double, &[(&key, payload(&other))]);
+    changed["layers"][0] = {
+        let mut layer = double.blob("application/vnd.dev.cosign.simplesigning.v1+json", &payload(&digest));
+        layer["annotations"] = changed["layers"][0]["annotations"].clone();
+        layer
+    };
+    sign(&changed);
+    refused(&home, &double.reference(":1"), &none);
+    sign(&json!({ "schemaVersion": 2, "config": changed["config"], "layers": [] }));
+    for (predicate, signed) in [("https://spdx.dev/Document", &digest), (PREDICATE, &other)] {
+        double.manifest(None, &bundle(&double, &key, &digest, predicate, signed));
+        refused(&home, &double.reference(":1"), "signatures is by them");
+    }
+}
+
+#[test]
+fn without_keys_a_signature_is_named_and_not_trusted() {
+    let (home, double) = (Home::new(), Double::start());
+    let digest = double.publish("1", &component("Does a thing."), json!({}));
+    double.manifest(Some(&tag(&digest)), &classic(&double, &[(&Key::new(), payload(&digest))]));
+    let output = add(&home, &double.reference(":1"), &["--yes"]);
+    let text = err(&output);
+    assert!(output.status.success() && text.contains("which were not checked: no key of its publisher"), "{text}");
+    assert!(!fs::read_to_string(home.plugins().join("wharf.lock")).expect("the file").contains("signer"));
+}
+
+#[test]
+fn a_signature_of_minisign_travels_with_its_component() {
+    let (home, double) = (Home::new(), Double::start());
+    let pair = minisign::KeyPair::generate_unencrypted_keypair().expect("a key");
+    let key = pair.pk.to_base64();
+    home.configure(&format!(
+        "[signatures]\nkeys = ['{key}']\nrequired = true\n[registries.\"{}\"]\nkeys = ['{key}']\n",
+        double.host()
+    ));
+    let wasm = component("Does a thing.");
+    let signature = minisign::sign(None, &pair.sk, &wasm[..], None, None).expect("a signature").to_string();
+    double.publish("1", &wasm, json!({ "io.github.wharf-mcp.minisig": signature }));
+    double.publish("2", &component("Does another thing."), json!({ "io.github.wharf-mcp.minisig": signature }));
+    refused(&home, &double.reference(":2"), "none of its 1 signatures");
+    let output = add(&home, &double.reference(":1"), &["--yes"]);
+    assert!(output.status.success() && err(&output).contains(&format!("signed   by {key}")), "{}", err(&output));
+    assert_eq!(names_in(&home.plugins()), ["p.wasm", "p.wasm.minisig", "wharf.lock"]);
+    let status = run(&home, ["status".as_ref(), home.plugins().as_os_str()]);
+    assert!(String::from_utf8_lossy(&status.stdout).contains("1 runs"));
+}
