@@ -42,6 +42,7 @@ mod push;
 mod read;
 mod reloadable;
 mod request;
+mod search;
 mod serve;
 #[cfg(all(test, feature = "dev"))]
 mod server_only;
@@ -167,6 +168,8 @@ enum Command {
     Sync(sync::SyncOptions),
     /// Save versions from registries into a folder in OCI's image layout, for use without them
     Save(sync::SaveOptions),
+    /// List the repositories of a registry, or the tags of one
+    Search(search::SearchOptions),
     /// Publish a component to a registry, with what is shown of it there, and signed
     Push(push::PushOptions),
     /// Remove a plugin's file, and forget where it is from
@@ -272,6 +275,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Update(how) => add::update(&options, how, &screen).await,
             Command::Sync(how) => sync::run(&options, how, &screen).await,
             Command::Save(how) => sync::save_to(&options, how, &screen).await,
+            Command::Search(how) => search::run(&options, how, &screen).await,
             Command::Push(how) => push::run(&options, how, &screen).await,
             Command::Remove(how) => add::remove(&options, how).await,
             Command::Install(arguments) => install::run(&options, arguments),

@@ -180,7 +180,8 @@ impl Fetch<'_> {
     async fn from_registry(&self, reference: &Reference, fetched: &mut Fetched) -> Result<(), Failure> {
         let (artifact, source) = self.resolve(reference).await?;
         let failed = |error| failure(&format!("get {reference}"), error);
-        let what = format!("downloading {reference}, {}", ByteSize(artifact.size()).display().iec());
+        let size = format!("{:#}", ByteSize(artifact.size()));
+        let what = format!("downloading {reference}, {size}");
         let mut progress = |_| ();
         let downloading = artifact.download(&source, &fetched.path, MAX_COMPONENT, &mut progress);
         self.screen.timed(&what, downloading).await.map_err(failed)?;

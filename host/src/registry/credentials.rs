@@ -64,7 +64,7 @@ struct Entry {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct HelperAnswer {
+struct Stored {
     username: String,
     secret: String,
 }
@@ -219,7 +219,7 @@ async fn ask(helper: &str, key: &str) -> Result<Option<Credentials>, RegistryErr
         return if is_missing { Ok(None) } else { Err(failed(said(answer.trim()))) };
     }
     // Not shown: it has the secret.
-    let HelperAnswer { username, secret } =
+    let Stored { username, secret } =
         json::read(&answer).map_err(|_| failed("its answer is not as docker specifies it".to_owned()))?;
     Ok(match (username.as_str(), secret.is_empty()) {
         (_, true) => None,

@@ -313,6 +313,3 @@ fn of_bundle(bytes: &[u8]) -> Option<Signed> {
     message.extend_from_slice(&payload);
     Some(Signed { message, signature: decoded(sig)?, digest })
 }
-
-#[cfg(test)]
-mod tests;

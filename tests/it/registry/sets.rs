@@ -37,7 +37,8 @@ fn another_folder_becomes_equal_and_stays_it() {
         assert_eq!(read(&folder), read(&home.plugins()), "{name}");
     }
     let status = run(&other, ["status".as_ref(), folder.as_os_str()]);
-    assert!(String::from_utf8_lossy(&status.stdout).contains("2 runs"));
+    let status = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert!(status.contains("2 run\n"), "{status}");
     let requests = double.heads().len();
     let again = sync(&other, &file, &folder, &[]);
     assert!(again.status.success() && err(&again).contains("0 changes"), "{}", err(&again));
