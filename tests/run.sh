@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests that a change can break, from a fresh clone: builds the guests, runs the Rust tests
 # and the hostile suite, fuzzes each target for half a minute, counts the instructions of a call,
-# makes and installs packages, builds and calls plugins in every language, tests the binary with the official clients, validates
+# makes and installs packages, publishes to a registry, builds and calls plugins in every language, tests the binary with the official clients, validates
 # its messages with the official schemas, and runs the official conformance suite. The last line is
 # the total; the exit code is 0 if all passed.
 #
@@ -18,6 +18,7 @@ rm -rf target/tmp/wire-log
 # Downloads, while other steps compile. A step reports what it lacks.
 fetch() {
   need valgrind valgrind
+  need docker-registry docker-registry && need skopeo skopeo
   need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
   # Builds the standard library for Windows; with rustup the guests do not need it.
   need /usr/bin/cargo rustc-web cargo-web rust-web-src
@@ -56,6 +57,7 @@ numbers() {
   step server-only cargo check --locked -p wharf-mcp --no-default-features
   step windows tests/targets.sh x86_64-pc-windows-gnu
   step packages packages
+  step registry tests/registry.sh
   if command -v cargo-deny >/dev/null; then
     step deny cargo deny --manifest-path host/Cargo.toml check bans licenses sources
   fi

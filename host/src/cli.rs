@@ -38,6 +38,7 @@ mod options;
 mod origins;
 mod os_sandbox;
 mod prompt;
+mod proposals;
 mod push;
 mod read;
 mod reloadable;
@@ -174,6 +175,8 @@ enum Command {
     Push(push::PushOptions),
     /// Remove a plugin's file, and forget where it is from
     Remove(add::RemoveOptions),
+    /// Show the plugins that models proposed (server.proposals), or forget them
+    Proposals(proposals::ProposalOptions),
     /// Add the server to the configuration of an MCP client
     Install(install::Arguments),
     /// Show what a server and a build find on this machine, and what to do about what is missing
@@ -276,6 +279,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Sync(how) => sync::run(&options, how, &screen).await,
             Command::Save(how) => sync::save_to(&options, how, &screen).await,
             Command::Search(how) => search::run(&options, how, &screen).await,
+            Command::Proposals(how) => proposals::run(&options, how),
             Command::Push(how) => push::run(&options, how, &screen).await,
             Command::Remove(how) => add::remove(&options, how).await,
             Command::Install(arguments) => install::run(&options, arguments),

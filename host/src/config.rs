@@ -100,6 +100,8 @@ pub struct ServerConfig {
     pub first_list: Duration,
     /// Offer two tools that find and call the others, for clients that list tools only once.
     pub discovery: bool,
+    /// Offer a tool by which a model may propose a plugin, for a person to look at.
+    pub proposals: bool,
     /// How clients are shown the schemas of tools.
     pub schemas: SchemasConfig,
     /// The key shared by several processes that serve the same clients; otherwise each generates its own.
@@ -119,6 +121,7 @@ impl Default for ServerConfig {
             page_size: 1000,
             first_list: Duration::from_secs(3),
             discovery: false,
+            proposals: false,
             schemas: SchemasConfig::default(),
             state_key: None,
             trust: None,

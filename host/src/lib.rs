@@ -15,6 +15,7 @@ pub mod net;
 pub mod os;
 pub mod pins;
 pub mod plugin;
+pub mod proposals;
 pub mod protocol;
 pub mod registry;
 mod report;

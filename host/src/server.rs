@@ -14,6 +14,7 @@ mod handlers;
 mod outgoing;
 mod own_stream;
 mod pages;
+mod proposing;
 mod questions;
 mod refusal;
 mod relay;
@@ -32,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 use crate::audit::Audit;
 use crate::budget::Budget;
 use crate::catalog::{Catalog, Snapshot};
+use crate::proposals::ProposalFile;
 use crate::protocol::Implementation;
 use bounds::unread::AllUnread;
 use changes::updates::Updates;
@@ -44,6 +46,7 @@ pub use bounds::unread::Unread;
 pub use connection::{Answered, Connection};
 pub use discovery::ID as DISCOVERY_ID;
 pub use outgoing::{MessageKind, Outgoing};
+pub use proposing::ID as PROPOSALS_ID;
 pub use questions::Sealed;
 pub use seal::{Binding, Seal, SealError};
 
@@ -90,6 +93,8 @@ pub struct Settings {
     pub ask_timeout: Duration,
     /// Adds the tools that search for and call tools, for clients that list tools only once.
     pub discovery: bool,
+    /// Adds the tool by which a model may propose a plugin, written to this file.
+    pub proposals: Option<ProposalFile>,
     /// Encrypts request states and signs cursors. Without it the process generates its own key, and
     /// accepts neither from another process.
     pub state_key: Option<[u8; 32]>,
@@ -120,6 +125,7 @@ impl Default for Settings {
             cancel_grace: Duration::from_millis(50),
             ask_timeout: EXPIRY,
             discovery: false,
+            proposals: None,
             state_key: None,
             audit: Audit::default(),
         }
@@ -167,6 +173,9 @@ impl Server {
         };
         if settings.discovery {
             discovery::register(&catalog);
+        }
+        if let Some(file) = settings.proposals.clone() {
+            proposing::register(&catalog, file);
         }
         Arc::new(Self {
             large: Budget::new(settings.waiting_together),

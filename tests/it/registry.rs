@@ -3,6 +3,7 @@
 mod content;
 mod double;
 mod network;
+mod proposals;
 mod sets;
 mod signatures;
 

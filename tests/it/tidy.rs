@@ -12,7 +12,7 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 22] = [
+const FLOORS: [(&str, &[&str], &[&str]); 23] = [
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budget", &["sync"], &["wasmtime", "mcp"]),
     ("idle", &[], &["tokio", "wasmtime"]),
@@ -24,12 +24,25 @@ const FLOORS: [(&str, &[&str], &[&str]); 22] = [
     ("os", &[], &["wasmtime", "plugin"]),
     ("sync", &[], &["wasmtime"]),
     ("plugin", &["audit", "budget", "inline", "json", "net", "os", "sync"], &["jsonrpc"]),
+    ("proposals", &["json", "os"], &["tokio", "wasmtime", "plugin"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
     ("pins", &["os", "plugin", "sync"], &["serde_json", "jsonrpc"]),
     ("catalog", &["json", "os", "plugin", "pins", "sync"], &["serde_json"]),
     (
         "server",
-        &["audit", "budget", "inline", "json", "jsonrpc", "protocol", "plugin", "catalog", "sync"],
+        &[
+            "audit",
+            "budget",
+            "inline",
+            "json",
+            "jsonrpc",
+            "protocol",
+            "plugin",
+            "catalog",
+            "proposals",
+            "registry",
+            "sync",
+        ],
         &["std::net", "tokio::net", "io::stdin", "io::stdout", "HeaderMap"],
     ),
     ("transport", &["budget", "idle", "json", "jsonrpc", "os", "server", "sync", "protocol::revision"], &["wasmtime"]),

@@ -98,6 +98,8 @@ def publish(machine: Machine) -> None:
     config = json.loads(machine.get(f"acme/text/blobs/{parsed['config']['digest']}"))
     check("its configuration names the component", config["layerDigests"] == [parsed["layers"][0]["digest"]], str(config))
     again = run(*words)
+    signatures = machine.get(f"acme/text/manifests/{digest.replace(':', '-')}.sig")
+    check("it is signed once", len(json.loads(signatures)["layers"]) == 1, signatures.decode())
     check("the same is published as the same", again.stdout == pushed.stdout, again.stdout + again.stderr)
 
     signatures = json.loads(machine.get(f"acme/text/manifests/{digest.replace(':', '-')}.sig"))

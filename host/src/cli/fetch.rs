@@ -133,7 +133,7 @@ impl Fetch<'_> {
             folder,
         };
         match origin {
-            Origin::Registry(reference) => self.from_registry(reference, &mut fetched).await?,
+            Origin::Registry(reference) => self.registry(reference, &mut fetched).await?,
             Origin::Url(uri) => {
                 let failed = |error| failure(&format!("download {uri}"), error);
                 let what = format!("downloading {uri}");
@@ -177,7 +177,7 @@ impl Fetch<'_> {
         }
     }
 
-    async fn from_registry(&self, reference: &Reference, fetched: &mut Fetched) -> Result<(), Failure> {
+    async fn registry(&self, reference: &Reference, fetched: &mut Fetched) -> Result<(), Failure> {
         let (artifact, source) = self.resolve(reference).await?;
         let failed = |error| failure(&format!("get {reference}"), error);
         let size = format!("{:#}", ByteSize(artifact.size()));

@@ -7,8 +7,9 @@ use crate::catalog::{Naming, PluginSettings};
 use crate::config::{self, Config, NamesConfig};
 use crate::pins::{Guard, PinFile, PinFileError, Trust};
 use crate::plugin::PluginId;
+use crate::proposals::ProposalFile;
 use crate::report::Failure;
-use crate::server::{DISCOVERY_ID, Settings};
+use crate::server::{DISCOVERY_ID, PROPOSALS_ID, Settings};
 use crate::transport::http::Address;
 
 /// Open files besides connections: about 40 of the host, and those that plugins open.
@@ -33,13 +34,14 @@ pub(super) fn server_settings(config: &Config) -> Settings {
         page_size: config.server.page_size,
         first_list: config.server.first_list,
         discovery: config.server.discovery,
+        proposals: config.server.proposals.then(config::base).flatten().map(|base| ProposalFile::new(base.state)),
         ..Settings::default()
     }
 }
 
 /// Whether the server's own tools have the name of the plugin.
 pub(super) fn is_reserved(config: &Config, id: &PluginId) -> bool {
-    config.server.discovery && id.as_ref() == DISCOVERY_ID
+    config.server.discovery && id.as_ref() == DISCOVERY_ID || config.server.proposals && id.as_ref() == PROPOSALS_ID
 }
 
 /// The guard of a server with that configuration.

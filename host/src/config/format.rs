@@ -79,6 +79,7 @@ const KEYS: &[Key] = &[
     key("server.page-size", COUNT, "1000"),
     key("server.first-list", TIME, "\"3s\""),
     key("server.discovery", SWITCH, "true"),
+    key("server.proposals", SWITCH, "true"),
     key("server.schemas", "\"compatible\" or \"verbatim\"", "\"verbatim\""),
     key("server.state-key", SOURCE, ENV),
     key("server.state-key.env", "the name of an environment variable", "\"WHARF_STATE_KEY\""),

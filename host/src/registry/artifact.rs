@@ -61,14 +61,14 @@ impl Artifact {
         let (bytes, digest) = source.manifest(version).await?;
         let mut documents = vec![(version.to_owned(), bytes.clone())];
         let (content, manifest) = match Document::parse(&bytes).map_err(RegistryError::Protocol)? {
-            Document::Manifest(manifest) => (manifest, digest),
+            Document::Manifest(manifest) => (*manifest, digest),
             Document::Index(index) => {
                 let chosen = chosen(&index.manifests)?;
                 let (bytes, manifest) =
                     source.manifest(&chosen.digest().map_err(RegistryError::Protocol)?.to_string()).await?;
                 documents.push((manifest.to_string(), bytes.clone()));
                 match Document::parse(&bytes).map_err(RegistryError::Protocol)? {
-                    Document::Manifest(content) => (content, manifest),
+                    Document::Manifest(content) => (*content, manifest),
                     Document::Index(_) => {
                         return Err(RegistryError::NotAComponent("it is an index of indexes".to_owned()));
                     }

@@ -79,8 +79,8 @@ impl Layout {
         let digest = Sha256::parse(version);
         let whole = format!("{repository}:{version}");
         let named = |name: &str| {
-            let entries = self.index.manifests.iter();
-            entries.filter(|entry| entry.annotations.get(REF_NAME).is_some_and(|own| own == name)).next_back()
+            let mut entries = self.index.manifests.iter();
+            entries.rfind(|entry| entry.annotations.get(REF_NAME).is_some_and(|own| own == name))
         };
         let entry = match digest {
             Some(digest) => return self.by_digest(digest),

@@ -91,7 +91,7 @@ impl Default for Index {
 
 /// What a reference leads to.
 pub(super) enum Document {
-    Manifest(Manifest),
+    Manifest(Box<Manifest>),
     Index(Index),
 }
 
@@ -106,7 +106,7 @@ impl Document {
             (true, false) => {
                 let manifest: Manifest = json::read(text).map_err(wrong)?;
                 let entries = manifest.layers.len();
-                (Self::Manifest(manifest), entries)
+                (Self::Manifest(Box::new(manifest)), entries)
             }
             (false, true) => {
                 let index: Index = json::read(text).map_err(wrong)?;

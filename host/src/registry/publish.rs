@@ -90,11 +90,15 @@ async fn push_signature(
     let signature = key.sign(repository, digest)?;
     let mut manifest = signature.manifest;
     registry.push_blob(&signature.config.into()).await?;
-    registry.push_blob(&signature.payload.into()).await?;
+    registry.push_blob(&signature.payload.clone().into()).await?;
     let tag = tag(digest);
     if let Some(bytes) = registry.optional_manifest(&tag).await?
         && let Ok(Document::Manifest(old)) = Document::parse(&bytes)
     {
+        // What is signed again has no more signatures than before.
+        if old.layers.iter().any(|layer| key.signed(layer, signature.payload.as_bytes())) {
+            return Ok(());
+        }
         manifest.layers.splice(0..0, old.layers);
     }
     let bytes = serde_json::to_vec(&manifest).map_err(|error| RegistryError::Protocol(error.to_string()))?;

@@ -127,6 +127,12 @@ impl SigningKey {
         Some(PublicKey { point: self.pair.public_key().as_ref().try_into().ok()? })
     }
 
+    /// Whether a layer is a signature of that payload by this key.
+    pub(super) fn signed(&self, layer: &Descriptor, payload: &[u8]) -> bool {
+        let read = of_payload(layer, payload.to_owned()).filter(|_| layer.digest == Sha256::of(payload).to_string());
+        read.zip(self.public()).is_some_and(|(signed, public)| public.verifies(&signed))
+    }
+
     /// The manifest of a signature for the tag of cosign, its configuration and its payload.
     pub(super) fn sign(&self, repository: &Repository, digest: Sha256) -> Result<SignatureManifest, RegistryError> {
         let payload = json!({

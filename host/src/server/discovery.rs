@@ -75,7 +75,7 @@ fn redirected(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(Stri
 }
 
 /// Validates the arguments of a built-in tool.
-fn check(tool: &FrozenTool, arguments: &str) -> Result<(), CallError> {
+pub(super) fn check(tool: &FrozenTool, arguments: &str) -> Result<(), CallError> {
     let outline = outline(arguments).map_err(CallError::Input)?;
     tool.input.validate_text(&outline).map_err(CallError::Input)
 }

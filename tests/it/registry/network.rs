@@ -81,8 +81,7 @@ fn credentials_go_to_the_token_server_and_tokens_to_the_registry_alone() {
     fs::write(home.path("home/.docker/config.json"), config).expect("a file");
     let output = add(&home, &double.reference(":1"), &["--yes"]);
     assert!(output.status.success(), "{}", err(&output));
-    let asked =
-        double.heads().into_iter().filter(|head| head.contains("/token?")).next_back().expect("a token was asked for");
+    let asked = double.heads().into_iter().rfind(|head| head.contains("/token?")).expect("a token was asked for");
     assert!(asked.contains("service=s&scope=repository%3Aacme%2Fp%3Apull"), "{asked}");
     let leaked = |head: &String| head.to_ascii_lowercase().contains("authorization");
     assert!(!store.heads().iter().any(leaked), "{:?}", store.heads());

@@ -79,6 +79,7 @@ const ORDERS: [(&str, &[&str]); 6] = [
             "call_record",
             "relay",
             "discovery",
+            "proposing",
             "handlers",
             "connection",
         ],

@@ -1,0 +1,53 @@
+//! `wharf proposals`: plugins that models named, for a person to look at.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use wharf_report::{ShowPath as _, line, shell_text};
+
+use super::options::Options;
+use crate::config;
+use crate::plugin::text::printable;
+use crate::proposals::{Proposal, ProposalError, ProposalFile};
+use crate::report::{self, Failure, NAME};
+
+#[derive(Args)]
+pub(super) struct ProposalOptions {
+    /// Forget the proposals of this reference
+    #[arg(long, value_name = "REFERENCE", conflicts_with = "drop_all")]
+    drop: Option<String>,
+    /// Forget all
+    #[arg(long)]
+    drop_all: bool,
+}
+
+pub(super) fn run(options: &Options, how: ProposalOptions) -> Result<ExitCode, Failure> {
+    let file = file()?;
+    let failed = |error: ProposalError| Failure::new(format!("read the proposals: {error}: {}", file.path().shown()));
+    if how.drop_all || how.drop.is_some() {
+        let keep = |proposal: &Proposal| how.drop.as_ref().is_some_and(|dropped| *dropped != proposal.reference);
+        let dropped = file.retain(keep).map_err(failed)?;
+        report::message(&format!("forgot {dropped} proposals"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let all = file.read().map_err(|error| failed(error.into()))?;
+    if all.is_empty() {
+        report::message("there are no proposals");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let program = options.program();
+    let mut text = String::new();
+    for Proposal { reference, reason, by } in &all {
+        let [reference, reason, by] = [reference, reason, by].map(|text| line(&printable(text)));
+        text += &format!("{NAME}{reference}{NAME:#}\n  by       {by}\n  reason   {reason}\n");
+        text += &format!("  to see   {program} add {}\n", shell_text(&reference));
+    }
+    report::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The file of this user.
+pub(super) fn file() -> Result<ProposalFile, Failure> {
+    let base = config::base().ok_or_else(|| Failure::usage("find the proposals: no home folder"))?;
+    Ok(ProposalFile::new(base.state))
+}
