@@ -19,6 +19,7 @@ use super::wiring::is_reserved;
 use crate::audit::Audit;
 use crate::catalog::Ignored;
 use crate::config::Config;
+use crate::os::files;
 use crate::plugin::PluginId;
 use crate::plugin::text::printable;
 use crate::registry::Http;
@@ -176,13 +177,9 @@ fn put(from: &Path, to: &Path) -> std::io::Result<()> {
     replace(from, to)
 }
 
+/// A copy of its bytes, with the permissions of a new file and not of a private one.
 fn replace(from: &Path, to: &Path) -> std::io::Result<()> {
-    let mut next = to.as_os_str().to_owned();
-    next.push(format!(".{}.next", std::process::id()));
-    let next = PathBuf::from(next);
-    // A copy of its bytes, with the permissions of a new file and not of a private one.
-    let written = std::fs::read(from).and_then(|bytes| std::fs::write(&next, bytes));
-    written.and_then(|()| std::fs::rename(&next, to)).inspect_err(|_| drop(std::fs::remove_file(&next)))
+    files::replace(to, &std::fs::read(from)?)
 }
 
 pub(super) async fn update(options: &Options, how: UpdateOptions, screen: &Screen) -> Result<ExitCode, Failure> {

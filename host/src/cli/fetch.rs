@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use bytesize::ByteSize;
+use tokio::time::timeout;
 use wharf_report::{ShowPath as _, line};
 
 use super::options::Options;
@@ -23,6 +24,8 @@ const MAX_COMPONENT: u64 = 64 << 20;
 const MAX_KEY: u64 = 64 << 10;
 /// What an interrupted download left is kept so long.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// For a manifest and all signatures of it.
+const FINDING: Duration = Duration::from_secs(120);
 /// Wishes that are shown.
 const MAX_WISHES: usize = 64;
 
@@ -162,8 +165,10 @@ impl Fetch<'_> {
         let failed = |error| failure(&format!("get {reference}"), error);
         let source = self.source(&reference.repository).await.map_err(failed)?;
         let version = reference.version();
-        let finding = Artifact::find(&source, &version);
+        let finding = timeout(FINDING, Artifact::find(&source, &version));
         let found = self.screen.timed(&format!("looking for {reference}"), finding).await;
+        let host = || reference.repository.registry.clone();
+        let found = found.unwrap_or_else(|_| Err(RegistryError::Timeout { host: host() }));
         Ok((found.map_err(failed)?, source))
     }
 

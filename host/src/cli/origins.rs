@@ -6,11 +6,15 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wharf_report::{InvalidToml, ShowPath as _, from_toml};
 
+use crate::config;
 use crate::os::files::{self, FileError};
+use crate::os::lock::lock;
+use crate::os::private::{self, OpenMode};
 use crate::plugin::PluginId;
 use crate::registry::Sha256;
 use crate::report::Failure;
@@ -20,6 +24,9 @@ const MAX_SIZE: u64 = 1 << 20;
 /// As many as a server takes.
 const MAX_PLUGINS: usize = crate::catalog::MAX_PLUGINS;
 const FORMAT: u32 = 1;
+/// In the folder of the pins, for all plugin folders.
+const WRITER_LOCK: &str = "origins.turn";
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 const HEADER: &str = "\
 # Where the plugins of this folder come from; written by wharf add, update, remove and sync.
@@ -110,8 +117,16 @@ impl OriginFile {
         Ok(origins)
     }
 
-    /// Changes the file as it is now.
+    /// Changes the file as it is now, one process at a time.
     pub(super) fn edit(&self, edit: impl FnOnce(&mut BTreeMap<String, Origin>)) -> Result<(), Failure> {
+        let failed = |error: io::Error| Failure::new(format!("write {}: {error}", self.path.shown()));
+        let turn = config::base().map(|base| base.state.join(WRITER_LOCK));
+        let turn = turn.map(|path| {
+            path.parent().map_or(Ok(()), private::create_folder)?;
+            let (file, _) = private::open(&path, OpenMode::Lock).map_err(io::Error::from)?;
+            lock(&file, LOCK_TIMEOUT).map(|()| file)
+        });
+        let _turn = turn.transpose().map_err(failed)?;
         let mut origins = self.read()?;
         edit(&mut origins.plugins);
         self.write(&origins)
@@ -120,12 +135,7 @@ impl OriginFile {
     fn write(&self, origins: &Origins) -> Result<(), Failure> {
         let failed = |why: String| Failure::new(format!("write {}: {why}", self.path.shown()));
         let text = toml::to_string(origins).map_err(|error| failed(error.to_string()))?;
-        let mut next = self.path.clone().into_os_string();
-        next.push(format!(".{}.next", std::process::id()));
-        let next = PathBuf::from(next);
-        let written =
-            std::fs::write(&next, format!("{HEADER}{text}")).and_then(|()| std::fs::rename(&next, &self.path));
-        written.map_err(|error| failed(error.to_string()))
+        files::replace(&self.path, format!("{HEADER}{text}").as_bytes()).map_err(|error| failed(error.to_string()))
     }
 }
 

@@ -132,6 +132,11 @@ async fn approve_present(
 fn exact(source: &str, origin: &origins::Origin) -> Result<Origin, Failure> {
     Ok(match (Origin::parse(source)?, origin.digest()) {
         (Origin::Registry(reference), Some(digest)) => Origin::Registry(reference.at(digest)),
+        (Origin::File(path), _) => {
+            // A path is of one machine, and a list could name any file of another one.
+            return Err(Failure::usage(format!("get a plugin from {}, which is a file", path.shown()))
+                .hint("publish it with wharf push, and add it from there".to_owned()));
+        }
         (other, _) => other,
     })
 }

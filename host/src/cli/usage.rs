@@ -8,10 +8,11 @@ use wharf_report::{hint, shell_text};
 use crate::config::GrantWord;
 
 /// What other programs call a command, and what is meant.
-const OTHER_COMMANDS: [(&[&str], &str); 6] = [
+const OTHER_COMMANDS: [(&[&str], &str); 7] = [
     (&["uninstall"], "to remove the server from a client: wharf install CLIENT --undo"),
-    (&["remove", "rm", "delete", "del", "unload"], "to remove a plugin, delete its file from the folder"),
-    (&["add", "copy", "load"], "to add a plugin, copy its file into the folder"),
+    (&["rm", "delete", "del", "unload"], "to remove a plugin: wharf remove NAME [DIR]"),
+    (&["copy", "load", "pull", "get", "fetch"], "to add a plugin: wharf add REFERENCE [DIR]"),
+    (&["publish", "release"], "to publish a plugin: wharf push REFERENCE FILE"),
     (&["enable", "allow", "trust", "pin"], "to let a version of a plugin run: wharf approve NAME"),
     (
         &["disable", "deny", "block", "unapprove", "unpin"],
@@ -121,7 +122,7 @@ mod tests {
             ("new p --template rust", Some("write --lang rust")),
             ("list -v d", Some("to log more: --log debug")),
             ("uninstall cursor", Some("to remove the server from a client: wharf install CLIENT --undo")),
-            ("remove x", Some("to remove a plugin, delete its file from the folder")),
+            ("rm x", Some("to remove a plugin: wharf remove NAME [DIR]")),
             ("list --what", None),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();

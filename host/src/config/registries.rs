@@ -18,8 +18,9 @@ pub struct RegistryConfig {
     pub mirror: Option<String>,
     /// Whether its redirects and token servers may be at private addresses.
     pub private: bool,
-    /// Whether it has no TLS.
-    pub http: bool,
+    /// Whether it has no TLS; unset: one on this machine has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<bool>,
 }
 
 /// A key of a publisher, as it is written.

@@ -3,12 +3,13 @@
 //! Opening or reading a FIFO blocks until another process writes to it, and a device may never end, so
 //! only regular files are read. Owners and modes are checked in `private`.
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read as _};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use wharf_report::ShowPath as _;
 
+use super::paths::with_suffix;
 use super::private::Distrust;
 use super::system;
 
@@ -119,6 +120,15 @@ pub(super) fn read_opened(file: File, metadata: &Metadata, max_size: u64) -> Res
     // It may have grown meanwhile, and files in `/proc` report a length of zero.
     file.take(max_size + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max_size { Err(FileError::TooLarge(max_size)) } else { Ok(bytes) }
+}
+
+/// Replaces a file at once, with the permissions of a new file. A link in its place is replaced, and none is followed.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let next = with_suffix(path, &format!(".{}.next", std::process::id()));
+    let _ = fs::remove_file(&next);
+    let written = OpenOptions::new().write(true).create_new(true).open(&next);
+    let written = written.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+    written.and_then(|()| fs::rename(&next, path)).inspect_err(|_| drop(fs::remove_file(&next)))
 }
 
 #[cfg(test)]

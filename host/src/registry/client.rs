@@ -9,14 +9,14 @@ use http::header::{self, HeaderValue};
 use http::{Method, Request, StatusCode, Uri};
 use http_body_util::Full;
 use serde::Deserialize;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::auth::{self, Access, Challenge, form};
 use super::credentials::{self, Credentials};
 use super::digest::Sha256;
 use super::download::Download;
 use super::error::{RegistryError, said};
-use super::http::{Http, NamedBy, Received, is_loopback, target_of};
+use super::http::{Http, NamedBy, Received, WHOLE, is_loopback, target_of};
 use super::manifest::{ACCEPTED, Descriptor, Document, INDEX, Index, MAX_SIZE};
 use super::reference::Repository;
 use crate::json;
@@ -32,6 +32,7 @@ const MAX_ERROR: u64 = 64 << 10;
 /// Bytes of a list of tags or repositories, and its entries in all.
 const MAX_LIST: u64 = 1 << 20;
 const MAX_LISTED: usize = 10_000;
+const MAX_PAGES: usize = 64;
 /// Digests of content are in this header.
 const CONTENT_DIGEST: &str = "docker-content-digest";
 
@@ -42,8 +43,8 @@ pub struct RegistrySettings {
     pub mirror: Option<Repository>,
     /// Whether its redirects and token servers may be at private addresses.
     pub private: bool,
-    /// Whether it has no TLS. A registry on this machine needs none.
-    pub http: bool,
+    /// Whether it has no TLS. If it is not said, a registry on this machine has none.
+    pub http: Option<bool>,
 }
 
 /// A repository of a registry.
@@ -131,8 +132,8 @@ impl<'a> Registry<'a> {
     ) -> Result<Self, RegistryError> {
         let invalid =
             |why| RegistryError::Protocol(format!("the registry {} cannot be used: {why}", repository.registry));
-        let mut target = repository.target(settings.http).map_err(invalid)?;
-        if is_loopback(&target) && target.port != 443 {
+        let mut target = repository.target(settings.http == Some(true)).map_err(invalid)?;
+        if settings.http.is_none() && is_loopback(&target) {
             // As docker does.
             target = repository.target(true).map_err(invalid)?;
         }
@@ -242,7 +243,11 @@ impl<'a> Registry<'a> {
         if received.response.status() != StatusCode::PARTIAL_CONTENT || !starts_at(&received, download.length()) {
             download.restart()?;
         }
+        let until = Instant::now() + WHOLE;
         while let Some(bytes) = received.next().await? {
+            if Instant::now() > until {
+                return Err(RegistryError::TooSlow { host: self.host().to_owned() });
+            }
             download.write(&bytes)?;
             progress(download.length());
         }
@@ -328,7 +333,8 @@ impl<'a> Registry<'a> {
     ) -> Result<Vec<String>, RegistryError> {
         let mut all = Vec::new();
         let mut next = Some(first);
-        while let Some(page) = next.filter(|_| all.len() < MAX_LISTED) {
+        for _ in 0..MAX_PAGES {
+            let Some(page) = next.filter(|_| all.len() < MAX_LISTED) else { break };
             let sent = Sent::get(&page);
             let received = self.again(|| self.send(&sent)).await?;
             next = next_page(&received);

@@ -26,6 +26,8 @@ pub enum RegistryError {
     TooLarge { what: &'static str, limit: u64 },
     #[error("{host} did not answer in time")]
     Timeout { host: String },
+    #[error("{host} took more than half an hour")]
+    TooSlow { host: String },
     #[error("{0}")]
     Credentials(String),
     #[error("{0}")]
@@ -61,6 +63,7 @@ impl RegistryError {
                 "for a registry with a certificate of your own, set SSL_CERT_FILE; for one without TLS, set http = true under \
                  [registries.\"HOST\"] in the configuration"
             }
+            Self::TooSlow { .. } => "run the command again: it goes on where this one ended",
             Self::Connect { .. } | Self::Timeout { .. } => {
                 "check the name and the network; proxies are taken from HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
             }

@@ -27,6 +27,9 @@ use crate::net::target::{Host, Target};
 const CONNECT: Duration = Duration::from_secs(10);
 /// From the request to the head of its response, and between two parts of a body.
 const STALL: Duration = Duration::from_secs(30);
+/// For a small body, and for one that is downloaded.
+const SMALL: Duration = Duration::from_secs(60);
+pub(super) const WHOLE: Duration = Duration::from_secs(30 * 60);
 /// Header fields, and bytes of a response head.
 const MAX_HEADERS: usize = 128;
 const MAX_HEAD: usize = 64 << 10;
@@ -89,7 +92,11 @@ impl Received {
             return Err(too_large);
         }
         let mut text = Vec::new();
+        let until = Instant::now() + SMALL;
         while let Some(bytes) = self.next().await? {
+            if Instant::now() > until {
+                return Err(RegistryError::Timeout { host: self.host });
+            }
             if (text.len() + bytes.len()) as u64 > limit {
                 return Err(too_large);
             }

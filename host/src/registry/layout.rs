@@ -49,7 +49,7 @@ impl Layout {
             return Err(RegistryError::Missing(format!("{} is not empty, and no OCI layout", folder.shown())));
         }
         fs::create_dir_all(folder.join("blobs/sha256"))?;
-        fs::write(folder.join(MARK), MARK_TEXT)?;
+        files::replace(&folder.join(MARK), MARK_TEXT.as_bytes())?;
         let layout = Self { folder: folder.to_owned(), index: Index::default() };
         layout.write_index()?;
         Ok(layout)
@@ -129,9 +129,7 @@ impl Layout {
             return Ok(());
         }
         fs::create_dir_all(self.folder.join("blobs/sha256"))?;
-        let next = path.with_extension(format!("{}.next", std::process::id()));
-        fs::write(&next, bytes)?;
-        Ok(fs::rename(&next, &path)?)
+        Ok(files::replace(&path, bytes)?)
     }
 
     /// Writes a manifest, and names it. What had the name loses it.
@@ -160,10 +158,7 @@ impl Layout {
 
     fn write_index(&self) -> Result<(), RegistryError> {
         let text = serde_json::to_vec(&self.index).map_err(|error| RegistryError::Protocol(error.to_string()))?;
-        let path = self.folder.join(INDEX_FILE);
-        let next = self.folder.join(format!("{INDEX_FILE}.{}.next", std::process::id()));
-        fs::write(&next, text)?;
-        Ok(fs::rename(next, path)?)
+        Ok(files::replace(&self.folder.join(INDEX_FILE), &text)?)
     }
 }
 

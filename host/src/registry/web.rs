@@ -6,10 +6,11 @@ use bytes::Bytes;
 use http::header::{self, HeaderValue};
 use http::{Request, Uri};
 use http_body_util::Full;
+use tokio::time::Instant;
 
 use super::digest::{Hasher, Sha256};
 use super::error::RegistryError;
-use super::http::{Http, NamedBy, target_of};
+use super::http::{Http, NamedBy, WHOLE, target_of};
 use crate::os::private;
 
 const MAX_REDIRECTS: usize = 5;
@@ -42,7 +43,11 @@ pub async fn download(
                 return Err(RegistryError::TooLarge { what, limit });
             }
             let (mut bytes, mut hasher) = (Vec::new(), Hasher::default());
+            let until = Instant::now() + WHOLE;
             while let Some(part) = received.next().await? {
+                if Instant::now() > until {
+                    return Err(RegistryError::TooSlow { host: target.authority() });
+                }
                 if (bytes.len() + part.len()) as u64 > limit {
                     return Err(RegistryError::TooLarge { what, limit });
                 }
