@@ -28,6 +28,13 @@ debug_programs() {
   cp target/dist/bin/debug/wharf target/dist/bin/debug/wharf-server
 }
 
+# What checks packages, and starts them.
+referees() {
+  need mandoc mandoc && need lintian lintian && need rpm rpm && need rpmlint rpmlint && need curl curl && need sudo sudo &&
+    need systemd-analyze systemd && need skopeo skopeo && need umoci umoci &&
+    need runc runc && need ruby ruby && need nix-instantiate nix-bin
+}
+
 if [ "${1:-}" = --quick ]; then
   step programs debug_programs
   step versions bash dist/version.sh --check
@@ -35,6 +42,7 @@ if [ "${1:-}" = --quick ]; then
     step "$kind" python3 "dist/tests/$kind.py" --bin target/dist/bin/debug
   done
 else
+  step referees referees
   [ $# -gt 0 ] || set -- x86_64-unknown-linux-{gnu,musl} aarch64-unknown-linux-{gnu,musl} x86_64-pc-windows-gnu
   step guests bash plugins/build.sh echo echo-v1 echo-v2 hostile
   for target in "$@"; do

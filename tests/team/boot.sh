@@ -21,7 +21,7 @@ for device in null zero full random urandom tty; do
 done
 # Nothing of this system is started there.
 rm -rf "$root"/etc/systemd/system/*.wants "$root/etc/nginx/conf.d" "$root/etc/nginx/sites-enabled"
-mkdir "$root/etc/nginx/conf.d"
+mkdir -p "$root/etc/nginx/conf.d"
 printf '127.0.0.1 localhost machine tools.example\n' >"$root/etc/hosts"
 echo machine >"$root/etc/hostname"
 mkdir "$root/team"
