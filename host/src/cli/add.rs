@@ -83,6 +83,8 @@ pub(super) async fn run(options: &Options, how: AddOptions, screen: &Screen) -> 
             shell_word(&dir)
         )));
     }
+    // What is wrong with it is said before the question.
+    OriginFile::of(&dir).read()?;
     let http = Http::default();
     let fetch = Fetch { options, config: &config, screen, http: &http, layout: how.layout.as_deref() };
     let fetched = fetch.fetch(&origin, &id).await?;
@@ -123,10 +125,18 @@ impl Place<'_> {
         }
         let sandbox = options.sandbox(config, &[dir.to_owned()], Audit::default()).await?;
         let file = dir.join(format!("{id}.wasm"));
+        let was_there = std::fs::symlink_metadata(&file).is_ok();
         let reviewer = Reviewer { options, config, sandbox: &sandbox, screen };
         let shown = approve::File { id, path: &fetched.path, place: &file, folder: dir, again };
         if !reviewer.decide(shown, yes).await? {
             return Err(declined());
+        }
+        if !was_there && std::fs::symlink_metadata(&file).is_ok() {
+            return Err(Failure::new(format!(
+                "put {id} into its folder: since the question, {} appeared",
+                file.shown()
+            ))
+            .hint("its version is approved; look at the file, then run the command again".to_owned()));
         }
         // The version that was decided on: decide has read it again.
         if !is_component(&fetched.path, fetched.component) {

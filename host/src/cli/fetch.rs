@@ -22,6 +22,7 @@ use crate::report::{Failure, NAME, Screen};
 const MAX_COMPONENT: u64 = 64 << 20;
 /// Bytes of a public key's file.
 const MAX_KEY: u64 = 64 << 10;
+const MAX_SIGNATURE: u64 = 8 << 10;
 /// What an interrupted download left is kept so long.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// For a manifest and all signatures of it.
@@ -139,6 +140,10 @@ impl Fetch<'_> {
             Origin::Registry(reference) => self.registry(reference, &mut fetched).await?,
             Origin::Url(uri) => {
                 let failed = |error| failure(&format!("download {uri}"), error);
+                if let Some(path) = self.config.registry_with_keys(uri.authority()) {
+                    return Err(Failure::usage(format!("accept {uri}: [registries.\"{path}\"] requires a signature"))
+                        .hint("nothing at a URL is signed; get it from the registry, by oci://".to_owned()));
+                }
                 let what = format!("downloading {uri}");
                 let mut progress = |_| ();
                 let downloading = download(self.http, uri, &fetched.path, MAX_COMPONENT, &mut progress);
@@ -151,9 +156,9 @@ impl Fetch<'_> {
                 fetched.component = Sha256::of(&bytes);
                 private::write(&fetched.path, &[&bytes], private::Durability::Deferred)
                     .map_err(|error| failed(error.to_string()))?;
-                let beside = crate::os::paths::with_suffix(file, ".minisig");
-                if beside.is_file() {
-                    std::fs::copy(&beside, minisig(&fetched.path)).map_err(|error| failed(error.to_string()))?;
+                if let Some(signature) = signature_beside(file)? {
+                    private::write(&minisig(&fetched.path), &[signature.as_bytes()], private::Durability::Deferred)
+                        .map_err(|error| failed(error.to_string()))?;
                 }
             }
         }
@@ -294,6 +299,24 @@ fn drop_old(all: &Path) {
 
 pub(super) fn minisig(path: &Path) -> PathBuf {
     crate::os::paths::with_suffix(path, ".minisig")
+}
+
+/// The signature of minisign beside a component: no link, and nothing else of that name.
+pub(super) fn signature_beside(component: &Path) -> Result<Option<String>, Failure> {
+    let path = minisig(component);
+    let wrong = |why: String| {
+        Failure::new(format!("read {}: {why}", path.shown()))
+            .hint("put the signature of minisign there, or remove the file".to_owned())
+    };
+    if std::fs::symlink_metadata(&path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    let (file, found) = files::open(&path, files::Links::NotFollowed).map_err(|error| wrong(error.to_string()))?;
+    let text = files::read_opened_text(file, &found, MAX_SIGNATURE).map_err(|error| wrong(error.to_string()))?;
+    match minisign_verify::Signature::decode(&text) {
+        Ok(_) => Ok(Some(text)),
+        Err(_) => Err(wrong("it is not a signature of minisign".to_owned())),
+    }
 }
 
 /// A failure of a registry; `what` was to be done.

@@ -7,16 +7,15 @@ use bytes::Bytes;
 use clap::Args;
 use wharf_report::ShowPath as _;
 
-use super::fetch::{failure, minisig};
+use super::fetch::{failure, signature_beside};
 use super::options::Options;
 use crate::config::GrantWord;
-use crate::os::{files, private};
+use crate::os::private;
 use crate::plugin::{could_be_plugin, inspect, metadata, read_component, summarize};
 use crate::registry::{GRANTS, Http, MINISIG, Publication, Reference, Registry, SHOWN, SigningKey};
 use crate::report::{self, Failure, NAME, Screen};
 
 const MAX_KEY: u64 = 64 << 10;
-const MAX_SIGNATURE: u64 = 8 << 10;
 
 #[derive(Args)]
 pub(super) struct PushOptions {
@@ -86,10 +85,8 @@ pub(super) async fn run(options: &Options, how: PushOptions, screen: &Screen) ->
         GrantWord::parse(grant).map_err(|(why, hint)| Failure::usage(why).hint(hint))?;
     }
     set(GRANTS, how.grants.join("\n"));
-    let signature = minisig(&how.file);
-    if signature.exists() {
-        let text = files::read_text(&signature, MAX_SIGNATURE);
-        set(MINISIG, text.map_err(|error| Failure::new(format!("read {}: {error}", signature.shown())))?);
+    if let Some(signature) = signature_beside(&how.file)? {
+        set(MINISIG, signature);
     }
     let publication = Publication {
         component: Bytes::from(component),

@@ -7,7 +7,7 @@ use clap::Args;
 use super::fetch::failure;
 use super::options::Options;
 use crate::plugin::text::printable;
-use crate::registry::{Http, Registry, Repository, SCHEME};
+use crate::registry::{Http, Reference, Registry, Repository, SCHEME};
 use crate::report::{self, Failure, Screen};
 
 #[derive(Args)]
@@ -52,6 +52,8 @@ pub(super) async fn run(options: &Options, how: SearchOptions, screen: &Screen) 
         let is_below = |path: &String| prefix.is_empty() || *path == prefix || path.starts_with(&format!("{prefix}/"));
         found = repositories.into_iter().filter(is_below).map(|path| format!("{SCHEME}{host}/{path}")).collect();
     }
+    // A registry may name anything.
+    found.retain(|reference| reference.parse::<Reference>().is_ok());
     found.retain(|reference| how.text.as_ref().is_none_or(|text| reference.contains(text.as_str())));
     if found.is_empty() {
         report::message("nothing was found");

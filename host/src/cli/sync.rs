@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use wharf_report::{ShowPath as _, shell_text, shell_word, warning};
+use wharf_report::{ShowPath as _, line, shell_text, shell_word, warning};
 
 use super::add::Place;
 use super::approve::{self, Reviewer};
@@ -65,10 +65,21 @@ pub(super) async fn run(options: &Options, how: SyncOptions, screen: &Screen) ->
         let component = origin.component().unwrap_or_else(|| crate::registry::Sha256::of(b""));
         if is_component(&file, component) {
             changed += usize::from(approve_present(&place, &id, &file, &again, how.yes).await?);
+            if let Some(before) = recorded.get(name).filter(|before| before.source != origin.source) {
+                let (from, to) = (line(&before.source), line(&origin.source));
+                confirm(&format!("Get {id} from {to} from now on, and no longer from {from}?"), how.yes)?;
+            }
             if recorded.get(name) != Some(origin) {
                 own.edit(|plugins| drop(plugins.insert(name.clone(), origin.clone())))?;
             }
             continue;
+        }
+        if file.exists() && !recorded.contains_key(name) {
+            return Err(Failure::usage(format!(
+                "get {id}: its file is there already, and was not added: {}",
+                file.shown()
+            ))
+            .hint("move it away, or give it another name".to_owned()));
         }
         let from = exact(&origin.source, origin)?;
         let fetched = fetch.fetch(&from, &id).await?;

@@ -38,6 +38,14 @@ impl Config {
         below.max_by_key(|(path, _)| path.len()).map(|(path, registry)| (path.as_str(), registry))
     }
 
+    /// The table of a host whose publishers must sign.
+    pub fn registry_with_keys(&self, host: Option<&http::uri::Authority>) -> Option<&str> {
+        let any = Repository::parse(&format!("{}/x/x", host?)).ok()?;
+        let is_of = |path: &&String| path.split('/').next() == Some(&*any.registry);
+        let with_keys = self.registries.iter().filter(|(_, registry)| !registry.keys.is_empty());
+        with_keys.map(|(path, _)| path).find(is_of).map(String::as_str)
+    }
+
     /// How a repository is reached.
     pub fn registry_settings(&self, repository: &Repository) -> RegistrySettings {
         let Some((path, registry)) = self.registry(repository) else { return RegistrySettings::default() };
@@ -64,7 +72,7 @@ impl Config {
         for (path, registry) in &self.registries {
             // Of a registry alone, any repository below it.
             let is_path = |text: &str| {
-                let text = if text.contains('/') { text.to_owned() } else { format!("{text}/x") };
+                let text = format!("{text}/x/x");
                 Repository::parse(&text).is_ok_and(|parsed| parsed.to_string() == text)
             };
             if !is_path(path) {
@@ -121,6 +129,8 @@ mod tests {
         let settings = config.registry_settings(&acme);
         assert_eq!(settings.mirror, Some(repository("mirror.example:5000/ghcr/weather")));
         assert!(!settings.private, "tables are not merged");
+        assert!(Config::parse("[registries.\"docker.io\"]\n[registries.\"docker.io/acme\"]").is_ok());
+        assert_eq!(config.publisher_keys(&repository("ghcr.io.:443/acme/weather")).len(), 1, "in each spelling");
         let other = repository("ghcr.io/acmes/weather");
         assert_eq!(config.publisher_keys(&other), []);
         assert!(config.registry_settings(&other).private);
@@ -134,6 +144,9 @@ mod tests {
             "[registries.\"ghcr.io/acme:1\"]",
             "[registries.\"ghcr.io/\"]",
             "[registries.\"GHCR.io\"]",
+            "[registries.\"ghcr.io:443\"]",
+            "[registries.\"ghcr.io.\"]",
+            "[registries.\"index.docker.io/acme\"]",
             "[registries.\"ghcr.io\"]\nmirror = \"https://a.example\"",
             "[registries.\"ghcr.io\"]\nkeys = [\"\"]",
             "[registries.\"ghcr.io\"]\nkeys = [\"$HOME/a.pub\"]",

@@ -16,6 +16,8 @@ use crate::net::target::Target;
 /// Bytes of a token server's answer.
 const MAX_ANSWER: u64 = 64 << 10;
 const CLIENT: &str = "wharf";
+/// For the list of repositories.
+const CATALOG: &str = "registry:catalog:*";
 
 /// What is done to a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +117,10 @@ pub(super) async fn answer(
             Access::Push => "pull,push",
         }
     );
-    let scope = scope.unwrap_or(own);
+    // Only what is needed, whatever a server asks for.
+    let own_prefix = format!("repository:{}:", repository.path);
+    let is_own = |scope: &String| scope == CATALOG || scope.starts_with(&own_prefix) && !scope.contains(' ');
+    let scope = scope.filter(is_own).unwrap_or(own);
     let host = registry.authority();
     let named = if target == *registry || private { NamedBy::Person } else { NamedBy::Server(&host) };
     let request = match credentials {

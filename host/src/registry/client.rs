@@ -207,7 +207,11 @@ impl<'a> Registry<'a> {
         let path = self.path(&format!("blobs/{digest}"));
         let mut left = RETRIES;
         let mut pause = PAUSE;
+        let until = Instant::now() + WHOLE;
         loop {
+            if Instant::now() > until {
+                return Err(RegistryError::TooSlow { host: self.host().to_owned() });
+            }
             let mut download = Download::open(file, digest, descriptor.size)?;
             let before = download.length();
             match self.part(&path, &mut download, progress).await {

@@ -18,6 +18,7 @@ const MAX_PATH: usize = 255;
 const MAX_TAG: usize = 128;
 /// The registry that is named docker.io is another host.
 const DOCKER: &str = "docker.io";
+const DOCKER_NAMES: [&str; 2] = ["index.docker.io", DOCKER_HOST];
 const DOCKER_HOST: &str = "registry-1.docker.io";
 
 /// A repository of a registry.
@@ -52,10 +53,12 @@ impl Repository {
             return wrong("a reference names a registry and a repository, such as ghcr.io/acme/weather");
         };
         let Ok(authority) = registry.parse::<Authority>() else { return wrong("its registry is not a host") };
-        if let Err(why) = Target::at(true, &authority) {
-            return wrong(&format!("its registry is not a host: {why}"));
-        }
-        let registry = registry.to_ascii_lowercase();
+        // One spelling for each: settings are found by it.
+        let registry = match Target::at(true, &authority) {
+            Ok(target) => target.authority(),
+            Err(why) => return wrong(&format!("its registry is not a host: {why}")),
+        };
+        let registry = if DOCKER_NAMES.contains(&&*registry) { DOCKER.to_owned() } else { registry };
         let is_name = |name: &str| {
             !name.contains("___")
                 && !name.contains("..")
@@ -185,6 +188,9 @@ mod tests {
             ("oci://localhost:5000/w", "localhost:5000", "w", None),
             ("oci://localhost:5000/w:V_1-x", "localhost:5000", "w", Some("V_1-x")),
             ("oci://[::1]:5000/a/b_c.d-e__f", "[::1]:5000", "a/b_c.d-e__f", None),
+            ("oci://ghcr.io.:0443/acme/weather", "ghcr.io", "acme/weather", None),
+            ("oci://[0:0:0:0:0:0:0:1]:5000/a", "[::1]:5000", "a", None),
+            ("oci://index.docker.io/acme/weather", "docker.io", "acme/weather", None),
             ("oci://docker.io/weather:1", "docker.io", "library/weather", Some("1")),
         ] {
             let read: Reference = text.parse().expect(text);

@@ -40,7 +40,7 @@ pub(super) fn register(catalog: &Arc<Catalog>, file: ProposalFile) {
     let proposing = Proposing {
         id: PluginId::parse(ID).expect("a valid name"),
         digest: Digest::of(ID.as_bytes()),
-        surface: Surface { tools: Some(vec![tool].into()), ..Surface::default() },
+        surface: Surface { tools: Some(vec![tool]), ..Surface::default() },
         file,
     };
     for warning in catalog.put(Member { provider: Arc::new(proposing), naming: Naming::Plain, pinned_surface: None }) {
