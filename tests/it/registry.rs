@@ -116,6 +116,12 @@ fn an_update_shows_what_is_different() {
     let done = update(&["--yes"]);
     assert!(done.status.success() && err(&done).contains("updated"), "{}", err(&done));
     assert_eq!(fs::read(home.plugin("p")).expect("the file"), component("Does another thing."));
+    // The same component in another manifest: a registry may drop the one before.
+    let anew = double.publish("1", &component("Does another thing."), json!({ "x": "y" }));
+    let done = run(&home, ["update".as_ref(), folder.as_os_str()]);
+    assert!(done.status.success() && err(&done).contains("published anew"), "{}", err(&done));
+    let origins = fs::read_to_string(folder.join("wharf.lock")).expect("the file");
+    assert!(origins.contains(&anew) && !origins.contains(&second), "{origins}");
     // With a digest there is no newer one.
     double.publish("1", &component("Does a third thing."), json!({}));
     let fixed = add(&home, &format!("{}@{second}", double.reference(":1")), &["--yes", "--name", "q"]);

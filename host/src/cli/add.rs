@@ -194,9 +194,14 @@ fn replace(from: &Path, to: &Path) -> std::io::Result<()> {
 
 pub(super) async fn update(options: &Options, how: UpdateOptions, screen: &Screen) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let dir = plugin_folder(options, how.dir)?;
+    // One word may be the folder.
+    let (name, dir) = match (how.name, how.dir) {
+        (Some(first), None) if Path::new(&first).is_dir() => (None, Some(PathBuf::from(first))),
+        words => words,
+    };
+    let dir = plugin_folder(options, dir)?;
     let recorded = OriginFile::of(&dir).read()?.plugins;
-    let wanted = how.name.as_deref().map(plugin).transpose()?;
+    let wanted = name.as_deref().map(plugin).transpose()?;
     if let Some(id) = wanted.as_ref().filter(|id| !recorded.contains_key(id.as_ref())) {
         let (file, folder) = (origins::FILE_NAME, dir.shown());
         return Err(Failure::usage(format!("update {id}: {file} in {folder} does not say where it is from"))
@@ -249,7 +254,8 @@ async fn update_one(
         warning(&format!("{} is not the version that {} names; this replaces it", file.shown(), origins::FILE_NAME));
     }
     let fetched = fetch.fetch(&origin, id).await?;
-    if Some(fetched.component) == before.component() && is_there {
+    let is_same = Some(fetched.component) == before.component() && is_there;
+    if is_same && fetched.digest == before.digest() {
         return Ok(false);
     }
     let (was, is) =
@@ -258,6 +264,16 @@ async fn update_one(
     if before.signer.is_some() && fetched.signer != before.signer {
         let (was, is) = (before.signer.as_deref().unwrap_or_default(), fetched.signer.as_deref().unwrap_or("nobody"));
         warning(&format!("{id} was signed by {was}, and is signed now by {is}"));
+    }
+    if is_same {
+        report::message(format!("the same component, published anew\n{}", fetched.about).trim_end());
+        let origin = origins::Origin {
+            digest: fetched.digest.map(|digest| digest.to_string()),
+            signer: fetched.signer.clone(),
+            ..before.clone()
+        };
+        OriginFile::of(place.dir).edit(|plugins| drop(plugins.insert(id.to_string(), origin)))?;
+        return Ok(true);
     }
     let again = format!("{} update {id} {}", place.config.program(), shell_word(place.dir));
     place.take(id, &before.source, fetched, &again, yes).await?;

@@ -191,7 +191,9 @@ pub(super) async fn save_to(options: &Options, how: SaveOptions, screen: &Screen
         save(&artifact, &source, reference, &fetched.path, &mut layout).await.map_err(failed)?;
         report::message(&format!("{NAME}saved{NAME:#} {}", reference.at(artifact.digest)));
     }
-    let command = format!("{} sync wharf.lock --layout {}", config.program(), shell_word(&how.layout));
+    let verb = if how.what.parse::<Reference>().is_ok() { "add" } else { "sync" };
+    let what = shell_text(&how.what);
+    let command = format!("{} {verb} {what} --layout {}", config.program(), shell_word(&how.layout));
     report::message(&format!("to use it: {command}"));
     Ok(ExitCode::SUCCESS)
 }
