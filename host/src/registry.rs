@@ -5,6 +5,7 @@
 
 mod artifact;
 mod auth;
+mod base64;
 mod client;
 mod credentials;
 mod digest;

@@ -4,6 +4,7 @@
 //! It knows neither sockets nor stdin nor header syntax, and runs no component itself.
 
 mod bounds;
+mod built_in;
 mod call_record;
 mod changes;
 mod client;

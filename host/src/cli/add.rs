@@ -1,5 +1,7 @@
 //! `wharf add`, `update` and `remove`: plugins from registries, URLs and files, with what they are shown before they run.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,7 +11,7 @@ use wharf_report::{ShowPath as _, shell_text, shell_word, warning};
 use super::approve::{self, Reviewer};
 use super::confirm::{confirm, declined};
 use super::dev;
-use super::fetch::{Fetch, Fetched, Origin, is_component, minisig, title};
+use super::fetch::{Fetch, Fetched, Origin, is_component, title};
 use super::folder::plugin_folder;
 use super::options::Options;
 use super::origins::{self, OriginFile};
@@ -20,9 +22,9 @@ use crate::audit::Audit;
 use crate::catalog::Ignored;
 use crate::config::Config;
 use crate::os::files;
-use crate::plugin::PluginId;
 use crate::plugin::text::printable;
-use crate::registry::Http;
+use crate::plugin::{PluginId, signature_file};
+use crate::registry::{Http, Sha256};
 use crate::report::{self, Failure, NAME, Screen};
 
 #[derive(Args)]
@@ -125,33 +127,24 @@ impl Place<'_> {
         }
         let sandbox = options.sandbox(config, &[dir.to_owned()], Audit::default()).await?;
         let file = dir.join(format!("{id}.wasm"));
-        let was_there = std::fs::symlink_metadata(&file).is_ok();
+        let was_there = fs::symlink_metadata(&file).is_ok();
         let reviewer = Reviewer { options, config, sandbox: &sandbox, screen };
-        let shown = approve::File { id, path: &fetched.path, place: &file, folder: dir, again };
+        let shown = approve::File { id, path: fetched.path(), place: &file, folder: dir, again };
         if !reviewer.decide(shown, yes).await? {
             return Err(declined());
         }
-        if !was_there && std::fs::symlink_metadata(&file).is_ok() {
+        if !was_there && fs::symlink_metadata(&file).is_ok() {
             return Err(Failure::new(format!(
                 "put {id} into its folder: since the question, {} appeared",
                 file.shown()
             ))
             .hint("its version is approved; look at the file, then run the command again".to_owned()));
         }
-        // The version that was decided on: decide has read it again.
-        if !is_component(&fetched.path, fetched.component) {
-            return Err(Failure::new(format!("put {id} into its folder: its download was changed meanwhile")));
-        }
-        put(&fetched.path, &file).map_err(|error| {
+        put(&fetched, &file).map_err(|error| {
             Failure::new(format!("write {}: {error}; its version is approved", file.shown()))
                 .hint(format!("make room or the folder writable, then again: {again}"))
         })?;
-        let origin = origins::Origin {
-            source: source.to_owned(),
-            digest: fetched.digest.map(|digest| digest.to_string()),
-            component: fetched.component.to_string(),
-            signer: fetched.signer.clone(),
-        };
+        let origin = fetched.origin(source);
         OriginFile::of(dir).edit(|plugins| drop(plugins.insert(id.to_string(), origin)))?;
         if let Some(command) = wishes {
             report::message(&format!("to grant it what it can use: {command}"));
@@ -175,21 +168,29 @@ impl Place<'_> {
     }
 }
 
-/// Puts a file into a folder at once, with its signature, which is there first.
-fn put(from: &Path, to: &Path) -> std::io::Result<()> {
-    let (signature, beside) = (minisig(from), minisig(to));
+/// Puts what was fetched into a folder at once, with its signature, which is there first; with the permissions of new
+/// files, and not of private ones.
+fn put(fetched: &Fetched, to: &Path) -> io::Result<()> {
+    let bytes = fs::read(fetched.path())?;
+    if Sha256::of(&bytes) != fetched.component {
+        return Err(io::Error::other("its download was changed meanwhile"));
+    }
+    let (signature, beside) = (signature_file(fetched.path()), signature_file(to));
     if signature.exists() {
-        replace(&signature, &beside)?;
+        files::replace(&beside, &fs::read(&signature)?)?;
     } else if beside.exists() {
         // That of the version before.
-        std::fs::remove_file(&beside)?;
+        fs::remove_file(&beside)?;
     }
-    replace(from, to)
+    files::replace(to, &bytes)
 }
 
-/// A copy of its bytes, with the permissions of a new file and not of a private one.
-fn replace(from: &Path, to: &Path) -> std::io::Result<()> {
-    files::replace(to, &std::fs::read(from)?)
+/// Removes a plugin's file, and its signature.
+pub(super) fn remove_file(file: &Path) -> Result<(), Failure> {
+    fs::remove_file(file).map_err(|error| Failure::new(format!("remove {}: {error}", file.shown())))?;
+    // It may have none.
+    let _ = fs::remove_file(signature_file(file));
+    Ok(())
 }
 
 pub(super) async fn update(options: &Options, how: UpdateOptions, screen: &Screen) -> Result<ExitCode, Failure> {
@@ -243,23 +244,26 @@ async fn update_one(
 ) -> Result<bool, Failure> {
     let origin = Origin::parse(&before.source)?;
     let file = place.dir.join(format!("{id}.wasm"));
-    let is_there = before.component().is_some_and(|digest| is_component(&file, digest));
-    if let Origin::Registry(reference) = &origin {
-        let (artifact, _) = fetch.resolve(reference).await?;
-        if before.digest() == Some(artifact.digest) && is_there {
-            return Ok(false);
-        }
+    let is_there = is_component(&file, before.component);
+    let resolved = match &origin {
+        Origin::Registry(reference) => Some(fetch.resolve(reference).await?),
+        _ => None,
+    };
+    if is_there && resolved.as_ref().is_some_and(|resolved| before.digest == Some(resolved.artifact.digest)) {
+        return Ok(false);
     }
     if file.exists() && !is_there {
         warning(&format!("{} is not the version that {} names; this replaces it", file.shown(), origins::FILE_NAME));
     }
-    let fetched = fetch.fetch(&origin, id).await?;
-    let is_same = Some(fetched.component) == before.component() && is_there;
-    if is_same && fetched.digest == before.digest() {
+    let fetched = match resolved {
+        Some(resolved) => fetch.download(resolved, id).await?,
+        None => fetch.fetch(&origin, id).await?,
+    };
+    let is_same = fetched.component == before.component && is_there;
+    if is_same && fetched.digest == before.digest {
         return Ok(false);
     }
-    let (was, is) =
-        (before.digest.as_deref().unwrap_or(&before.component), fetched.digest.unwrap_or(fetched.component));
+    let (was, is) = (before.digest.unwrap_or(before.component), fetched.digest.unwrap_or(fetched.component));
     report::message(&format!("{NAME}{id}{NAME:#}: from {was}\n{:width$}  to {is}", "", width = id.as_ref().len()));
     if before.signer.is_some() && fetched.signer != before.signer {
         let (was, is) = (before.signer.as_deref().unwrap_or_default(), fetched.signer.as_deref().unwrap_or("nobody"));
@@ -267,11 +271,7 @@ async fn update_one(
     }
     if is_same {
         report::message(format!("the same component, published anew\n{}", fetched.about).trim_end());
-        let origin = origins::Origin {
-            digest: fetched.digest.map(|digest| digest.to_string()),
-            signer: fetched.signer.clone(),
-            ..before.clone()
-        };
+        let origin = fetched.origin(&before.source);
         OriginFile::of(place.dir).edit(|plugins| drop(plugins.insert(id.to_string(), origin)))?;
         return Ok(true);
     }
@@ -293,8 +293,7 @@ pub(super) async fn remove(options: &Options, how: RemoveOptions) -> Result<Exit
     }
     if let Some(file) = file {
         confirm(&format!("Remove {}?", file.shown()), how.yes)?;
-        std::fs::remove_file(file).map_err(|error| Failure::new(format!("remove {}: {error}", file.shown())))?;
-        let _ = std::fs::remove_file(minisig(file));
+        remove_file(file)?;
     }
     if is_recorded {
         recorded.edit(|plugins| drop(plugins.remove(id.as_ref())))?;

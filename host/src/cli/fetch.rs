@@ -8,18 +8,18 @@ use tokio::time::timeout;
 use wharf_report::{ShowPath as _, line};
 
 use super::options::Options;
+use super::origins;
 use crate::config::{self, Config, GrantWord, PublisherKey};
+use crate::os::paths::absolute;
 use crate::os::{files, private};
 use crate::plugin::text::printable;
-use crate::plugin::{PluginId, Signatures, read_component};
+use crate::plugin::{MAX_COMPONENT, PluginId, Signatures, read_component, signature_file};
 use crate::registry::{
     Artifact, GRANTS, Http, Layout, MINISIG, PublicKey, Reference, Registry, RegistryError, Repository, SCHEME, SHOWN,
-    Sha256, Source, download, url,
+    Sha256, Source, download, save, url,
 };
 use crate::report::{Failure, NAME, Screen};
 
-/// Bytes of a component, as servers read them.
-const MAX_COMPONENT: u64 = 64 << 20;
 /// Bytes of a public key's file.
 const MAX_KEY: u64 = 64 << 10;
 const MAX_SIGNATURE: u64 = 8 << 10;
@@ -84,30 +84,67 @@ impl Origin {
         match self {
             Self::Registry(reference) => reference.to_string(),
             Self::Url(uri) => uri.to_string(),
-            Self::File(path) => crate::os::paths::absolute(path).shown().to_string(),
+            Self::File(path) => absolute(path).shown().to_string(),
         }
     }
 }
 
-/// A component in a file, which goes with it.
-pub(super) struct Fetched {
-    pub(super) path: PathBuf,
-    pub(super) digest: Option<Sha256>,
-    pub(super) component: Sha256,
-    pub(super) signer: Option<String>,
-    /// Lines for people: where it is from, what is said of it, and what it would like to be granted.
-    pub(super) about: String,
-    pub(super) wishes: Vec<GrantWord>,
-    pub(super) policy: Option<String>,
+/// A folder for one download, with the file of its component; that goes with it.
+struct Staged {
     folder: PathBuf,
+    path: PathBuf,
 }
 
-impl Drop for Fetched {
+impl Staged {
+    /// Puts a signature of minisign beside the component.
+    fn sign(&self, signature: &str) -> Result<(), Failure> {
+        private::write(&signature_file(&self.path), &[signature.as_bytes()], private::Durability::Deferred)
+            .map_err(|error| Failure::new(format!("write the signature: {error}")))
+    }
+}
+
+impl Drop for Staged {
     fn drop(&mut self) {
         // A part of a download stays: the next command goes on with it, or removes it when it is old.
         let _ = std::fs::remove_file(&self.path);
-        let _ = std::fs::remove_file(minisig(&self.path));
+        let _ = std::fs::remove_file(signature_file(&self.path));
         let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+/// A version that a reference names, and where it was found.
+pub(super) struct Resolved<'a> {
+    reference: &'a Reference,
+    pub(super) artifact: Artifact,
+    pub(super) source: Source<'a>,
+}
+
+/// A component in a file, which goes with it.
+pub(super) struct Fetched {
+    staged: Staged,
+    pub(super) digest: Option<Sha256>,
+    pub(super) component: Sha256,
+    pub(super) signer: Option<String>,
+    /// Lines for people: where it is from, and what is said of it.
+    pub(super) about: String,
+    /// What it would like to be granted.
+    pub(super) wishes: Vec<GrantWord>,
+    pub(super) policy: Option<String>,
+}
+
+impl Fetched {
+    pub(super) fn path(&self) -> &Path {
+        &self.staged.path
+    }
+
+    /// What is recorded of where it comes from.
+    pub(super) fn origin(&self, source: &str) -> origins::Origin {
+        origins::Origin {
+            source: source.to_owned(),
+            digest: self.digest,
+            component: self.component,
+            signer: self.signer.clone(),
+        }
     }
 }
 
@@ -121,52 +158,38 @@ pub(super) struct Fetch<'a> {
     pub(super) layout: Option<&'a Path>,
 }
 
-impl Fetch<'_> {
+impl<'a> Fetch<'a> {
     /// Gets a component for a plugin of that name.
     pub(super) async fn fetch(&self, origin: &Origin, id: &PluginId) -> Result<Fetched, Failure> {
-        let folder = self.folder(&origin.text())?;
-        let path = folder.join(format!("{id}.wasm"));
-        let mut fetched = Fetched {
-            path,
-            digest: None,
-            component: Sha256::of(b""),
-            signer: None,
-            about: line_of("from", &origin.text()),
-            wishes: Vec::new(),
-            policy: None,
-            folder,
-        };
-        match origin {
-            Origin::Registry(reference) => self.registry(reference, &mut fetched).await?,
+        let (staged, component, signed) = match origin {
+            Origin::Registry(reference) => return self.download(self.resolve(reference).await?, id).await,
             Origin::Url(uri) => {
                 let failed = |error| failure(&format!("download {uri}"), error);
                 if let Some(path) = self.config.registry_with_keys(uri.authority()) {
                     return Err(Failure::usage(format!("accept {uri}: [registries.\"{path}\"] requires a signature"))
                         .hint("nothing at a URL is signed; get it from the registry, by oci://".to_owned()));
                 }
-                let what = format!("downloading {uri}");
-                let mut progress = |_| ();
-                let downloading = download(self.http, uri, &fetched.path, MAX_COMPONENT, &mut progress);
-                fetched.component = self.screen.timed(&what, downloading).await.map_err(failed)?;
-                fetched.about += &line_of("signed", "no signature is looked for at a URL");
+                let staged = self.stage(&origin.text(), id)?;
+                let downloading = download(self.http, uri, &staged.path, MAX_COMPONENT);
+                let component = self.screen.timed(&format!("downloading {uri}"), downloading).await.map_err(failed)?;
+                (staged, component, line_of("signed", "no signature is looked for at a URL"))
             }
             Origin::File(file) => {
                 let failed = |error: String| Failure::new(format!("read {}: {error}", file.shown()));
+                let staged = self.stage(&origin.text(), id)?;
                 let bytes = read_component(file).await.map_err(|error| failed(error.to_string()))?;
-                fetched.component = Sha256::of(&bytes);
-                private::write(&fetched.path, &[&bytes], private::Durability::Deferred)
+                private::write(&staged.path, &[&bytes], private::Durability::Deferred)
                     .map_err(|error| failed(error.to_string()))?;
-                if let Some(signature) = signature_beside(file)? {
-                    private::write(&minisig(&fetched.path), &[signature.as_bytes()], private::Durability::Deferred)
-                        .map_err(|error| failed(error.to_string()))?;
-                }
+                signature_beside(file)?.map_or(Ok(()), |signature| staged.sign(&signature))?;
+                (staged, Sha256::of(&bytes), String::new())
             }
-        }
-        Ok(fetched)
+        };
+        let about = line_of("from", &origin.text()) + &signed;
+        Ok(Fetched { staged, digest: None, component, signer: None, about, wishes: Vec::new(), policy: None })
     }
 
     /// The version that a reference names at the moment, without its component.
-    pub(super) async fn resolve(&self, reference: &Reference) -> Result<(Artifact, Source<'_>), Failure> {
+    pub(super) async fn resolve<'r>(&'r self, reference: &'r Reference) -> Result<Resolved<'r>, Failure> {
         let failed = |error| failure(&format!("get {reference}"), error);
         let source = self.source(&reference.repository).await.map_err(failed)?;
         let version = reference.version();
@@ -174,10 +197,10 @@ impl Fetch<'_> {
         let found = self.screen.timed(&format!("looking for {reference}"), finding).await;
         let host = || reference.repository.registry.clone();
         let found = found.unwrap_or_else(|_| Err(RegistryError::Timeout { host: host() }));
-        Ok((found.map_err(failed)?, source))
+        Ok(Resolved { reference, artifact: found.map_err(failed)?, source })
     }
 
-    async fn source(&self, repository: &Repository) -> Result<Source<'_>, RegistryError> {
+    async fn source(&self, repository: &Repository) -> Result<Source<'a>, RegistryError> {
         match self.layout {
             Some(folder) => Ok(Source::Layout(Layout::open(folder)?, repository.clone())),
             None => {
@@ -187,34 +210,51 @@ impl Fetch<'_> {
         }
     }
 
-    async fn registry(&self, reference: &Reference, fetched: &mut Fetched) -> Result<(), Failure> {
-        let (artifact, source) = self.resolve(reference).await?;
-        let failed = |error| failure(&format!("get {reference}"), error);
-        let size = format!("{:#}", ByteSize(artifact.size()));
-        let what = format!("downloading {reference}, {size}");
-        let mut progress = |_| ();
-        let downloading = artifact.download(&source, &fetched.path, MAX_COMPONENT, &mut progress);
-        self.screen.timed(&what, downloading).await.map_err(failed)?;
-        fetched.digest = Some(artifact.digest);
-        fetched.component = artifact.component().map_err(failed)?;
-        if let Some(signature) = artifact.annotations.get(MINISIG) {
-            private::write(&minisig(&fetched.path), &[signature.as_bytes()], private::Durability::Deferred)
-                .map_err(|error| Failure::new(format!("write the signature: {error}")))?;
-        }
-        fetched.about += &line_of("digest", &artifact.digest.to_string());
-        let signed = self.signed(reference, &artifact, &fetched.path).await?;
-        fetched.about += &line_of("signed", &signed.text);
-        fetched.signer = signed.signer;
+    /// Gets the component of a version for a plugin of that name.
+    pub(super) async fn download(&self, resolved: Resolved<'_>, id: &PluginId) -> Result<Fetched, Failure> {
+        let staged = self.component(&resolved, id).await?;
+        let Resolved { reference, artifact, .. } = resolved;
+        let component = artifact.component().map_err(|error| failure(&format!("get {reference}"), error))?;
+        let signed = self.signed(reference, &artifact, &staged.path).await?;
+        let mut about = line_of("from", &reference.to_string());
+        about += &line_of("digest", &artifact.digest.to_string());
+        about += &line_of("signed", &signed.text);
         for (key, label) in SHOWN {
             if let Some(value) = artifact.annotations.get(key).filter(|value| !value.is_empty()) {
-                fetched.about += &line_of(label, value);
+                about += &line_of(label, value);
             }
         }
         let wishes = artifact.annotations.get(GRANTS).map(String::as_str).unwrap_or_default();
         let wishes = wishes.lines().filter(|wish| !wish.trim().is_empty()).take(MAX_WISHES);
-        fetched.wishes = wishes.filter_map(|wish| GrantWord::parse(wish.trim()).ok()).collect();
-        fetched.policy = artifact.policy;
-        Ok(())
+        let wishes = wishes.filter_map(|wish| GrantWord::parse(wish.trim()).ok()).collect();
+        let (digest, policy) = (Some(artifact.digest), artifact.policy);
+        Ok(Fetched { staged, digest, component, signer: signed.signer, about, wishes, policy })
+    }
+
+    /// Saves a version into a layout.
+    pub(super) async fn save(&self, resolved: &Resolved<'_>, layout: &mut Layout) -> Result<(), Failure> {
+        let Resolved { reference, artifact, source } = resolved;
+        // Of no plugin: the name is that of a file.
+        let id = PluginId::of_file(reference.repository.name()).or_else(|_| PluginId::parse("plugin"));
+        let staged = self.component(resolved, &id.map_err(|error| Failure::usage(error.to_string()))?).await?;
+        self.signed(reference, artifact, &staged.path).await?;
+        let saving = save(artifact, source, reference, &staged.path, layout);
+        saving.await.map_err(|error| failure(&format!("save {reference}"), error))
+    }
+
+    /// Downloads the component of a version, and puts its signature beside it.
+    async fn component(
+        &self,
+        Resolved { reference, artifact, source }: &Resolved<'_>,
+        id: &PluginId,
+    ) -> Result<Staged, Failure> {
+        let staged = self.stage(&reference.to_string(), id)?;
+        let what = format!("downloading {reference}, {:#}", ByteSize(artifact.size()));
+        let downloading = artifact.download(source, &staged.path, MAX_COMPONENT);
+        let downloaded = self.screen.timed(&what, downloading).await;
+        downloaded.map_err(|error| failure(&format!("get {reference}"), error))?;
+        artifact.annotations.get(MINISIG).map_or(Ok(()), |signature| staged.sign(signature))?;
+        Ok(staged)
     }
 
     /// Who signed a version. With keys for its repository in the configuration, one of them must have.
@@ -237,7 +277,7 @@ impl Fetch<'_> {
         if let Some(key) = artifact.signatures.by(&cosign, &artifact.signed()) {
             return Ok(Signed { text: format!("by {key}"), signer: Some(key.to_string()) });
         }
-        if !minisign.is_empty() && minisig(path).exists() {
+        if !minisign.is_empty() && signature_file(path).exists() {
             let bytes = read_component(path).await.map_err(|error| Failure::new(error.to_string()))?;
             if let Ok(Some(signer)) = Signatures::new(&minisign, true).unwrap_or_default().check(path, &bytes) {
                 return Ok(Signed { text: format!("by {signer}"), signer: Some(signer.to_string()) });
@@ -267,7 +307,7 @@ impl Fetch<'_> {
     }
 
     /// A folder for one download: an interrupted one is gone on with.
-    fn folder(&self, origin: &str) -> Result<PathBuf, Failure> {
+    fn stage(&self, origin: &str, id: &PluginId) -> Result<Staged, Failure> {
         let cache = self.options.cache.clone().or_else(|| config::base().map(|base| base.cache));
         let cache = cache.ok_or_else(|| {
             Failure::usage("find the cache folder: no home folder").hint("add --cache DIR".to_owned())
@@ -277,7 +317,7 @@ impl Fetch<'_> {
         let folder = all.join(Sha256::of(origin.as_bytes()).hex());
         private::create_trusted_folder(&folder)
             .map_err(|error| Failure::new(format!("create {}: {error}", folder.shown())))?;
-        Ok(folder)
+        Ok(Staged { path: folder.join(format!("{id}.wasm")), folder })
     }
 }
 
@@ -297,13 +337,9 @@ fn drop_old(all: &Path) {
     }
 }
 
-pub(super) fn minisig(path: &Path) -> PathBuf {
-    crate::os::paths::with_suffix(path, ".minisig")
-}
-
 /// The signature of minisign beside a component: no link, and nothing else of that name.
 pub(super) fn signature_beside(component: &Path) -> Result<Option<String>, Failure> {
-    let path = minisig(component);
+    let path = signature_file(component);
     let wrong = |why: String| {
         Failure::new(format!("read {}: {why}", path.shown()))
             .hint("put the signature of minisign there, or remove the file".to_owned())

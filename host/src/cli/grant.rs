@@ -4,10 +4,8 @@ mod words;
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Args;
 use wharf_report::{ShowPath as _, shell_text, shell_word, warning};
@@ -19,12 +17,11 @@ use super::options::Options;
 use super::shown::replaced;
 use super::survey::choice_in;
 use super::target::Target;
-use super::wiring::{lock, lock_failure};
+use super::wiring::{lock, lock_failure, lock_of_state};
 use super::{absent, audit};
 use crate::audit::Event;
 use crate::config::{Config, ConfigError, GrantWord, add_grants, base, remove_grants};
-use crate::os::lock::lock as file_lock;
-use crate::os::private::{self, OpenMode};
+use crate::os::private;
 use crate::pins::{Pin, PinFile, Pins};
 use crate::plugin::{Digest, PluginId, Provider, read_component};
 use crate::report::{self, Failure, NAME};
@@ -61,24 +58,9 @@ impl Edit {
     }
 }
 
-/// How long a command waits for others that change a configuration.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// Lets no other command of this user change a configuration; until the file is dropped.
 fn lock_configuration() -> Result<Option<File>, Failure> {
-    let Some(base) = base() else { return Ok(None) };
-    let path = base.state.join("configuration.lock");
-    let failed = |error: io::Error| Failure::new(format!("lock the configuration: {error}: {}", path.shown()));
-    match private::create_folder(&base.state) {
-        // Without a home, as in an image, nobody else is there either.
-        Err(error) if matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied) => {
-            return Ok(None);
-        }
-        created => created.map_err(failed)?,
-    }
-    let (file, _) = private::open(&path, OpenMode::Lock).map_err(|error| failed(error.into()))?;
-    file_lock(&file, LOCK_TIMEOUT).map_err(failed)?;
-    Ok(Some(file))
+    lock_of_state("configuration.lock", "the configuration")
 }
 
 pub(super) fn run(options: &Options, arguments: &Arguments, edit: Edit) -> Result<ExitCode, Failure> {

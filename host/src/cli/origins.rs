@@ -6,15 +6,12 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wharf_report::{InvalidToml, ShowPath as _, from_toml};
 
-use crate::config;
+use super::wiring::lock_of_state;
 use crate::os::files::{self, FileError};
-use crate::os::lock::lock;
-use crate::os::private::{self, OpenMode};
 use crate::plugin::PluginId;
 use crate::registry::Sha256;
 use crate::report::Failure;
@@ -26,7 +23,6 @@ const MAX_PLUGINS: usize = crate::catalog::MAX_PLUGINS;
 const FORMAT: u32 = 1;
 /// In the folder of the pins, for all plugin folders.
 const WRITER_LOCK: &str = "origins.turn";
-const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 const HEADER: &str = "\
 # Where the plugins of this folder come from; written by wharf add, update, remove and sync.
@@ -51,22 +47,12 @@ pub(super) struct Origin {
     pub(super) source: String,
     /// The digest of the manifest, which the tag named then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) digest: Option<String>,
+    pub(super) digest: Option<Sha256>,
     /// The digest of the component's file.
-    pub(super) component: String,
+    pub(super) component: Sha256,
     /// Who signed it, as far as it was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) signer: Option<String>,
-}
-
-impl Origin {
-    pub(super) fn digest(&self) -> Option<Sha256> {
-        Sha256::parse(self.digest.as_deref()?)
-    }
-
-    pub(super) fn component(&self) -> Option<Sha256> {
-        Sha256::parse(&self.component)
-    }
 }
 
 /// The file, and its folder.
@@ -108,25 +94,15 @@ impl OriginFile {
         if origins.plugins.len() > MAX_PLUGINS {
             return Err(wrong("", &format!("it has more than {MAX_PLUGINS} plugins")));
         }
-        for (name, origin) in &origins.plugins {
+        for name in origins.plugins.keys() {
             PluginId::parse(name).map_err(|error| wrong("", &error.to_string()))?;
-            if origin.component().is_none() || origin.digest.is_some() != origin.digest().is_some() {
-                return Err(wrong("", &format!("a digest of {name} is not sha256: and 64 hexadecimal digits")));
-            }
         }
         Ok(origins)
     }
 
     /// Changes the file as it is now, one process at a time.
     pub(super) fn edit(&self, edit: impl FnOnce(&mut BTreeMap<String, Origin>)) -> Result<(), Failure> {
-        let failed = |error: io::Error| Failure::new(format!("write {}: {error}", self.path.shown()));
-        let turn = config::base().map(|base| base.state.join(WRITER_LOCK));
-        let turn = turn.map(|path| {
-            path.parent().map_or(Ok(()), private::create_folder)?;
-            let (file, _) = private::open(&path, OpenMode::Lock).map_err(io::Error::from)?;
-            lock(&file, LOCK_TIMEOUT).map(|()| file)
-        });
-        let _turn = turn.transpose().map_err(failed)?;
+        let _turn = lock_of_state(WRITER_LOCK, "the origins")?;
         let mut origins = self.read()?;
         edit(&mut origins.plugins);
         self.write(&origins)
@@ -148,11 +124,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = OriginFile::of(folder.path());
         assert!(file.read().expect("a missing file is empty").plugins.is_empty());
-        let digest = Sha256::of(b"").to_string();
+        let digest = Sha256::of(b"");
         let origin = Origin {
             source: "oci://ghcr.io/acme/weather:1".to_owned(),
-            digest: Some(digest.clone()),
-            component: digest.clone(),
+            digest: Some(digest),
+            component: digest,
             signer: None,
         };
         file.edit(|plugins| drop(plugins.insert("weather".to_owned(), origin.clone()))).expect("it is written");

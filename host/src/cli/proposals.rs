@@ -47,7 +47,7 @@ pub(super) fn run(options: &Options, how: ProposalOptions) -> Result<ExitCode, F
 }
 
 /// The file of this user.
-pub(super) fn file() -> Result<ProposalFile, Failure> {
+fn file() -> Result<ProposalFile, Failure> {
     let base = config::base().ok_or_else(|| Failure::usage("find the proposals: no home folder"))?;
     Ok(ProposalFile::new(base.state))
 }

@@ -1,15 +1,15 @@
 //! `wharf sync` and `wharf save`: a folder equal to a list that is committed, from registries or from a saved layout.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use wharf_report::{ShowPath as _, line, shell_text, shell_word, warning};
 
-use super::add::Place;
+use super::add::{Place, remove_file};
 use super::approve::{self, Reviewer};
 use super::confirm::{confirm, declined};
-use super::fetch::{Fetch, Origin, failure, is_component, minisig};
+use super::fetch::{Fetch, Origin, failure, is_component};
 use super::folder::plugin_folder;
 use super::options::Options;
 use super::origins::{self, OriginFile};
@@ -18,7 +18,7 @@ use super::target::plugin;
 use super::wiring::{lock, lock_failure};
 use crate::audit::Audit;
 use crate::plugin::{PluginId, content_of};
-use crate::registry::{Http, Layout, Reference, save};
+use crate::registry::{Http, Layout, Reference};
 use crate::report::{self, Failure, NAME, Screen};
 
 #[derive(Args)]
@@ -62,8 +62,7 @@ pub(super) async fn run(options: &Options, how: SyncOptions, screen: &Screen) ->
     for (name, origin) in &wanted {
         let id = plugin(name)?;
         let file = dir.join(format!("{id}.wasm"));
-        let component = origin.component().unwrap_or_else(|| crate::registry::Sha256::of(b""));
-        if is_component(&file, component) {
+        if is_component(&file, origin.component) {
             changed += usize::from(approve_present(&place, &id, &file, &again, how.yes).await?);
             if let Some(before) = recorded.get(name).filter(|before| before.source != origin.source) {
                 let (from, to) = (line(&before.source), line(&origin.source));
@@ -81,9 +80,9 @@ pub(super) async fn run(options: &Options, how: SyncOptions, screen: &Screen) ->
             ))
             .hint("move it away, or give it another name".to_owned()));
         }
-        let from = exact(&origin.source, origin)?;
+        let from = exact(origin)?;
         let fetched = fetch.fetch(&from, &id).await?;
-        if fetched.component != component {
+        if fetched.component != origin.component {
             return Err(Failure::new(format!(
                 "get {id}: {} has another component than {} names: {}",
                 from.text(),
@@ -101,8 +100,7 @@ pub(super) async fn run(options: &Options, how: SyncOptions, screen: &Screen) ->
         let file = dir.join(format!("{id}.wasm"));
         if file.exists() {
             confirm(&format!("Remove {}, which the file does not name?", file.shown()), how.yes)?;
-            std::fs::remove_file(&file).map_err(|error| Failure::new(format!("remove {}: {error}", file.shown())))?;
-            let _ = std::fs::remove_file(minisig(&file));
+            remove_file(&file)?;
         }
         own.edit(|plugins| drop(plugins.remove(name)))?;
         report::message(&format!("{NAME}removed{NAME:#} {id}"));
@@ -124,7 +122,7 @@ pub(super) async fn run(options: &Options, how: SyncOptions, screen: &Screen) ->
 async fn approve_present(
     place: &Place<'_>,
     id: &PluginId,
-    file: &std::path::Path,
+    file: &Path,
     again: &str,
     yes: bool,
 ) -> Result<bool, Failure> {
@@ -140,8 +138,8 @@ async fn approve_present(
 }
 
 /// The origin of exactly the version that a file names.
-fn exact(source: &str, origin: &origins::Origin) -> Result<Origin, Failure> {
-    Ok(match (Origin::parse(source)?, origin.digest()) {
+fn exact(origin: &origins::Origin) -> Result<Origin, Failure> {
+    Ok(match (Origin::parse(&origin.source)?, origin.digest) {
         (Origin::Registry(reference), Some(digest)) => Origin::Registry(reference.at(digest)),
         (Origin::File(path), _) => {
             // A path is of one machine, and a list could name any file of another one.
@@ -154,7 +152,9 @@ fn exact(source: &str, origin: &origins::Origin) -> Result<Origin, Failure> {
 
 pub(super) async fn save_to(options: &Options, how: SaveOptions, screen: &Screen) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let wanted: Vec<Reference> = match how.what.parse::<Reference>() {
+    let named = how.what.parse::<Reference>();
+    let is_reference = named.is_ok();
+    let wanted: Vec<Reference> = match named {
         Ok(reference) => vec![reference],
         Err(_) => {
             let path = PathBuf::from(&how.what);
@@ -166,7 +166,7 @@ pub(super) async fn save_to(options: &Options, how: SaveOptions, screen: &Screen
             }
             let mut wanted = Vec::new();
             for (name, origin) in OriginFile::at(&path).read()?.plugins {
-                match exact(&origin.source, &origin)? {
+                match exact(&origin)? {
                     Origin::Registry(reference) => wanted.push(reference),
                     other => {
                         return Err(Failure::new(format!("save {name}: it is not from a registry: {}", other.text()))
@@ -181,17 +181,12 @@ pub(super) async fn save_to(options: &Options, how: SaveOptions, screen: &Screen
     let fetch = Fetch { options, config: &config, screen, http: &http, layout: None };
     let mut layout = Layout::create(&how.layout).map_err(|error| failure("write the layout", error))?;
     for reference in &wanted {
-        let name = PluginId::of_file(reference.repository.name()).or_else(|_| PluginId::parse("plugin"));
-        let id = name.map_err(|error| Failure::usage(error.to_string()))?;
-        let (artifact, source) = fetch.resolve(reference).await?;
-        // Of the same version, wherever the tag leads by now.
-        let origin = Origin::Registry(reference.at(artifact.digest));
-        let fetched = fetch.fetch(&origin, &id).await?;
-        let failed = |error| failure(&format!("save {reference}"), error);
-        save(&artifact, &source, reference, &fetched.path, &mut layout).await.map_err(failed)?;
-        report::message(&format!("{NAME}saved{NAME:#} {}", reference.at(artifact.digest)));
+        let resolved = fetch.resolve(reference).await?;
+        fetch.save(&resolved, &mut layout).await?;
+        let digest = resolved.artifact.digest;
+        report::message(&format!("{NAME}saved{NAME:#} {}", reference.at(digest)));
     }
-    let verb = if how.what.parse::<Reference>().is_ok() { "add" } else { "sync" };
+    let verb = if is_reference { "add" } else { "sync" };
     let what = shell_text(&how.what);
     let command = format!("{} {verb} {what} --layout {}", config.program(), shell_word(&how.layout));
     report::message(&format!("to use it: {command}"));

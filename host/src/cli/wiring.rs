@@ -1,10 +1,17 @@
 //! What a configuration means for a server, for all commands that look at one or run one.
 
+use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
+
+use wharf_report::ShowPath as _;
 
 use crate::catalog::{Naming, PluginSettings};
 use crate::config::{self, Config, NamesConfig};
+use crate::os::lock::lock as file_lock;
+use crate::os::private::{self, OpenMode};
 use crate::pins::{Guard, PinFile, PinFileError, Trust};
 use crate::plugin::PluginId;
 use crate::proposals::ProposalFile;
@@ -65,6 +72,27 @@ pub(super) fn lock() -> Result<PinFile, Failure> {
 
 pub(super) fn lock_failure(error: PinFileError) -> Failure {
     Failure::new(error.to_string()).hint(error.hint)
+}
+
+/// How long a command waits for others that change the same file.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Lets no other command of this user change what the lock file of that name in the state folder stands for, until the
+/// file is dropped. `what` is that.
+pub(super) fn lock_of_state(name: &str, what: &str) -> Result<Option<File>, Failure> {
+    let Some(base) = config::base() else { return Ok(None) };
+    let path = base.state.join(name);
+    let failed = |error: io::Error| Failure::new(format!("lock {what}: {error}: {}", path.shown()));
+    match private::create_folder(&base.state) {
+        // Without a home, as in an image, nobody else is there either.
+        Err(error) if matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied) => {
+            return Ok(None);
+        }
+        created => created.map_err(failed)?,
+    }
+    let (file, _) = private::open(&path, OpenMode::Lock).map_err(|error| failed(error.into()))?;
+    file_lock(&file, LOCK_TIMEOUT).map_err(failed)?;
+    Ok(Some(file))
 }
 
 /// Whether the configured address is not loopback.

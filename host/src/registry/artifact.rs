@@ -47,9 +47,8 @@ pub struct Artifact {
     pub policy: Option<String>,
     pub signatures: SignaturesOf,
     component: Descriptor,
-    /// For a copy: manifests with the versions under which they are known, and the layers of the last one.
+    /// For a copy: its manifests, with the versions under which they are known.
     pub(super) documents: Vec<(String, Vec<u8>)>,
-    pub(super) content: Manifest,
 }
 
 impl Artifact {
@@ -76,10 +75,6 @@ impl Artifact {
             }
         };
         let component = component_of(&content)?.clone();
-        let annotations = content.annotations.clone();
-        if annotations.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>() > MAX_ANNOTATIONS {
-            return Err(RegistryError::TooLarge { what: "its annotations", limit: MAX_ANNOTATIONS as u64 });
-        }
         let policy = match content.layers.iter().find(|layer| POLICY_TYPES.contains(&&*layer.media_type)) {
             Some(layer) => {
                 let bytes = source.blob(layer, "its policy", MAX_POLICY).await?;
@@ -90,11 +85,15 @@ impl Artifact {
             }
             None => None,
         };
+        let annotations = content.annotations;
+        if annotations.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>() > MAX_ANNOTATIONS {
+            return Err(RegistryError::TooLarge { what: "its annotations", limit: MAX_ANNOTATIONS as u64 });
+        }
         let mut signatures = SignaturesOf::find(source, digest).await?;
         if signatures.count() == 0 && manifest != digest {
             signatures = SignaturesOf::find(source, manifest).await?;
         }
-        Ok(Self { digest, manifest, annotations, policy, signatures, component, documents, content })
+        Ok(Self { digest, manifest, annotations, policy, signatures, component, documents })
     }
 
     /// The size of its component, in bytes.
@@ -115,21 +114,15 @@ impl Artifact {
         [self.digest, self.manifest]
     }
 
-    /// Downloads the component into a file. `progress` is told how many bytes there are.
+    /// Downloads the component into a file.
     ///
     /// # Errors
     /// If it cannot be had, does not match its digest, or has more than `limit` bytes.
-    pub async fn download(
-        &self,
-        source: &Source<'_>,
-        file: &Path,
-        limit: u64,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(), RegistryError> {
+    pub async fn download(&self, source: &Source<'_>, file: &Path, limit: u64) -> Result<(), RegistryError> {
         if self.component.size > limit {
             return Err(RegistryError::TooLarge { what: "the component", limit });
         }
-        source.download(&self.component, file, progress).await
+        source.download(&self.component, file).await
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::credentials::{Credentials, basic};
 use super::error::RegistryError;
-use super::http::{Http, NamedBy, target_of};
+use super::http::{Http, NamedBy, require_tls, target_of};
 use super::reference::Repository;
 use crate::json;
 use crate::net::target::Target;
@@ -102,25 +102,14 @@ pub(super) async fn answer(
     })?;
     let target = target_of(&uri)?;
     // The password would be readable on the way.
-    if registry.https && !target.https {
-        let host = registry.authority();
-        return Err(RegistryError::Protocol(format!(
-            "{host} named a token server without TLS: {}",
-            target.authority()
-        )));
-    }
-    let own = format!(
-        "repository:{}:{}",
-        repository.path,
-        match access {
-            Access::Pull => "pull",
-            Access::Push => "pull,push",
-        }
-    );
+    require_tls(registry, &target)?;
     // Only what is needed, whatever a server asks for.
-    let own_prefix = format!("repository:{}:", repository.path);
-    let is_own = |scope: &String| scope == CATALOG || scope.starts_with(&own_prefix) && !scope.contains(' ');
-    let scope = scope.filter(is_own).unwrap_or(own);
+    let own = format!("repository:{}:", repository.path);
+    let is_own = |scope: &String| scope == CATALOG || scope.starts_with(&own) && !scope.contains(' ');
+    let scope = scope.filter(is_own).unwrap_or_else(|| match access {
+        Access::Pull => format!("{own}pull"),
+        Access::Push => format!("{own}pull,push"),
+    });
     let host = registry.authority();
     let named = if target == *registry || private { NamedBy::Person } else { NamedBy::Server(&host) };
     let request = match credentials {

@@ -16,14 +16,12 @@ use super::credentials::{self, Credentials};
 use super::digest::Sha256;
 use super::download::Download;
 use super::error::{RegistryError, said};
-use super::http::{Http, NamedBy, Received, WHOLE, is_loopback, target_of};
+use super::http::{Http, MAX_REDIRECTS, NamedBy, Received, WHOLE, is_loopback, require_tls, target_of};
 use super::manifest::{ACCEPTED, Descriptor, Document, INDEX, Index, MAX_SIZE};
 use super::reference::Repository;
 use crate::json;
 use crate::net::target::Target;
 
-/// Redirects of one request.
-const MAX_REDIRECTS: usize = 5;
 /// How often a request is sent again after a temporary failure, and how long it waits first.
 const RETRIES: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(500);
@@ -159,9 +157,8 @@ impl<'a> Registry<'a> {
 
     /// The bytes and the digest of what a tag or digest names.
     pub(super) async fn manifest(&self, version: &str) -> Result<(Vec<u8>, Sha256), RegistryError> {
-        let mut sent = Sent::get("");
         let path = self.path(&format!("manifests/{version}"));
-        sent.uri = &path;
+        let mut sent = Sent::get(&path);
         sent.headers.push((header::ACCEPT, HeaderValue::from_static(ACCEPTED)));
         let received = self.again(|| self.send(&sent)).await?;
         let claimed = digest_in(&received);
@@ -197,12 +194,7 @@ impl<'a> Registry<'a> {
     }
 
     /// Downloads a blob into a file, which goes on where an earlier attempt ended.
-    pub(super) async fn download(
-        &self,
-        descriptor: &Descriptor,
-        file: &Path,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(), RegistryError> {
+    pub(super) async fn download(&self, descriptor: &Descriptor, file: &Path) -> Result<(), RegistryError> {
         let digest = descriptor.digest().map_err(RegistryError::Protocol)?;
         let path = self.path(&format!("blobs/{digest}"));
         let mut left = RETRIES;
@@ -214,7 +206,7 @@ impl<'a> Registry<'a> {
             }
             let mut download = Download::open(file, digest, descriptor.size)?;
             let before = download.length();
-            match self.part(&path, &mut download, progress).await {
+            match self.part(&path, &mut download).await {
                 Ok(()) => return download.finish(),
                 Err(error) if error.is_temporary() => {
                     // What made progress may go on as long as it does.
@@ -228,12 +220,7 @@ impl<'a> Registry<'a> {
         }
     }
 
-    async fn part(
-        &self,
-        path: &str,
-        download: &mut Download,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(), RegistryError> {
+    async fn part(&self, path: &str, download: &mut Download) -> Result<(), RegistryError> {
         if download.is_whole() {
             return Ok(());
         }
@@ -253,7 +240,6 @@ impl<'a> Registry<'a> {
                 return Err(RegistryError::TooSlow { host: self.host().to_owned() });
             }
             download.write(&bytes)?;
-            progress(download.length());
         }
         if download.is_whole() {
             Ok(())
@@ -451,21 +437,12 @@ impl<'a> Registry<'a> {
         if is_own && let Some(value) = &*self.authorization.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) {
             request.headers_mut().insert(header::AUTHORIZATION, value.clone());
         }
-        self.require_tls(&target)?;
+        require_tls(&self.target, &target)?;
         self.http.send(request, &target, self.named(is_own)).await
     }
 
     fn named(&self, is_own: bool) -> NamedBy<'_> {
         if is_own || self.private { NamedBy::Person } else { NamedBy::Server(self.host()) }
-    }
-
-    /// A server with TLS leads to none without.
-    fn require_tls(&self, target: &Target) -> Result<(), RegistryError> {
-        if self.target.https && !target.https {
-            let (host, other) = (self.host(), target.authority());
-            return Err(RegistryError::Protocol(format!("{host} led to a server without TLS: {other}")));
-        }
-        Ok(())
     }
 
     async fn accept(&self, mut received: Received, sent: &Sent<'_>) -> Result<Received, RegistryError> {
@@ -475,18 +452,12 @@ impl<'a> Registry<'a> {
             if status.is_success() {
                 return Ok(received);
             }
-            let location = received.response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
-            let Some(location) = location.filter(|_| status.is_redirection() && sent.method.is_safe()) else {
-                let host = at.authority();
-                return Err(refused(received, host, status).await);
+            let redirection = if sent.method.is_safe() { received.redirection(&at)? } else { None };
+            let Some((uri, target)) = redirection else {
+                return Err(refused(received, at.authority(), status).await);
             };
             // Without the authorization, and only to where a server may lead.
-            let location = if location.starts_with('/') { format!("{at}{location}") } else { location.to_owned() };
-            let uri: Uri = location
-                .parse()
-                .map_err(|_| RegistryError::Protocol(format!("{} redirected to an invalid URL", at.authority())))?;
-            at = target_of(&uri)?;
-            self.require_tls(&at)?;
+            at = target;
             received = self.http.send(request(sent, uri)?, &at, self.named(at == self.target)).await?;
         }
         Err(RegistryError::Protocol(format!("{} redirected more than {MAX_REDIRECTS} times", self.host())))
@@ -497,8 +468,6 @@ fn request(sent: &Sent<'_>, uri: Uri) -> Result<Request<Full<Bytes>>, RegistryEr
     let mut request = Request::new(Full::new(sent.body.clone()));
     *request.method_mut() = sent.method.clone();
     *request.uri_mut() = uri;
-    let agent = HeaderValue::from_static(concat!("wharf/", env!("CARGO_PKG_VERSION")));
-    request.headers_mut().insert(header::USER_AGENT, agent);
     for (name, value) in &sent.headers {
         request.headers_mut().insert(name, value.clone());
     }
@@ -506,7 +475,7 @@ fn request(sent: &Sent<'_>, uri: Uri) -> Result<Request<Full<Bytes>>, RegistryEr
 }
 
 /// The error that a server answered with, in its own words.
-pub(super) async fn refused(received: Received, host: String, status: StatusCode) -> RegistryError {
+async fn refused(received: Received, host: String, status: StatusCode) -> RegistryError {
     let text = received.text("an error", MAX_ERROR).await.unwrap_or_default();
     let errors = std::str::from_utf8(&text).ok().and_then(|text| json::read::<Errors>(text).ok());
     let first = errors.and_then(|errors| errors.errors.into_iter().next());

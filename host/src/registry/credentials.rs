@@ -9,13 +9,14 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{GeneralPurpose, STANDARD};
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 use tokio::time::timeout;
 use wharf_report::ShowPath as _;
 
+use super::base64::decoded;
 use super::error::{RegistryError, said};
 use super::reference::Repository;
 use crate::json;
@@ -173,13 +174,8 @@ fn of_entry(entry: Entry) -> Result<Option<Credentials>, &'static str> {
         return Ok(Some(Credentials::Password { user, password }));
     }
     let Some(auth) = entry.auth.filter(|auth| !auth.is_empty()) else { return Ok(None) };
-    const LENIENT: GeneralPurpose = GeneralPurpose::new(
-        &base64::alphabet::STANDARD,
-        base64::engine::GeneralPurposeConfig::new()
-            .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
-    );
     let wrong = "an auth is not the base64 of user:password";
-    let text = LENIENT.decode(auth.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(wrong)?;
+    let text = decoded(auth.trim()).and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(wrong)?;
     let (user, password) = text.trim_end_matches('\0').split_once(':').ok_or(wrong)?;
     Ok(Some(Credentials::Password { user: user.to_owned(), password: password.to_owned() }))
 }

@@ -3,9 +3,11 @@
 use std::fmt;
 
 use ring::digest::{Context, SHA256};
+use serde::{Deserialize, Serialize};
 
 /// `sha256:` and 64 hexadecimal digits. Other algorithms, which the specification of OCI allows, nobody uses.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Sha256([u8; 32]);
 
 impl Sha256 {
@@ -40,6 +42,20 @@ impl Sha256 {
     /// Enough digits for people to distinguish two.
     pub fn short(&self) -> String {
         format!("sha256:{}", &self.hex()[..12])
+    }
+}
+
+impl TryFrom<String> for Sha256 {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or("a digest is not sha256: and 64 hexadecimal digits")
+    }
+}
+
+impl From<Sha256> for String {
+    fn from(digest: Sha256) -> Self {
+        digest.to_string()
     }
 }
 

@@ -30,6 +30,8 @@ const STALL: Duration = Duration::from_secs(30);
 /// For a small body, and for one that is downloaded.
 const SMALL: Duration = Duration::from_secs(60);
 pub(super) const WHOLE: Duration = Duration::from_secs(30 * 60);
+/// Redirects of one request.
+pub(super) const MAX_REDIRECTS: usize = 5;
 /// Header fields, and bytes of a response head.
 const MAX_HEADERS: usize = 128;
 const MAX_HEAD: usize = 64 << 10;
@@ -80,19 +82,36 @@ impl Received {
         }
     }
 
-    /// The length of the body, if the server said it.
-    pub(super) fn length(&self) -> Option<u64> {
-        self.response.body().size_hint().exact()
+    /// Where it redirects to, from `at`: to none without TLS from one with it.
+    pub(super) fn redirection(&self, at: &Target) -> Result<Option<(Uri, Target)>, RegistryError> {
+        let location = self.response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+        let Some(location) = location.filter(|_| self.response.status().is_redirection()) else { return Ok(None) };
+        let location = if location.starts_with('/') { format!("{at}{location}") } else { location.to_owned() };
+        let invalid = || RegistryError::Protocol(format!("{} redirected to an invalid URL", at.authority()));
+        let uri: Uri = location.parse().map_err(|_| invalid())?;
+        let target = target_of(&uri)?;
+        require_tls(at, &target)?;
+        Ok(Some((uri, target)))
     }
 
     /// All of a body that is to be small.
-    pub(super) async fn text(mut self, what: &'static str, limit: u64) -> Result<Vec<u8>, RegistryError> {
+    pub(super) async fn text(self, what: &'static str, limit: u64) -> Result<Vec<u8>, RegistryError> {
+        self.whole(what, limit, SMALL).await
+    }
+
+    /// All of a body, of at most `limit` bytes, if it comes in that time.
+    pub(super) async fn whole(
+        mut self,
+        what: &'static str,
+        limit: u64,
+        time: Duration,
+    ) -> Result<Vec<u8>, RegistryError> {
         let too_large = RegistryError::TooLarge { what, limit };
         if self.response.body().size_hint().lower() > limit {
             return Err(too_large);
         }
         let mut text = Vec::new();
-        let until = Instant::now() + SMALL;
+        let until = Instant::now() + time;
         while let Some(bytes) = self.next().await? {
             if Instant::now() > until {
                 return Err(RegistryError::Timeout { host: self.host });
@@ -132,20 +151,18 @@ impl Http {
         let authority = HeaderValue::try_from(target.authority());
         let authority = authority.map_err(|_| RegistryError::Protocol(format!("a host's name is invalid: {host}")))?;
         request.headers_mut().insert(header::HOST, authority);
+        let agent = HeaderValue::from_static(concat!("wharf/", env!("CARGO_PKG_VERSION")));
+        request.headers_mut().insert(header::USER_AGENT, agent);
         if let (false, Some(auth)) = (is_direct, proxy.as_ref().and_then(Intercept::basic_auth)) {
             request.headers_mut().insert(header::PROXY_AUTHORIZATION, auth.clone());
         }
-        let stream = match proxy {
-            None => Ok(self.dial(target, named).await.map_err(failed)?),
-            Some(proxy) => Err(self.dial_proxy(&proxy, target, named).await?),
+        let stream: Box<dyn Stream> = match proxy {
+            None => Box::new(self.dial(target, named).await.map_err(failed)?),
+            Some(proxy) => self.dial_proxy(&proxy, target, named).await?,
         };
-        let (mut sender, connection) = match stream {
-            Ok(stream) if target.https => open(self.tls(stream, target).await.map_err(failed)?).await,
-            Ok(stream) => open(stream).await,
-            Err(tunnel) if target.https => open(self.tls(tunnel, target).await.map_err(failed)?).await,
-            Err(proxy) => open(proxy).await,
-        }
-        .map_err(|error| RegistryError::Protocol(format!("{host}: {error}")))?;
+        let (mut sender, connection) =
+            if target.https { open(self.tls(stream, target).await.map_err(failed)?).await } else { open(stream).await }
+                .map_err(|error| RegistryError::Protocol(format!("{host}: {error}")))?;
         match timeout(STALL, sender.send_request(request)).await {
             Err(_) => Err(RegistryError::Timeout { host }),
             Ok(Err(error)) => Err(RegistryError::Protocol(format!("{host}: {error}"))),
@@ -225,6 +242,15 @@ async fn open(stream: impl Stream + 'static) -> hyper::Result<Opened> {
 pub(super) fn target_of(uri: &Uri) -> Result<Target, RegistryError> {
     Target::of(uri)
         .map_err(|why| RegistryError::Protocol(format!("a URL of the registry cannot be used, {why}: {uri}")))
+}
+
+/// A server with TLS leads to none without.
+pub(super) fn require_tls(by: &Target, to: &Target) -> Result<(), RegistryError> {
+    if by.https && !to.https {
+        let (by, to) = (by.authority(), to.authority());
+        return Err(RegistryError::Protocol(format!("{by} led to a server without TLS: {to}")));
+    }
+    Ok(())
 }
 
 /// Whether a host is this machine itself: docker and others speak to it without TLS.

@@ -118,10 +118,9 @@ pub async fn save(
 ) -> Result<(), RegistryError> {
     let own = artifact.component()?;
     layout.write(&std::fs::read(component)?)?;
-    copy_content(&artifact.content, Some(own), source, layout).await?;
     for (version, bytes) in artifact.signatures.manifests.iter().chain(&artifact.documents) {
         if let Ok(Document::Manifest(manifest)) = Document::parse(bytes) {
-            copy_content(&manifest, Some(own), source, layout).await?;
+            copy_content(&manifest, own, source, layout).await?;
         }
         let is_asked = *version == reference.version();
         let name = if is_asked { reference.tag.as_deref().unwrap_or(version) } else { version };
@@ -132,12 +131,12 @@ pub async fn save(
 
 async fn copy_content(
     manifest: &Manifest,
-    without: Option<Sha256>,
+    without: Sha256,
     source: &Source<'_>,
     layout: &Layout,
 ) -> Result<(), RegistryError> {
     for descriptor in manifest.layers.iter().chain([&manifest.config]) {
-        if descriptor.digest().ok() != without || without.is_none() {
+        if descriptor.digest().ok() != Some(without) {
             layout.write(&source.blob(descriptor, "a layer", MAX_LAYER).await?)?;
         }
     }

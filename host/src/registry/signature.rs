@@ -4,12 +4,11 @@
 //! signed names the manifest's digest, which is compared. Certificates of an identity (keyless) and the transparency log
 //! are not looked at.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use base64::Engine as _;
-use base64::alphabet;
 use base64::engine::general_purpose::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _, UnparsedPublicKey,
@@ -17,6 +16,7 @@ use ring::signature::{
 use serde::Deserialize;
 use serde_json::json;
 
+use super::base64::decoded_in_any;
 use super::digest::Sha256;
 use super::error::RegistryError;
 use super::manifest::{Annotations, Descriptor, Document, MANIFEST, Manifest};
@@ -43,15 +43,6 @@ const SPKI: [u8; 26] = [
     0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
 const POINT: usize = 65;
-
-const LENIENT: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
-const LENIENT_URL: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::URL_SAFE,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 /// A public key of cosign.
 #[derive(Clone, PartialEq, Eq)]
@@ -255,10 +246,6 @@ impl SignaturesOf {
     }
 }
 
-fn decoded(text: &str) -> Option<Vec<u8>> {
-    LENIENT.decode(text).or_else(|_| LENIENT_URL.decode(text)).ok()
-}
-
 /// The signature of a payload in cosign's own form.
 fn of_payload(layer: &Descriptor, message: Vec<u8>) -> Option<Signed> {
     #[derive(Deserialize)]
@@ -276,7 +263,7 @@ fn of_payload(layer: &Descriptor, message: Vec<u8>) -> Option<Signed> {
     }
     let payload: Payload = json::read(std::str::from_utf8(&message).ok()?).ok()?;
     let digest = Sha256::parse(&payload.critical.image.digest)?;
-    Some(Signed { signature: decoded(layer.annotations.get(SIGNATURE)?)?, message, digest })
+    Some(Signed { signature: decoded_in_any(layer.annotations.get(SIGNATURE)?)?, message, digest })
 }
 
 /// The signature of a bundle with a DSSE envelope (github.com/secure-systems-lab/dsse).
@@ -305,17 +292,17 @@ fn of_bundle(bytes: &[u8]) -> Option<Signed> {
     }
     #[derive(Deserialize)]
     struct Subject {
-        digest: std::collections::BTreeMap<String, String>,
+        digest: BTreeMap<String, String>,
     }
     let bundle: Bundle = json::read(std::str::from_utf8(bytes).ok()?).ok()?;
     let Envelope { payload, payload_type, signatures } = bundle.dsse_envelope;
     let ([EnvelopeSignature { sig }], PAYLOAD_TYPE) = (&signatures[..], &*payload_type) else { return None };
-    let payload = decoded(&payload)?;
+    let payload = decoded_in_any(&payload)?;
     let statement: Statement = json::read(std::str::from_utf8(&payload).ok()?).ok()?;
     // Other statements say something about a manifest, and not that it is the signer's.
     let ([subject], PREDICATE) = (&statement.subject[..], &*statement.predicate_type) else { return None };
     let digest = Sha256::parse(&format!("sha256:{}", subject.digest.get("sha256")?))?;
     let mut message = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
     message.extend_from_slice(&payload);
-    Some(Signed { message, signature: decoded(sig)?, digest })
+    Some(Signed { message, signature: decoded_in_any(sig)?, digest })
 }

@@ -54,14 +54,9 @@ impl Source<'_> {
         }
     }
 
-    pub(super) async fn download(
-        &self,
-        descriptor: &Descriptor,
-        file: &Path,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(), RegistryError> {
+    pub(super) async fn download(&self, descriptor: &Descriptor, file: &Path) -> Result<(), RegistryError> {
         match self {
-            Self::Registry(registry) => registry.download(descriptor, file, progress).await,
+            Self::Registry(registry) => registry.download(descriptor, file).await,
             Self::Layout(layout, _) => layout.copy(descriptor, file),
         }
     }

@@ -3,7 +3,6 @@
 //!
 //! A call is only redirected here; it is then handled like every other call.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::{Arc, Weak};
 
@@ -12,12 +11,13 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use super::built_in::{self, BuiltIn, check};
 use super::refusal::Refusal;
 use super::wire::text;
-use crate::catalog::{Catalog, Entry, Member, Naming, Snapshot};
-use crate::json::{self, Kind, Raw};
+use crate::catalog::{Catalog, Entry, Snapshot};
+use crate::json::{self, Raw};
 use crate::plugin::abi::{GuestError, Tool, ToolAnnotations, ToolOutcome, ToolResult};
-use crate::plugin::{Call, CallError, Digest, Fault, FrozenTool, PluginId, Provider, Surface, Violation};
+use crate::plugin::{Call, CallError, Fault, FrozenTool};
 use crate::protocol::{ErrorObject, error};
 
 /// Its plugin id.
@@ -27,9 +27,6 @@ const CALL: &str = "call_tool";
 
 /// Default number of results.
 const FOUND: usize = 10;
-/// Maximum bytes of arguments that are validated: a query of 1000 characters has at most 12,000
-/// when all of them are escaped.
-const MAX_ARGUMENT_BYTES: usize = 16 << 10;
 /// Maximum concurrent searches.
 const MAX_SEARCHES: usize = 2;
 /// Maximum words of a query that are used.
@@ -41,17 +38,8 @@ const CALL_INPUT: &str = r#"{"type":"object","properties":{"name":{"type":"strin
 
 /// Adds both tools to a catalog, under their unprefixed names.
 pub(super) fn register(catalog: &Arc<Catalog>) {
-    let frozen = |tool| FrozenTool::freeze(tool).expect("a built-in tool is valid");
-    let discovery = Discovery {
-        id: PluginId::parse(ID).expect("a valid name"),
-        digest: Digest::of(ID.as_bytes()),
-        surface: Surface { tools: Some(tools().map(frozen).into()), ..Surface::default() },
-        catalog: Arc::downgrade(catalog),
-        searching: Semaphore::new(MAX_SEARCHES),
-    };
-    for warning in catalog.put(Member { provider: Arc::new(discovery), naming: Naming::Plain, pinned_surface: None }) {
-        tracing::warn!("{warning}");
-    }
+    let discovery = Discovery { catalog: Arc::downgrade(catalog), searching: Semaphore::new(MAX_SEARCHES) };
+    built_in::register(catalog, ID, tools(), discovery);
 }
 
 /// The target of a redirected call: a tool's public name and its arguments; `None` for other tools.
@@ -72,41 +60,6 @@ fn redirected(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(Stri
         return Err(error::invalid_params("params.arguments.name", "must be a tool other than this one"));
     }
     Ok(Some((name.into_owned(), inside.map_or("{}", |inside| inside.get()).into())))
-}
-
-/// Validates the arguments of a built-in tool.
-pub(super) fn check(tool: &FrozenTool, arguments: &str) -> Result<(), CallError> {
-    let outline = outline(arguments).map_err(CallError::Input)?;
-    tool.input.validate_text(&outline).map_err(CallError::Input)
-}
-
-/// Arguments to the depth that the built-in tools' schemas check: nested values are for another
-/// tool.
-fn outline(arguments: &str) -> Result<Cow<'_, str>, Vec<Violation>> {
-    if arguments.len() <= MAX_ARGUMENT_BYTES {
-        return Ok(arguments.into());
-    }
-    let refused = |reason: String| vec![Violation { reason, ..Violation::default() }];
-    let mut outline = String::from("{");
-    for (name, value) in json::entries(arguments).map_err(|why| refused(why.to_string()))? {
-        if outline.len() > 1 {
-            outline.push(',');
-        }
-        json::write_str(&mut outline, &name);
-        outline.push(':');
-        outline.push_str(match Kind::of(value) {
-            Kind::Object => "{}",
-            Kind::Array => "[]",
-            _ => value.get(),
-        });
-        if outline.len() > MAX_ARGUMENT_BYTES {
-            return Err(refused(format!(
-                "it has more than {MAX_ARGUMENT_BYTES} bytes, nested objects and arrays not counted"
-            )));
-        }
-    }
-    outline.push('}');
-    Ok(outline.into())
 }
 
 fn tools() -> [Tool; 2] {
@@ -132,41 +85,18 @@ fn tools() -> [Tool; 2] {
 }
 
 struct Discovery {
-    id: PluginId,
-    digest: Digest,
-    surface: Surface,
     /// A weak reference: the catalog holds this provider.
     catalog: Weak<Catalog>,
     searching: Semaphore,
 }
 
 #[async_trait]
-impl Provider for Discovery {
-    fn id(&self) -> &PluginId {
-        &self.id
-    }
-
-    fn digest(&self) -> &Digest {
-        &self.digest
-    }
-
-    fn is_host(&self) -> bool {
-        true
-    }
-
-    fn surface(&self) -> &Surface {
-        &self.surface
-    }
-
-    async fn call_tool(&self, name: &str, arguments: Arc<str>, _: Call) -> Result<ToolOutcome, CallError> {
+impl BuiltIn for Discovery {
+    async fn call(&self, name: &str, arguments: Value, _: Call) -> Result<ToolOutcome, CallError> {
         let (FIND, Some(catalog)) = (name, self.catalog.upgrade()) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
-        let tool = self.surface.tool(FIND).ok_or(Fault::Host)?;
-        let arguments = tool.taken(arguments);
-        check(tool, &arguments)?;
         let _permit = self.searching.acquire().await.map_err(|_| Fault::Host)?;
-        let arguments: Value = json::tree(&arguments, json::MAX_DEPTH).map_err(|_| CallError::Fault(Fault::Host))?;
         let query = arguments["query"].as_str().unwrap_or_default().to_owned();
         let limit = arguments["limit"].as_f64().map_or(FOUND, |limit| limit as usize);
         // A folder may hold megabytes of descriptions.
@@ -224,22 +154,28 @@ struct FoundTool<'a> {
     input_schema: Raw<'a>,
 }
 
-#[test]
-fn arguments_of_other_tools_are_not_validated() {
-    let many = format!(r#"{{"v":[{}0]}}"#, "0,".repeat(100_000));
-    let call = format!(r#"{{"name":"echo","arguments":{many}}}"#);
-    assert_eq!(outline(&call).expect("short"), r#"{"name":"echo","arguments":{}}"#);
-    let [find, call_tool] = tools().map(|tool| FrozenTool::freeze(tool).expect("a tool"));
-    assert!(check(&call_tool, &call).is_ok());
-    for bad in [
-        format!(r#"{{"name":"echo","arguments":{many},"more":{many}}}"#),
-        format!(r#"{{"name":"echo","arguments":[{many}]}}"#),
-        format!(r#"{{"name":"{}"}}"#, "x".repeat(MAX_ARGUMENT_BYTES)),
-        format!("[{many}]"),
-    ] {
-        assert!(matches!(check(&call_tool, &bad), Err(CallError::Input(_))), "{}", &bad[..40]);
+#[cfg(test)]
+mod tests {
+    use super::super::built_in::{MAX_ARGUMENT_BYTES, outline};
+    use super::*;
+
+    #[test]
+    fn arguments_of_other_tools_are_not_validated() {
+        let many = format!(r#"{{"v":[{}0]}}"#, "0,".repeat(100_000));
+        let call = format!(r#"{{"name":"echo","arguments":{many}}}"#);
+        assert_eq!(outline(&call).expect("short"), r#"{"name":"echo","arguments":{}}"#);
+        let [find, call_tool] = tools().map(|tool| FrozenTool::freeze(tool).expect("a tool"));
+        assert!(check(&call_tool, &call).is_ok());
+        for bad in [
+            format!(r#"{{"name":"echo","arguments":{many},"more":{many}}}"#),
+            format!(r#"{{"name":"echo","arguments":[{many}]}}"#),
+            format!(r#"{{"name":"{}"}}"#, "x".repeat(MAX_ARGUMENT_BYTES)),
+            format!("[{many}]"),
+        ] {
+            assert!(matches!(check(&call_tool, &bad), Err(CallError::Input(_))), "{}", &bad[..40]);
+        }
+        let query = |letter: &str| format!(r#"{{"query":"{}"}}"#, letter.repeat(1000));
+        assert!(check(&find, &query("\\ud83d\\ude00")).is_ok());
+        assert!(check(&find, &query("ab")).is_err());
     }
-    let query = |letter: &str| format!(r#"{{"query":"{}"}}"#, letter.repeat(1000));
-    assert!(check(&find, &query("\\ud83d\\ude00")).is_ok());
-    assert!(check(&find, &query("ab")).is_err());
 }

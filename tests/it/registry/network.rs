@@ -40,13 +40,19 @@ fn a_registry_leads_to_no_private_address() {
     assert_eq!(inside.heads(), [] as [String; 0], "nothing was asked for there");
 }
 
-#[test]
-fn a_private_registry_may_lead_to_others_if_the_configuration_says_so() {
+/// A registry that may lead to private addresses, and another server that has its component.
+fn with_store() -> (Home, Double, Double) {
     let (home, double, store) = (Home::new(), Double::start(), Double::start());
     home.configure(&format!("[registries.\"{}\"]\nprivate = true\n", double.host()));
     let wasm = component("Does a thing.");
     double.publish("1", &wasm, json!({}));
     store.blob("application/wasm", &wasm);
+    (home, double, store)
+}
+
+#[test]
+fn a_private_registry_may_lead_to_others_if_the_configuration_says_so() {
+    let (home, double, store) = with_store();
     let other = store.host();
     double.hook(move |_, path| path.contains("/blobs/").then(|| redirect(format!("http://{other}{path}"))));
     let output = add(&home, &double.reference(":1"), &["--yes"]);
@@ -55,11 +61,7 @@ fn a_private_registry_may_lead_to_others_if_the_configuration_says_so() {
 
 #[test]
 fn credentials_go_to_the_token_server_and_tokens_to_the_registry_alone() {
-    let (home, double, store) = (Home::new(), Double::start(), Double::start());
-    home.configure(&format!("[registries.\"{}\"]\nprivate = true\n", double.host()));
-    let wasm = component("Does a thing.");
-    double.publish("1", &wasm, json!({}));
-    store.blob("application/wasm", &wasm);
+    let (home, double, store) = with_store();
     let (own, other) = (double.host(), store.host());
     double.hook(move |head, path| {
         let has = |what: &str| head.to_ascii_lowercase().contains(&what.to_ascii_lowercase());

@@ -78,6 +78,7 @@ const ORDERS: [(&str, &[&str]); 6] = [
             "fault",
             "call_record",
             "relay",
+            "built_in",
             "discovery",
             "proposing",
             "handlers",

@@ -13,7 +13,7 @@ use crate::plugin::error::LoadError;
 use crate::plugin::id::Digest;
 
 /// Bytes of the largest component.
-pub(in crate::plugin) const MAX_SIZE: u64 = 64 << 20;
+pub const MAX_SIZE: u64 = 64 << 20;
 
 /// Reads a component. The file must be a regular one that belongs to this user (or root)
 /// and that others cannot write.

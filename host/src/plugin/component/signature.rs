@@ -60,7 +60,7 @@ impl Signatures {
         if self.keys.is_empty() && !self.required {
             return Ok(None);
         }
-        let beside = file_beside(path);
+        let beside = signature_file(path);
         if std::fs::symlink_metadata(&beside).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return if self.required { Err(LoadError::Unsigned) } else { Ok(None) };
         }
@@ -83,7 +83,7 @@ fn unreadable(error: LoadError) -> LoadError {
 }
 
 /// The path of the signature for a component's file.
-fn file_beside(path: &Path) -> PathBuf {
+pub fn signature_file(path: &Path) -> PathBuf {
     with_suffix(path, ".minisig")
 }
 
