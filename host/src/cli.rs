@@ -37,6 +37,7 @@ mod local;
 mod options;
 mod origins;
 mod os_sandbox;
+mod place;
 mod prompt;
 mod proposals;
 mod push;
@@ -281,7 +282,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Search(how) => search::run(&options, how, &screen).await,
             Command::Proposals(how) => proposals::run(&options, how),
             Command::Push(how) => push::run(&options, how, &screen).await,
-            Command::Remove(how) => add::remove(&options, how).await,
+            Command::Remove(how) => add::remove(&options, how, &screen).await,
             Command::Install(arguments) => install::run(&options, arguments),
             Command::Doctor(how) => doctor::run(&options, how).await,
             Command::Audit(command) => audit::run(&options, command),

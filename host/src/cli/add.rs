@@ -1,29 +1,20 @@
 //! `wharf add`, `update` and `remove`: plugins from registries, URLs and files, with what they are shown before they run.
 
-use std::fs;
-use std::io;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use wharf_report::{ShowPath as _, shell_text, shell_word, warning};
+use wharf_report::{ShowPath as _, line, shell_text, shell_word};
 
-use super::approve::{self, Reviewer};
-use super::confirm::{confirm, declined};
-use super::dev;
-use super::fetch::{Fetch, Fetched, Origin, is_component, title};
-use super::folder::plugin_folder;
+use super::fetch::{Fetch, Fetched, Origin};
+use super::folder::{plugin_folder, served_folder};
 use super::options::Options;
 use super::origins::{self, OriginFile};
+use super::place::{Change, Place, Step, is_component};
 use super::survey::files_of;
 use super::target::{plugin, unfound};
-use super::wiring::is_reserved;
-use crate::audit::Audit;
-use crate::catalog::Ignored;
-use crate::config::Config;
-use crate::os::files;
-use crate::plugin::text::printable;
-use crate::plugin::{PluginId, signature_file};
+use crate::plugin::PluginId;
 use crate::registry::{Http, Sha256};
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -50,6 +41,12 @@ pub(super) struct UpdateOptions {
     name: Option<String>,
     /// Folder of .wasm files [default: as for serve]
     dir: Option<PathBuf>,
+    /// Get it from there from now on: another tag, or the source of a file that was not added
+    #[arg(long, value_name = "REFERENCE", requires = "name")]
+    to: Option<String>,
+    /// Read from a folder in OCI's image layout, as wharf save writes it, and not from registries
+    #[arg(long, value_name = "DIR")]
+    layout: Option<PathBuf>,
     /// Skip the confirmation. Approves the version only; grants are set in the configuration
     #[arg(long)]
     yes: bool,
@@ -73,16 +70,14 @@ pub(super) async fn run(options: &Options, how: AddOptions, screen: &Screen) -> 
         Some(name) => plugin(name)?,
         None => origin.name()?,
     };
-    if is_reserved(&config, &id) {
-        let reserved = Ignored::NameReserved(id);
-        return Err(Failure::usage(reserved.to_string()).hint("give it another name: --name NAME".to_owned()));
-    }
-    let dir = plugin_folder(options, how.dir)?;
-    if let Some(file) = files_of(&config, &dir)?.get(&id) {
-        let program = config.program();
+    let dir = served_folder(options, how.dir)?;
+    let place = Place { options, config: &config, screen, dir: &dir };
+    let file = place.file_of(&id)?;
+    if file.exists() {
+        let (program, folder, reference) = (config.program(), shell_word(&dir), shell_text(&how.reference));
         return Err(Failure::usage(format!("add {id}: it is there already: {}", file.shown())).hint(format!(
-            "to get its newest version: {program} update {id} {}; to have both, give this one another name: --name NAME",
-            shell_word(&dir)
+            "to have this one in its place: {program} update {id} {folder} --to {reference}; to have both, give this one \
+             another name: --name NAME"
         )));
     }
     // What is wrong with it is said before the question.
@@ -91,106 +86,34 @@ pub(super) async fn run(options: &Options, how: AddOptions, screen: &Screen) -> 
     let fetch = Fetch { options, config: &config, screen, http: &http, layout: how.layout.as_deref() };
     let fetched = fetch.fetch(&origin, &id).await?;
     let again = format!("{} add {} {} --name {id}", config.program(), shell_text(&how.reference), shell_word(&dir));
-    let place = Place { options, config: &config, screen, dir: &dir };
-    place.take(&id, &origin.text(), fetched, &again, how.yes).await?;
-    report::message(&format!("{NAME}added{NAME:#} {id} to {}", dir.shown()));
+    let change = Change {
+        file,
+        origin: Some(fetched.origin(&origin.text())),
+        notes: of_source(&origin),
+        step: Step::Put(fetched),
+        question: None,
+        again,
+        done: "added",
+        id,
+    };
+    place.apply(&[change], how.yes).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The folder that plugins are put into.
-pub(super) struct Place<'a> {
-    pub(super) options: &'a Options,
-    pub(super) config: &'a Config,
-    pub(super) screen: &'a Screen,
-    pub(super) dir: &'a Path,
-}
-
-impl Place<'_> {
-    /// Shows a component that was fetched, asks, and on yes pins it, puts it into the folder, and records where it is from.
-    /// `source` is recorded; `again` is the command.
-    pub(super) async fn take(
-        &self,
-        id: &PluginId,
-        source: &str,
-        fetched: Fetched,
-        again: &str,
-        yes: bool,
-    ) -> Result<(), Failure> {
-        let Self { options, config, screen, dir } = *self;
-        report::message(format!("{}{}", title(id), fetched.about).trim_end());
-        let (asks, wishes) = self.wishes(id, &fetched).await;
-        if !asks.is_empty() {
-            let lines: String = asks.iter().map(|wish| format!("\n  {wish}")).collect();
-            report::message(&format!(
-                "its publisher says that it can use these grants, which it is not given by this:{lines}"
-            ));
+/// What a person should know before a source is recorded.
+fn of_source(origin: &Origin) -> Vec<String> {
+    let note = match origin {
+        Origin::Registry(_) => None,
+        Origin::Url(uri) if uri.query().is_some() => {
+            Some(format!("all of this URL is written into {}; keep secrets out of it", origins::FILE_NAME))
         }
-        let sandbox = options.sandbox(config, &[dir.to_owned()], Audit::default()).await?;
-        let file = dir.join(format!("{id}.wasm"));
-        let was_there = fs::symlink_metadata(&file).is_ok();
-        let reviewer = Reviewer { options, config, sandbox: &sandbox, screen };
-        let shown = approve::File { id, path: fetched.path(), place: &file, folder: dir, again };
-        if !reviewer.decide(shown, yes).await? {
-            return Err(declined());
-        }
-        if !was_there && fs::symlink_metadata(&file).is_ok() {
-            return Err(Failure::new(format!(
-                "put {id} into its folder: since the question, {} appeared",
-                file.shown()
-            ))
-            .hint("its version is approved; look at the file, then run the command again".to_owned()));
-        }
-        put(&fetched, &file).map_err(|error| {
-            Failure::new(format!("write {}: {error}; its version is approved", file.shown()))
-                .hint(format!("make room or the folder writable, then again: {again}"))
-        })?;
-        let origin = fetched.origin(source);
-        OriginFile::of(dir).edit(|plugins| drop(plugins.insert(id.to_string(), origin)))?;
-        if let Some(command) = wishes {
-            report::message(&format!("to grant it what it can use: {command}"));
-        }
-        Ok(())
-    }
-
-    /// What its publisher would like it to be granted, in lines, and the command that does that.
-    async fn wishes(&self, id: &PluginId, fetched: &Fetched) -> (Vec<String>, Option<String>) {
-        if !fetched.wishes.is_empty() {
-            let words: Vec<String> = fetched.wishes.iter().map(|wish| shell_text(wish.text())).collect();
-            let folder = shell_word(self.dir);
-            let command = format!("{} grant {id} {folder} {}", self.config.program(), words.join(" "));
-            return (fetched.wishes.iter().map(|wish| printable(wish.text())).collect(), Some(command));
-        }
-        let Some(policy) = &fetched.policy else { return (Vec::new(), None) };
-        match dev::grants_of_policy(self.options, id, policy).await {
-            Some(lines) => (lines, None),
-            None => (vec!["a policy of Wassette, which this program cannot convert".to_owned()], None),
-        }
-    }
-}
-
-/// Puts what was fetched into a folder at once, with its signature, which is there first; with the permissions of new
-/// files, and not of private ones.
-fn put(fetched: &Fetched, to: &Path) -> io::Result<()> {
-    let bytes = fs::read(fetched.path())?;
-    if Sha256::of(&bytes) != fetched.component {
-        return Err(io::Error::other("its download was changed meanwhile"));
-    }
-    let (signature, beside) = (signature_file(fetched.path()), signature_file(to));
-    if signature.exists() {
-        files::replace(&beside, &fs::read(&signature)?)?;
-    } else if beside.exists() {
-        // That of the version before.
-        fs::remove_file(&beside)?;
-    }
-    files::replace(to, &bytes)
-}
-
-/// Removes a plugin's file, and its signature.
-pub(super) fn remove_file(file: &Path) -> Result<(), Failure> {
-    fs::remove_file(file).map_err(|error| Failure::new(format!("remove {}: {error}", file.shown())))?;
-    // It may have none.
-    let _ = fs::remove_file(signature_file(file));
-    Ok(())
+        Origin::Url(_) => None,
+        Origin::File(_) => Some(format!(
+            "{} will name a path of this machine, from which no other can get it; wharf push publishes it",
+            origins::FILE_NAME
+        )),
+    };
+    note.into_iter().collect()
 }
 
 pub(super) async fn update(options: &Options, how: UpdateOptions, screen: &Screen) -> Result<ExitCode, Failure> {
@@ -202,102 +125,139 @@ pub(super) async fn update(options: &Options, how: UpdateOptions, screen: &Scree
     };
     let dir = plugin_folder(options, dir)?;
     let recorded = OriginFile::of(&dir).read()?.plugins;
-    let wanted = name.as_deref().map(plugin).transpose()?;
-    if let Some(id) = wanted.as_ref().filter(|id| !recorded.contains_key(id.as_ref())) {
-        let (file, folder) = (origins::FILE_NAME, dir.shown());
-        return Err(Failure::usage(format!("update {id}: {file} in {folder} does not say where it is from"))
-            .hint(format!("add it from a registry: {} add oci://HOST/PATH:TAG", config.program())));
-    }
+    let named = name.as_deref().map(plugin).transpose()?;
+    let to = how.to.as_deref().map(Origin::parse).transpose()?;
     let http = Http::default();
-    let fetch = Fetch { options, config: &config, screen, http: &http, layout: None };
+    let fetch = Fetch { options, config: &config, screen, http: &http, layout: how.layout.as_deref() };
     let place = Place { options, config: &config, screen, dir: &dir };
-    let (mut failed, mut newest) = (0, 0);
-    for (name, before) in &recorded {
-        let id = plugin(name)?;
-        if wanted.as_ref().is_some_and(|wanted| *wanted != id) {
-            continue;
+    let Some(id) = named else {
+        if to.is_some() {
+            return Err(Failure::usage("update all plugins to one reference").hint("name the plugin".to_owned()));
         }
-        match update_one(&fetch, &place, &id, before, how.yes).await {
-            Ok(true) => report::message(&format!("{NAME}updated{NAME:#} {id}")),
-            Ok(false) => newest += 1,
+        return update_all(&fetch, &place, &recorded, how.yes).await;
+    };
+    let before = recorded.get(id.as_ref());
+    let origin = match (to, before) {
+        (Some(to), _) => to,
+        (None, Some(before)) => Origin::parse(&before.source)?,
+        (None, None) => {
+            let (file, folder) = (origins::FILE_NAME, dir.shown());
+            return Err(Failure::usage(format!("update {id}: {file} in {folder} does not say where it is from")).hint(
+                format!("say it: {} update {id} {} --to oci://HOST/PATH:TAG", config.program(), shell_word(&dir)),
+            ));
+        }
+    };
+    if before.is_none() && !place.file_of(&id)?.exists() {
+        return Err(unfound(&id, &dir, &files_of(&config, &dir)?, None));
+    }
+    if !update_one(&fetch, &place, &id, before, &origin, how.yes).await? {
+        report::message(&format!("{id} has its newest version"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn update_all(
+    fetch: &Fetch<'_>,
+    place: &Place<'_>,
+    recorded: &BTreeMap<String, origins::Origin>,
+    yes: bool,
+) -> Result<ExitCode, Failure> {
+    let (mut failed, mut newest) = (0, 0);
+    for (name, before) in recorded {
+        let one = async || {
+            let origin = Origin::parse(&before.source)?;
+            update_one(fetch, place, &plugin(name)?, Some(before), &origin, yes).await
+        };
+        match one().await {
+            Ok(updated) => newest += usize::from(!updated),
             // One that fails is not to keep the others old.
-            Err(failure) if wanted.is_none() => {
+            Err(failure) => {
                 failed += 1;
                 report::failure(&failure);
             }
-            Err(failure) => return Err(failure),
         }
     }
     if newest > 0 {
-        report::message(&format!("{newest} have their newest version"));
+        report::message(&format!("{newest} of {} have their newest version", recorded.len()));
     }
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether there was another version.
+/// Whether there was another version. `before`: what is recorded; `origin`: where the version is to come from.
 async fn update_one(
     fetch: &Fetch<'_>,
     place: &Place<'_>,
     id: &PluginId,
-    before: &origins::Origin,
+    before: Option<&origins::Origin>,
+    origin: &Origin,
     yes: bool,
 ) -> Result<bool, Failure> {
-    let origin = Origin::parse(&before.source)?;
-    let file = place.dir.join(format!("{id}.wasm"));
-    let is_there = is_component(&file, before.component);
-    let resolved = match &origin {
+    let file = place.file_of(id)?;
+    let source = origin.text();
+    let is_moved = before.is_none_or(|before| before.source != source);
+    let present = before.filter(|before| is_component(&file, before.component));
+    let resolved = match origin {
         Origin::Registry(reference) => Some(fetch.resolve(reference).await?),
         _ => None,
     };
-    if is_there && resolved.as_ref().is_some_and(|resolved| before.digest == Some(resolved.artifact.digest)) {
+    let is_same = |digest: Option<Sha256>| !is_moved && present.is_some_and(|before| before.digest == digest);
+    if resolved.as_ref().is_some_and(|resolved| is_same(Some(resolved.artifact.digest))) {
         return Ok(false);
-    }
-    if file.exists() && !is_there {
-        warning(&format!("{} is not the version that {} names; this replaces it", file.shown(), origins::FILE_NAME));
     }
     let fetched = match resolved {
         Some(resolved) => fetch.download(resolved, id).await?,
-        None => fetch.fetch(&origin, id).await?,
+        None => fetch.fetch(origin, id).await?,
     };
-    let is_same = fetched.component == before.component && is_there;
-    if is_same && fetched.digest == before.digest {
+    let has_component = present.is_some_and(|before| before.component == fetched.component);
+    if has_component && is_same(fetched.digest) {
         return Ok(false);
     }
-    let (was, is) = (before.digest.unwrap_or(before.component), fetched.digest.unwrap_or(fetched.component));
-    report::message(&format!("{NAME}{id}{NAME:#}: from {was}\n{:width$}  to {is}", "", width = id.as_ref().len()));
-    if before.signer.is_some() && fetched.signer != before.signer {
-        let (was, is) = (before.signer.as_deref().unwrap_or_default(), fetched.signer.as_deref().unwrap_or("nobody"));
-        warning(&format!("{id} was signed by {was}, and is signed now by {is}"));
+    if let Some(before) = before {
+        let (was, is) = (before.digest.unwrap_or(before.component), fetched.digest.unwrap_or(fetched.component));
+        report::message(&format!("{NAME}{id}{NAME:#}: from {was}\n{:width$}  to {is}", "", width = id.as_ref().len()));
     }
-    if is_same {
-        report::message(format!("the same component, published anew\n{}", fetched.about).trim_end());
-        let origin = fetched.origin(&before.source);
-        OriginFile::of(place.dir).edit(|plugins| drop(plugins.insert(id.to_string(), origin)))?;
-        return Ok(true);
+    let mut notes = if is_moved { of_source(origin) } else { Vec::new() };
+    if file.exists() && present.is_none() {
+        notes.push(format!("this replaces {}, which was not added", file.shown()));
     }
-    let again = format!("{} update {id} {}", place.config.program(), shell_word(place.dir));
-    place.take(id, &before.source, fetched, &again, yes).await?;
+    notes.extend(signer_changed(id, before.and_then(|before| before.signer.as_deref()), &fetched));
+    let recorded = Some(fetched.origin(&source));
+    let step = if has_component {
+        report::message(format!("the same component, published anew\n{}", fetched.published.about).trim_end());
+        Step::Record
+    } else {
+        Step::Put(fetched)
+    };
+    let to = if is_moved { format!(" --to {}", shell_text(&source)) } else { String::new() };
+    let again = format!("{} update {id} {}{to}", place.config.program(), shell_word(place.dir));
+    let change = Change { id: id.clone(), step, file, origin: recorded, notes, question: None, again, done: "updated" };
+    place.apply(&[change], yes).await?;
     Ok(true)
 }
 
-pub(super) async fn remove(options: &Options, how: RemoveOptions) -> Result<ExitCode, Failure> {
+/// That a version is not signed by the same key as the one before.
+pub(super) fn signer_changed(id: &PluginId, before: Option<&str>, fetched: &Fetched) -> Option<String> {
+    let was = before?;
+    let now = fetched.signer.as_deref();
+    (now != Some(was)).then(|| match now {
+        Some(now) => format!("{id} was signed by {}, and is signed now by {now}", line(was)),
+        None => format!("{id} was signed by {}, and now by no key that the configuration names", line(was)),
+    })
+}
+
+pub(super) async fn remove(options: &Options, how: RemoveOptions, screen: &Screen) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let id = plugin(&how.name)?;
     let dir = plugin_folder(options, how.dir)?;
     let files = files_of(&config, &dir)?;
-    let recorded = OriginFile::of(&dir);
-    let is_recorded = recorded.read()?.plugins.contains_key(id.as_ref());
+    let is_recorded = OriginFile::of(&dir).read()?.plugins.contains_key(id.as_ref());
     let file = files.get(&id);
     if file.is_none() && !is_recorded {
         return Err(unfound(&id, &dir, &files, None));
     }
-    if let Some(file) = file {
-        confirm(&format!("Remove {}?", file.shown()), how.yes)?;
-        remove_file(file)?;
-    }
-    if is_recorded {
-        recorded.edit(|plugins| drop(plugins.remove(id.as_ref())))?;
-    }
-    report::message(&format!("{NAME}removed{NAME:#} {id}; its grants stay in the configuration"));
+    let again = format!("{} remove {id} {}", config.program(), shell_word(&dir));
+    let change = Change::removal(id, file.map(Path::to_owned), again);
+    Place { options, config: &config, screen, dir: &dir }.apply(&[change], how.yes).await?;
+    report::message("its grants stay in the configuration");
     Ok(ExitCode::SUCCESS)
 }

@@ -12,6 +12,7 @@ use wharf_report::ShowPath as _;
 use super::candidate::Candidate;
 use super::changes::{Change, changes};
 use super::confirm::{agrees, declined};
+use super::fetch::Published;
 use super::folder::plugin_folder;
 use super::load_file::{self, Refused};
 use super::options::Options;
@@ -23,8 +24,8 @@ use super::wiring::{lock, lock_failure, read_only_guard};
 use super::{audit, wrapped};
 use crate::audit::{Audit, Event};
 use crate::config::{self, Config};
-use crate::pins::{ListedVersion, Pins, approve_command};
-use crate::plugin::{Digest, PluginId, Sandbox, content_of};
+use crate::pins::{ListedVersion, PinFile, Pins, approve_command};
+use crate::plugin::{Digest, Plugin, PluginId, Sandbox, content_of};
 use crate::report::{self, Failure, NAME, Screen};
 
 pub(super) async fn run(
@@ -45,7 +46,7 @@ pub(super) async fn run(
     })?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
     let again = approve_command(&options.program(), &id, Some(&dir));
-    let file = File { id: &id, path, place: path, folder: &dir, again: &again };
+    let file = File { id: &id, path, place: path, folder: &dir, published: None, again: &again };
     let reviewer = Reviewer { options, config: &config, sandbox: &sandbox, screen };
     if reviewer.decide(file, yes).await? { Ok(ExitCode::SUCCESS) } else { Err(declined()) }
 }
@@ -58,8 +59,21 @@ pub(super) struct File<'a> {
     pub(super) place: &'a Path,
     /// The plugin folder, which may be above that of the file.
     pub(super) folder: &'a Path,
+    /// Of one that was fetched: where it is from.
+    pub(super) published: Option<&'a Published>,
     /// The command that shows it again.
     pub(super) again: &'a str,
+}
+
+impl File<'_> {
+    /// The failure of a version that cannot be approved.
+    fn refused(&self, (reason, hint): Refused) -> Failure {
+        match self.published {
+            None => Failure::new(format!("{reason}: {}", self.path.shown())).hint(hint),
+            // What its author could do at a file of theirs is no hint for those who fetch it.
+            Some(published) => Failure::new(format!("{reason}: {}", published.source)),
+        }
+    }
 }
 
 /// Shows versions, and asks for decisions on them.
@@ -70,23 +84,55 @@ pub(super) struct Reviewer<'a> {
     pub(super) screen: &'a Screen,
 }
 
-impl Reviewer<'_> {
-    /// Shows a version and asks for a decision on it; returns whether it is approved.
-    pub(super) async fn decide(
-        &self,
-        File { id, path, place, folder, again }: File<'_>,
-        yes: bool,
-    ) -> Result<bool, Failure> {
+/// A version that a person agreed to. Nothing is changed until it is recorded.
+pub(super) struct Approval<'a> {
+    shown: Shown<'a>,
+    version: ListedVersion,
+    lock: PinFile,
+    pins: Pins,
+    config: &'a Config,
+    log: audit::Log,
+}
+
+impl Approval<'_> {
+    /// # Errors
+    /// If it is not as it was shown any more.
+    pub(super) async fn check(&self) -> Result<(), Failure> {
+        self.shown.check(&self.lock, &self.pins).await
+    }
+
+    /// Writes the pin. Call [`Approval::check`] before.
+    pub(super) fn record(self) -> Result<(), Failure> {
+        let Self { shown, version, lock, pins, config, log } = self;
+        let written = lock.approve(shown.id, &version, &pins).map_err(lock_failure)?;
+        written.map_err(|change| shown.outdated_by(change))?;
+        audit::decided(log, config, Event::Approve, shown.id, version.version.content)?;
+        report::message(&format!("{NAME}approved{NAME:#} {} blake3:{}", shown.id, version.version.content));
+        Ok(())
+    }
+}
+
+impl<'a> Reviewer<'a> {
+    /// Shows a version, asks for a decision on it, and records it; returns whether it is approved.
+    pub(super) async fn decide(&self, file: File<'a>, yes: bool) -> Result<bool, Failure> {
+        let Some(approval) = self.review(file, yes).await? else { return Ok(false) };
+        approval.check().await?;
+        approval.record()?;
+        Ok(true)
+    }
+
+    /// Shows a version and asks for a decision on it. None: the answer was no.
+    pub(super) async fn review(&self, file: File<'a>, yes: bool) -> Result<Option<Approval<'a>>, Failure> {
         let Self { options, config, sandbox, screen } = *self;
-        let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.shown())).hint(hint);
-        let mut candidate = Candidate::read(config, path, id).await.map_err(refused)?;
+        let File { id, path, place, folder, published, again } = file;
+        let mut candidate = Candidate::read(config, path, id).await.map_err(|error| file.refused(error))?;
         check_configured_pin(config, id, &candidate)?;
         let lock = lock()?.for_plugins(folder);
         let pins = lock.read().map_err(lock_failure)?;
         let pin = pins.get(id);
         let log = audit::open(config)?;
-        let (grants, may_change, asked) = (config.grants(id), config.may_change_lists(id), candidate.seen.clone());
-        let shown = Shown { options, id, path, again, version: &asked, may_change };
+        let (grants, may_change) = (config.grants(id), config.may_change_lists(id));
+        let shown = Shown { options, id, path, again, version: candidate.seen.clone(), may_change };
         let loading = format!("loading {id}");
         let mut loaded = screen.timed(&loading, candidate.load(config, sandbox, id, grants.none())).await;
         let mut with_grants = candidate.seen.grants.is_empty();
@@ -96,13 +142,13 @@ impl Reviewer<'_> {
         {
             report::message(&format!("{id} cannot list what it offers without its grants: failed to {error}"));
             if !agrees(&format!("Allow this version of {id} to use its grants for that?"), yes)? {
-                return Ok(false);
+                return Ok(None);
             }
             shown.check(&lock, &pins).await?;
             loaded = screen.timed(&loading, candidate.load(config, sandbox, id, grants.clone())).await;
             with_grants = true;
         }
-        let (plugin, version) = loaded.map_err(|error| refused(load_file::refused(error, path)))?;
+        let (plugin, version) = loaded.map_err(|error| file.refused(load_file::refused(error, path)))?;
 
         if pins.is_revoked(candidate.seen.content) {
             report::message("this version was revoked; to approve it takes that back");
@@ -113,7 +159,10 @@ impl Reviewer<'_> {
                 "the tool descriptions of the pinned version are not stored any more; all of this version's are shown",
             );
         }
-        show(&summary(place, pinned.as_deref(), &plugin, &version, may_change), pinned.as_deref(), &version);
+        let summary = |old, plugin: &Plugin, new: &ListedVersion| {
+            summary(place, published.map(|published| &*published.about), old, plugin, new, may_change)
+        };
+        show(&summary(pinned.as_deref(), &plugin, &version), pinned.as_deref(), &version);
         if let Some(pin) = pin.filter(|pin| pin.content != candidate.seen.content && pin.approved) {
             report::message(&format!(
                 "a pin is per name, not per folder: this takes the place of the approved blake3:{}…, also where another \
@@ -122,7 +171,7 @@ impl Reviewer<'_> {
             ));
         }
         if !agrees(&format!("Approve this version of {id}?"), yes)? {
-            return Ok(false);
+            return Ok(None);
         }
         shown.check(&lock, &pins).await?;
         // The surface without grants was reviewed. From here on it may use its grants; if its surface
@@ -130,24 +179,19 @@ impl Reviewer<'_> {
         let mut approved = version.clone();
         if !with_grants {
             let granted = plugin.granted(config.limits(id), grants).await;
-            let granted = granted.map_err(|error| refused(load_file::refused(error, path)))?;
+            let granted = granted.map_err(|error| file.refused(load_file::refused(error, path)))?;
             approved = candidate.record_surface(&granted);
             if approved.surface_text != version.surface_text {
                 report::message("with its grants, its tool descriptions are different:");
                 let old = Some(version.surface_text.as_str());
-                show(&summary(place, old, &granted, &approved, may_change), old, &approved);
+                show(&summary(old, &granted, &approved), old, &approved);
                 if !agrees("Approve it with these tool descriptions?", yes)? {
-                    return Ok(false);
+                    return Ok(None);
                 }
             }
         }
-        shown.holds().await.map_err(|what| shown.outdated(&what))?;
         approved.path = place.to_owned();
-        let written = lock.approve(id, &approved, &pins).map_err(lock_failure)?;
-        written.map_err(|change| shown.outdated_by(change))?;
-        audit::decided(log, config, Event::Approve, id, approved.version.content)?;
-        report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.version.content));
-        Ok(true)
+        Ok(Some(Approval { shown, version: approved, lock, pins, config, log }))
     }
 }
 

@@ -75,7 +75,7 @@ pub(super) async fn run(
     for Waiting { id, path, version } in waiting {
         let may_change = config.may_change_lists(id);
         let again = approve_command(&config.program(), id, Some(dir));
-        let shown = Shown { options, id, path, again: &again, version: &version.version, may_change };
+        let shown = Shown { options, id, path, again: &again, version: version.version.clone(), may_change };
         if let Err(what) = shown.holds().await {
             left += 1;
             leave_out(id, &format!("since the question, {what}"));
@@ -120,6 +120,6 @@ async fn examine(survey: &Survey, id: &PluginId, path: &Path) -> Result<Option<(
         }
     }
     let pinned = pin.and_then(|pin| lock.surface(pin.surface));
-    let summary = summary(path, pinned.as_deref(), &plugin, &version, config.may_change_lists(id));
+    let summary = summary(path, None, pinned.as_deref(), &plugin, &version, config.may_change_lists(id));
     Ok(Some((summary, version)))
 }

@@ -30,8 +30,11 @@ pub(super) enum AuditCommand {
     },
 }
 
+/// An open log; without a writer, nothing is recorded.
+pub(super) type Log = (Audit, Option<AuditWriter>);
+
 /// Opens the configured log.
-pub(super) fn open(config: &Config) -> Result<(Audit, Option<AuditWriter>), Failure> {
+pub(super) fn open(config: &Config) -> Result<Log, Failure> {
     if config.audit.enabled == Some(false) {
         return Ok((Audit::default(), None));
     }
@@ -92,7 +95,7 @@ pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
 /// # Errors
 /// If it is not recorded although it must be.
 pub(super) fn decided(
-    (audit, writer): (Audit, Option<AuditWriter>),
+    (audit, writer): Log,
     config: &Config,
     event: Event,
     id: &PluginId,

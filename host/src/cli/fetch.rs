@@ -9,7 +9,7 @@ use wharf_report::{ShowPath as _, line};
 
 use super::options::Options;
 use super::origins;
-use crate::config::{self, Config, GrantWord, PublisherKey};
+use crate::config::{self, Config, GrantWord, PublisherKey, add_grants};
 use crate::os::paths::absolute;
 use crate::os::{files, private};
 use crate::plugin::text::printable;
@@ -18,7 +18,7 @@ use crate::registry::{
     Artifact, GRANTS, Http, Layout, MINISIG, PublicKey, Reference, Registry, RegistryError, Repository, SCHEME, SHOWN,
     Sha256, Source, download, save, url,
 };
-use crate::report::{Failure, NAME, Screen};
+use crate::report::{Failure, Screen};
 
 /// Bytes of a public key's file.
 const MAX_KEY: u64 = 64 << 10;
@@ -119,14 +119,21 @@ pub(super) struct Resolved<'a> {
     pub(super) source: Source<'a>,
 }
 
+/// What is shown of where a component is from.
+pub(super) struct Published {
+    /// The reference, URL or path.
+    pub(super) source: String,
+    /// Lines on that, and on what its publisher says of it.
+    pub(super) about: String,
+}
+
 /// A component in a file, which goes with it.
 pub(super) struct Fetched {
     staged: Staged,
     pub(super) digest: Option<Sha256>,
     pub(super) component: Sha256,
     pub(super) signer: Option<String>,
-    /// Lines for people: where it is from, and what is said of it.
-    pub(super) about: String,
+    pub(super) published: Published,
     /// What it would like to be granted.
     pub(super) wishes: Vec<GrantWord>,
     pub(super) policy: Option<String>,
@@ -184,8 +191,8 @@ impl<'a> Fetch<'a> {
                 (staged, Sha256::of(&bytes), String::new())
             }
         };
-        let about = line_of("from", &origin.text()) + &signed;
-        Ok(Fetched { staged, digest: None, component, signer: None, about, wishes: Vec::new(), policy: None })
+        let published = Published { source: origin.text(), about: line_of("from", &origin.text()) + &signed };
+        Ok(Fetched { staged, digest: None, component, signer: None, published, wishes: Vec::new(), policy: None })
     }
 
     /// The version that a reference names at the moment, without its component.
@@ -226,9 +233,10 @@ impl<'a> Fetch<'a> {
         }
         let wishes = artifact.annotations.get(GRANTS).map(String::as_str).unwrap_or_default();
         let wishes = wishes.lines().filter(|wish| !wish.trim().is_empty()).take(MAX_WISHES);
-        let wishes = wishes.filter_map(|wish| GrantWord::parse(wish.trim()).ok()).collect();
+        let wishes = wishes.filter_map(|wish| grant_of(id, wish.trim())).collect();
         let (digest, policy) = (Some(artifact.digest), artifact.policy);
-        Ok(Fetched { staged, digest, component, signer: signed.signer, about, wishes, policy })
+        let published = Published { source: reference.to_string(), about };
+        Ok(Fetched { staged, digest, component, signer: signed.signer, published, wishes, policy })
     }
 
     /// Saves a version into a layout.
@@ -370,12 +378,9 @@ fn line_of(label: &str, text: &str) -> String {
     format!("  {label:<8} {cut}{dots}\n")
 }
 
-/// The title over the lines about a component.
-pub(super) fn title(id: &PluginId) -> String {
-    format!("{NAME}{id}{NAME:#}\n")
-}
-
-/// Whether a file is that component.
-pub(super) fn is_component(path: &Path, digest: Sha256) -> bool {
-    files::read(path, MAX_COMPONENT).is_ok_and(|bytes| Sha256::of(&bytes) == digest)
+/// A grant, if it could be given to a plugin of that name. Of folders and secrets, the configuration decides.
+fn grant_of(id: &PluginId, word: &str) -> Option<GrantWord> {
+    let grant = GrantWord::parse(word).ok()?;
+    let is_valid = !word.starts_with("http=") || add_grants("", id, std::slice::from_ref(&grant)).is_ok();
+    is_valid.then_some(grant)
 }

@@ -18,7 +18,7 @@ pub(super) struct Shown<'a> {
     pub(super) path: &'a Path,
     /// The command that shows it again.
     pub(super) again: &'a str,
-    pub(super) version: &'a PluginVersion,
+    pub(super) version: PluginVersion,
     /// Whether its descriptions may change later.
     pub(super) may_change: bool,
 }

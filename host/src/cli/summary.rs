@@ -37,9 +37,11 @@ pub(super) fn remarks(plugin: &Plugin) -> Vec<String> {
 const MAX_NAMED: usize = 24;
 
 /// File, digest, signer, what it offers, what its imports need, what the configuration grants, and how many things are new
-/// or changed. `old` is the surface of the pinned version; `may_change`: whether its descriptions may change later.
+/// or changed. `published`: lines on where it is from; `old` is the surface of the pinned version; `may_change`: whether
+/// its descriptions may change later.
 pub(super) fn summary(
     path: &Path,
+    published: Option<&str>,
     old: Option<&str>,
     plugin: &Plugin,
     new: &ListedVersion,
@@ -49,8 +51,13 @@ pub(super) fn summary(
     let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", version.content);
     // Several file names are normalized to one plugin name.
     text += &line("file", &path.shown().to_string());
-    let signer = version.signer.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
-    text += &line("signer", &signer);
+    text += published.unwrap_or_default();
+    match (&version.signer, published) {
+        (Some(signer), _) => text += &line("signer", &signer.to_string()),
+        (None, None) => text += &line("signer", "none"),
+        // Its lines say who signed it where it is published.
+        (None, Some(_)) => {}
+    }
     for (label, names) in offers(plugin) {
         text += &line(label, &names);
     }

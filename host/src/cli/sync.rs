@@ -6,17 +6,15 @@ use std::process::ExitCode;
 use clap::Args;
 use wharf_report::{ShowPath as _, line, shell_text, shell_word, warning};
 
-use super::add::{Place, remove_file};
-use super::approve::{self, Reviewer};
-use super::confirm::{confirm, declined};
-use super::fetch::{Fetch, Origin, failure, is_component};
-use super::folder::plugin_folder;
+use super::add::signer_changed;
+use super::fetch::{Fetch, Origin, failure};
+use super::folder::served_folder;
 use super::options::Options;
 use super::origins::{self, OriginFile};
+use super::place::{Change, Place, Step, is_component};
 use super::survey::files_of;
 use super::target::plugin;
 use super::wiring::{lock, lock_failure};
-use crate::audit::Audit;
 use crate::plugin::{PluginId, content_of};
 use crate::registry::{Http, Layout, Reference};
 use crate::report::{self, Failure, NAME, Screen};
@@ -50,61 +48,32 @@ pub(super) async fn run(options: &Options, how: SyncOptions, screen: &Screen) ->
             .hint(format!("name a file as {}, which wharf add writes into its folder", origins::FILE_NAME)));
     }
     let wanted = OriginFile::at(&how.file).read()?.plugins;
-    let dir = plugin_folder(options, how.dir)?;
-    let own = OriginFile::of(&dir);
-    let recorded = own.read()?.plugins;
+    let dir = served_folder(options, how.dir)?;
+    let recorded = OriginFile::of(&dir).read()?.plugins;
     let http = Http::default();
     let fetch = Fetch { options, config: &config, screen, http: &http, layout: how.layout.as_deref() };
     let place = Place { options, config: &config, screen, dir: &dir };
-    let program = config.program();
-    let again = format!("{program} sync {} {}", shell_word(&how.file), shell_word(&dir));
-    let mut changed = 0;
+    let again = format!("{} sync {} {}", config.program(), shell_word(&how.file), shell_word(&dir));
+    // All is fetched and compared before the first question.
+    let mut changes = Vec::new();
     for (name, origin) in &wanted {
-        let id = plugin(name)?;
-        let file = dir.join(format!("{id}.wasm"));
-        if is_component(&file, origin.component) {
-            changed += usize::from(approve_present(&place, &id, &file, &again, how.yes).await?);
-            if let Some(before) = recorded.get(name).filter(|before| before.source != origin.source) {
-                let (from, to) = (line(&before.source), line(&origin.source));
-                confirm(&format!("Get {id} from {to} from now on, and no longer from {from}?"), how.yes)?;
-            }
-            if recorded.get(name) != Some(origin) {
-                own.edit(|plugins| drop(plugins.insert(name.clone(), origin.clone())))?;
-            }
-            continue;
+        let mut change = missing(&fetch, &place, &plugin(name)?, origin, recorded.get(name), &how.file, &again).await?;
+        if let (Some(change), Some(before)) = (&mut change, recorded.get(name))
+            && before.source != origin.source
+        {
+            let (id, from, to) = (&change.id, line(&before.source), line(&origin.source));
+            change.question = Some(format!("Get {id} from {to} from now on, and no longer from {from}?"));
         }
-        if file.exists() && !recorded.contains_key(name) {
-            return Err(Failure::usage(format!(
-                "get {id}: its file is there already, and was not added: {}",
-                file.shown()
-            ))
-            .hint("move it away, or give it another name".to_owned()));
-        }
-        let from = exact(origin)?;
-        let fetched = fetch.fetch(&from, &id).await?;
-        if fetched.component != origin.component {
-            return Err(Failure::new(format!(
-                "get {id}: {} has another component than {} names: {}",
-                from.text(),
-                how.file.shown(),
-                fetched.component
-            ))
-            .hint("it was replaced there; nothing was changed".to_owned()));
-        }
-        place.take(&id, &origin.source, fetched, &again, how.yes).await?;
-        changed += 1;
+        changes.extend(change);
     }
     // What was added here before, and is not in the file.
     for name in recorded.keys().filter(|name| !wanted.contains_key(*name)) {
         let id = plugin(name)?;
-        let file = dir.join(format!("{id}.wasm"));
-        if file.exists() {
-            confirm(&format!("Remove {}, which the file does not name?", file.shown()), how.yes)?;
-            remove_file(&file)?;
-        }
-        own.edit(|plugins| drop(plugins.remove(name)))?;
-        report::message(&format!("{NAME}removed{NAME:#} {id}"));
-        changed += 1;
+        let file = place.file_of(&id)?;
+        changes.push(Change::removal(id, file.exists().then_some(file), again.clone()));
+    }
+    if !changes.is_empty() {
+        place.apply(&changes, how.yes).await?;
     }
     let mut others = 0;
     for (id, path) in files_of(&config, &dir)?.in_order() {
@@ -114,27 +83,60 @@ pub(super) async fn run(options: &Options, how: SyncOptions, screen: &Screen) ->
         }
     }
     let is_equal = if others == 0 { "is equal to" } else { "has what is in" };
-    report::message(&format!("{} {is_equal} {}: {changed} changes", dir.shown(), how.file.shown()));
+    let changes = match changes.len() {
+        1 => "1 change".to_owned(),
+        count => format!("{count} changes"),
+    };
+    report::message(&format!("{} {is_equal} {}: {changes}", dir.shown(), how.file.shown()));
     Ok(if others == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Approves a file that is there already, unless it is approved; returns whether it was not.
-async fn approve_present(
+/// What is missing until a plugin is as a list has it. `before`: what is recorded in the folder.
+async fn missing(
+    fetch: &Fetch<'_>,
     place: &Place<'_>,
     id: &PluginId,
-    file: &Path,
+    origin: &origins::Origin,
+    before: Option<&origins::Origin>,
+    list: &Path,
     again: &str,
-    yes: bool,
-) -> Result<bool, Failure> {
-    let pins = lock()?.read().map_err(lock_failure)?;
-    let is_approved = pins.get(id).is_some_and(|pin| pin.approved && content_of(file) == Some(pin.content));
-    if is_approved {
-        return Ok(false);
+) -> Result<Option<Change>, Failure> {
+    let file = place.file_of(id)?;
+    let change = |step, done, notes| {
+        let (id, again, file) = (id.clone(), again.to_owned(), file.clone());
+        Some(Change { id, step, file, origin: Some(origin.clone()), notes, question: None, again, done })
+    };
+    if is_component(&file, origin.component) {
+        return Ok(match is_approved(id, &file)? {
+            false => change(Step::Approve, "recorded", Vec::new()),
+            true if before == Some(origin) => None,
+            true => change(Step::Record, "recorded", Vec::new()),
+        });
     }
-    let sandbox = place.options.sandbox(place.config, &[place.dir.to_owned()], Audit::default()).await?;
-    let reviewer = Reviewer { options: place.options, config: place.config, sandbox: &sandbox, screen: place.screen };
-    let shown = approve::File { id, path: file, place: file, folder: place.dir, again };
-    if reviewer.decide(shown, yes).await? { Ok(true) } else { Err(declined()) }
+    if file.exists() && before.is_none() {
+        let (program, folder, source) = (place.config.program(), shell_word(place.dir), shell_text(&origin.source));
+        return Err(Failure::usage(format!("get {id}: its file is there, and was not added: {}", file.shown())).hint(
+            format!("move it away; or, to have that one in its place: {program} update {id} {folder} --to {source}"),
+        ));
+    }
+    let from = exact(origin)?;
+    let fetched = fetch.fetch(&from, id).await?;
+    if fetched.component != origin.component {
+        let (from, list) = (from.text(), list.shown());
+        return Err(Failure::new(format!(
+            "get {id}: {from} has another component than {list} names: {}",
+            fetched.component
+        ))
+        .hint("it was replaced there; nothing was changed".to_owned()));
+    }
+    let notes = signer_changed(id, origin.signer.as_deref(), &fetched).into_iter().collect();
+    let done = if file.exists() { "updated" } else { "added" };
+    Ok(change(Step::Put(fetched), done, notes))
+}
+
+fn is_approved(id: &PluginId, file: &Path) -> Result<bool, Failure> {
+    let pins = lock()?.read().map_err(lock_failure)?;
+    Ok(pins.get(id).is_some_and(|pin| pin.approved && content_of(file) == Some(pin.content)))
 }
 
 /// The origin of exactly the version that a file names.

@@ -88,7 +88,7 @@ async fn offer(
     let Some((id, file)) = found.into_iter().flatten().min().map(|at| &waiting[at]) else { return Ok(false) };
     let folder = folder_at(path);
     let again = approve_command(&options.program(), id, Some(folder));
-    let file = approve::File { id, path: file, place: file, folder, again: &again };
+    let file = approve::File { id, path: file, place: file, folder, published: None, again: &again };
     approve::Reviewer { options, config: &config, sandbox: &sandbox, screen }.decide(file, false).await
 }
 

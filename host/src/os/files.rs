@@ -122,13 +122,39 @@ pub(super) fn read_opened(file: File, metadata: &Metadata, max_size: u64) -> Res
     if bytes.len() as u64 > max_size { Err(FileError::TooLarge(max_size)) } else { Ok(bytes) }
 }
 
-/// Replaces a file at once, with the permissions of a new file. A link in its place is replaced, and none is followed.
+/// The next content of a file, written beside it. Unless it is put in place, it goes.
+pub(crate) struct Replacement {
+    path: PathBuf,
+    next: PathBuf,
+}
+
+impl Replacement {
+    /// With the permissions of a new file.
+    pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+        let next = with_suffix(path, &format!(".{}.next", std::process::id()));
+        let _ = fs::remove_file(&next);
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&next)?;
+        let written = Self { path: path.to_owned(), next };
+        file.write_all(bytes).and_then(|()| file.sync_all())?;
+        Ok(written)
+    }
+
+    /// Puts it in place at once. A link there is replaced, and none is followed.
+    pub(crate) fn commit(self) -> io::Result<()> {
+        fs::rename(&self.next, &self.path)
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        // Once it is in place, there is none of that name.
+        let _ = fs::remove_file(&self.next);
+    }
+}
+
+/// Replaces a file at once, as [`Replacement`].
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let next = with_suffix(path, &format!(".{}.next", std::process::id()));
-    let _ = fs::remove_file(&next);
-    let written = OpenOptions::new().write(true).create_new(true).open(&next);
-    let written = written.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
-    written.and_then(|()| fs::rename(&next, path)).inspect_err(|_| drop(fs::remove_file(&next)))
+    Replacement::write(path, bytes)?.commit()
 }
 
 #[cfg(test)]

@@ -1,0 +1,264 @@
+//! Changes of a plugin folder that a person agreed to: all of them, or none.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use wharf_report::{ShowPath as _, shell_text, shell_word, warning};
+
+use super::approve::{Approval, File, Reviewer};
+use super::confirm::{confirm, declined};
+use super::dev;
+use super::fetch::Fetched;
+use super::options::Options;
+use super::origins::{Origin, OriginFile};
+use super::survey::files_of;
+use super::wiring::is_reserved;
+use crate::audit::Audit;
+use crate::catalog::Ignored;
+use crate::config::{Config, add_grants};
+use crate::os::files::{self, Replacement};
+use crate::plugin::text::printable;
+use crate::plugin::{PluginId, signature_file};
+use crate::registry::Sha256;
+use crate::report::{self, Failure, NAME, Screen};
+
+/// A folder that plugins are put into.
+pub(super) struct Place<'a> {
+    pub(super) options: &'a Options,
+    pub(super) config: &'a Config,
+    pub(super) screen: &'a Screen,
+    pub(super) dir: &'a Path,
+}
+
+/// What is to be done with a plugin of the folder.
+pub(super) enum Step {
+    /// Its version is put there, once it is approved.
+    Put(Fetched),
+    /// The version that is there is approved.
+    Approve,
+    /// Only what is recorded of it changes.
+    Record,
+    Remove,
+}
+
+pub(super) struct Change {
+    pub(super) id: PluginId,
+    pub(super) step: Step,
+    /// Its file, which may be missing.
+    pub(super) file: PathBuf,
+    /// What `wharf.lock` says of it from then on; of a plugin that is removed, nothing.
+    pub(super) origin: Option<Origin>,
+    /// What a person should see before the question.
+    pub(super) notes: Vec<String>,
+    /// What is asked besides the approval.
+    pub(super) question: Option<String>,
+    /// The command that shows it again.
+    pub(super) again: String,
+    /// What was done, before its name: "added".
+    pub(super) done: &'static str,
+}
+
+impl Change {
+    /// The removal of a plugin, with its file if it has one.
+    pub(super) fn removal(id: PluginId, file: Option<PathBuf>, again: String) -> Self {
+        let question = file.as_ref().map(|file| format!("Remove {}?", file.shown()));
+        let file = file.unwrap_or_default();
+        Self { id, step: Step::Remove, file, origin: None, notes: Vec::new(), question, again, done: "removed" }
+    }
+}
+
+impl Place<'_> {
+    /// The file of a plugin: where it is now, or else where it will be.
+    ///
+    /// # Errors
+    /// If the name is one of the server's own, or the folder cannot be read.
+    pub(super) fn file_of(&self, id: &PluginId) -> Result<PathBuf, Failure> {
+        if is_reserved(self.config, id) {
+            let reserved = Ignored::NameReserved(id.clone());
+            return Err(Failure::usage(reserved.to_string()).hint("give it another name: --name NAME".to_owned()));
+        }
+        let files = files_of(self.config, self.dir)?;
+        Ok(files.get(id).map_or_else(|| self.dir.join(format!("{id}.wasm")), Path::to_owned))
+    }
+
+    /// Shows all, asks, and on yes does all of it. Nothing is changed before the last answer, nor unless every new file is
+    /// written in full.
+    pub(super) async fn apply(&self, changes: &[Change], yes: bool) -> Result<(), Failure> {
+        let Self { options, config, screen, dir } = *self;
+        let sandbox = options.sandbox(config, &[dir.to_owned()], Audit::default()).await?;
+        let reviewer = Reviewer { options, config, sandbox: &sandbox, screen };
+        let (mut approvals, mut was_there) = (Vec::new(), Vec::new());
+        for change in changes {
+            was_there.push(fs::symlink_metadata(&change.file).is_ok());
+            approvals.extend(self.ask(change, &reviewer, yes).await?);
+        }
+        for approval in &approvals {
+            approval.check().await?;
+        }
+        for (change, was_there) in changes.iter().zip(was_there) {
+            if !was_there && fs::symlink_metadata(&change.file).is_ok() {
+                let (id, file) = (&change.id, change.file.shown());
+                return Err(Failure::new(format!("put {id} into its folder: since the question, {file} appeared"))
+                    .hint("nothing was changed; look at the file, then run the command again".to_owned()));
+            }
+        }
+        let written: Result<Vec<Written>, Failure> = changes.iter().filter_map(Written::of).collect();
+        let written = written?;
+        for approval in approvals {
+            approval.record()?;
+        }
+        let failed = |change: &Change, error: io::Error| {
+            Failure::new(format!("write {}: {error}; its version is approved", change.file.shown()))
+                .hint(format!("look at the folder, then again: {}", change.again))
+        };
+        for written in written {
+            let change = written.change;
+            written.commit().map_err(|error| failed(change, error))?;
+        }
+        for change in changes.iter().filter(|change| matches!(change.step, Step::Remove)) {
+            remove_file(&change.file)?;
+        }
+        OriginFile::of(dir).edit(|plugins| {
+            for change in changes {
+                match &change.origin {
+                    Some(origin) => plugins.insert(change.id.to_string(), origin.clone()),
+                    None => plugins.remove(change.id.as_ref()),
+                };
+            }
+        })?;
+        for Change { id, done, step, .. } in changes {
+            report::message(&format!("{NAME}{done}{NAME:#} {id}"));
+            if let Step::Put(fetched) = step
+                && let Some(command) = self.command_of_wishes(id, fetched)
+            {
+                report::message(&format!("to grant it what it can use: {command}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows one change, and asks. A version that is to run is approved by that.
+    async fn ask<'a>(
+        &'a self,
+        change: &'a Change,
+        reviewer: &Reviewer<'a>,
+        yes: bool,
+    ) -> Result<Option<Approval<'a>>, Failure> {
+        for note in &change.notes {
+            warning(note);
+        }
+        let Change { id, file: place, again, .. } = change;
+        let (path, published) = match &change.step {
+            Step::Put(fetched) => (fetched.path(), Some(&fetched.published)),
+            _ => (&**place, None),
+        };
+        let mut approval = None;
+        if let Step::Put(fetched) = &change.step {
+            let wishes = self.wishes(id, fetched).await;
+            if !wishes.is_empty() {
+                let lines: String = wishes.iter().map(|wish| format!("\n  {wish}")).collect();
+                report::message(&format!(
+                    "its publisher says that it can use these grants, which it is not given by this:{lines}"
+                ));
+            }
+        }
+        if matches!(change.step, Step::Put(_) | Step::Approve) {
+            let shown = File { id, path, place, folder: self.dir, published, again };
+            approval = Some(reviewer.review(shown, yes).await?.ok_or_else(declined)?);
+        }
+        if let Some(question) = &change.question {
+            confirm(question, yes)?;
+        }
+        Ok(approval)
+    }
+
+    /// What its publisher would like it to be granted, in lines.
+    async fn wishes(&self, id: &PluginId, fetched: &Fetched) -> Vec<String> {
+        match &fetched.policy {
+            Some(policy) if fetched.wishes.is_empty() => match dev::grants_of_policy(self.options, id, policy).await {
+                Some(lines) => lines,
+                None => vec!["a policy of Wassette, which this program cannot convert".to_owned()],
+            },
+            _ => fetched.wishes.iter().map(|wish| printable(wish.text())).collect(),
+        }
+    }
+
+    /// The command that grants it that, unless all is granted already.
+    fn command_of_wishes(&self, id: &PluginId, fetched: &Fetched) -> Option<String> {
+        if fetched.wishes.is_empty() || self.grants_all(id, fetched) {
+            return None;
+        }
+        let words: Vec<String> = fetched.wishes.iter().map(|wish| shell_text(wish.text())).collect();
+        Some(format!("{} grant {id} {} {}", self.config.program(), shell_word(self.dir), words.join(" ")))
+    }
+
+    fn grants_all(&self, id: &PluginId, fetched: &Fetched) -> bool {
+        let text = self.config.file.as_ref().and_then(|file| fs::read_to_string(file).ok());
+        let with = |text: &String| add_grants(text, id, &fetched.wishes).and_then(|text| Config::parse(&text)).ok();
+        text.and_then(|text| Some(Config::parse(&text).ok()?.grants(id) == with(&text)?.grants(id))).unwrap_or(false)
+    }
+}
+
+/// A version that was written beside its place.
+struct Written<'a> {
+    change: &'a Change,
+    component: Replacement,
+    signature: Option<Replacement>,
+}
+
+impl<'a> Written<'a> {
+    /// The version that a change puts into the folder, if it does.
+    fn of(change: &'a Change) -> Option<Result<Self, Failure>> {
+        let Step::Put(fetched) = &change.step else { return None };
+        let written = Self::write(change, fetched).map_err(|error| {
+            Failure::new(format!("write {}: {error}; nothing was changed", change.file.shown()))
+                .hint(format!("make room or the folder writable, then again: {}", change.again))
+        });
+        Some(written)
+    }
+
+    /// With the permissions of new files, and not of private ones.
+    fn write(change: &'a Change, fetched: &Fetched) -> io::Result<Self> {
+        let bytes = fs::read(fetched.path())?;
+        if Sha256::of(&bytes) != fetched.component {
+            return Err(io::Error::other("its download was changed meanwhile"));
+        }
+        let signature = match fs::read(signature_file(fetched.path())) {
+            Ok(signature) => Some(Replacement::write(&signature_file(&change.file), &signature)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Self { change, component: Replacement::write(&change.file, &bytes)?, signature })
+    }
+
+    /// Puts it in its place, after its signature.
+    fn commit(self) -> io::Result<()> {
+        match self.signature {
+            Some(signature) => signature.commit()?,
+            // That of the version before.
+            None => remove_if_there(&signature_file(&self.change.file))?,
+        }
+        self.component.commit()
+    }
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a plugin's file, and its signature.
+fn remove_file(file: &Path) -> Result<(), Failure> {
+    for path in [file.to_owned(), signature_file(file)] {
+        remove_if_there(&path).map_err(|error| Failure::new(format!("remove {}: {error}", path.shown())))?;
+    }
+    Ok(())
+}
+
+/// Whether a file is that component.
+pub(super) fn is_component(path: &Path, digest: Sha256) -> bool {
+    files::read(path, crate::plugin::MAX_COMPONENT).is_ok_and(|bytes| Sha256::of(&bytes) == digest)
+}
