@@ -44,7 +44,7 @@ pub use limits::LimitsConfig;
 pub use live::Live;
 pub use outbound::HttpEntry;
 pub use path::ConfigPath;
-pub use registries::{PublisherKey, RegistryConfig};
+pub use registries::{PublisherKey, RegistryConfig, RequiredKeys};
 pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
 pub use secret::SecretConfig;

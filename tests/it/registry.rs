@@ -105,7 +105,7 @@ fn an_update_shows_what_is_different() {
         run(&home, words.into_iter().chain(more.iter().map(AsRef::as_ref)))
     };
     let same = update(&[]);
-    assert!(same.status.success() && err(&same).contains("1 have their newest version"), "{}", err(&same));
+    assert!(same.status.success() && err(&same).contains("p has its newest version"), "{}", err(&same));
     let second = double.publish("1", &component("Does another thing."), json!({}));
     let before = fs::read(home.plugin("p")).expect("the file");
     let asked = update(&[]);
@@ -128,9 +128,90 @@ fn an_update_shows_what_is_different() {
     assert!(fixed.status.success(), "{}", err(&fixed));
     assert_eq!(fs::read(home.plugin("q")).expect("the file"), component("Does another thing."));
     let same = run(&home, ["update".as_ref(), "q".as_ref(), folder.as_os_str(), "--yes".as_ref()]);
-    assert!(err(&same).contains("1 have their newest version"), "{}", err(&same));
+    assert!(err(&same).contains("q has its newest version"), "{}", err(&same));
 
     let removed = run(&home, ["remove".as_ref(), "p".as_ref(), folder.as_os_str(), "--yes".as_ref()]);
     assert!(removed.status.success(), "{}", err(&removed));
     assert_eq!(names_in(&folder), ["q.wasm", "wharf.lock"]);
+}
+
+#[test]
+fn a_file_that_was_copied_gets_a_source_and_another_tag() {
+    let (home, double) = (Home::new(), Double::start());
+    let folder = home.plugins();
+    double.publish("1", &component("Does a thing."), json!({}));
+    double.publish("2", &component("Does another thing."), json!({}));
+    // Named as its author named it.
+    fs::write(folder.join("P.wasm"), component("Was copied.")).expect("a file");
+    let there = add(&home, &double.reference(":1"), &["--yes"]);
+    let hint = format!("update p {} --to {}", folder.to_string_lossy(), double.reference(":1"));
+    assert!(err(&there).contains(&hint), "{}", err(&there));
+    let update = |words: &[&str]| {
+        let all = ["update".as_ref(), "p".as_ref(), folder.as_os_str()];
+        run(&home, all.into_iter().chain(words.iter().map(AsRef::as_ref)))
+    };
+    assert!(err(&update(&["--yes"])).contains("does not say where it is from"));
+    for (tag, wasm) in [(":1", component("Does a thing.")), (":2", component("Does another thing."))] {
+        let done = update(&["--yes", "--to", &double.reference(tag)]);
+        assert!(done.status.success(), "{}", err(&done));
+        assert_eq!(err(&done).contains("which was not added"), tag == ":1", "{}", err(&done));
+        assert_eq!(names_in(&folder), ["P.wasm", "wharf.lock"], "it stays in its file");
+        assert_eq!(fs::read(folder.join("P.wasm")).expect("the file"), wasm);
+        let origins = fs::read_to_string(folder.join("wharf.lock")).expect("the file");
+        assert!(origins.contains(&double.reference(tag)), "{origins}");
+    }
+    let all = run(&home, ["update".as_ref(), folder.as_os_str(), "--to".as_ref(), double.reference(":1").as_ref()]);
+    assert!(err(&all).contains("name the plugin"), "{}", err(&all));
+}
+
+/// Whoever can write no file has approved none.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_cannot_be_written_leaves_no_approval() {
+    let (home, double) = (Home::new(), Double::start());
+    double.publish("1", &component("Does a thing."), json!({}));
+    // Nobody can create a file there.
+    let output = run(&home, ["add", &double.reference(":1"), "/proc/sys/kernel", "--yes"]);
+    assert!(err(&output).contains("p.wasm") && err(&output).contains("nothing was changed"), "{}", err(&output));
+    let pins = fs::read_to_string(home.path("state/wharf/lock.toml")).unwrap_or_default();
+    assert!(!pins.contains("[plugins.p]"), "{pins}");
+}
+
+#[test]
+fn what_is_granted_already_is_not_offered() {
+    let (home, double) = (Home::new(), Double::start());
+    let wishes = "keyvalue\nhttp=https://api.example.com\nhttp=https://\u{430}pi.example.com";
+    double.publish("1", &component("Does a thing."), json!({ "io.github.wharf-mcp.grants": wishes }));
+    let output = add(&home, &double.reference(":1"), &["--yes"]);
+    let text = err(&output);
+    let (before, after) = text.split_once("added").expect(&text);
+    assert!(!before.contains("wharf grant") && after.contains("grant p "), "{text}");
+    assert!(!text.contains('\u{430}'), "a host that only looks like another one is no grant: {text}");
+    home.configure("[plugins.q.grants]\nkeyvalue = true\nhttp = [\"https://api.example.com\"]\n");
+    let output = add(&home, &double.reference(":1"), &["--yes", "--name", "q"]);
+    let text = err(&output);
+    assert!(output.status.success() && text.contains("added") && !text.contains("to grant it"), "{text}");
+}
+
+#[test]
+fn what_is_no_reference_is_named_without_its_secrets() {
+    let home = Home::new();
+    for (reference, why) in [
+        (".", "it is a folder"),
+        ("oci://me:hunter2@ghcr.io/acme/p:1", "docker login"),
+        ("oci://me:hunter2@ghcr.io", "docker login"),
+        ("https://me:hunter2@files.example/p.wasm", "a user or password"),
+        ("oci://ghcr.io/Acme/P", "write ghcr.io/acme/p"),
+    ] {
+        let output = add(&home, reference, &["--yes"]);
+        let text = err(&output);
+        assert!(!output.status.success() && text.contains(why) && !text.contains("hunter2"), "{reference}: {text}");
+    }
+    let file = home.path("home/tool.wasm");
+    fs::write(&file, component("Does a thing.")).expect("a file");
+    let output = add(&home, &file.to_string_lossy(), &["--yes"]);
+    assert!(err(&output).contains("will name a path of this machine"), "{}", err(&output));
+    let removed = run(&home, ["remove".as_ref(), "tool".as_ref(), home.plugins().as_os_str()]);
+    let question = format!("not a terminal: Remove {}", home.plugin("tool").to_string_lossy());
+    assert!(err(&removed).contains(&question), "{}", err(&removed));
 }

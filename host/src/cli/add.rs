@@ -90,7 +90,7 @@ pub(super) async fn run(options: &Options, how: AddOptions, screen: &Screen) -> 
         file,
         origin: Some(fetched.origin(&origin.text())),
         notes: of_source(&origin),
-        step: Step::Put(fetched),
+        step: Step::Put(Box::new(fetched)),
         question: None,
         again,
         done: "added",
@@ -226,7 +226,7 @@ async fn update_one(
         report::message(format!("the same component, published anew\n{}", fetched.published.about).trim_end());
         Step::Record
     } else {
-        Step::Put(fetched)
+        Step::Put(Box::new(fetched))
     };
     let to = if is_moved { format!(" --to {}", shell_text(&source)) } else { String::new() };
     let again = format!("{} update {id} {}{to}", place.config.program(), shell_word(place.dir));

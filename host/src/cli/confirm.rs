@@ -28,8 +28,8 @@ pub(super) fn agrees(question: &str, yes: bool) -> Result<bool, Failure> {
         return Ok(true);
     }
     if !can_ask() {
-        return Err(Failure::usage("ask for confirmation: not a terminal")
-            .hint("review the text above, then add --yes".to_owned()));
+        return Err(Failure::usage(format!("ask for confirmation: not a terminal: {question}"))
+            .hint("review what is printed above, then add --yes".to_owned()));
     }
     ask(question)
 }

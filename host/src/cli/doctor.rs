@@ -15,9 +15,9 @@ use wharf_report::{ShowPath as _, shell_word};
 use super::finding::Finding;
 use super::options::Options;
 use super::survey::choice_in;
-use super::{absent, audit, dev, folder, http, install, wiring};
+use super::{absent, audit, dev, fetch, folder, http, install, wiring};
 use crate::audit::Audit;
-use crate::config::{self, Config};
+use crate::config::{self, Config, PublisherKey};
 use crate::os::sandbox::{self, AllowedPaths, Enforcement, restrict_files};
 use crate::os::{limits, private};
 use crate::plugin::is_writable_by_others;
@@ -38,6 +38,7 @@ pub(super) async fn run(options: &Options, how: DoctorOptions) -> Result<ExitCod
         Ok(config) => {
             findings.push(configuration(&config));
             findings.extend(secrets(&config));
+            findings.extend(publishers(&config));
             findings.extend(of_server(options, Arc::new(config), how.dir.clone()).await);
         }
         Err(failure) => findings.push(Finding::bad("configuration", failure)),
@@ -79,6 +80,22 @@ fn secrets(config: &Config) -> Vec<Finding> {
         true if count == 0 => Vec::new(),
         true => vec![Finding::good("secrets", format!("{count} can be read"))],
         false => unreadable.into_iter().map(finding).collect(),
+    }
+}
+
+/// The keys of publishers that cannot be read: a server does without them, `wharf add` does not.
+fn publishers(config: &Config) -> Vec<Finding> {
+    let all: Vec<_> = config.publisher_keys().collect();
+    let wrong = all.iter().filter_map(|(path, key)| {
+        let PublisherKey::Cosign(file) = key else { return None };
+        let (why, hint) = fetch::public_key(file).err()?;
+        Some(Finding::missing("registries", format!("the key {} of {path} cannot be read: {why}", file.shown()), hint))
+    });
+    let wrong: Vec<Finding> = wrong.collect();
+    match (wrong.is_empty(), all.len()) {
+        (true, 0) => Vec::new(),
+        (true, count) => vec![Finding::good("registries", format!("{count} keys of publishers can be read"))],
+        (false, _) => wrong,
     }
 }
 

@@ -48,6 +48,11 @@ impl Origin {
             ));
         }
         if let Some(uri) = url(text) {
+            // It would be written into wharf.lock, which is committed.
+            if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+                return Err(Failure::usage("get a plugin from a URL with a user or password")
+                    .hint("publish it in a registry, whose credentials docker login keeps".to_owned()));
+            }
             return Ok(Self::Url(uri));
         }
         if let Some((scheme, _)) = text.split_once("://") {
@@ -55,6 +60,10 @@ impl Origin {
                 .hint("write oci://HOST/PATH:TAG, https://… or the path of a file".to_owned()));
         }
         let path = PathBuf::from(text);
+        if path.is_dir() {
+            return Err(Failure::usage(format!("get a plugin from {}: it is a folder", path.shown()))
+                .hint("name a .wasm file in it, or oci://HOST/PATH:TAG".to_owned()));
+        }
         if path.exists() {
             return Ok(Self::File(path));
         }
@@ -197,7 +206,16 @@ impl<'a> Fetch<'a> {
 
     /// The version that a reference names at the moment, without its component.
     pub(super) async fn resolve<'r>(&'r self, reference: &'r Reference) -> Result<Resolved<'r>, Failure> {
-        let failed = |error| failure(&format!("get {reference}"), error);
+        let failed = |error: RegistryError| {
+            let (program, repository) = (self.config.program(), &reference.repository);
+            let tags = error.is_not_found().then(|| format!("to see its tags: {program} search {repository}"));
+            let what = match (&tags, &reference.tag, &reference.digest) {
+                (Some(_), None, None) => format!("get {reference}, of which the tag latest is meant"),
+                _ => format!("get {reference}"),
+            };
+            let hint = tags.or_else(|| error.hint());
+            Failure::new(format!("{what}: {error}")).hint(hint)
+        };
         let source = self.source(&reference.repository).await.map_err(failed)?;
         let version = reference.version();
         let finding = timeout(FINDING, Artifact::find(&source, &version));
@@ -267,19 +285,27 @@ impl<'a> Fetch<'a> {
 
     /// Who signed a version. With keys for its repository in the configuration, one of them must have.
     async fn signed(&self, reference: &Reference, artifact: &Artifact, path: &Path) -> Result<Signed, Failure> {
-        let keys = self.config.publisher_keys(&reference.repository);
+        let count = artifact.signatures.count() + usize::from(artifact.annotations.contains_key(MINISIG));
+        let signatures = |count| if count == 1 { "1 signature".to_owned() } else { format!("{count} signatures") };
+        let Some(required) = self.config.required_keys(&reference.repository) else {
+            let text = match count {
+                0 => "no".to_owned(),
+                count => format!("{}, not checked: the configuration names no key for it", signatures(count)),
+            };
+            return Ok(Signed { text, signer: None });
+        };
         let (mut cosign, mut minisign) = (Vec::new(), Vec::new());
-        for key in &keys {
+        for key in &required.keys {
             match key {
                 PublisherKey::Minisign(key) => minisign.push(key.clone()),
-                PublisherKey::Cosign(file) => {
-                    let wrong = |why: String| {
-                        Failure::usage(format!("read the key {}: {why}", file.shown()))
-                            .hint("write the path of cosign.pub in the keys of [registries]".to_owned())
-                    };
-                    let text = private::read_text(file, MAX_KEY).map_err(|error| wrong(error.to_string()))?;
-                    cosign.push(PublicKey::from_pem(&text).map_err(|why| wrong(why.to_owned()))?);
-                }
+                PublisherKey::Cosign(file) => cosign.push(public_key(file).map_err(|(why, hint)| {
+                    Failure::usage(format!(
+                        "read the key {} of [registries.\"{}\"]: {why}",
+                        file.shown(),
+                        required.path
+                    ))
+                    .hint(hint)
+                })?),
             }
         }
         if let Some(key) = artifact.signatures.by(&cosign, &artifact.signed()) {
@@ -291,27 +317,14 @@ impl<'a> Fetch<'a> {
                 return Ok(Signed { text: format!("by {signer}"), signer: Some(signer.to_string()) });
             }
         }
-        let count = artifact.signatures.count() + usize::from(artifact.annotations.contains_key(MINISIG));
-        let at = self.config.registry(&reference.repository).map(|(path, _)| path.to_owned());
-        match (keys.is_empty(), count) {
-            (true, 0) => Ok(Signed { text: "no".to_owned(), signer: None }),
-            (true, count) => {
-                let text = format!("{count} signatures, which were not checked: no key of its publisher is configured");
-                Ok(Signed { text, signer: None })
-            }
-            (false, count) => {
-                let has = if count == 0 {
-                    "it is not signed".to_owned()
-                } else {
-                    format!("none of its {count} signatures is by them")
-                };
-                let at = at.unwrap_or_default();
-                Err(Failure::new(format!(
-                    "accept {reference}: {has}, and [registries.\"{at}\"] requires one of its keys"
-                ))
-                .hint("ask its publisher for the key; nothing was changed".to_owned()))
-            }
-        }
+        let has = match count {
+            0 => "it is not signed".to_owned(),
+            1 => "its signature is not by them".to_owned(),
+            count => format!("none of its {count} signatures is by them"),
+        };
+        let at = required.path;
+        Err(Failure::new(format!("accept {reference}: {has}, and [registries.\"{at}\"] requires one of its keys"))
+            .hint("ask its publisher for the key; nothing was changed".to_owned()))
     }
 
     /// A folder for one download: an interrupted one is gone on with.
@@ -332,6 +345,18 @@ impl<'a> Fetch<'a> {
 struct Signed {
     text: String,
     signer: Option<String>,
+}
+
+/// The public key of cosign in a file, or why there is none and what to write instead.
+pub(super) fn public_key(file: &Path) -> Result<PublicKey, (String, String)> {
+    let hint = "write the path of cosign.pub there, or the second line of minisign.pub itself".to_owned();
+    let text = private::read_text(file, MAX_KEY).map_err(|error| (error.to_string(), hint.clone()))?;
+    // What minisign writes before its keys.
+    if let Some((_, key)) = text.split_once('\n').filter(|(first, _)| first.starts_with("untrusted comment:")) {
+        let why = "it is a key of minisign, which is written itself and not its path".to_owned();
+        return Err((why, format!("write the second line of the file: \"{}\"", line(key.trim()))));
+    }
+    PublicKey::from_pem(&text).map_err(|why| (why.to_owned(), hint))
 }
 
 /// Removes what interrupted downloads left long ago.

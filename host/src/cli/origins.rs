@@ -13,7 +13,7 @@ use wharf_report::{InvalidToml, ShowPath as _, from_toml};
 use super::wiring::lock_of_state;
 use crate::os::files::{self, FileError};
 use crate::plugin::PluginId;
-use crate::registry::Sha256;
+use crate::registry::{Reference, SCHEME, Sha256};
 use crate::report::Failure;
 
 pub(super) const FILE_NAME: &str = "wharf.lock";
@@ -55,6 +55,21 @@ pub(super) struct Origin {
     pub(super) signer: Option<String>,
 }
 
+impl Origin {
+    /// A source in a registry has a digest, and only one.
+    fn check(&self) -> Result<(), String> {
+        if !self.source.starts_with(SCHEME) {
+            return Ok(());
+        }
+        let reference: Reference = self.source.parse().map_err(|error| format!("source: {error}"))?;
+        let digest = self.digest.ok_or("it has no digest, which says what version its source named")?;
+        match reference.digest {
+            Some(other) if other != digest => Err(format!("its source names {other}, and its digest is {digest}")),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The file, and its folder.
 pub(super) struct OriginFile {
     path: PathBuf,
@@ -85,6 +100,10 @@ impl OriginFile {
             let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
             Failure::usage(format!("read {}: {place}{why}", self.path.shown()))
         };
+        if text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ")) {
+            return Err(wrong("", "it has the marks of a merge conflict")
+                .hint("keep the plugins that you want, and remove the marks".to_owned()));
+        }
         let origins: Origins = from_toml(text)
             .map_err(|InvalidToml { place, reason, hint }| wrong(&place, &reason).hint(hint.map(|hint| hint.text)))?;
         if origins.version != FORMAT {
@@ -94,8 +113,9 @@ impl OriginFile {
         if origins.plugins.len() > MAX_PLUGINS {
             return Err(wrong("", &format!("it has more than {MAX_PLUGINS} plugins")));
         }
-        for name in origins.plugins.keys() {
+        for (name, origin) in &origins.plugins {
             PluginId::parse(name).map_err(|error| wrong("", &error.to_string()))?;
+            origin.check().map_err(|why| wrong(&format!("plugins.{name}"), &why))?;
         }
         Ok(origins)
     }
@@ -140,6 +160,13 @@ mod tests {
             "version = 1\n[plugins.a]\nsource = 'x'\ncomponent = 'sha256:00'",
             &format!("version = 1\n[plugins.a]\nsource = 'x'\ncomponent = '{digest}'\ndigest = 'x'"),
             &format!("version = 1\n[plugins.a]\nsource = 'x'\ncomponent = '{digest}'\nmore = 1"),
+            &format!("version = 1\n[plugins.a]\nsource = 'oci://a.b/c'\ncomponent = '{digest}'"),
+            &format!("version = 1\n[plugins.a]\nsource = 'oci://a.b'\ncomponent = '{digest}'\ndigest = '{digest}'"),
+            &format!(
+                "version = 1\n[plugins.a]\nsource = 'oci://a.b/c@{}'\ncomponent = '{digest}'\ndigest = '{digest}'",
+                Sha256::of(b"x")
+            ),
+            "<<<<<<< HEAD\nversion = 1\n=======\nversion = 1\n>>>>>>> other\n",
         ] {
             std::fs::write(folder.path().join(FILE_NAME), text).expect("a file");
             assert!(file.read().is_err(), "{text}");

@@ -34,7 +34,7 @@ pub(super) struct Place<'a> {
 /// What is to be done with a plugin of the folder.
 pub(super) enum Step {
     /// Its version is put there, once it is approved.
-    Put(Fetched),
+    Put(Box<Fetched>),
     /// The version that is there is approved.
     Approve,
     /// Only what is recorded of it changes.

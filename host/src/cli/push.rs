@@ -1,17 +1,17 @@
 //! `wharf push`: publishes a component to a registry, with what `wharf add` shows of it, and a signature.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bytes::Bytes;
 use clap::Args;
-use wharf_report::ShowPath as _;
+use wharf_report::{ShowPath as _, shell_word};
 
 use super::fetch::{failure, signature_beside};
 use super::options::Options;
-use crate::config::GrantWord;
+use crate::config::{Config, GrantWord, PublisherKey};
 use crate::os::private;
-use crate::plugin::{could_be_plugin, inspect, metadata, read_component, summarize};
+use crate::plugin::{Signatures, could_be_plugin, inspect, metadata, read_component, signature_file, summarize};
 use crate::registry::{GRANTS, Http, MINISIG, Publication, Reference, Registry, SHOWN, SigningKey};
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -55,37 +55,43 @@ pub(super) async fn run(options: &Options, how: PushOptions, screen: &Screen) ->
     let component = read_component(&how.file).await.map_err(|error| wrong(error.to_string()))?;
     could_be_plugin(&component, &crate::plugin::Limits::default()).map_err(|error| wrong(error.to_string()))?;
     let inspection = inspect(&component).map_err(|error| wrong(error.to_string()))?;
-    let key = how.key.as_deref().map(|path| {
-        let wrong = |why: String| {
-            Failure::usage(format!("read the key {}: {why}", path.shown())).hint(
-                "make one with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out key.pem".to_owned(),
-            )
-        };
-        let text = private::read_text(path, MAX_KEY).map_err(|error| wrong(error.to_string()))?;
-        SigningKey::from_pem(&text).map_err(|why| wrong(why.to_owned()))
-    });
-    let key = key.transpose()?;
+    let key = how.key.as_deref().map(signing_key).transpose()?;
     let mut annotations = said(&component);
     let mut set = |key: &str, value: String| {
         annotations.retain(|(own, _)| own != key);
         annotations.push((key.to_owned(), value));
     };
     let title = how.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if let Some(source) = how.source.as_ref().filter(|source| !is_url(source)) {
+        return Err(Failure::usage(format!("publish the source {source:?}")).hint("write a URL: https://…".to_owned()));
+    }
+    if let Some(licence) = how.licence.as_ref().filter(|licence| !could_be_spdx(licence)) {
+        return Err(Failure::usage(format!("publish the licence {licence:?}"))
+            .hint("write it as SPDX does: MIT, Apache-2.0, or MIT OR Apache-2.0".to_owned()));
+    }
     for (label, value) in [("about", &how.description), ("source", &how.source), ("licence", &how.licence)] {
         let key = SHOWN.iter().find(|(_, own)| *own == label).map_or(label, |(key, _)| key);
         value.iter().for_each(|value| set(key, value.clone()));
     }
     for annotation in &how.annotations {
-        let (key, value) = annotation.split_once('=').ok_or_else(|| {
+        let (key, value) = annotation.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| {
             Failure::usage(format!("read the annotation {annotation:?}")).hint("write KEY=VALUE".to_owned())
         })?;
+        let own = [(GRANTS, "write --grant GRANT"), (MINISIG, "put the signature beside the file")];
+        if let Some((_, hint)) = own.into_iter().find(|(own, _)| *own == key) {
+            return Err(Failure::usage(format!("set the annotation {key} so")).hint(hint.to_owned()));
+        }
         set(key, value.to_owned());
     }
     for grant in &how.grants {
-        GrantWord::parse(grant).map_err(|(why, hint)| Failure::usage(why).hint(hint))?;
+        GrantWord::parse(grant)
+            .map_err(|(why, hint)| Failure::usage(format!("read --grant {grant}: {why}")).hint(hint))?;
     }
     set(GRANTS, how.grants.join("\n"));
-    if let Some(signature) = signature_beside(&how.file)? {
+    let minisig = signature_beside(&how.file)?;
+    let mut signatures = Vec::new();
+    if let Some(signature) = minisig {
+        signatures.push(check_minisig(&config, &reference, &how.file, &component)?);
         set(MINISIG, signature);
     }
     let publication = Publication {
@@ -100,16 +106,70 @@ pub(super) async fn run(options: &Options, how: PushOptions, screen: &Screen) ->
     let failed = |error| failure(&format!("publish {reference}"), error);
     let registry = Registry::for_push(&http, &reference.repository, &settings).await.map_err(failed)?;
     let pushing = publication.push(&registry, &reference, key.as_ref());
-    let digest = screen.timed(&format!("publishing {reference}"), pushing).await.map_err(failed)?;
+    let published = screen.timed(&format!("publishing {reference}"), pushing).await;
+    let (digest, before) = published.map_err(failed)?;
     report::message(&format!("{NAME}published{NAME:#} {reference}"));
-    if let Some(public) = key.as_ref().and_then(SigningKey::public) {
-        report::message(&format!(
-            "signed by {public}; those who add it configure this key:\n{}",
-            public.to_pem().trim_end()
-        ));
+    let tag = reference.tag_or_default();
+    match before {
+        Some(before) if before == digest => report::message(&format!("it is what the tag {tag} named already")),
+        Some(before) => report::message(&format!("the tag {tag} named another version before: {before}")),
+        None => {}
     }
+    if let Some(public) = key.as_ref().and_then(SigningKey::public) {
+        signatures
+            .push(format!("signed by {public}; those who add it configure this key:\n{}", public.to_pem().trim_end()));
+    }
+    if signatures.is_empty() {
+        signatures.push("it is not signed; to sign it, add --key FILE".to_owned());
+    }
+    signatures.iter().for_each(|text| report::message(text));
     report::print(&format!("{}@{digest}", Reference { tag: None, ..reference }))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn signing_key(path: &Path) -> Result<SigningKey, Failure> {
+    let wrong = |why: String, hint: Option<&str>| {
+        Failure::usage(format!("read the key {}: {why}", path.shown())).hint(hint.map(str::to_owned))
+    };
+    let text = private::read_text(path, MAX_KEY).map_err(|error| wrong(error.to_string(), None))?;
+    SigningKey::from_pem(&text).map_err(|(why, hint)| wrong(why.to_owned(), Some(hint)))
+}
+
+/// What is said of the signature of minisign beside a file. With keys of minisign in the configuration, one must have
+/// made it.
+fn check_minisig(config: &Config, reference: &Reference, file: &Path, component: &[u8]) -> Result<String, Failure> {
+    let beside = signature_file(file);
+    let mut keys = config.signatures.keys.clone();
+    keys.extend(config.required_keys(&reference.repository).into_iter().flat_map(|required| required.keys).filter_map(
+        |key| match key {
+            PublisherKey::Minisign(key) => Some(key),
+            PublisherKey::Cosign(_) => None,
+        },
+    ));
+    if keys.is_empty() {
+        return Ok(format!(
+            "{} is published too, not checked: the configuration names no key of minisign",
+            beside.shown()
+        ));
+    }
+    match Signatures::new(&keys, true).unwrap_or_default().check(file, component) {
+        Ok(Some(signer)) => Ok(format!("signed by {signer}, in {}", beside.shown())),
+        _ => {
+            Err(Failure::new(format!("publish {}: no key of the configuration made it for this file", beside.shown()))
+                .hint(format!("sign the file again: minisign -S -m {}; or remove the signature", shell_word(file))))
+        }
+    }
+}
+
+fn is_url(text: &str) -> bool {
+    text.parse::<http::Uri>()
+        .is_ok_and(|uri| matches!(uri.scheme_str(), Some("https" | "http")) && uri.host().is_some())
+}
+
+/// Whether a text has only what expressions of SPDX have.
+fn could_be_spdx(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | ':' | '(' | ')' | ' '))
 }
 
 /// The annotations of what a component says of itself.

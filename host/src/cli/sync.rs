@@ -131,7 +131,7 @@ async fn missing(
     }
     let notes = signer_changed(id, origin.signer.as_deref(), &fetched).into_iter().collect();
     let done = if file.exists() { "updated" } else { "added" };
-    Ok(change(Step::Put(fetched), done, notes))
+    Ok(change(Step::Put(Box::new(fetched)), done, notes))
 }
 
 fn is_approved(id: &PluginId, file: &Path) -> Result<bool, Failure> {

@@ -54,7 +54,6 @@ impl RegistryError {
                      also for what is not there"
                 ));
             }
-            Self::Status { status, .. } if *status == StatusCode::NOT_FOUND => "check the repository and the tag",
             Self::Status { status, .. } if *status == StatusCode::TOO_MANY_REQUESTS => "try again later, or sign in",
             Self::Private { .. } => {
                 "if you trust this registry with your network, set private = true under [registries.\"HOST\"] in the configuration"
@@ -70,6 +69,11 @@ impl RegistryError {
             _ => return None,
         };
         Some(hint.to_owned())
+    }
+
+    /// Whether there is nothing of that name, or nothing that may be seen.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Status { status, .. } if *status == StatusCode::NOT_FOUND)
     }
 
     /// Whether the same request may succeed when it is sent again.

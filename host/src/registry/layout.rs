@@ -1,8 +1,10 @@
 //! A folder in OCI's image layout: what a registry has, as files. Others write them too (skopeo, oras, cosign).
 
-use std::fs;
-use std::io;
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use wharf_report::ShowPath as _;
 
@@ -12,11 +14,14 @@ use super::error::RegistryError;
 use super::manifest::{Descriptor, Document, INDEX, Index, MANIFEST, MAX_SIZE};
 use super::reference::Repository;
 use crate::json;
-use crate::os::files;
+use crate::os::{files, lock};
 
 const MARK: &str = "oci-layout";
 const MARK_TEXT: &str = r#"{"imageLayoutVersion":"1.0.0"}"#;
 const INDEX_FILE: &str = "index.json";
+const BLOBS: &str = "blobs/sha256";
+/// For the index, which another process has for some milliseconds.
+const TURN: Duration = Duration::from_secs(10);
 /// How an entry of the index is named: in files of others, often by its tag alone.
 const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
@@ -42,21 +47,27 @@ impl Layout {
     /// # Errors
     /// If it cannot be created, or is a folder of something else.
     pub fn create(folder: &Path) -> Result<Self, RegistryError> {
-        if folder.join(INDEX_FILE).exists() {
-            return Self::open(folder);
-        }
-        if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        let is_layout = folder.join(MARK).exists() || folder.join(INDEX_FILE).exists();
+        if !is_layout && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(RegistryError::Missing(format!("{} is not empty, and no OCI layout", folder.shown())));
         }
-        fs::create_dir_all(folder.join("blobs/sha256"))?;
-        files::replace(&folder.join(MARK), MARK_TEXT.as_bytes())?;
-        let layout = Self { folder: folder.to_owned(), index: Index::default() };
-        layout.write_index()?;
-        Ok(layout)
+        fs::create_dir_all(folder.join(BLOBS))?;
+        // What is written there would be written elsewhere.
+        for part in [Path::new(BLOBS), Path::new("blobs")].map(|part| folder.join(part)) {
+            if fs::symlink_metadata(&part)?.is_symlink() {
+                return Err(RegistryError::Missing(format!("{} is a link, and no folder", part.shown())));
+            }
+        }
+        let turn = turn(folder)?;
+        if !folder.join(INDEX_FILE).exists() {
+            Self { folder: folder.to_owned(), index: Index::default() }.write_index()?;
+        }
+        drop(turn);
+        Self::open(folder)
     }
 
     fn blob_path(&self, digest: Sha256) -> PathBuf {
-        self.folder.join("blobs/sha256").join(digest.hex())
+        self.folder.join(BLOBS).join(digest.hex())
     }
 
     /// The bytes of a blob, checked.
@@ -122,37 +133,32 @@ impl Layout {
         self.index.manifests.iter().filter(refers).cloned().collect()
     }
 
-    /// Writes a blob, unless it is there.
+    /// Writes a blob, unless exactly it is there.
     pub(super) fn write(&self, bytes: &[u8]) -> Result<(), RegistryError> {
         let path = self.blob_path(Sha256::of(bytes));
-        if path.is_file() {
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+        if is_file && files::read(&path, bytes.len() as u64).is_ok_and(|own| own == bytes) {
             return Ok(());
         }
-        fs::create_dir_all(self.folder.join("blobs/sha256"))?;
         Ok(files::replace(&path, bytes)?)
     }
 
-    /// Writes a manifest, and names it. What had the name loses it.
-    pub(super) fn add(&mut self, repository: &Repository, version: &str, bytes: &[u8]) -> Result<(), RegistryError> {
-        self.write(bytes)?;
-        let media_type = match Document::parse(bytes).map_err(RegistryError::Protocol)? {
-            Document::Manifest(_) => MANIFEST,
-            Document::Index(_) => INDEX,
-        };
-        let name = format!("{repository}:{version}");
-        let is_named = Sha256::parse(version).is_none();
-        let mut entry = Descriptor::of(media_type, bytes);
-        self.index.manifests.retain(|old| {
-            let has_name = is_named && old.annotations.get(REF_NAME) == Some(&name);
-            let is_unnamed = old.digest == entry.digest && !old.annotations.contains_key(REF_NAME);
-            !has_name && !is_unnamed
-        });
-        if is_named {
-            entry.annotations.insert(REF_NAME.to_owned(), name);
-        } else if self.index.manifests.iter().any(|old| old.digest == entry.digest) {
-            return Ok(());
+    /// Writes manifests, and names them by their versions: one process at a time. What had a tag before loses it, and stays.
+    pub(super) fn add(&mut self, repository: &Repository, manifests: &[(&str, &[u8])]) -> Result<(), RegistryError> {
+        for (_, bytes) in manifests {
+            self.write(bytes)?;
         }
-        self.index.manifests.push(entry);
+        let _turn = turn(&self.folder)?;
+        // Others may have added to it.
+        self.index = Self::open(&self.folder)?.index;
+        for (version, bytes) in manifests {
+            let media_type = match Document::parse(bytes).map_err(RegistryError::Protocol)? {
+                Document::Manifest(_) => MANIFEST,
+                Document::Index(_) => INDEX,
+            };
+            let tag = Sha256::parse(version).is_none().then(|| format!("{repository}:{version}"));
+            self.index.enter(Descriptor::of(media_type, bytes), tag);
+        }
         self.write_index()
     }
 
@@ -160,6 +166,43 @@ impl Layout {
         let text = serde_json::to_vec(&self.index).map_err(|error| RegistryError::Protocol(error.to_string()))?;
         Ok(files::replace(&self.folder.join(INDEX_FILE), &text)?)
     }
+}
+
+impl Index {
+    /// Adds an entry with that name, or without one. Each entry is there once with each of its names, and without one
+    /// only if it has none.
+    fn enter(&mut self, mut entry: Descriptor, name: Option<String>) {
+        for old in &mut self.manifests {
+            if name.is_some() && old.annotations.get(REF_NAME) == name.as_ref() {
+                old.annotations.remove(REF_NAME);
+            }
+        }
+        entry.annotations.extend(name.map(|name| (REF_NAME.to_owned(), name)));
+        self.manifests.push(entry);
+        let named: BTreeSet<String> = self.manifests.iter().filter(|entry| is_named(entry)).map(digest_of).collect();
+        let mut seen = BTreeSet::new();
+        self.manifests
+            .retain(|entry| is_named(entry) || (!named.contains(&entry.digest) && seen.insert(digest_of(entry))));
+    }
+}
+
+fn is_named(entry: &Descriptor) -> bool {
+    entry.annotations.contains_key(REF_NAME)
+}
+
+fn digest_of(entry: &Descriptor) -> String {
+    entry.digest.clone()
+}
+
+/// Lets no other process change the index until it is dropped. Blocks.
+fn turn(folder: &Path) -> io::Result<File> {
+    let path = folder.join(MARK);
+    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    lock::lock(&file, TURN)?;
+    if file.metadata()?.len() == 0 {
+        file.write_all(MARK_TEXT.as_bytes())?;
+    }
+    Ok(file)
 }
 
 fn read_text(path: &Path) -> Result<String, files::FileError> {

@@ -57,7 +57,8 @@ impl Publication {
         Ok((serde_json::to_vec(&manifest).map_err(text)?, config))
     }
 
-    /// Uploads it, and a signature, and names it by the tag last: until then nobody sees it.
+    /// Uploads it, and a signature, and names it by the tag last: until then nobody sees it. Returns its digest, and the one
+    /// that the tag named before.
     ///
     /// # Errors
     /// If the registry does not take it.
@@ -66,7 +67,7 @@ impl Publication {
         registry: &Registry<'_>,
         reference: &Reference,
         key: Option<&SigningKey>,
-    ) -> Result<Sha256, RegistryError> {
+    ) -> Result<(Sha256, Option<Sha256>), RegistryError> {
         let (manifest, config) = self.manifest()?;
         let digest = Sha256::of(&manifest);
         registry.push_blob(&self.component).await?;
@@ -75,8 +76,9 @@ impl Publication {
         if let Some(key) = key {
             push_signature(registry, &reference.repository, digest, key).await?;
         }
+        let before = registry.optional_manifest(reference.tag_or_default()).await?;
         registry.push_manifest(reference.tag_or_default(), MANIFEST, manifest).await?;
-        Ok(digest)
+        Ok((digest, before.map(|bytes| Sha256::of(&bytes))))
     }
 }
 
@@ -118,15 +120,16 @@ pub async fn save(
 ) -> Result<(), RegistryError> {
     let own = artifact.component()?;
     layout.write(&std::fs::read(component)?)?;
+    let mut manifests = Vec::new();
     for (version, bytes) in artifact.signatures.manifests.iter().chain(&artifact.documents) {
         if let Ok(Document::Manifest(manifest)) = Document::parse(bytes) {
             copy_content(&manifest, own, source, layout).await?;
         }
         let is_asked = *version == reference.version();
-        let name = if is_asked { reference.tag.as_deref().unwrap_or(version) } else { version };
-        layout.add(&reference.repository, name, bytes)?;
+        manifests.push((if is_asked { reference.tag.as_deref().unwrap_or(version) } else { version }, &**bytes));
     }
-    Ok(())
+    // Named last, when all of it is there.
+    layout.add(&reference.repository, &manifests)
 }
 
 async fn copy_content(

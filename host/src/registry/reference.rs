@@ -49,6 +49,12 @@ impl Repository {
     /// If a part is missing, or not as registries name repositories.
     pub fn parse(text: &str) -> Result<Self, InvalidReference> {
         let wrong = |why: &str| Err(InvalidReference(format!("{why}: {text:?}")));
+        // What it has is not repeated.
+        if text.split('/').next().is_some_and(|host| host.contains('@')) {
+            return Err(InvalidReference(
+                "it has a user or password, which docker login or podman login keeps".to_owned(),
+            ));
+        }
         let Some((registry, path)) = text.split_once('/') else {
             return wrong("a reference names a registry and a repository, such as ghcr.io/acme/weather");
         };
@@ -66,6 +72,10 @@ impl Repository {
                 && name.starts_with(is_alphanumeric)
                 && name.ends_with(is_alphanumeric)
         };
+        let lower = path.to_ascii_lowercase();
+        if lower != path && lower.split('/').all(is_name) {
+            return wrong(&format!("its repository has no capitals in registries, so write {registry}/{lower}"));
+        }
         if path.len() > MAX_PATH || !path.split('/').all(is_name) {
             return wrong("its repository has other characters than a-z, 0-9, and . _ - between them");
         }
@@ -135,7 +145,9 @@ impl FromStr for Reference {
     fn from_str(text: &str) -> Result<Self, InvalidReference> {
         let wrong = |why: &str| Err(InvalidReference(format!("{why}: {text:?}")));
         let Some(rest) = text.strip_prefix(SCHEME) else { return wrong("a reference begins with oci://") };
-        let (rest, digest) = match rest.split_once('@') {
+        // An @ before the first slash is that of a user.
+        let at = rest.find('/').and_then(|slash| Some(slash + rest[slash..].find('@')?));
+        let (rest, digest) = match at.map(|at| (&rest[..at], &rest[at + 1..])) {
             None => (rest, None),
             Some((rest, digest)) => match Sha256::parse(digest) {
                 Some(digest) => (rest, Some(digest)),

@@ -27,9 +27,11 @@ use crate::json;
 const SIMPLE_SIGNING: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 const SIGNATURE_TYPE: &str = "application/vnd.dev.cosign.artifact.sig.v1+json";
 const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle";
+const SIGNED_TYPE: &str = "cosign container image signature";
 const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 const PREDICATE: &str = "https://sigstore.dev/cosign/sign/v1";
+const STATEMENTS: [&str; 2] = ["https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"];
 const IMAGE_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 
 /// Signatures that are looked at, and bytes of each.
@@ -93,6 +95,28 @@ fn pem(text: &str, kind: &str) -> Option<Vec<u8>> {
     STANDARD.decode(body).ok()
 }
 
+/// Keys that are not read: how their files begin, and what to do with them.
+const OTHER_KEYS: [(&str, (&str, &str)); 5] = [
+    ("-----BEGIN ENCRYPTED SIGSTORE", OF_COSIGN),
+    ("-----BEGIN ENCRYPTED COSIGN", OF_COSIGN),
+    (
+        "-----BEGIN ENCRYPTED PRIVATE KEY",
+        ("it is encrypted", "decrypt it into a file that only you can read: openssl pkey -in FILE -out key.pem"),
+    ),
+    (
+        "-----BEGIN EC PRIVATE KEY",
+        (
+            "it is in the form of SEC 1, not of PKCS#8",
+            "convert it: openssl pkcs8 -topk8 -nocrypt -in FILE -out key.pem",
+        ),
+    ),
+    ("-----BEGIN PUBLIC KEY", ("it is the public key", "name the private key that belongs to it")),
+];
+const OF_COSIGN: (&str, &str) = (
+    "it is an encrypted key of cosign",
+    "push without --key, then sign what that printed: cosign sign --key cosign.key HOST/PATH@sha256:…",
+);
+
 /// A key that signs.
 pub struct SigningKey {
     pair: EcdsaKeyPair,
@@ -103,15 +127,19 @@ impl SigningKey {
     /// From a key in PKCS#8 and PEM, as `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` writes it.
     ///
     /// # Errors
-    /// If it is something else, such as the encrypted file of cosign.
-    pub fn from_pem(text: &str) -> Result<Self, &'static str> {
-        if text.contains("-----BEGIN ENCRYPTED") {
-            return Err("it is encrypted");
+    /// If it is something else: why, and what to do.
+    pub fn from_pem(text: &str) -> Result<Self, (&'static str, &'static str)> {
+        // What begins so is a file of cosign, openssl or ssh-keygen.
+        for (start, why) in OTHER_KEYS {
+            if text.contains(start) {
+                return Err(why);
+            }
         }
-        let der = pem(text, "PRIVATE KEY").ok_or("it is not a private key in PKCS#8 and PEM")?;
+        let make = "make one with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out key.pem";
+        let der = pem(text, "PRIVATE KEY").ok_or(("it is not a private key in PKCS#8 and PEM", make))?;
         let random = SystemRandom::new();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &der, &random);
-        Ok(Self { pair: pair.map_err(|_| "it is not a P-256 key")?, random })
+        Ok(Self { pair: pair.map_err(|_| ("it is not a P-256 key", make))?, random })
     }
 
     pub fn public(&self) -> Option<PublicKey> {
@@ -130,7 +158,7 @@ impl SigningKey {
             "critical": {
                 "identity": { "docker-reference": repository.to_string() },
                 "image": { "docker-manifest-digest": digest.to_string() },
-                "type": "cosign container image signature",
+                "type": SIGNED_TYPE,
             },
             "optional": null,
         })
@@ -255,6 +283,8 @@ fn of_payload(layer: &Descriptor, message: Vec<u8>) -> Option<Signed> {
     #[derive(Deserialize)]
     struct Critical {
         image: Image,
+        #[serde(rename = "type")]
+        kind: String,
     }
     #[derive(Deserialize)]
     struct Image {
@@ -262,6 +292,10 @@ fn of_payload(layer: &Descriptor, message: Vec<u8>) -> Option<Signed> {
         digest: String,
     }
     let payload: Payload = json::read(std::str::from_utf8(&message).ok()?).ok()?;
+    // The same key may sign other things.
+    if payload.critical.kind != SIGNED_TYPE {
+        return None;
+    }
     let digest = Sha256::parse(&payload.critical.image.digest)?;
     Some(Signed { signature: decoded_in_any(layer.annotations.get(SIGNATURE)?)?, message, digest })
 }
@@ -287,6 +321,8 @@ fn of_bundle(bytes: &[u8]) -> Option<Signed> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Statement {
+        #[serde(rename = "_type")]
+        kind: String,
         predicate_type: String,
         subject: Vec<Subject>,
     }
@@ -300,7 +336,11 @@ fn of_bundle(bytes: &[u8]) -> Option<Signed> {
     let payload = decoded_in_any(&payload)?;
     let statement: Statement = json::read(std::str::from_utf8(&payload).ok()?).ok()?;
     // Other statements say something about a manifest, and not that it is the signer's.
-    let ([subject], PREDICATE) = (&statement.subject[..], &*statement.predicate_type) else { return None };
+    let ([subject], PREDICATE, true) =
+        (&statement.subject[..], &*statement.predicate_type, STATEMENTS.contains(&&*statement.kind))
+    else {
+        return None;
+    };
     let digest = Sha256::parse(&format!("sha256:{}", subject.digest.get("sha256")?))?;
     let mut message = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
     message.extend_from_slice(&payload);

@@ -79,6 +79,9 @@ fn what_is_no_component_is_named() {
         refused(&home, &double.reference(&format!(":{tag}")), why);
     }
     refused(&home, &double.reference(":none"), "404 Not Found: manifest unknown");
+    let search = format!("search {}/acme/p", double.host());
+    refused(&home, &double.reference(":none"), &search);
+    refused(&home, &double.reference(""), "of which the tag latest is meant");
     for (tag, text) in [
         (
             "both",

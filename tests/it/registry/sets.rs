@@ -106,3 +106,79 @@ fn a_set_whose_content_was_replaced_is_refused() {
         assert_eq!(sync(&other, &changed, &other.plugins(), &["--yes"]).status.code(), Some(2), "{text}");
     }
 }
+
+#[test]
+fn a_set_of_which_one_cannot_be_had_changes_nothing() {
+    let (home, other, double) = (Home::new(), Home::new(), Double::start());
+    let file = set(&home, &double);
+    let text = fs::read_to_string(&file).expect("the file");
+    let two = super::double::sha256(&component("Does two."));
+    let changed = other.path("home/changed.lock");
+    // The second one of two.
+    fs::write(&changed, text.replace(&two, &super::double::sha256(b"other"))).expect("a file");
+    let output = sync(&other, &changed, &other.plugins(), &["--yes"]);
+    assert!(err(&output).contains("has another component than"), "{}", err(&output));
+    assert_eq!(names_in(&other.plugins()), [] as [String; 0]);
+    let pins = fs::read_to_string(other.path("state/wharf/lock.toml")).unwrap_or_default();
+    assert!(!pins.contains("[plugins."), "{pins}");
+    // One that is in the way, and that nobody added.
+    fs::write(other.plugin("two"), component("Was copied.")).expect("a file");
+    let output = sync(&other, &file, &other.plugins(), &["--yes"]);
+    assert!(err(&output).contains("was not added") && err(&output).contains("update two"), "{}", err(&output));
+    assert_eq!(names_in(&other.plugins()), ["two.wasm"]);
+}
+
+#[test]
+fn a_layout_keeps_what_others_save_into_it() {
+    let (home, double) = (Home::new(), Double::start());
+    let layout = home.path("home/layout");
+    let tags: Vec<String> = (0..6).map(|tag| format!("t{tag}")).collect();
+    for tag in &tags {
+        double.publish(tag, &component(&format!("Does {tag}.")), json!({}));
+    }
+    std::thread::scope(|scope| {
+        for tag in &tags {
+            let reference = double.reference(&format!(":{tag}"));
+            let (home, layout) = (&home, &layout);
+            scope.spawn(move || {
+                let saved = run(home, ["save".as_ref(), reference.as_ref(), layout.as_os_str()]);
+                assert!(saved.status.success(), "{}", err(&saved));
+            });
+        }
+    });
+    let index = fs::read_to_string(layout.join("index.json")).expect("the index");
+    assert!(tags.iter().all(|tag| index.contains(&format!(":{tag}\""))), "{index}");
+    // What loses its tag stays, for those that name it by its digest.
+    let first = super::double::sha256(&component("Does t0."));
+    double.publish("t0", &component("Does another thing."), json!({}));
+    let (before, save) =
+        (index.matches("sha256:").count(), ["save", &double.reference(":t0"), &layout.to_string_lossy()]);
+    assert!(run(&home, save).status.success());
+    let index = fs::read_to_string(layout.join("index.json")).expect("the index");
+    assert_eq!((index.matches(":t0\"").count(), index.matches("sha256:").count()), (1, before + 1), "{index}");
+    assert!(run(&home, save).status.success());
+    assert_eq!(fs::read_to_string(layout.join("index.json")).expect("the index"), index, "once is enough");
+    // A blob that is another one than its name says is written anew.
+    let blob = layout
+        .join("blobs/sha256")
+        .join(super::double::sha256(&component("Does another thing.")).trim_start_matches("sha256:"));
+    fs::write(&blob, b"other").expect("a blob");
+    assert!(run(&home, save).status.success());
+    assert_eq!(fs::read(&blob).expect("the blob"), component("Does another thing."));
+    assert!(layout.join("blobs/sha256").join(first.trim_start_matches("sha256:")).is_file());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_layout_leads_nowhere_else() {
+    let (home, double) = (Home::new(), Double::start());
+    double.publish("1", &component("Does a thing."), json!({}));
+    let (layout, elsewhere) = (home.path("home/layout"), home.path("home/elsewhere"));
+    fs::create_dir_all(layout.join("blobs")).expect("a folder");
+    fs::create_dir(&elsewhere).expect("a folder");
+    fs::write(layout.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#).expect("a file");
+    std::os::unix::fs::symlink(&elsewhere, layout.join("blobs/sha256")).expect("a link");
+    let saved = run(&home, ["save".as_ref(), double.reference(":1").as_ref(), layout.as_os_str()]);
+    assert!(err(&saved).contains("is a link, and no folder"), "{}", err(&saved));
+    assert_eq!(names_in(&elsewhere), [] as [String; 0]);
+}

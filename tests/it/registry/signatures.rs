@@ -126,7 +126,7 @@ fn signatures_of_other_keys_manifests_and_statements_do_not_count() {
     key.require(&home, &double);
     let digest = double.publish("1", &component("Does a thing."), json!({}));
     let other = sha256(b"other");
-    let none = format!("none of its {} signatures", 1);
+    let none = "its signature is not by them".to_owned();
     let sign = |manifest: &Value| drop(double.manifest(Some(&tag(&digest)), manifest));
     sign(&classic(&double, &[(&Key::new(), payload(&digest))]));
     refused(&home, &double.reference(":1"), &none);
@@ -154,7 +154,10 @@ fn without_keys_a_signature_is_named_and_not_trusted() {
     double.manifest(Some(&tag(&digest)), &classic(&double, &[(&Key::new(), payload(&digest))]));
     let output = add(&home, &double.reference(":1"), &["--yes"]);
     let text = err(&output);
-    assert!(output.status.success() && text.contains("which were not checked: no key of its publisher"), "{text}");
+    assert!(
+        output.status.success() && text.contains("1 signature, not checked: the configuration names no key"),
+        "{text}"
+    );
     assert!(!fs::read_to_string(home.plugins().join("wharf.lock")).expect("the file").contains("signer"));
 }
 
@@ -171,10 +174,69 @@ fn a_signature_of_minisign_travels_with_its_component() {
     let signature = minisign::sign(None, &pair.sk, &wasm[..], None, None).expect("a signature").to_string();
     double.publish("1", &wasm, json!({ "io.github.wharf-mcp.minisig": signature }));
     double.publish("2", &component("Does another thing."), json!({ "io.github.wharf-mcp.minisig": signature }));
-    refused(&home, &double.reference(":2"), "none of its 1 signatures");
+    refused(&home, &double.reference(":2"), "its signature is not by them");
     let output = add(&home, &double.reference(":1"), &["--yes"]);
     assert!(output.status.success() && err(&output).contains(&format!("signed   by {key}")), "{}", err(&output));
     assert_eq!(names_in(&home.plugins()), ["p.wasm", "p.wasm.minisig", "wharf.lock"]);
     let status = run(&home, ["status".as_ref(), home.plugins().as_os_str()]);
     assert!(String::from_utf8_lossy(&status.stdout).contains("1 runs"));
+}
+
+/// The same key may sign other things than versions of artifacts.
+#[test]
+fn what_a_key_signed_for_another_purpose_does_not_count() {
+    let (home, double, key) = (Home::new(), Double::start(), Key::new());
+    key.require(&home, &double);
+    let digest = double.publish("1", &component("Does a thing."), json!({}));
+    let other = json!({ "critical": { "identity": { "docker-reference": "x" },
+        "image": { "docker-manifest-digest": digest }, "type": "atomic container signature" }, "optional": null });
+    double.manifest(Some(&tag(&digest)), &classic(&double, &[(&key, other.to_string().into_bytes())]));
+    refused(&home, &double.reference(":1"), "its signature is not by them");
+}
+
+#[test]
+fn keys_of_a_registry_hold_for_tables_below_it() {
+    let (home, double, key) = (Home::new(), Double::start(), Key::new());
+    key.require(&home, &double);
+    let host = double.host();
+    double.publish("1", &component("Does a thing."), json!({}));
+    let file = home.path("config/wharf/wharf.toml");
+    let settings = fs::read_to_string(&file).expect("the settings");
+    home.configure(&format!("{settings}[registries.\"{host}/acme/p\"]\nprivate = true\n"));
+    refused(&home, &double.reference(":1"), &format!("[registries.\"{host}/acme\"] requires"));
+    home.configure(&format!("{settings}[registries.\"{host}/acme/p\"]\nkeys = []\n"));
+    let output = add(&home, &double.reference(":1"), &["--yes"]);
+    assert!(output.status.success(), "{}", err(&output));
+}
+
+#[test]
+fn a_key_that_cannot_be_read_says_what_to_write() {
+    let (home, double, key) = (Home::new(), Double::start(), Key::new());
+    key.require(&home, &double);
+    double.publish("1", &component("Does a thing."), json!({}));
+    let doctor = || {
+        let output = run(&home, ["doctor".as_ref(), home.plugins().as_os_str()]);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(doctor().contains("1 keys of publishers can be read"), "{}", doctor());
+    let minisign = "untrusted comment: minisign public key\nRWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3\n";
+    for (text, hint) in [(minisign, "\"RWQf6LRCGA9i5"), ("x", "write the path of cosign.pub")] {
+        fs::write(home.path("config/wharf/cosign.pub"), text).expect("a file");
+        refused(&home, &double.reference(":1"), hint);
+        assert!(doctor().contains(hint), "{}", doctor());
+    }
+}
+
+/// A server may want signatures of files, which those of registries are not.
+#[test]
+fn an_error_about_a_download_names_its_reference() {
+    let (home, double) = (Home::new(), Double::start());
+    home.configure(
+        "[signatures]\nrequired = true\nkeys = ['RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3']\n",
+    );
+    double.publish("1", &component("Does a thing."), json!({}));
+    let output = add(&home, &double.reference(":1"), &["--yes"]);
+    let text = err(&output);
+    assert!(!output.status.success() && text.contains(&double.reference(":1")), "{text}");
+    assert!(!text.contains("downloads") && !text.contains("minisign -S"), "{text}");
 }
