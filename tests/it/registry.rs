@@ -144,7 +144,7 @@ fn a_file_that_was_copied_gets_a_source_and_another_tag() {
     // Named as its author named it.
     fs::write(folder.join("P.wasm"), component("Was copied.")).expect("a file");
     let there = add(&home, &double.reference(":1"), &["--yes"]);
-    let hint = format!("update p {} --to {}", folder.to_string_lossy(), double.reference(":1"));
+    let hint = format!("update p {} --to '{}'", folder.to_string_lossy(), double.reference(":1"));
     assert!(err(&there).contains(&hint), "{}", err(&there));
     let update = |words: &[&str]| {
         let all = ["update".as_ref(), "p".as_ref(), folder.as_os_str()];

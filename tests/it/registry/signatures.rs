@@ -141,9 +141,10 @@ fn signatures_of_other_keys_manifests_and_statements_do_not_count() {
     sign(&changed);
     refused(&home, &double.reference(":1"), &none);
     sign(&json!({ "schemaVersion": 2, "config": changed["config"], "layers": [] }));
-    for (predicate, signed) in [("https://spdx.dev/Document", &digest), (PREDICATE, &other)] {
+    let bundles = [("https://spdx.dev/Document", &digest, &*none), (PREDICATE, &other, "none of its 2 signatures")];
+    for (predicate, signed, none) in bundles {
         double.manifest(None, &bundle(&double, &key, &digest, predicate, signed));
-        refused(&home, &double.reference(":1"), "signatures is by them");
+        refused(&home, &double.reference(":1"), none);
     }
 }
 
@@ -200,8 +201,7 @@ fn keys_of_a_registry_hold_for_tables_below_it() {
     key.require(&home, &double);
     let host = double.host();
     double.publish("1", &component("Does a thing."), json!({}));
-    let file = home.path("config/wharf/wharf.toml");
-    let settings = fs::read_to_string(&file).expect("the settings");
+    let settings = format!("[registries.\"{host}/acme\"]\nkeys = [\"cosign.pub\"]\n");
     home.configure(&format!("{settings}[registries.\"{host}/acme/p\"]\nprivate = true\n"));
     refused(&home, &double.reference(":1"), &format!("[registries.\"{host}/acme\"] requires"));
     home.configure(&format!("{settings}[registries.\"{host}/acme/p\"]\nkeys = []\n"));
