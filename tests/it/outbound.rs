@@ -224,9 +224,9 @@ fn an_unrequested_response_is_discarded() {
     }
 }
 
-/// A certificate for `localhost`, and a server that uses it.
-fn certified() -> (rcgen::CertifiedKey<rcgen::KeyPair>, ServerConfig) {
-    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+/// A certificate for a host, and a server that uses it.
+pub(crate) fn certified(host: &str) -> (rcgen::CertifiedKey<rcgen::KeyPair>, ServerConfig) {
+    let own = rcgen::generate_simple_self_signed([host.to_owned()]).expect("a certificate");
     let key = tokio_rustls::rustls::pki_types::PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
     let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -248,7 +248,7 @@ fn trusting(home: &Home, own: &rcgen::CertifiedKey<rcgen::KeyPair>) -> Client {
 
 #[test]
 fn calls_share_a_tls_connection() {
-    let (own, config) = certified();
+    let (own, config) = certified("localhost");
     let site = Site::keep_alive_with_tls(config, |_, connection| write_one(connection, "200 OK", "", "ok"));
     let url = format!("https://localhost:{}", site.port);
     let home = home(&format!("http = [{{ url = \"{url}\", private = true }}]\n"));
@@ -261,7 +261,7 @@ fn calls_share_a_tls_connection() {
 
 #[test]
 fn tls_checks_the_name_and_trusted_roots() {
-    let (own, config) = certified();
+    let (own, config) = certified("localhost");
     let site = Site::with_tls(config, |_, connection| write(connection, "200 OK", "", "over TLS"));
     let (named, numbered) = (format!("https://localhost:{}", site.port), format!("https://127.0.0.1:{}", site.port));
     let entry = |url: &str| format!("{{ url = \"{url}\", private = true }}");

@@ -4,6 +4,7 @@ mod content;
 mod double;
 mod network;
 mod proposals;
+mod proxies;
 mod sets;
 mod signatures;
 

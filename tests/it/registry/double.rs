@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
+use tokio_rustls::rustls::ServerConfig;
 
 use crate::support::site::{Connection, Site};
 
@@ -50,10 +51,26 @@ pub(super) fn descriptor(media_type: &str, bytes: &[u8]) -> Value {
 
 impl Double {
     pub(super) fn start() -> Self {
+        Self::on(|content| {
+            Site::start(move |head, connection| answer(&content.lock().expect("the content"), head, connection))
+        })
+    }
+
+    pub(super) fn with_tls(config: ServerConfig) -> Self {
+        Self::on(|content| {
+            Site::with_tls(config, move |head, connection| {
+                answer(&content.lock().expect("the content"), head, connection);
+            })
+        })
+    }
+
+    fn on(site: impl FnOnce(Arc<Mutex<Content>>) -> Site) -> Self {
         let content = Arc::new(Mutex::new(Content::default()));
-        let own = content.clone();
-        let site = Site::start(move |head, connection| answer(&own.lock().expect("the content"), head, connection));
-        Self { site, content }
+        Self { site: site(content.clone()), content }
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.site.port
     }
 
     pub(super) fn with_referrers(self) -> Self {
