@@ -98,6 +98,7 @@ def publish(machine: Machine) -> None:
     config = json.loads(machine.get(f"acme/text/blobs/{parsed['config']['digest']}"))
     check("its configuration names the component", config["layerDigests"] == [parsed["layers"][0]["digest"]], str(config))
     again = run(*words)
+    check("it says what the tag named", "named already" in again.stderr and "another version" not in pushed.stderr, again.stderr)
     signatures = machine.get(f"acme/text/manifests/{digest.replace(':', '-')}.sig")
     check("it is signed once", len(json.loads(signatures)["layers"]) == 1, signatures.decode())
     check("the same is published as the same", again.stdout == pushed.stdout, again.stdout + again.stderr)
@@ -112,6 +113,33 @@ def publish(machine: Machine) -> None:
         verified = machine.run(*words)
         names = json.loads(payload)["critical"]["image"]["docker-manifest-digest"]
         check("openssl accepts the signature", verified.returncode == 0 and names == digest, verified.stdout)
+
+
+def push_says(machine: Machine) -> None:
+    """What was done, and what could not be meant."""
+    reference = f"oci://{machine.host}/acme/said:1"
+    pushed = machine.wharf("push", reference, WASM)
+    check("an unsigned one is said to be", "it is not signed" in pushed.stderr, pushed.stderr)
+    moved = machine.wharf("push", reference, WASM, "--description", "another")
+    check("a moved tag is said", "named another version before: sha256:" in moved.stderr, moved.stderr)
+    machine.run("openssl", "ecparam", "-genkey", "-noout", "-name", "prime256v1", "-out", "sec1.pem")
+    machine.run("openssl", "pkey", "-in", "key.pem", "-aes256", "-passout", "pass:x", "-out", "encrypted.pem")
+    for key in ("sec1.pem", "encrypted.pem"):
+        (machine.folder / key).chmod(0o600)
+    machine.run("sh", "-c", "openssl pkcs8 -topk8 -nocrypt -in sec1.pem -out converted.pem && chmod 600 converted.pem")
+    for words, why in (
+        (["--key", "sec1.pem"], "openssl pkcs8 -topk8 -nocrypt"),
+        (["--key", "encrypted.pem"], "openssl pkey -in"),
+        (["--licence", "MIT; rm"], "Apache-2.0"),
+        (["--source", "acme/weather"], "https://"),
+        (["--grant", "keyvlaue"], "there is no grant"),
+        (["--annotation", "io.github.wharf-mcp.grants=keyvalue"], "write --grant"),
+    ):
+        refused = machine.wharf("push", reference, WASM, *words)
+        holds = refused.returncode != 0 and why in refused.stderr and "failed to there" not in refused.stderr
+        check(f"{words[0]} {words[1]} is refused with what to do", holds, refused.stderr)
+    converted = machine.wharf("push", reference, WASM, "--key", "converted.pem")
+    check("the key is read after that", "signed by cosign key" in converted.stderr, converted.stderr)
 
 
 def add(machine: Machine) -> None:
@@ -161,6 +189,7 @@ def main() -> int:
         machine = Machine(Path(folder))
         try:
             publish(machine)
+            push_says(machine)
             add(machine)
             other_programs(machine)
         finally:
