@@ -77,6 +77,7 @@ fn a_plugin_is_added_with_all_that_is_said_of_it() {
     let status = run(&home, ["status".as_ref(), home.plugins().as_os_str()]);
     let status = String::from_utf8_lossy(&status.stdout).into_owned();
     assert!(status.contains("approved") && status.contains("1 runs"), "{status}");
+    assert!(status.contains(&format!("  from     {}\n", double.reference(":1"))), "{status}");
     let settings = fs::read_to_string(home.path("config/wharf/wharf.toml")).expect("the settings");
     assert!(!settings.contains("example.com"), "{settings}");
 

@@ -2,7 +2,7 @@
 //!
 //! It does not contact a server: it reads the folder and the pins, as a server does.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -16,6 +16,8 @@ use super::examine::Examination;
 use super::folder::is_file;
 use super::load_file::{Refused, refused};
 use super::options::Options;
+use super::origins::{Origin, OriginFile};
+use super::place::is_component;
 use super::summary::{CHANGE_LISTS, offers};
 use super::survey::{Survey, report_left, report_left_out};
 use super::target::{Target, is_same, plugin, unfound};
@@ -43,7 +45,12 @@ pub(super) async fn run(
         return Err(unfound(id, dir, &survey.files, None));
     }
     let protected = options.protected(config, std::slice::from_ref(dir), base().as_ref());
-    let examiner = Examiner { guard: read_only_guard(config), survey: &survey, protected };
+    let origins = OriginFile::of(dir).read().map(|read| read.plugins).unwrap_or_else(|failure| {
+        // What may run does not depend on it.
+        warning(&format!("failed to {}", failure.into_parts().0));
+        BTreeMap::new()
+    });
+    let examiner = Examiner { guard: read_only_guard(config), survey: &survey, protected, origins };
     let misnamed = if only.is_none() { report_left_out(dir, &survey.files.left_out) } else { 0 };
     let files = survey.files.in_order().filter(|(id, _)| only.as_ref().is_none_or(|only| only == *id));
     let files = files.map(|(id, path)| (id.to_string(), (id, path))).collect();
@@ -95,6 +102,7 @@ struct Examiner<'a> {
     survey: &'a Survey,
     guard: Guard,
     protected: ProtectedFolders,
+    origins: BTreeMap<String, Origin>,
 }
 
 /// The status of one plugin.
@@ -107,6 +115,8 @@ struct Status {
     may_change: bool,
     /// What is known about the file, if it can be read.
     seen: Option<PluginVersion>,
+    /// Where the plugin is from, and whether the file is the version that came from there.
+    origin: Option<(Origin, bool)>,
     /// The changes from the pinned version to the file.
     changes: Vec<Change>,
     /// What the file offers, by kind, if it is not pinned.
@@ -130,9 +140,12 @@ impl Examiner<'_> {
         let may_change = self.survey.config.may_change_lists(id);
         let (granted, warnings) = (grants.kinds(), absent::grants(id, &grants, &self.protected));
         let revoked = pin.as_ref().and_then(|pin| self.survey.pins.revoked_at(pin.content));
+        let origin = self.origins.get(id.as_ref());
+        let origin = origin.map(|origin| (origin.clone(), is_component(path, origin.component)));
         let (id, changes, offers) = (id.clone(), Vec::new(), Vec::new());
-        let state = Ok(());
-        let mut status = Status { id, pin, granted, may_change, seen: None, changes, offers, revoked, warnings, state };
+        let (seen, state) = (None, Ok(()));
+        let mut status =
+            Status { id, pin, granted, may_change, seen, origin, changes, offers, revoked, warnings, state };
         status.state = self.examine(&mut status, path).await;
         status
     }
@@ -266,6 +279,10 @@ impl Status {
                 }
             }
         }
+        if let Some((origin, is_current)) = &self.origin {
+            let other = if *is_current { "" } else { ", whose version was replaced since" };
+            text += &format!("  from     {}{other}\n", shown(&origin.source));
+        }
         text += &self.granted_line();
         if self.may_change {
             text += &format!("  granted  {CHANGE_LISTS}\n");
@@ -344,6 +361,12 @@ impl Status {
             "reason": reason,
             "pinned": pin,
             "file": file,
+            "origin": self.origin.as_ref().map(|(origin, is_current)| json!({
+                "source": origin.source,
+                "digest": origin.digest.map(|digest| digest.to_string()),
+                "signer": origin.signer,
+                "current": is_current,
+            })),
             "changes": self.changes.iter().map(Change::to_json).collect::<Vec<_>>(),
             "change-lists": self.may_change,
             "warnings": self.warnings,
