@@ -156,7 +156,7 @@ fn a_file_that_was_copied_gets_a_source_and_another_tag() {
     for (tag, wasm) in [(":1", component("Does a thing.")), (":2", component("Does another thing."))] {
         let done = update(&["--yes", "--to", &double.reference(tag)]);
         assert!(done.status.success(), "{}", err(&done));
-        assert_eq!(err(&done).contains("which was not added"), tag == ":1", "{}", err(&done));
+        assert_eq!(err(&done).contains("which is no version that was added"), tag == ":1", "{}", err(&done));
         assert_eq!(names_in(&folder), ["P.wasm", "wharf.lock"], "it stays in its file");
         assert_eq!(fs::read(folder.join("P.wasm")).expect("the file"), wasm);
         let origins = fs::read_to_string(folder.join("wharf.lock")).expect("the file");

@@ -218,7 +218,7 @@ async fn update_one(
     }
     let mut notes = if is_moved { of_source(origin) } else { Vec::new() };
     if file.exists() && present.is_none() {
-        notes.push(format!("this replaces {}, which was not added", file.shown()));
+        notes.push(format!("this replaces {}, which is no version that was added", file.shown()));
     }
     notes.extend(signer_changed(id, before.and_then(|before| before.signer.as_deref()), &fetched));
     let recorded = Some(fetched.origin(&source));
@@ -256,7 +256,8 @@ pub(super) async fn remove(options: &Options, how: RemoveOptions, screen: &Scree
         return Err(unfound(&id, &dir, &files, None));
     }
     let again = format!("{} remove {id} {}", config.program(), shell_word(&dir));
-    let change = Change::removal(id, file.map(Path::to_owned), again);
+    let file = file.map_or_else(|| dir.join(format!("{id}.wasm")), Path::to_owned);
+    let change = Change::removal(id, file, again);
     Place { options, config: &config, screen, dir: &dir }.apply(&[change], how.yes).await?;
     report::message("its grants stay in the configuration");
     Ok(ExitCode::SUCCESS)

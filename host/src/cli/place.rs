@@ -61,9 +61,8 @@ pub(super) struct Change {
 
 impl Change {
     /// The removal of a plugin, with its file if it has one.
-    pub(super) fn removal(id: PluginId, file: Option<PathBuf>, again: String) -> Self {
-        let question = file.as_ref().map(|file| format!("Remove {}?", file.shown()));
-        let file = file.unwrap_or_default();
+    pub(super) fn removal(id: PluginId, file: PathBuf, again: String) -> Self {
+        let question = fs::symlink_metadata(&file).is_ok().then(|| format!("Remove {}?", file.shown()));
         Self { id, step: Step::Remove, file, origin: None, notes: Vec::new(), question, again, done: "removed" }
     }
 }

@@ -70,7 +70,7 @@ pub(super) async fn run(options: &Options, how: SyncOptions, screen: &Screen) ->
     for name in recorded.keys().filter(|name| !wanted.contains_key(*name)) {
         let id = plugin(name)?;
         let file = place.file_of(&id)?;
-        changes.push(Change::removal(id, file.exists().then_some(file), again.clone()));
+        changes.push(Change::removal(id, file, again.clone()));
     }
     if !changes.is_empty() {
         place.apply(&changes, how.yes).await?;
