@@ -26,6 +26,7 @@ mod surface;
 pub mod text;
 mod threads;
 
+pub use component::act::declared;
 pub use component::compile;
 pub use component::compile::Compiler;
 pub use component::file::{MAX_SIZE as MAX_COMPONENT, check_size, content_of, is_writable_by_others, read_component};

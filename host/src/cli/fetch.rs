@@ -13,7 +13,7 @@ use crate::config::{self, Config, GrantWord, PublisherKey, add_grants};
 use crate::os::paths::absolute;
 use crate::os::{files, private};
 use crate::plugin::text::printable;
-use crate::plugin::{MAX_COMPONENT, PluginId, Signatures, read_component, signature_file};
+use crate::plugin::{MAX_COMPONENT, PluginId, Signatures, declared, read_component, signature_file};
 use crate::registry::{
     Artifact, GRANTS, Http, Layout, MINISIG, PublicKey, Reference, Registry, RegistryError, Repository, SCHEME, SHOWN,
     Sha256, Source, download, save, url,
@@ -143,8 +143,9 @@ pub(super) struct Fetched {
     pub(super) component: Sha256,
     pub(super) signer: Option<String>,
     pub(super) published: Published,
-    /// What it would like to be granted.
+    /// What it would like to be granted, and what else it says that it uses.
     pub(super) wishes: Vec<GrantWord>,
+    pub(super) declared: Vec<String>,
     pub(super) policy: Option<String>,
 }
 
@@ -201,7 +202,8 @@ impl<'a> Fetch<'a> {
             }
         };
         let published = Published { source: origin.text(), about: line_of("from", &origin.text()) + &signed };
-        Ok(Fetched { staged, digest: None, component, signer: None, published, wishes: Vec::new(), policy: None })
+        let (wishes, declared) = self.wishes(None, &staged.path, id).await?;
+        Ok(Fetched { staged, digest: None, component, signer: None, published, wishes, declared, policy: None })
     }
 
     /// The version that a reference names at the moment, without its component.
@@ -249,12 +251,34 @@ impl<'a> Fetch<'a> {
                 about += &line_of(label, value);
             }
         }
-        let wishes = artifact.annotations.get(GRANTS).map(String::as_str).unwrap_or_default();
-        let wishes = wishes.lines().filter(|wish| !wish.trim().is_empty()).take(MAX_WISHES);
-        let wishes = wishes.filter_map(|wish| grant_of(id, wish.trim())).collect();
+        let annotation = artifact.annotations.get(GRANTS).map(String::as_str);
+        let (wishes, declared) = self.wishes(annotation, &staged.path, id).await?;
         let (digest, policy) = (Some(artifact.digest), artifact.policy);
         let published = Published { source: reference.to_string(), about };
-        Ok(Fetched { staged, digest, component, signer: signed.signer, published, wishes, policy })
+        Ok(Fetched { staged, digest, component, signer: signed.signer, published, wishes, declared, policy })
+    }
+
+    /// What the publisher wishes, or else what the component itself declares.
+    async fn wishes(
+        &self,
+        annotation: Option<&str>,
+        file: &Path,
+        id: &PluginId,
+    ) -> Result<(Vec<GrantWord>, Vec<String>), Failure> {
+        let lines: Vec<String> = match annotation {
+            Some(text) => text.lines().map(str::to_owned).collect(),
+            None => declared(&read_component(file).await.map_err(|error| Failure::new(error.to_string()))?),
+        };
+        let (mut wishes, mut others) = (Vec::new(), Vec::new());
+        for line in lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).take(MAX_WISHES) {
+            match grant_of(id, line) {
+                Some(grant) => wishes.push(grant),
+                None if annotation.is_none() => others.push(printable(line)),
+                // An annotation has the words of grants, and nothing else.
+                None => {}
+            }
+        }
+        Ok((wishes, others))
     }
 
     /// Saves a version into a layout.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wharf_report::{ShowPath as _, shell_text, shell_word, warning};
+use wharf_report::{ShowPath as _, line, shell_text, shell_word, warning};
 
 use super::approve::{Approval, File, Reviewer};
 use super::confirm::{confirm, declined};
@@ -179,7 +179,10 @@ impl Place<'_> {
                 Some(lines) => lines,
                 None => vec!["a policy of Wassette, which this program cannot convert".to_owned()],
             },
-            _ => fetched.wishes.iter().map(|wish| printable(wish.text())).collect(),
+            _ => {
+                let wishes = fetched.wishes.iter().map(|wish| printable(wish.text()));
+                wishes.chain(fetched.declared.iter().map(|wish| line(wish))).collect()
+            }
         }
     }
 

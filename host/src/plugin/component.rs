@@ -2,6 +2,7 @@
 //!
 //! Runs no code of a component.
 
+pub(in crate::plugin) mod act;
 pub(in crate::plugin) mod cache;
 pub mod compile;
 pub(in crate::plugin) mod engine;

@@ -44,6 +44,36 @@ fn a_policy_of_wassette_is_a_wish() {
     assert!(!settings.contains("example.com"), "{settings}");
 }
 
+/// Also of a file, which has no annotations.
+#[test]
+fn what_a_component_of_act_declares_is_a_wish() {
+    let home = Home::new();
+    let declared = json!({ "std": { "name": "p", "capabilities": {
+        "wasi:http": { "allow": [{ "host": "api.example.com" }] },
+        "wasi:filesystem": { "allow": [{ "path": "/data", "mode": "ro" }] },
+        "x\u{1b}[31m\nfake": {},
+    } } });
+    let mut section = b"\x0dact:component".to_vec();
+    ciborium::into_writer(&declared, &mut section).expect("it is written");
+    let mut wasm = component("Does a thing.");
+    let size = section.len();
+    wasm.extend([0, (size & 0x7f) as u8 | 0x80, (size >> 7) as u8]);
+    wasm.extend(section);
+    let file = home.path("home/p.wasm");
+    fs::write(&file, wasm).expect("a file");
+    let output = add(&home, &file.to_string_lossy(), &["--yes"]);
+    let text = err(&output);
+    assert!(output.status.success(), "{text}");
+    assert!(
+        text.contains("not given by this:\n  http=https://api.example.com\n  wasi:filesystem /data ro\n"),
+        "{text}"
+    );
+    assert!(text.contains("grant p ") && text.ends_with("http=https://api.example.com'\n"), "{text}");
+    assert!(!text.contains('\u{1b}') && !text.contains("\nfake"), "{text}");
+    let settings = fs::read_to_string(home.path("config/wharf/wharf.toml")).unwrap_or_default();
+    assert!(!settings.contains("example.com"), "{settings}");
+}
+
 #[test]
 fn an_index_is_followed_to_its_component() {
     let (home, double) = (Home::new(), Double::start());

@@ -9,23 +9,31 @@ const MAX_TEXT: usize = 4096;
 
 /// The texts of the outermost component, by the names of their sections.
 pub fn metadata(component: &[u8]) -> Vec<(&'static str, String)> {
-    let (mut found, mut depth) = (Vec::new(), 0usize);
-    // A damaged component has said what comes before the damage.
-    for payload in Parser::new(0).parse_all(component).map_while(Result::ok) {
+    let text = |(own, data): (&str, &[u8])| {
+        let name = SECTIONS.into_iter().find(|name| *name == own)?;
+        let text = std::str::from_utf8(data).ok().filter(|text| text.len() <= MAX_TEXT)?;
+        Some((name, text.to_owned()))
+    };
+    custom_sections(component).filter_map(text).collect()
+}
+
+/// The first custom section of the outermost component with that name.
+pub(super) fn custom_section<'c>(component: &'c [u8], name: &str) -> Option<&'c [u8]> {
+    custom_sections(component).find(|(own, _)| *own == name).map(|(_, data)| data)
+}
+
+/// The custom sections of the outermost component. A damaged one has those before the damage.
+fn custom_sections(component: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
+    let mut depth = 0usize;
+    Parser::new(0).parse_all(component).map_while(Result::ok).filter_map(move |payload| {
         match payload {
             Payload::Version { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
-            Payload::CustomSection(section) if depth == 1 => {
-                let name = SECTIONS.into_iter().find(|name| *name == section.name());
-                let text = std::str::from_utf8(section.data()).ok().filter(|text| text.len() <= MAX_TEXT);
-                if let (Some(name), Some(text)) = (name, text) {
-                    found.push((name, text.to_owned()));
-                }
-            }
+            Payload::CustomSection(section) if depth == 1 => return Some((section.name(), section.data())),
             _ => {}
         }
-    }
-    found
+        None
+    })
 }
 
 #[cfg(test)]
