@@ -65,7 +65,8 @@ fn a_plugin_is_added_with_all_that_is_said_of_it() {
         r"about    Does\n  error: things \u{202e}",
         "licence  MIT",
         "tool act",
-        "not given by this:\n  keyvalue\n  http=https://api.example.com\n  env=A=$(id)\n",
+        "  wishes   keyvalue\n           http=https://api.example.com\n           env=A=$(id)\n",
+        "  granted  nothing\n",
         "keyvalue 'http=https://api.example.com' 'env=A=$(id)'",
     ] {
         assert!(text.contains(shown), "{shown}: {text}");

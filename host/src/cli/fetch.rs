@@ -1,5 +1,6 @@
 //! Gets a component from where it is published into a file of its own, with what is known of it. Nothing of it runs here.
 
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -7,6 +8,7 @@ use bytesize::ByteSize;
 use tokio::time::timeout;
 use wharf_report::{ShowPath as _, line};
 
+use super::dev;
 use super::options::Options;
 use super::origins;
 use crate::config::{self, Config, GrantWord, PublisherKey, add_grants};
@@ -143,10 +145,8 @@ pub(super) struct Fetched {
     pub(super) component: Sha256,
     pub(super) signer: Option<String>,
     pub(super) published: Published,
-    /// What it would like to be granted, and what else it says that it uses.
+    /// The grants that it wishes.
     pub(super) wishes: Vec<GrantWord>,
-    pub(super) declared: Vec<String>,
-    pub(super) policy: Option<String>,
 }
 
 impl Fetched {
@@ -201,9 +201,10 @@ impl<'a> Fetch<'a> {
                 (staged, Sha256::of(&bytes), String::new())
             }
         };
-        let published = Published { source: origin.text(), about: line_of("from", &origin.text()) + &signed };
-        let (wishes, declared) = self.wishes(None, &staged.path, id).await?;
-        Ok(Fetched { staged, digest: None, component, signer: None, published, wishes, declared, policy: None })
+        let mut about = line_of("from", &origin.text()) + &signed;
+        let wishes = self.wishes(None, None, &staged.path, id, &mut about).await?;
+        let published = Published { source: origin.text(), about };
+        Ok(Fetched { staged, digest: None, component, signer: None, published, wishes })
     }
 
     /// The version that a reference names at the moment, without its component.
@@ -252,33 +253,39 @@ impl<'a> Fetch<'a> {
             }
         }
         let annotation = artifact.annotations.get(GRANTS).map(String::as_str);
-        let (wishes, declared) = self.wishes(annotation, &staged.path, id).await?;
-        let (digest, policy) = (Some(artifact.digest), artifact.policy);
+        let wishes = self.wishes(annotation, artifact.policy.as_deref(), &staged.path, id, &mut about).await?;
         let published = Published { source: reference.to_string(), about };
-        Ok(Fetched { staged, digest, component, signer: signed.signer, published, wishes, declared, policy })
+        Ok(Fetched { staged, digest: Some(artifact.digest), component, signer: signed.signer, published, wishes })
     }
 
-    /// What the publisher wishes, or else what the component itself declares.
+    /// The grants that a component wishes: those of its annotation, or else of its policy, or else what it declares
+    /// itself. All are added to the lines on it, also what is no grant.
     async fn wishes(
         &self,
         annotation: Option<&str>,
+        policy: Option<&str>,
         file: &Path,
         id: &PluginId,
-    ) -> Result<(Vec<GrantWord>, Vec<String>), Failure> {
-        let lines: Vec<String> = match annotation {
-            Some(text) => text.lines().map(str::to_owned).collect(),
-            None => declared(&read_component(file).await.map_err(|error| Failure::new(error.to_string()))?),
+        about: &mut String,
+    ) -> Result<Vec<GrantWord>, Failure> {
+        let lines: Vec<String> = match (annotation, policy) {
+            (Some(text), _) => text.lines().map(str::to_owned).collect(),
+            (None, Some(policy)) => match dev::grants_of_policy(self.options, id, policy).await {
+                Some(lines) => lines,
+                None => vec!["a policy of Wassette, which this program cannot convert".to_owned()],
+            },
+            (None, None) => declared(&read_component(file).await.map_err(|error| Failure::new(error.to_string()))?),
         };
-        let (mut wishes, mut others) = (Vec::new(), Vec::new());
-        for line in lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).take(MAX_WISHES) {
-            match grant_of(id, line) {
-                Some(grant) => wishes.push(grant),
-                None if annotation.is_none() => others.push(printable(line)),
-                // An annotation has the words of grants, and nothing else.
-                None => {}
+        let (mut wishes, mut label) = (Vec::new(), "wishes");
+        for wish in lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).take(MAX_WISHES) {
+            let grant = grant_of(id, wish);
+            // An annotation has grants, and nothing else.
+            if grant.is_some() || annotation.is_none() {
+                *about += &line_of(mem::take(&mut label), wish);
             }
+            wishes.extend(grant);
         }
-        Ok((wishes, others))
+        Ok(wishes)
     }
 
     /// Saves a version into a layout.

@@ -4,11 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wharf_report::{ShowPath as _, line, shell_text, shell_word, warning};
+use wharf_report::{ShowPath as _, shell_text, shell_word, warning};
 
 use super::approve::{Approval, File, Reviewer};
 use super::confirm::{confirm, declined};
-use super::dev;
 use super::fetch::Fetched;
 use super::options::Options;
 use super::origins::{Origin, OriginFile};
@@ -18,7 +17,6 @@ use crate::audit::Audit;
 use crate::catalog::Ignored;
 use crate::config::{Config, add_grants};
 use crate::os::files::{self, Replacement};
-use crate::plugin::text::printable;
 use crate::plugin::{PluginId, signature_file};
 use crate::registry::Sha256;
 use crate::report::{self, Failure, NAME, Screen};
@@ -153,15 +151,6 @@ impl Place<'_> {
             _ => (&**place, None),
         };
         let mut approval = None;
-        if let Step::Put(fetched) = &change.step {
-            let wishes = self.wishes(id, fetched).await;
-            if !wishes.is_empty() {
-                let lines: String = wishes.iter().map(|wish| format!("\n  {wish}")).collect();
-                report::message(&format!(
-                    "its publisher says that it can use these grants, which it is not given by this:{lines}"
-                ));
-            }
-        }
         if matches!(change.step, Step::Put(_) | Step::Approve) {
             let shown = File { id, path, place, folder: self.dir, published, again };
             approval = Some(reviewer.review(shown, yes).await?.ok_or_else(declined)?);
@@ -172,21 +161,7 @@ impl Place<'_> {
         Ok(approval)
     }
 
-    /// What its publisher would like it to be granted, in lines.
-    async fn wishes(&self, id: &PluginId, fetched: &Fetched) -> Vec<String> {
-        match &fetched.policy {
-            Some(policy) if fetched.wishes.is_empty() => match dev::grants_of_policy(self.options, id, policy).await {
-                Some(lines) => lines,
-                None => vec!["a policy of Wassette, which this program cannot convert".to_owned()],
-            },
-            _ => {
-                let wishes = fetched.wishes.iter().map(|wish| printable(wish.text()));
-                wishes.chain(fetched.declared.iter().map(|wish| line(wish))).collect()
-            }
-        }
-    }
-
-    /// The command that grants it that, unless all is granted already.
+    /// The command that grants a plugin what it wishes, unless all is granted already.
     fn command_of_wishes(&self, id: &PluginId, fetched: &Fetched) -> Option<String> {
         if fetched.wishes.is_empty() || self.grants_all(id, fetched) {
             return None;
