@@ -150,8 +150,9 @@ pub(super) async fn update(options: &Options, how: UpdateOptions, screen: &Scree
     if before.is_none() && !place.file_of(&id)?.exists() {
         return Err(unfound(&id, &dir, &files_of(&config, &dir)?, None));
     }
-    if !update_one(&fetch, &place, &id, before, &origin, how.yes).await? {
-        report::message(&format!("{id} has its newest version"));
+    match newer(&fetch, &place, &id, before, &origin).await? {
+        Some(change) => place.apply(&[change], how.yes).await?,
+        None => report::message(&format!("{id} has its newest version")),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -162,14 +163,14 @@ async fn update_all(
     recorded: &BTreeMap<String, origins::Origin>,
     yes: bool,
 ) -> Result<ExitCode, Failure> {
-    let (mut failed, mut newest) = (0, 0);
+    let (mut changes, mut failed) = (Vec::new(), 0);
     for (name, before) in recorded {
         let one = async || {
             let origin = Origin::parse(&before.source)?;
-            update_one(fetch, place, &plugin(name)?, Some(before), &origin, yes).await
+            newer(fetch, place, &plugin(name)?, Some(before), &origin).await
         };
         match one().await {
-            Ok(updated) => newest += usize::from(!updated),
+            Ok(change) => changes.extend(change),
             // One that fails is not to keep the others old.
             Err(failure) => {
                 failed += 1;
@@ -177,21 +178,24 @@ async fn update_all(
             }
         }
     }
+    let newest = recorded.len() - changes.len() - failed;
     if newest > 0 {
         report::message(&format!("{newest} of {} have their newest version", recorded.len()));
+    }
+    if !changes.is_empty() {
+        place.apply(&changes, yes).await?;
     }
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether there was another version. `before`: what is recorded; `origin`: where the version is to come from.
-async fn update_one(
+/// The change to the newest version, if that is another one. `before`: what is recorded; `origin`: where it is to come from.
+async fn newer(
     fetch: &Fetch<'_>,
     place: &Place<'_>,
     id: &PluginId,
     before: Option<&origins::Origin>,
     origin: &Origin,
-    yes: bool,
-) -> Result<bool, Failure> {
+) -> Result<Option<Change>, Failure> {
     let file = place.file_of(id)?;
     let source = origin.text();
     let is_moved = before.is_none_or(|before| before.source != source);
@@ -202,7 +206,7 @@ async fn update_one(
     };
     let is_same = |digest: Option<Sha256>| !is_moved && present.is_some_and(|before| before.digest == digest);
     if resolved.as_ref().is_some_and(|resolved| is_same(Some(resolved.artifact.digest))) {
-        return Ok(false);
+        return Ok(None);
     }
     let fetched = match resolved {
         Some(resolved) => fetch.download(resolved, id).await?,
@@ -210,16 +214,17 @@ async fn update_one(
     };
     let has_component = present.is_some_and(|before| before.component == fetched.component);
     if has_component && is_same(fetched.digest) {
-        return Ok(false);
+        return Ok(None);
     }
     if let Some(before) = before {
         let (was, is) = (before.digest.unwrap_or(before.component), fetched.digest.unwrap_or(fetched.component));
         report::message(&format!("{NAME}{id}{NAME:#}: from {was}\n{:width$}  to {is}", "", width = id.as_ref().len()));
     }
     let mut notes = if is_moved { of_source(origin) } else { Vec::new() };
-    if file.exists() && present.is_none() {
-        notes.push(format!("this replaces {}, which is no version that was added", file.shown()));
-    }
+    notes.extend(match before {
+        Some(before) => replaced(&file, before),
+        None => Some(of_replaced(&file)),
+    });
     notes.extend(signer_changed(id, before.and_then(|before| before.signer.as_deref()), &fetched));
     let recorded = Some(fetched.origin(&source));
     let step = if has_component {
@@ -230,9 +235,16 @@ async fn update_one(
     };
     let to = if is_moved { format!(" --to {}", shell_text(&source)) } else { String::new() };
     let again = format!("{} update {id} {}{to}", place.config.program(), shell_word(place.dir));
-    let change = Change { id: id.clone(), step, file, origin: recorded, notes, question: None, again, done: "updated" };
-    place.apply(&[change], yes).await?;
-    Ok(true)
+    Ok(Some(Change { id: id.clone(), step, file, origin: recorded, notes, question: None, again, done: "updated" }))
+}
+
+/// That a file is not the version that was added, and goes.
+pub(super) fn replaced(file: &Path, before: &origins::Origin) -> Option<String> {
+    (file.exists() && !is_component(file, before.component)).then(|| of_replaced(file))
+}
+
+fn of_replaced(file: &Path) -> String {
+    format!("this replaces {}, which is no version that was added", file.shown())
 }
 
 /// That a version is not signed by the same key as the one before.
@@ -250,14 +262,20 @@ pub(super) async fn remove(options: &Options, how: RemoveOptions, screen: &Scree
     let id = plugin(&how.name)?;
     let dir = plugin_folder(options, how.dir)?;
     let files = files_of(&config, &dir)?;
-    let is_recorded = OriginFile::of(&dir).read()?.plugins.contains_key(id.as_ref());
+    let origins = OriginFile::of(&dir).read()?.plugins;
     let file = files.get(&id);
-    if file.is_none() && !is_recorded {
+    if file.is_none() && !origins.contains_key(id.as_ref()) {
         return Err(unfound(&id, &dir, &files, None));
     }
     let again = format!("{} remove {id} {}", config.program(), shell_word(&dir));
     let file = file.map_or_else(|| dir.join(format!("{id}.wasm")), Path::to_owned);
-    let change = Change::removal(id, file, again);
+    let mut change = Change::removal(id, file, again);
+    if let Some(origin) = origins.get(change.id.as_ref())
+        && change.file.exists()
+        && !is_component(&change.file, origin.component)
+    {
+        change.notes.push(format!("{} is no version that was added", change.file.shown()));
+    }
     Place { options, config: &config, screen, dir: &dir }.apply(&[change], how.yes).await?;
     report::message("its grants stay in the configuration");
     Ok(ExitCode::SUCCESS)

@@ -4,6 +4,7 @@
 //! team can commit it.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use wharf_report::{InvalidToml, ShowPath as _, from_toml};
 
 use super::wiring::lock_of_state;
-use crate::os::files::{self, FileError};
+use crate::os::files::{self, FileError, Replacement};
 use crate::plugin::PluginId;
 use crate::registry::{Reference, SCHEME, Sha256};
 use crate::report::Failure;
@@ -21,6 +22,8 @@ const MAX_SIZE: u64 = 1 << 20;
 /// As many as a server takes.
 const MAX_PLUGINS: usize = crate::catalog::MAX_PLUGINS;
 const FORMAT: u32 = 1;
+/// Bytes of the name of a key.
+const MAX_SIGNER: usize = 200;
 /// In the folder of the pins, for all plugin folders.
 const WRITER_LOCK: &str = "origins.turn";
 
@@ -58,6 +61,9 @@ pub(super) struct Origin {
 impl Origin {
     /// A source in a registry has a digest, and only one.
     fn check(&self) -> Result<(), String> {
+        if self.signer.as_ref().is_some_and(|signer| signer.len() > MAX_SIGNER) {
+            return Err(format!("its signer has more than {MAX_SIGNER} bytes"));
+        }
         if !self.source.starts_with(SCHEME) {
             return Ok(());
         }
@@ -120,18 +126,33 @@ impl OriginFile {
         Ok(origins)
     }
 
-    /// Changes the file as it is now, one process at a time.
-    pub(super) fn edit(&self, edit: impl FnOnce(&mut BTreeMap<String, Origin>)) -> Result<(), Failure> {
-        let _turn = lock_of_state(WRITER_LOCK, "the origins")?;
+    /// Changes the file as it is now, one process at a time: written, and not in place yet.
+    pub(super) fn edit(&self, edit: impl FnOnce(&mut BTreeMap<String, Origin>)) -> Result<Edited, Failure> {
+        let turn = lock_of_state(WRITER_LOCK, "the origins")?;
         let mut origins = self.read()?;
         edit(&mut origins.plugins);
-        self.write(&origins)
+        let failed = |why: String| Failure::new(format!("write {}: {why}; nothing was changed", self.path.shown()));
+        let text = toml::to_string(&origins).map_err(|error| failed(error.to_string()))?;
+        let written = Replacement::write(&self.path, format!("{HEADER}{text}").as_bytes());
+        Ok(Edited {
+            written: written.map_err(|error| failed(error.to_string()))?,
+            path: self.path.clone(),
+            _turn: turn,
+        })
     }
+}
 
-    fn write(&self, origins: &Origins) -> Result<(), Failure> {
-        let failed = |why: String| Failure::new(format!("write {}: {why}", self.path.shown()));
-        let text = toml::to_string(origins).map_err(|error| failed(error.to_string()))?;
-        files::replace(&self.path, format!("{HEADER}{text}").as_bytes()).map_err(|error| failed(error.to_string()))
+/// The next content of the file. Until it is dropped, no other process changes the file.
+pub(super) struct Edited {
+    written: Replacement,
+    path: PathBuf,
+    _turn: Option<File>,
+}
+
+impl Edited {
+    /// Puts it in place.
+    pub(super) fn commit(self) -> Result<(), Failure> {
+        self.written.commit().map_err(|error| Failure::new(format!("write {}: {error}", self.path.shown())))
     }
 }
 
@@ -151,7 +172,8 @@ mod tests {
             component: digest,
             signer: None,
         };
-        file.edit(|plugins| drop(plugins.insert("weather".to_owned(), origin.clone()))).expect("it is written");
+        let edited = file.edit(|plugins| drop(plugins.insert("weather".to_owned(), origin.clone())));
+        edited.and_then(Edited::commit).expect("it is written");
         assert_eq!(file.read().expect("it reads back").plugins["weather"], origin);
         for text in [
             "version = 2",

@@ -17,7 +17,7 @@ use crate::audit::Audit;
 use crate::catalog::Ignored;
 use crate::config::{Config, add_grants};
 use crate::os::files::{self, Replacement};
-use crate::plugin::{PluginId, signature_file};
+use crate::plugin::{MAX_COMPONENT, PluginId, signature_file};
 use crate::registry::Sha256;
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -85,23 +85,33 @@ impl Place<'_> {
         let Self { options, config, screen, dir } = *self;
         let sandbox = options.sandbox(config, &[dir.to_owned()], Audit::default()).await?;
         let reviewer = Reviewer { options, config, sandbox: &sandbox, screen };
-        let (mut approvals, mut was_there) = (Vec::new(), Vec::new());
+        let (mut approvals, mut seen) = (Vec::new(), Vec::new());
         for change in changes {
-            was_there.push(fs::symlink_metadata(&change.file).is_ok());
+            seen.push(seen_at(&change.file));
             approvals.extend(self.ask(change, &reviewer, yes).await?);
         }
         for approval in &approvals {
             approval.check().await?;
         }
-        for (change, was_there) in changes.iter().zip(was_there) {
-            if !was_there && fs::symlink_metadata(&change.file).is_ok() {
+        for (change, seen) in changes.iter().zip(seen) {
+            if seen_at(&change.file) != seen {
                 let (id, file) = (&change.id, change.file.shown());
-                return Err(Failure::new(format!("put {id} into its folder: since the question, {file} appeared"))
-                    .hint("nothing was changed; look at the file, then run the command again".to_owned()));
+                return Err(Failure::new(format!(
+                    "change {id}: since the question, {file} or its signature became another one"
+                ))
+                .hint(format!("nothing was changed; look at the file, then again: {}", change.again)));
             }
         }
         let written: Result<Vec<Written>, Failure> = changes.iter().filter_map(Written::of).collect();
         let written = written?;
+        let recorded = OriginFile::of(dir).edit(|plugins| {
+            for change in changes {
+                match &change.origin {
+                    Some(origin) => plugins.insert(change.id.to_string(), origin.clone()),
+                    None => plugins.remove(change.id.as_ref()),
+                };
+            }
+        })?;
         for approval in approvals {
             approval.record()?;
         }
@@ -116,14 +126,7 @@ impl Place<'_> {
         for change in changes.iter().filter(|change| matches!(change.step, Step::Remove)) {
             remove_file(&change.file)?;
         }
-        OriginFile::of(dir).edit(|plugins| {
-            for change in changes {
-                match &change.origin {
-                    Some(origin) => plugins.insert(change.id.to_string(), origin.clone()),
-                    None => plugins.remove(change.id.as_ref()),
-                };
-            }
-        })?;
+        recorded.commit()?;
         for Change { id, done, step, .. } in changes {
             report::message(&format!("{NAME}{done}{NAME:#} {id}"));
             if let Step::Put(fetched) = step
@@ -187,12 +190,17 @@ struct Written<'a> {
 impl<'a> Written<'a> {
     /// The version that a change puts into the folder, if it does.
     fn of(change: &'a Change) -> Option<Result<Self, Failure>> {
+        let failed = |path: &Path, error: io::Error| {
+            Failure::new(format!("write {}: {error}; nothing was changed", path.shown()))
+                .hint(format!("look at the file and its folder, then again: {}", change.again))
+        };
+        // Whatever is to be replaced or removed is a file.
+        let beside = signature_file(&change.file);
+        if let Some(folder) = [&change.file, &beside].into_iter().find(|path| path.is_dir()) {
+            return Some(Err(failed(folder, io::ErrorKind::IsADirectory.into())));
+        }
         let Step::Put(fetched) = &change.step else { return None };
-        let written = Self::write(change, fetched).map_err(|error| {
-            Failure::new(format!("write {}: {error}; nothing was changed", change.file.shown()))
-                .hint(format!("make room or the folder writable, then again: {}", change.again))
-        });
-        Some(written)
+        Some(Self::write(change, fetched).map_err(|error| failed(&change.file, error)))
     }
 
     /// With the permissions of new files, and not of private ones.
@@ -220,6 +228,14 @@ impl<'a> Written<'a> {
     }
 }
 
+/// A plugin's file and its signature as they are: what is no file is only told from one.
+fn seen_at(file: &Path) -> [Option<Option<Sha256>>; 2] {
+    [file.to_owned(), signature_file(file)].map(|path| {
+        fs::symlink_metadata(&path).ok()?;
+        Some(files::read(&path, MAX_COMPONENT).ok().map(|bytes| Sha256::of(&bytes)))
+    })
+}
+
 fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -237,5 +253,5 @@ fn remove_file(file: &Path) -> Result<(), Failure> {
 
 /// Whether a file is that component.
 pub(super) fn is_component(path: &Path, digest: Sha256) -> bool {
-    files::read(path, crate::plugin::MAX_COMPONENT).is_ok_and(|bytes| Sha256::of(&bytes) == digest)
+    files::read(path, MAX_COMPONENT).is_ok_and(|bytes| Sha256::of(&bytes) == digest)
 }

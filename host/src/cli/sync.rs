@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use wharf_report::{ShowPath as _, line, shell_text, shell_word, warning};
 
-use super::add::signer_changed;
+use super::add::{replaced, signer_changed};
 use super::fetch::{Fetch, Origin, failure};
 use super::folder::served_folder;
 use super::options::Options;
@@ -67,10 +67,16 @@ pub(super) async fn run(options: &Options, how: SyncOptions, screen: &Screen) ->
         changes.extend(change);
     }
     // What was added here before, and is not in the file.
-    for name in recorded.keys().filter(|name| !wanted.contains_key(*name)) {
+    for (name, origin) in recorded.iter().filter(|(name, _)| !wanted.contains_key(*name)) {
         let id = plugin(name)?;
         let file = place.file_of(&id)?;
-        changes.push(Change::removal(id, file, again.clone()));
+        // Another one of that name was not added.
+        let is_other = file.exists() && !is_component(&file, origin.component);
+        let mut change = Change::removal(id, file, again.clone());
+        if is_other {
+            change = Change { step: Step::Record, question: None, done: "recorded", ..change };
+        }
+        changes.push(change);
     }
     if !changes.is_empty() {
         place.apply(&changes, how.yes).await?;
@@ -102,15 +108,18 @@ async fn missing(
     again: &str,
 ) -> Result<Option<Change>, Failure> {
     let file = place.file_of(id)?;
-    let change = |step, done, notes| {
+    // Who signed it, only this machine's own checks say.
+    let known = before.filter(|before| before.component == origin.component && before.digest == origin.digest);
+    let recorded = origins::Origin { signer: known.and_then(|known| known.signer.clone()), ..origin.clone() };
+    let change = |step, done, notes, recorded| {
         let (id, again, file) = (id.clone(), again.to_owned(), file.clone());
-        Some(Change { id, step, file, origin: Some(origin.clone()), notes, question: None, again, done })
+        Some(Change { id, step, file, origin: Some(recorded), notes, question: None, again, done })
     };
     if is_component(&file, origin.component) {
         return Ok(match is_approved(id, &file)? {
-            false => change(Step::Approve, "recorded", Vec::new()),
-            true if before == Some(origin) => None,
-            true => change(Step::Record, "recorded", Vec::new()),
+            false => change(Step::Approve, "recorded", Vec::new(), recorded),
+            true if before == Some(&recorded) => None,
+            true => change(Step::Record, "recorded", Vec::new(), recorded),
         });
     }
     if file.exists() && before.is_none() {
@@ -129,9 +138,16 @@ async fn missing(
         ))
         .hint("it was replaced there; nothing was changed".to_owned()));
     }
-    let notes = signer_changed(id, origin.signer.as_deref(), &fetched).into_iter().collect();
+    let claimed = origin.signer.as_ref().filter(|claimed| fetched.signer.as_ref() != Some(*claimed));
+    let claimed = || {
+        claimed.map(|signer| format!("the list says that {id} is signed by {}, which was not checked", line(signer)))
+    };
+    let changed = signer_changed(id, before.and_then(|before| before.signer.as_deref()), &fetched);
+    let mut notes: Vec<String> = changed.or_else(claimed).into_iter().collect();
+    notes.extend(before.and_then(|before| replaced(&file, before)));
     let done = if file.exists() { "updated" } else { "added" };
-    Ok(change(Step::Put(Box::new(fetched)), done, notes))
+    let recorded = fetched.origin(&origin.source);
+    Ok(change(Step::Put(Box::new(fetched)), done, notes, recorded))
 }
 
 fn is_approved(id: &PluginId, file: &Path) -> Result<bool, Failure> {

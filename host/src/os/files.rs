@@ -131,6 +131,9 @@ pub(crate) struct Replacement {
 impl Replacement {
     /// With the permissions of a new file.
     pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+        if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
         let next = with_suffix(path, &format!(".{}.next", std::process::id()));
         let _ = fs::remove_file(&next);
         let mut file = OpenOptions::new().write(true).create_new(true).open(&next)?;

@@ -47,6 +47,9 @@ impl Layout {
     /// # Errors
     /// If it cannot be created, or is a folder of something else.
     pub fn create(folder: &Path) -> Result<Self, RegistryError> {
+        if folder.join(INDEX_FILE).exists() {
+            Self::open(folder)?;
+        }
         let is_layout = folder.join(MARK).exists() || folder.join(INDEX_FILE).exists();
         if !is_layout && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(RegistryError::Missing(format!("{} is not empty, and no OCI layout", folder.shown())));

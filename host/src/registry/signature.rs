@@ -253,7 +253,13 @@ impl SignaturesOf {
             }
             self.count += 1;
             let limit = if is_bundle { MAX_BUNDLE } else { MAX_PAYLOAD };
-            let blob = source.blob(layer, "a signature", limit).await?;
+            // Whoever may write to the repository may have put it there: one that is damaged is none, and hides no other.
+            let blob = match source.blob(layer, "a signature", limit).await {
+                Err(RegistryError::TooLarge { .. } | RegistryError::Changed(_) | RegistryError::Protocol(_)) => {
+                    continue;
+                }
+                blob => blob?,
+            };
             let read = if is_bundle { of_bundle(&blob) } else { of_payload(layer, blob) };
             self.found.extend(read);
         }

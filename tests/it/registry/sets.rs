@@ -128,6 +128,70 @@ fn a_set_of_which_one_cannot_be_had_changes_nothing() {
     assert_eq!(names_in(&other.plugins()), ["two.wasm"]);
 }
 
+/// Whatever stands in the way of one file, no version is approved and no file is changed.
+#[test]
+fn what_is_in_the_way_of_one_file_stops_all() {
+    let (home, other, double) = (Home::new(), Home::new(), Double::start());
+    let file = set(&home, &double);
+    fs::create_dir(other.path("served/plugins/two.wasm.minisig")).expect("a folder");
+    let output = sync(&other, &file, &other.plugins(), &["--yes"]);
+    assert!(
+        err(&output).contains("two.wasm.minisig: ") && err(&output).contains("nothing was changed"),
+        "{}",
+        err(&output)
+    );
+    assert_eq!(names_in(&other.plugins()), ["two.wasm.minisig"]);
+    let pins = fs::read_to_string(other.path("state/wharf/lock.toml")).unwrap_or_default();
+    assert!(!pins.contains("[plugins."), "{pins}");
+    // The same for updates of several, and for a removal.
+    let folder = home.plugins();
+    for tag in ["1", "2"] {
+        double.publish(tag, &component(&format!("Does {tag} anew.")), json!({}));
+    }
+    fs::create_dir(folder.join("two.wasm.minisig")).expect("a folder");
+    let before = ["one.wasm", "two.wasm", "wharf.lock"].map(|name| fs::read(folder.join(name)).expect("a file"));
+    let updated = run(&home, ["update".as_ref(), folder.as_os_str(), "--yes".as_ref()]);
+    assert!(err(&updated).contains("nothing was changed"), "{}", err(&updated));
+    let removed = run(&home, ["remove".as_ref(), "two".as_ref(), folder.as_os_str(), "--yes".as_ref()]);
+    assert!(err(&removed).contains("nothing was changed"), "{}", err(&removed));
+    assert_eq!(before, ["one.wasm", "two.wasm", "wharf.lock"].map(|name| fs::read(folder.join(name)).expect("a file")));
+    fs::remove_dir(folder.join("two.wasm.minisig")).expect("it is empty");
+    let updated = run(&home, ["update".as_ref(), folder.as_os_str(), "--yes".as_ref()]);
+    assert!(updated.status.success() && err(&updated).matches("updated").count() == 2, "{}", err(&updated));
+}
+
+#[test]
+fn a_file_in_the_place_of_one_that_was_added_is_not_removed() {
+    let (home, double) = (Home::new(), Double::start());
+    set(&home, &double);
+    let folder = home.plugins();
+    fs::write(folder.join("two.wasm"), component("Is my own.")).expect("a file");
+    let less = home.path("home/less.lock");
+    fs::write(&less, "version = 1\n").expect("a file");
+    let done = sync(&home, &less, &folder, &["--yes"]);
+    assert!(done.status.code() == Some(1) && err(&done).contains("two.wasm is not in"), "{}", err(&done));
+    assert_eq!(names_in(&folder), ["two.wasm", "wharf.lock"]);
+    let text = fs::read_to_string(folder.join("wharf.lock")).expect("the file");
+    assert!(!text.contains("[plugins."), "{text}");
+}
+
+#[test]
+fn a_signer_of_a_list_is_only_what_it_says() {
+    let (home, other, double) = (Home::new(), Home::new(), Double::start());
+    let file = set(&home, &double);
+    let text = fs::read_to_string(&file).expect("the file");
+    let claimed = text.replace("component = ", "signer = \"cosign key sha256:0\"\ncomponent = ");
+    let list = other.path("home/claimed.lock");
+    fs::write(&list, &claimed).expect("a file");
+    let done = sync(&other, &list, &other.plugins(), &["--yes"]);
+    assert!(done.status.success() && err(&done).contains("which was not checked"), "{}", err(&done));
+    assert_eq!(fs::read_to_string(other.plugins().join("wharf.lock")).expect("the file"), text);
+    let again = sync(&other, &list, &other.plugins(), &[]);
+    assert!(err(&again).contains("0 changes"), "{}", err(&again));
+    fs::write(&list, claimed.replace("sha256:0\"", &format!("{}\"", "x".repeat(300)))).expect("a file");
+    assert!(err(&sync(&other, &list, &other.plugins(), &[])).contains("its signer has more than 200 bytes"));
+}
+
 #[test]
 fn a_layout_keeps_what_others_save_into_it() {
     let (home, double) = (Home::new(), Double::start());

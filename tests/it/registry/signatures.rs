@@ -183,6 +183,23 @@ fn a_signature_of_minisign_travels_with_its_component() {
     assert!(String::from_utf8_lossy(&status.stdout).contains("1 runs"));
 }
 
+/// Whoever may write to the repository cannot hide the signature of another one.
+#[test]
+fn a_damaged_signature_hides_no_other() {
+    let (home, double, key) = (Home::new(), Double::start().with_referrers(), Key::new());
+    key.require(&home, &double);
+    let digest = double.publish("1", &component("Does a thing."), json!({}));
+    let mut large = bundle(&double, &key, &digest, PREDICATE, &digest);
+    large["layers"] = json!([double.blob(BUNDLE, &vec![b'x'; 2 << 20])]);
+    double.manifest(None, &large);
+    let mut lying = bundle(&double, &key, &digest, PREDICATE, &digest);
+    lying["layers"][0]["size"] = json!(5);
+    double.manifest(None, &lying);
+    double.manifest(None, &bundle(&double, &key, &digest, PREDICATE, &digest));
+    let output = add(&home, &double.reference(":1"), &["--yes"]);
+    assert!(output.status.success() && err(&output).contains("signed   by cosign key"), "{}", err(&output));
+}
+
 /// The same key may sign other things than versions of artifacts.
 #[test]
 fn what_a_key_signed_for_another_purpose_does_not_count() {
