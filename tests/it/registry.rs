@@ -163,6 +163,8 @@ fn a_file_that_was_copied_gets_a_source_and_another_tag() {
         let origins = fs::read_to_string(folder.join("wharf.lock")).expect("the file");
         assert!(origins.contains(&double.reference(tag)), "{origins}");
     }
+    let unknown = run(&home, ["update".as_ref(), "nothing".as_ref(), folder.as_os_str()]);
+    assert!(err(&unknown).contains("find the plugin nothing"), "{}", err(&unknown));
     let all = run(&home, ["update".as_ref(), folder.as_os_str(), "--to".as_ref(), double.reference(":1").as_ref()]);
     assert!(err(&all).contains("name the plugin"), "{}", err(&all));
 }

@@ -133,6 +133,7 @@ def push_says(machine: Machine) -> None:
         (["--licence", "MIT; rm"], "Apache-2.0"),
         (["--source", "acme/weather"], "https://"),
         (["--grant", "keyvlaue"], "there is no grant"),
+        (["--grant", "http=api.example.com"], "https://api.example.com"),
         (["--annotation", "io.github.wharf-mcp.grants=keyvalue"], "write --grant"),
     ):
         refused = machine.wharf("push", reference, WASM, *words)

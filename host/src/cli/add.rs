@@ -137,6 +137,9 @@ pub(super) async fn update(options: &Options, how: UpdateOptions, screen: &Scree
         return update_all(&fetch, &place, &recorded, how.yes).await;
     };
     let before = recorded.get(id.as_ref());
+    if before.is_none() && !place.file_of(&id)?.exists() {
+        return Err(unfound(&id, &dir, &files_of(&config, &dir)?, None));
+    }
     let origin = match (to, before) {
         (Some(to), _) => to,
         (None, Some(before)) => Origin::parse(&before.source)?,
@@ -147,9 +150,6 @@ pub(super) async fn update(options: &Options, how: UpdateOptions, screen: &Scree
             ));
         }
     };
-    if before.is_none() && !place.file_of(&id)?.exists() {
-        return Err(unfound(&id, &dir, &files_of(&config, &dir)?, None));
-    }
     match newer(&fetch, &place, &id, before, &origin).await? {
         Some(change) => place.apply(&[change], how.yes).await?,
         None => report::message(&format!("{id} has its newest version")),
@@ -225,17 +225,20 @@ async fn newer(
         Some(before) => replaced(&file, before),
         None => Some(of_replaced(&file)),
     });
-    notes.extend(signer_changed(id, before.and_then(|before| before.signer.as_deref()), &fetched));
+    let unsigned = signer_changed(id, before.and_then(|before| before.signer.as_deref()), &fetched);
+    // A version is asked about anyway.
+    let question = unsigned.is_some().then(|| format!("Record this of {id}, although it is not signed as before?"));
+    notes.extend(unsigned);
     let recorded = Some(fetched.origin(&source));
-    let step = if has_component {
+    let (step, question) = if has_component {
         report::message(format!("the same component, published anew\n{}", fetched.published.about).trim_end());
-        Step::Record
+        (Step::Record, question)
     } else {
-        Step::Put(Box::new(fetched))
+        (Step::Put(Box::new(fetched)), None)
     };
     let to = if is_moved { format!(" --to {}", shell_text(&source)) } else { String::new() };
     let again = format!("{} update {id} {}{to}", place.config.program(), shell_word(place.dir));
-    Ok(Some(Change { id: id.clone(), step, file, origin: recorded, notes, question: None, again, done: "updated" }))
+    Ok(Some(Change { id: id.clone(), step, file, origin: recorded, notes, question, again, done: "updated" }))
 }
 
 /// That a file is not the version that was added, and goes.

@@ -1,5 +1,6 @@
 //! Gets a component from where it is published into a file of its own, with what is known of it. Nothing of it runs here.
 
+use std::fs::File;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -13,6 +14,7 @@ use super::options::Options;
 use super::origins;
 use crate::config::{self, Config, GrantWord, PublisherKey, add_grants};
 use crate::os::paths::absolute;
+use crate::os::private::OpenMode;
 use crate::os::{files, private};
 use crate::plugin::text::printable;
 use crate::plugin::{MAX_COMPONENT, PluginId, Signatures, declared, read_component, signature_file};
@@ -104,6 +106,8 @@ impl Origin {
 struct Staged {
     folder: PathBuf,
     path: PathBuf,
+    /// While it is held, no other process uses the folder. Last: what is in the folder goes before it is released.
+    _turn: Option<File>,
 }
 
 impl Staged {
@@ -366,10 +370,20 @@ impl<'a> Fetch<'a> {
         })?;
         let all = cache.join("downloads");
         drop_old(&all);
-        let folder = all.join(Sha256::of(origin.as_bytes()).hex());
-        private::create_trusted_folder(&folder)
-            .map_err(|error| Failure::new(format!("create {}: {error}", folder.shown())))?;
-        Ok(Staged { path: folder.join(format!("{id}.wasm")), folder })
+        let failed = |folder: &Path, error: String| Failure::new(format!("create {}: {error}", folder.shown()));
+        private::create_trusted_folder(&all).map_err(|error| failed(&all, error.to_string()))?;
+        let mut name = Sha256::of(origin.as_bytes()).hex();
+        let turn_file = all.join(format!("{name}.turn"));
+        let (turn, _) =
+            private::open(&turn_file, OpenMode::Lock).map_err(|error| failed(&turn_file, error.to_string()))?;
+        let turn = turn.try_lock().is_ok().then_some(turn);
+        if turn.is_none() {
+            // Another process downloads the same: this one does not wait for it, and begins anew.
+            name += &format!("-{}", std::process::id());
+        }
+        let folder = all.join(name);
+        private::create_trusted_folder(&folder).map_err(|error| failed(&folder, error.to_string()))?;
+        Ok(Staged { path: folder.join(format!("{id}.wasm")), folder, _turn: turn })
     }
 }
 
@@ -396,7 +410,8 @@ fn drop_old(all: &Path) {
         let modified = entry.metadata().and_then(|found| found.modified());
         let is_old = modified.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > KEPT));
         if is_old {
-            let _ = std::fs::remove_dir_all(entry.path());
+            let path = entry.path();
+            let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
         }
     }
 }

@@ -173,3 +173,23 @@ fn a_url_is_downloaded() {
     assert!(output.status.success(), "{}", err(&output));
     assert_eq!(names_in(&home.plugins()), ["my-tool.wasm", "wharf.lock"]);
 }
+
+/// Each gets its own copy, whatever the others do with theirs.
+#[test]
+fn several_commands_download_the_same_at_the_same_time() {
+    let (home, double) = (Home::new(), Double::start());
+    let wasm = component(&"Does a thing. ".repeat(200));
+    double.publish("1", &wasm, json!({}));
+    let layouts: Vec<_> = (0..8).map(|layout| home.path(&format!("home/layout-{layout}"))).collect();
+    for _ in 0..3 {
+        std::thread::scope(|scope| {
+            for layout in &layouts {
+                let (home, reference) = (&home, double.reference(":1"));
+                scope.spawn(move || {
+                    let saved = run(home, ["save".as_ref(), reference.as_ref(), layout.as_os_str()]);
+                    assert!(saved.status.success(), "{}", err(&saved));
+                });
+            }
+        });
+    }
+}
