@@ -11,8 +11,7 @@ use super::fetch::{Fetch, Fetched, Origin};
 use super::folder::{plugin_folder, served_folder};
 use super::options::Options;
 use super::origins::{self, OriginFile};
-use super::place::{Change, Place, Step, is_component};
-use super::survey::files_of;
+use super::place::{Change, Place, Step, is_component, is_other};
 use super::target::{plugin, unfound};
 use crate::plugin::PluginId;
 use crate::registry::{Http, Sha256};
@@ -71,8 +70,8 @@ pub(super) async fn run(options: &Options, how: AddOptions, screen: &Screen) -> 
         None => origin.name()?,
     };
     let dir = served_folder(options, how.dir)?;
-    let place = Place { options, config: &config, screen, dir: &dir };
-    let file = place.file_of(&id)?;
+    let place = Place::open(options, &config, screen, &dir)?;
+    let file = place.file_for(&id)?;
     if file.exists() {
         let (program, folder, reference) = (config.program(), shell_word(&dir), shell_text(&how.reference));
         return Err(Failure::usage(format!("add {id}: it is there already: {}", file.shown())).hint(format!(
@@ -129,7 +128,7 @@ pub(super) async fn update(options: &Options, how: UpdateOptions, screen: &Scree
     let to = how.to.as_deref().map(Origin::parse).transpose()?;
     let http = Http::default();
     let fetch = Fetch { options, config: &config, screen, http: &http, layout: how.layout.as_deref() };
-    let place = Place { options, config: &config, screen, dir: &dir };
+    let place = Place::open(options, &config, screen, &dir)?;
     let Some(id) = named else {
         if to.is_some() {
             return Err(Failure::usage("update all plugins to one reference").hint("name the plugin".to_owned()));
@@ -137,8 +136,8 @@ pub(super) async fn update(options: &Options, how: UpdateOptions, screen: &Scree
         return update_all(&fetch, &place, &recorded, how.yes).await;
     };
     let before = recorded.get(id.as_ref());
-    if before.is_none() && !place.file_of(&id)?.exists() {
-        return Err(unfound(&id, &dir, &files_of(&config, &dir)?, None));
+    if before.is_none() && !place.file_for(&id)?.exists() {
+        return Err(unfound(&id, &dir, &place.files, None));
     }
     let origin = match (to, before) {
         (Some(to), _) => to,
@@ -196,7 +195,7 @@ async fn newer(
     before: Option<&origins::Origin>,
     origin: &Origin,
 ) -> Result<Option<Change>, Failure> {
-    let file = place.file_of(id)?;
+    let file = place.file_for(id)?;
     let source = origin.text();
     let is_moved = before.is_none_or(|before| before.source != source);
     let present = before.filter(|before| is_component(&file, before.component));
@@ -221,10 +220,7 @@ async fn newer(
         report::message(&format!("{NAME}{id}{NAME:#}: from {was}\n{:width$}  to {is}", "", width = id.as_ref().len()));
     }
     let mut notes = if is_moved { of_source(origin) } else { Vec::new() };
-    notes.extend(match before {
-        Some(before) => replaced(&file, before),
-        None => Some(of_replaced(&file)),
-    });
+    notes.extend((present.is_none() && file.exists()).then(|| of_replaced(&file)));
     let unsigned = signer_changed(id, before.and_then(|before| before.signer.as_deref()), &fetched);
     // A version is asked about anyway.
     let question = unsigned.is_some().then(|| format!("Record this of {id}, although it is not signed as before?"));
@@ -241,12 +237,8 @@ async fn newer(
     Ok(Some(Change { id: id.clone(), step, file, origin: recorded, notes, question, again, done: "updated" }))
 }
 
-/// That a file is not the version that was added, and goes.
-pub(super) fn replaced(file: &Path, before: &origins::Origin) -> Option<String> {
-    (file.exists() && !is_component(file, before.component)).then(|| of_replaced(file))
-}
-
-fn of_replaced(file: &Path) -> String {
+/// Of a file that goes, and is not what was added.
+pub(super) fn of_replaced(file: &Path) -> String {
     format!("this replaces {}, which is no version that was added", file.shown())
 }
 
@@ -264,22 +256,19 @@ pub(super) async fn remove(options: &Options, how: RemoveOptions, screen: &Scree
     let config = options.config()?;
     let id = plugin(&how.name)?;
     let dir = plugin_folder(options, how.dir)?;
-    let files = files_of(&config, &dir)?;
+    let place = Place::open(options, &config, screen, &dir)?;
     let origins = OriginFile::of(&dir).read()?.plugins;
-    let file = files.get(&id);
-    if file.is_none() && !origins.contains_key(id.as_ref()) {
-        return Err(unfound(&id, &dir, &files, None));
+    let origin = origins.get(id.as_ref());
+    if place.files.get(&id).is_none() && origin.is_none() {
+        return Err(unfound(&id, &dir, &place.files, None));
     }
     let again = format!("{} remove {id} {}", config.program(), shell_word(&dir));
-    let file = file.map_or_else(|| dir.join(format!("{id}.wasm")), Path::to_owned);
+    let file = place.file_of(&id);
     let mut change = Change::removal(id, file, again);
-    if let Some(origin) = origins.get(change.id.as_ref())
-        && change.file.exists()
-        && !is_component(&change.file, origin.component)
-    {
+    if origin.is_some_and(|origin| is_other(&change.file, origin.component)) {
         change.notes.push(format!("{} is no version that was added", change.file.shown()));
     }
-    Place { options, config: &config, screen, dir: &dir }.apply(&[change], how.yes).await?;
+    place.apply(&[change], how.yes).await?;
     report::message("its grants stay in the configuration");
     Ok(ExitCode::SUCCESS)
 }

@@ -91,7 +91,6 @@ pub(super) struct Approval<'a> {
     lock: PinFile,
     pins: Pins,
     config: &'a Config,
-    log: audit::Log,
 }
 
 impl Approval<'_> {
@@ -101,9 +100,10 @@ impl Approval<'_> {
         self.shown.check(&self.lock, &self.pins).await
     }
 
-    /// Writes the pin. Call [`Approval::check`] before.
-    pub(super) fn record(self) -> Result<(), Failure> {
-        let Self { shown, version, lock, pins, config, log } = self;
+    /// Writes the pin. Call [`Approval::check`] before. `log` is opened before, so that no decision is made that cannot be
+    /// recorded.
+    pub(super) fn record(self, log: audit::Log) -> Result<(), Failure> {
+        let Self { shown, version, lock, pins, config } = self;
         let written = lock.approve(shown.id, &version, &pins).map_err(lock_failure)?;
         written.map_err(|change| shown.outdated_by(change))?;
         audit::decided(log, config, Event::Approve, shown.id, version.version.content)?;
@@ -115,9 +115,10 @@ impl Approval<'_> {
 impl<'a> Reviewer<'a> {
     /// Shows a version, asks for a decision on it, and records it; returns whether it is approved.
     pub(super) async fn decide(&self, file: File<'a>, yes: bool) -> Result<bool, Failure> {
+        let log = audit::open(self.config)?;
         let Some(approval) = self.review(file, yes).await? else { return Ok(false) };
         approval.check().await?;
-        approval.record()?;
+        approval.record(log)?;
         Ok(true)
     }
 
@@ -130,7 +131,6 @@ impl<'a> Reviewer<'a> {
         let lock = lock()?.for_plugins(folder);
         let pins = lock.read().map_err(lock_failure)?;
         let pin = pins.get(id);
-        let log = audit::open(config)?;
         let (grants, may_change) = (config.grants(id), config.may_change_lists(id));
         let shown = Shown { options, id, path, again, version: candidate.seen.clone(), may_change };
         let loading = format!("loading {id}");
@@ -173,11 +173,11 @@ impl<'a> Reviewer<'a> {
         if !agrees(&format!("Approve this version of {id}?"), yes)? {
             return Ok(None);
         }
-        shown.check(&lock, &pins).await?;
         // The surface without grants was reviewed. From here on it may use its grants; if its surface
         // differs with them, that is reviewed too.
         let mut approved = version.clone();
         if !with_grants {
+            shown.check(&lock, &pins).await?;
             let granted = plugin.granted(config.limits(id), grants).await;
             let granted = granted.map_err(|error| file.refused(load_file::refused(error, path)))?;
             approved = candidate.record_surface(&granted);
@@ -191,7 +191,7 @@ impl<'a> Reviewer<'a> {
             }
         }
         approved.path = place.to_owned();
-        Ok(Some(Approval { shown, version: approved, lock, pins, config, log }))
+        Ok(Some(Approval { shown, version: approved, lock, pins, config }))
     }
 }
 

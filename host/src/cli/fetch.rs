@@ -220,8 +220,11 @@ impl<'a> Fetch<'a> {
                 (Some(_), None, None) => format!("get {reference}, of which the tag latest is meant"),
                 _ => format!("get {reference}"),
             };
-            let hint = tags.or_else(|| error.hint());
-            Failure::new(format!("{what}: {error}")).hint(hint)
+            let failed = failure(&what, error);
+            match tags {
+                Some(tags) => failed.or_hint(&tags),
+                None => failed,
+            }
         };
         let source = self.source(&reference.repository).await.map_err(failed)?;
         let version = reference.version();
@@ -281,11 +284,11 @@ impl<'a> Fetch<'a> {
             (None, None) => declared(&read_component(file).await.map_err(|error| Failure::new(error.to_string()))?),
         };
         let (mut wishes, mut label) = (Vec::new(), "wishes");
-        for wish in lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).take(MAX_WISHES) {
-            let grant = grant_of(id, wish);
+        for text in lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).take(MAX_WISHES) {
+            let grant = wish(id, text).ok();
             // An annotation has grants, and nothing else.
             if grant.is_some() || annotation.is_none() {
-                *about += &line_of(mem::take(&mut label), wish);
+                *about += &line_of(mem::take(&mut label), text);
             }
             wishes.extend(grant);
         }
@@ -321,11 +324,13 @@ impl<'a> Fetch<'a> {
     /// Who signed a version. With keys for its repository in the configuration, one of them must have.
     async fn signed(&self, reference: &Reference, artifact: &Artifact, path: &Path) -> Result<Signed, Failure> {
         let count = artifact.signatures.count() + usize::from(artifact.annotations.contains_key(MINISIG));
-        let signatures = |count| if count == 1 { "1 signature".to_owned() } else { format!("{count} signatures") };
         let Some(required) = self.config.required_keys(&reference.repository) else {
             let text = match count {
                 0 => "no".to_owned(),
-                count => format!("{}, not checked: the configuration names no key for it", signatures(count)),
+                count => {
+                    let s = if count == 1 { "" } else { "s" };
+                    format!("{count} signature{s}, not checked: the configuration names no key for it")
+                }
             };
             return Ok(Signed { text, signer: None });
         };
@@ -449,9 +454,14 @@ fn line_of(label: &str, text: &str) -> String {
     format!("  {label:<8} {cut}{dots}\n")
 }
 
-/// A grant, if it could be given to a plugin of that name. Of folders and secrets, the configuration decides.
-fn grant_of(id: &PluginId, word: &str) -> Option<GrantWord> {
-    let grant = GrantWord::parse(word).ok()?;
-    let is_valid = !word.starts_with("http=") || add_grants("", id, std::slice::from_ref(&grant)).is_ok();
-    is_valid.then_some(grant)
+/// A grant that could be given to a plugin of that name. Of folders and secrets, the configuration decides.
+///
+/// # Errors
+/// Why it is none, and what to write instead.
+pub(super) fn wish(id: &PluginId, word: &str) -> Result<GrantWord, (String, Option<String>)> {
+    let grant = GrantWord::parse(word)?;
+    if word.starts_with("http=") {
+        add_grants("", id, std::slice::from_ref(&grant)).map_err(|error| (error.to_string(), error.hint.clone()))?;
+    }
+    Ok(grant)
 }

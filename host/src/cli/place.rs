@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use wharf_report::{ShowPath as _, shell_text, shell_word, warning};
 
 use super::approve::{Approval, File, Reviewer};
+use super::audit;
 use super::confirm::{confirm, declined};
 use super::fetch::Fetched;
 use super::options::Options;
@@ -14,7 +15,7 @@ use super::origins::{Origin, OriginFile};
 use super::survey::files_of;
 use super::wiring::is_reserved;
 use crate::audit::Audit;
-use crate::catalog::Ignored;
+use crate::catalog::{Choice, Ignored};
 use crate::config::{Config, add_grants};
 use crate::os::files::{self, Replacement};
 use crate::plugin::{MAX_COMPONENT, PluginId, signature_file};
@@ -27,6 +28,8 @@ pub(super) struct Place<'a> {
     pub(super) config: &'a Config,
     pub(super) screen: &'a Screen,
     pub(super) dir: &'a Path,
+    /// The files in it when the command began.
+    pub(super) files: Choice,
 }
 
 /// What is to be done with a plugin of the folder.
@@ -58,6 +61,11 @@ pub(super) struct Change {
 }
 
 impl Change {
+    /// Whether a version is approved by it.
+    fn is_decision(&self) -> bool {
+        matches!(self.step, Step::Put(_) | Step::Approve)
+    }
+
     /// The removal of a plugin, with its file if it has one.
     pub(super) fn removal(id: PluginId, file: PathBuf, again: String) -> Self {
         let question = fs::symlink_metadata(&file).is_ok().then(|| format!("Remove {}?", file.shown()));
@@ -65,26 +73,43 @@ impl Change {
     }
 }
 
-impl Place<'_> {
-    /// The file of a plugin: where it is now, or else where it will be.
+impl<'a> Place<'a> {
+    /// # Errors
+    /// If the folder cannot be read.
+    pub(super) fn open(
+        options: &'a Options,
+        config: &'a Config,
+        screen: &'a Screen,
+        dir: &'a Path,
+    ) -> Result<Self, Failure> {
+        Ok(Self { options, config, screen, dir, files: files_of(config, dir)? })
+    }
+
+    /// The file of a plugin: where it is, or else where it will be.
+    pub(super) fn file_of(&self, id: &PluginId) -> PathBuf {
+        self.files.get(id).map_or_else(|| self.dir.join(format!("{id}.wasm")), Path::to_owned)
+    }
+
+    /// The same for a version that is to be put there.
     ///
     /// # Errors
-    /// If the name is one of the server's own, or the folder cannot be read.
-    pub(super) fn file_of(&self, id: &PluginId) -> Result<PathBuf, Failure> {
+    /// If the name is one of the server's own.
+    pub(super) fn file_for(&self, id: &PluginId) -> Result<PathBuf, Failure> {
         if is_reserved(self.config, id) {
             let reserved = Ignored::NameReserved(id.clone());
             return Err(Failure::usage(reserved.to_string()).hint("give it another name: --name NAME".to_owned()));
         }
-        let files = files_of(self.config, self.dir)?;
-        Ok(files.get(id).map_or_else(|| self.dir.join(format!("{id}.wasm")), Path::to_owned))
+        Ok(self.file_of(id))
     }
 
     /// Shows all, asks, and on yes does all of it. Nothing is changed before the last answer, nor unless every new file is
     /// written in full.
     pub(super) async fn apply(&self, changes: &[Change], yes: bool) -> Result<(), Failure> {
-        let Self { options, config, screen, dir } = *self;
+        let Self { options, config, screen, dir, .. } = *self;
         let sandbox = options.sandbox(config, &[dir.to_owned()], Audit::default()).await?;
         let reviewer = Reviewer { options, config, sandbox: &sandbox, screen };
+        // Before the first question, so that no decision is made that cannot be recorded.
+        let mut log = changes.iter().any(Change::is_decision).then(|| audit::open(config)).transpose()?;
         let (mut approvals, mut seen) = (Vec::new(), Vec::new());
         for change in changes {
             seen.push(seen_at(&change.file));
@@ -113,7 +138,8 @@ impl Place<'_> {
             }
         })?;
         for approval in approvals {
-            approval.record()?;
+            // One at a time: each open log has a thread.
+            approval.record(log.take().map_or_else(|| audit::open(config), Ok)?)?;
         }
         let failed = |change: &Change, error: io::Error| {
             Failure::new(format!("write {}: {error}; its version is approved", change.file.shown()))
@@ -139,12 +165,12 @@ impl Place<'_> {
     }
 
     /// Shows one change, and asks. A version that is to run is approved by that.
-    async fn ask<'a>(
-        &'a self,
-        change: &'a Change,
-        reviewer: &Reviewer<'a>,
+    async fn ask<'c>(
+        &'c self,
+        change: &'c Change,
+        reviewer: &Reviewer<'c>,
         yes: bool,
-    ) -> Result<Option<Approval<'a>>, Failure> {
+    ) -> Result<Option<Approval<'c>>, Failure> {
         for note in &change.notes {
             warning(note);
         }
@@ -154,7 +180,7 @@ impl Place<'_> {
             _ => (&**place, None),
         };
         let mut approval = None;
-        if matches!(change.step, Step::Put(_) | Step::Approve) {
+        if change.is_decision() {
             let shown = File { id, path, place, folder: self.dir, published, again };
             approval = Some(reviewer.review(shown, yes).await?.ok_or_else(declined)?);
         }
@@ -249,6 +275,11 @@ fn remove_file(file: &Path) -> Result<(), Failure> {
         remove_if_there(&path).map_err(|error| Failure::new(format!("remove {}: {error}", path.shown())))?;
     }
     Ok(())
+}
+
+/// Whether there is a file, and it is another component.
+pub(super) fn is_other(path: &Path, digest: Sha256) -> bool {
+    path.exists() && !is_component(path, digest)
 }
 
 /// Whether a file is that component.

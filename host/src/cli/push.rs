@@ -7,9 +7,9 @@ use bytes::Bytes;
 use clap::Args;
 use wharf_report::{ShowPath as _, shell_word};
 
-use super::fetch::{failure, signature_beside};
+use super::fetch::{failure, signature_beside, wish};
 use super::options::Options;
-use crate::config::{Config, GrantWord, PublisherKey, add_grants};
+use crate::config::{Config, PublisherKey};
 use crate::os::private;
 use crate::plugin::{
     PluginId, Signatures, could_be_plugin, inspect, metadata, read_component, signature_file, summarize,
@@ -85,8 +85,10 @@ pub(super) async fn run(options: &Options, how: PushOptions, screen: &Screen) ->
         }
         set(key, value.to_owned());
     }
+    // Of no plugin yet: who adds it names it.
+    let id = PluginId::parse("plugin").map_err(|error| Failure::usage(error.to_string()))?;
     for grant in &how.grants {
-        check_wish(grant).map_err(|(why, hint)| Failure::usage(format!("read --grant {grant}: {why}")).hint(hint))?;
+        wish(&id, grant).map_err(|(why, hint)| Failure::usage(format!("read --grant {grant}: {why}")).hint(hint))?;
     }
     set(GRANTS, how.grants.join("\n"));
     let minisig = signature_beside(&how.file)?;
@@ -160,16 +162,6 @@ fn check_minisig(config: &Config, reference: &Reference, file: &Path, component:
                 .hint(format!("sign the file again: minisign -S -m {}; or remove the signature", shell_word(file))))
         }
     }
-}
-
-/// Whether a grant could be given. Of folders and secrets, the configuration of others decides.
-fn check_wish(word: &str) -> Result<(), (String, Option<String>)> {
-    let grant = GrantWord::parse(word)?;
-    if word.starts_with("http=") {
-        let id = PluginId::parse("plugin").map_err(|error| (error.to_string(), None))?;
-        add_grants("", &id, &[grant]).map_err(|error| (error.to_string(), error.hint.clone()))?;
-    }
-    Ok(())
 }
 
 fn is_url(text: &str) -> bool {

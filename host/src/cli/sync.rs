@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use clap::Args;
 use wharf_report::{ShowPath as _, line, shell_text, shell_word, warning};
 
-use super::add::{replaced, signer_changed};
+use super::add::{of_replaced, signer_changed};
 use super::fetch::{Fetch, Origin, failure};
 use super::folder::served_folder;
 use super::options::Options;
 use super::origins::{self, OriginFile};
-use super::place::{Change, Place, Step, is_component};
+use super::place::{Change, Place, Step, is_component, is_other};
 use super::survey::files_of;
 use super::target::plugin;
 use super::wiring::{lock, lock_failure};
@@ -52,7 +52,7 @@ pub(super) async fn run(options: &Options, how: SyncOptions, screen: &Screen) ->
     let recorded = OriginFile::of(&dir).read()?.plugins;
     let http = Http::default();
     let fetch = Fetch { options, config: &config, screen, http: &http, layout: how.layout.as_deref() };
-    let place = Place { options, config: &config, screen, dir: &dir };
+    let place = Place::open(options, &config, screen, &dir)?;
     let again = format!("{} sync {} {}", config.program(), shell_word(&how.file), shell_word(&dir));
     // All is fetched and compared before the first question.
     let mut changes = Vec::new();
@@ -69,11 +69,10 @@ pub(super) async fn run(options: &Options, how: SyncOptions, screen: &Screen) ->
     // What was added here before, and is not in the file.
     for (name, origin) in recorded.iter().filter(|(name, _)| !wanted.contains_key(*name)) {
         let id = plugin(name)?;
-        let file = place.file_of(&id)?;
-        // Another one of that name was not added.
-        let is_other = file.exists() && !is_component(&file, origin.component);
+        let file = place.file_for(&id)?;
         let mut change = Change::removal(id, file, again.clone());
-        if is_other {
+        // Another one of that name was not added.
+        if is_other(&change.file, origin.component) {
             change = Change { step: Step::Record, question: None, done: "recorded", ..change };
         }
         changes.push(change);
@@ -107,7 +106,7 @@ async fn missing(
     list: &Path,
     again: &str,
 ) -> Result<Option<Change>, Failure> {
-    let file = place.file_of(id)?;
+    let file = place.file_for(id)?;
     // Who signed it, only this machine's own checks say.
     let known = before.filter(|before| before.component == origin.component && before.digest == origin.digest);
     let recorded = origins::Origin { signer: known.and_then(|known| known.signer.clone()), ..origin.clone() };
@@ -144,7 +143,7 @@ async fn missing(
     };
     let changed = signer_changed(id, before.and_then(|before| before.signer.as_deref()), &fetched);
     let mut notes: Vec<String> = changed.or_else(claimed).into_iter().collect();
-    notes.extend(before.and_then(|before| replaced(&file, before)));
+    notes.extend(before.filter(|before| is_other(&file, before.component)).map(|_| of_replaced(&file)));
     let done = if file.exists() { "updated" } else { "added" };
     let recorded = fetched.origin(&origin.source);
     Ok(change(Step::Put(Box::new(fetched)), done, notes, recorded))
