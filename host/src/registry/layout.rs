@@ -50,10 +50,14 @@ impl Layout {
         if folder.join(INDEX_FILE).exists() {
             Self::open(folder)?;
         }
+        // In this order: whoever creates a layout at the same time writes the mark before all else.
+        let has_entries = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
         let is_layout = folder.join(MARK).exists() || folder.join(INDEX_FILE).exists();
-        if !is_layout && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        if has_entries && !is_layout {
             return Err(RegistryError::Missing(format!("{} is not empty, and no OCI layout", folder.shown())));
         }
+        fs::create_dir_all(folder)?;
+        let turn = turn(folder)?;
         fs::create_dir_all(folder.join(BLOBS))?;
         // What is written there would be written elsewhere.
         for part in [Path::new(BLOBS), Path::new("blobs")].map(|part| folder.join(part)) {
@@ -61,7 +65,6 @@ impl Layout {
                 return Err(RegistryError::Missing(format!("{} is a link, and no folder", part.shown())));
             }
         }
-        let turn = turn(folder)?;
         if !folder.join(INDEX_FILE).exists() {
             Self { folder: folder.to_owned(), index: Index::default() }.write_index()?;
         }
@@ -213,4 +216,24 @@ fn read_text(path: &Path) -> Result<String, files::FileError> {
     json::check(&text, json::MAX_DEPTH)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_writers_create_a_layout_at_the_same_time() {
+        let all = tempfile::tempdir().expect("a folder");
+        for round in 0..50 {
+            let folder = all.path().join(round.to_string());
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| drop(Layout::create(&folder).expect("a layout")));
+                }
+            });
+            assert_eq!(fs::read_to_string(folder.join(MARK)).expect("the mark"), MARK_TEXT);
+        }
+        assert!(Layout::create(all.path()).is_err(), "a folder of something else");
+    }
 }
