@@ -7,6 +7,7 @@ pub mod budget;
 pub mod catalog;
 pub mod cli;
 pub mod config;
+pub mod identity;
 pub mod idle;
 mod inline;
 pub mod json;

@@ -12,9 +12,10 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 23] = [
+const FLOORS: [(&str, &[&str], &[&str]); 24] = [
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budget", &["sync"], &["wasmtime", "mcp"]),
+    ("identity", &[], &["tokio", "wasmtime"]),
     ("idle", &[], &["tokio", "wasmtime"]),
     ("inline", &[], &["tokio", "wasmtime"]),
     ("json", &[], &["tokio", "wasmtime"]),

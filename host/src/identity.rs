@@ -1,0 +1,65 @@
+//! Who sends a request, as far as it was verified.
+//!
+//! A plain value: what an identity may do is decided elsewhere.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde_json::{Map, Value};
+
+/// A verified identity. Its name is the key of sessions, states, limits and records.
+#[derive(Clone, PartialEq)]
+pub struct Identity {
+    /// `local`, the name of a static token, or issuer and subject of an access token.
+    name: Arc<str>,
+    /// Set if it comes from an access token.
+    pub grant: Option<AccessGrant>,
+}
+
+/// What a verified access token says.
+#[derive(Clone, PartialEq)]
+pub struct AccessGrant {
+    pub issuer: Arc<str>,
+    pub subject: Arc<str>,
+    pub client: Option<Arc<str>>,
+    pub scopes: Vec<Box<str>>,
+    pub groups: Vec<Box<str>>,
+    /// All claims of the token, or all members of the introspection response.
+    pub claims: Map<String, Value>,
+    pub expires: SystemTime,
+}
+
+impl Identity {
+    /// Without authentication; the same as over stdio.
+    pub fn local() -> Self {
+        Self { name: "local".into(), grant: None }
+    }
+
+    /// The owner of a static token.
+    pub fn token(name: &str) -> Self {
+        Self { name: name.into(), grant: None }
+    }
+
+    /// The subject of an access token.
+    pub fn subject(grant: AccessGrant) -> Self {
+        // The name of a static token is no URL: `config` refuses one.
+        let name = format!("{}#{}", grant.issuer, grant.subject.escape_default());
+        Self { name: name.into(), grant: Some(grant) }
+    }
+
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.grant.as_ref().is_some_and(|grant| grant.scopes.iter().any(|has| **has == *scope))
+    }
+}
+
+impl fmt::Debug for Identity {
+    /// Without claims, which may be personal data.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Identity").field(&self.name).finish()
+    }
+}
