@@ -12,7 +12,7 @@ use super::folder::{plugin_folder, served_folder};
 use super::options::Options;
 use super::origins::{self, OriginFile};
 use super::place::{Change, Place, Step, is_component, is_other};
-use super::target::{plugin, unfound};
+use super::target::{Target, plugin, unfound};
 use crate::plugin::PluginId;
 use crate::registry::{Http, Sha256};
 use crate::report::{self, Failure, NAME, Screen};
@@ -36,7 +36,7 @@ pub(super) struct AddOptions {
 
 #[derive(Args)]
 pub(super) struct UpdateOptions {
-    /// The plugin's name [default: all that wharf.lock in the folder names]
+    /// The plugin's name or file [default: all that wharf.lock in the folder names]
     name: Option<String>,
     /// Folder of .wasm files [default: as for serve]
     dir: Option<PathBuf>,
@@ -53,7 +53,7 @@ pub(super) struct UpdateOptions {
 
 #[derive(Args)]
 pub(super) struct RemoveOptions {
-    /// The plugin's name
+    /// The plugin's name or file
     name: String,
     /// Folder of .wasm files [default: as for serve]
     dir: Option<PathBuf>,
@@ -122,9 +122,13 @@ pub(super) async fn update(options: &Options, how: UpdateOptions, screen: &Scree
         (Some(first), None) if Path::new(&first).is_dir() => (None, Some(PathBuf::from(first))),
         words => words,
     };
-    let dir = plugin_folder(options, dir)?;
+    let command = format!("{} update", config.program());
+    let target = |name: &String| Target::of(&config, &command, name, dir.as_deref(), &[]);
+    let (named, dir) = match name.as_ref().map(target).transpose()? {
+        Some(Target { id, folder }) => (Some(id), plugin_folder(options, folder)?),
+        None => (None, plugin_folder(options, dir)?),
+    };
     let recorded = OriginFile::of(&dir).read()?.plugins;
-    let named = name.as_deref().map(plugin).transpose()?;
     let to = how.to.as_deref().map(Origin::parse).transpose()?;
     let http = Http::default();
     let fetch = Fetch { options, config: &config, screen, http: &http, layout: how.layout.as_deref() };
@@ -204,7 +208,11 @@ async fn newer(
         _ => None,
     };
     let is_same = |digest: Option<Sha256>| !is_moved && present.is_some_and(|before| before.digest == digest);
-    if resolved.as_ref().is_some_and(|resolved| is_same(Some(resolved.artifact.digest))) {
+    let is_unsigned = resolved.as_ref().is_some_and(|resolved| resolved.is_signature_missing(&file));
+    if let Some(resolved) = resolved.as_ref().filter(|resolved| is_same(Some(resolved.artifact.digest)) && !is_unsigned)
+    {
+        // The configuration may require a key since it was added.
+        fetch.check_signed(resolved, &file).await?;
         return Ok(None);
     }
     let fetched = match resolved {
@@ -212,7 +220,7 @@ async fn newer(
         None => fetch.fetch(origin, id).await?,
     };
     let has_component = present.is_some_and(|before| before.component == fetched.component);
-    if has_component && is_same(fetched.digest) {
+    if has_component && is_same(fetched.digest) && !is_unsigned {
         return Ok(None);
     }
     if let Some(before) = before {
@@ -226,8 +234,8 @@ async fn newer(
     let question = unsigned.is_some().then(|| format!("Record this of {id}, although it is not signed as before?"));
     notes.extend(unsigned);
     let recorded = Some(fetched.origin(&source));
-    let (step, question) = if has_component {
-        report::message(format!("the same component, published anew\n{}", fetched.published.about).trim_end());
+    let (step, question) = if has_component && !is_unsigned {
+        report::message(&of_same_component(id, &fetched));
         (Step::Record, question)
     } else {
         (Step::Put(Box::new(fetched)), None)
@@ -235,6 +243,11 @@ async fn newer(
     let to = if is_moved { format!(" --to {}", shell_text(&source)) } else { String::new() };
     let again = format!("{} update {id} {}{to}", place.config.program(), shell_word(place.dir));
     Ok(Some(Change { id: id.clone(), step, file, origin: recorded, notes, question, again, done: "updated" }))
+}
+
+/// What is said of a version whose component is there already.
+pub(super) fn of_same_component(id: &PluginId, fetched: &Fetched) -> String {
+    format!("{NAME}{id}{NAME:#}: the same component, published anew\n{}", fetched.published.about).trim_end().to_owned()
 }
 
 /// Of a file that goes, and is not what was added.
@@ -254,8 +267,9 @@ pub(super) fn signer_changed(id: &PluginId, before: Option<&str>, fetched: &Fetc
 
 pub(super) async fn remove(options: &Options, how: RemoveOptions, screen: &Screen) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let id = plugin(&how.name)?;
-    let dir = plugin_folder(options, how.dir)?;
+    let command = format!("{} remove", config.program());
+    let Target { id, folder } = Target::of(&config, &command, &how.name, how.dir.as_deref(), &[])?;
+    let dir = plugin_folder(options, folder)?;
     let place = Place::open(options, &config, screen, &dir)?;
     let origins = OriginFile::of(&dir).read()?.plugins;
     let origin = origins.get(id.as_ref());

@@ -29,7 +29,7 @@ pub(super) fn agrees(question: &str, yes: bool) -> Result<bool, Failure> {
     }
     if !can_ask() {
         return Err(Failure::usage(format!("ask for confirmation: not a terminal: {question}"))
-            .hint("review what is printed above, then add --yes".to_owned()));
+            .hint("if you agree, add --yes".to_owned()));
     }
     ask(question)
 }

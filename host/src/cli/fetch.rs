@@ -46,7 +46,7 @@ impl Origin {
     /// # Errors
     /// If it is none of these.
     pub(super) fn parse(text: &str) -> Result<Self, Failure> {
-        if text.starts_with(SCHEME) {
+        if text.get(..SCHEME.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(SCHEME)) {
             return Ok(Self::Registry(
                 text.parse().map_err(|error| Failure::usage(format!("read the reference: {error}")))?,
             ));
@@ -151,6 +151,13 @@ pub(super) struct Fetched {
     pub(super) published: Published,
     /// The grants that it wishes.
     pub(super) wishes: Vec<GrantWord>,
+}
+
+impl Resolved<'_> {
+    /// Whether its signature of minisign is not beside a file.
+    pub(super) fn is_signature_missing(&self, file: &Path) -> bool {
+        self.artifact.annotations.contains_key(MINISIG) && !signature_file(file).exists()
+    }
 }
 
 impl Fetched {
@@ -319,6 +326,11 @@ impl<'a> Fetch<'a> {
         downloaded.map_err(|error| failure(&format!("get {reference}"), error))?;
         artifact.annotations.get(MINISIG).map_or(Ok(()), |signature| staged.sign(signature))?;
         Ok(staged)
+    }
+
+    /// That a version which is in a file already is signed as the configuration requires it now.
+    pub(super) async fn check_signed(&self, resolved: &Resolved<'_>, file: &Path) -> Result<(), Failure> {
+        self.signed(resolved.reference, &resolved.artifact, file).await.map(drop)
     }
 
     /// Who signed a version. With keys for its repository in the configuration, one of them must have.

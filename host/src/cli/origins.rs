@@ -59,6 +59,11 @@ pub(super) struct Origin {
 }
 
 impl Origin {
+    /// Whether its signature is in a file beside it, by minisign, whose keys begin so.
+    pub(super) fn is_signed_beside(&self) -> bool {
+        self.signer.as_ref().is_some_and(|signer| signer.starts_with("RW"))
+    }
+
     /// A source in a registry has a digest, and only one.
     fn check(&self) -> Result<(), String> {
         if self.signer.as_ref().is_some_and(|signer| signer.len() > MAX_SIGNER) {
@@ -96,7 +101,8 @@ impl OriginFile {
             Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => {
                 Ok(Origins { version: FORMAT, ..Origins::default() })
             }
-            Err(error) => Err(Failure::usage(format!("read {}: {error}", self.path.shown()))),
+            Err(error) => Err(Failure::usage(format!("read {}: {error}", self.path.shown()))
+                .hint("make it a text file that you may read, or move it away".to_owned())),
             Ok(text) => self.parse(&text),
         }
     }

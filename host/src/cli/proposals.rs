@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 use wharf_report::{ShowPath as _, line, shell_text};
 
+use super::json_text::indented;
 use super::options::Options;
 use crate::config;
-use crate::plugin::text::printable;
+use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::proposals::{Proposal, ProposalError, ProposalFile};
 use crate::report::{self, Failure, NAME};
 
@@ -19,6 +21,9 @@ pub(super) struct ProposalOptions {
     /// Forget all
     #[arg(long)]
     drop_all: bool,
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) fn run(options: &Options, how: ProposalOptions) -> Result<ExitCode, Failure> {
@@ -31,6 +36,10 @@ pub(super) fn run(options: &Options, how: ProposalOptions) -> Result<ExitCode, F
         return Ok(ExitCode::SUCCESS);
     }
     let all = file.read().map_err(|error| failed(error.into()))?;
+    if how.json {
+        report::print(&indented(&escape_hidden_in_json(&json!(all).to_string())))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if all.is_empty() {
         report::message("there are no proposals");
         return Ok(ExitCode::SUCCESS);

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use bytes::Bytes;
 use clap::Args;
-use wharf_report::{ShowPath as _, shell_word};
+use wharf_report::{ShowPath as _, shell_word, warning};
 
-use super::fetch::{failure, signature_beside, wish};
+use super::fetch::{failure, public_key, signature_beside, wish};
 use super::options::Options;
 use crate::config::{Config, PublisherKey};
 use crate::os::private;
@@ -38,7 +38,7 @@ pub(super) struct PushOptions {
     #[arg(long, value_name = "URL")]
     source: Option<String>,
     /// Its licence (SPDX)
-    #[arg(long, value_name = "LICENCE")]
+    #[arg(long, value_name = "LICENCE", visible_alias = "license")]
     licence: Option<String>,
     /// Another annotation of its manifest
     #[arg(long = "annotation", value_name = "KEY=VALUE")]
@@ -93,6 +93,7 @@ pub(super) async fn run(options: &Options, how: PushOptions, screen: &Screen) ->
     set(GRANTS, how.grants.join("\n"));
     let minisig = signature_beside(&how.file)?;
     let mut signatures = Vec::new();
+    let is_minisigned = minisig.is_some();
     if let Some(signature) = minisig {
         signatures.push(check_minisig(&config, &reference, &how.file, &component)?);
         set(MINISIG, signature);
@@ -123,19 +124,35 @@ pub(super) async fn run(options: &Options, how: PushOptions, screen: &Screen) ->
             .push(format!("signed by {public}; those who add it configure this key:\n{}", public.to_pem().trim_end()));
     }
     if signatures.is_empty() {
-        signatures.push("it is not signed; to sign it, add --key FILE".to_owned());
+        signatures.push("no signature was added to it; to sign it: --key key.pem".to_owned());
     }
     signatures.iter().for_each(|text| report::message(text));
+    if let Some(required) = config.required_keys(&reference.repository) {
+        let public = key.as_ref().and_then(SigningKey::public);
+        let is_ours = |key: &PublisherKey| match key {
+            PublisherKey::Minisign(_) => false,
+            PublisherKey::Cosign(file) => public_key(file).is_ok_and(|key| Some(key) == public),
+        };
+        if !is_minisigned && !required.keys.iter().any(is_ours) {
+            warning(&format!(
+                "[registries.\"{}\"] requires one of its keys, and this did not sign with any: where it says so, wharf add \
+                 refuses this version until one has signed it",
+                required.path
+            ));
+        }
+    }
     report::print(&format!("{}@{digest}", Reference { tag: None, ..reference }))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn signing_key(path: &Path) -> Result<SigningKey, Failure> {
-    let wrong = |why: String, hint: Option<&str>| {
-        Failure::usage(format!("read the key {}: {why}", path.shown())).hint(hint.map(str::to_owned))
+    let wrong = |why: String, hint: &str| {
+        let hint = hint.replace("FILE", &shell_word(path).to_string());
+        Failure::usage(format!("read the key {}: {why}", path.shown())).hint(hint)
     };
-    let text = private::read_text(path, MAX_KEY).map_err(|error| wrong(error.to_string(), None))?;
-    SigningKey::from_pem(&text).map_err(|(why, hint)| wrong(why.to_owned(), Some(hint)))
+    let text = private::read_text(path, MAX_KEY)
+        .map_err(|error| wrong(error.to_string(), "if it is in DER: openssl pkey -inform DER -in FILE -out key.pem"))?;
+    SigningKey::from_pem(&text).map_err(|(why, hint)| wrong(why.to_owned(), hint))
 }
 
 /// What is said of the signature of minisign beside a file. With keys of minisign in the configuration, one must have
@@ -169,10 +186,18 @@ fn is_url(text: &str) -> bool {
         .is_ok_and(|uri| matches!(uri.scheme_str(), Some("https" | "http")) && uri.host().is_some())
 }
 
-/// Whether a text has only what expressions of SPDX have.
+/// Whether a text has the form of an expression of SPDX: names, with an operator between two.
 fn could_be_spdx(text: &str) -> bool {
-    !text.is_empty()
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | ':' | '(' | ')' | ' '))
+    let is_name = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | ':'))
+    };
+    let text = text.replace(['(', ')'], " ");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.len() % 2 == 1
+        && words.iter().enumerate().all(|(at, word)| match at % 2 {
+            0 => is_name(word),
+            _ => ["AND", "OR", "WITH"].contains(word),
+        })
 }
 
 /// The annotations of what a component says of itself.
@@ -189,4 +214,20 @@ fn said(component: &[u8]) -> Vec<(String, String)> {
         annotations.push((crate::registry::LANGUAGES.to_owned(), languages.join(", ")));
     }
     annotations
+}
+
+#[cfg(test)]
+mod tests {
+    use super::could_be_spdx;
+
+    #[test]
+    fn licences_are_expressions_of_spdx() {
+        for text in ["MIT", "Apache-2.0 WITH LLVM-exception", "(MIT OR Apache-2.0) AND BSD-3-Clause", "LicenseRef-own"]
+        {
+            assert!(could_be_spdx(text), "{text}");
+        }
+        for text in ["", " ", "Do What", "MIT OR", "MIT Apache-2.0", "MIT or Apache-2.0", "MIT/Apache-2.0"] {
+            assert!(!could_be_spdx(text), "{text}");
+        }
+    }
 }

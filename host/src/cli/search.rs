@@ -3,10 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 
 use super::fetch::failure;
+use super::json_text::indented;
 use super::options::Options;
-use crate::plugin::text::printable;
+use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::registry::{Http, Reference, Registry, Repository, SCHEME};
 use crate::report::{self, Failure, Screen};
 
@@ -16,6 +18,9 @@ pub(super) struct SearchOptions {
     registry: String,
     /// Only those that contain this text
     text: Option<String>,
+    /// Print a JSON array of references
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) async fn run(options: &Options, how: SearchOptions, screen: &Screen) -> Result<ExitCode, Failure> {
@@ -55,10 +60,15 @@ pub(super) async fn run(options: &Options, how: SearchOptions, screen: &Screen) 
     // A registry may name anything.
     found.retain(|reference| reference.parse::<Reference>().is_ok());
     found.retain(|reference| how.text.as_ref().is_none_or(|text| reference.contains(text.as_str())));
+    if how.json {
+        report::print(&indented(&escape_hidden_in_json(&json!(found).to_string())))?;
+    }
     if found.is_empty() {
         report::message("nothing was found");
         return Ok(ExitCode::FAILURE);
     }
-    report::print(&found.iter().map(|reference| printable(reference) + "\n").collect::<String>())?;
+    if !how.json {
+        report::print(&found.iter().map(|reference| printable(reference) + "\n").collect::<String>())?;
+    }
     Ok(ExitCode::SUCCESS)
 }

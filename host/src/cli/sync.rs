@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use wharf_report::{ShowPath as _, line, shell_text, shell_word, warning};
 
-use super::add::{of_replaced, signer_changed};
+use super::add::{of_replaced, of_same_component, signer_changed};
 use super::fetch::{Fetch, Origin, failure};
 use super::folder::served_folder;
 use super::options::Options;
@@ -15,7 +15,7 @@ use super::place::{Change, Place, Step, is_component, is_other};
 use super::survey::files_of;
 use super::target::plugin;
 use super::wiring::{lock, lock_failure};
-use crate::plugin::{PluginId, content_of};
+use crate::plugin::{PluginId, content_of, signature_file};
 use crate::registry::{Http, Layout, Reference};
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -114,14 +114,14 @@ async fn missing(
         let (id, again, file) = (id.clone(), again.to_owned(), file.clone());
         Some(Change { id, step, file, origin: Some(recorded), notes, question: None, again, done })
     };
-    if is_component(&file, origin.component) {
-        return Ok(match is_approved(id, &file)? {
-            false => change(Step::Approve, "recorded", Vec::new(), recorded),
-            true if before == Some(&recorded) => None,
-            true => change(Step::Record, "recorded", Vec::new(), recorded),
-        });
+    let is_there = is_component(&file, origin.component);
+    let is_recorded = before == Some(&recorded);
+    let has_signature = !recorded.is_signed_beside() || signature_file(&file).exists();
+    if is_there && is_recorded && has_signature {
+        let is_approved = is_approved(id, &file)?;
+        return Ok(if is_approved { None } else { change(Step::Approve, "recorded", Vec::new(), recorded) });
     }
-    if file.exists() && before.is_none() {
+    if !is_there && file.exists() && before.is_none() {
         let (program, folder, source) = (place.config.program(), shell_word(place.dir), shell_text(&origin.source));
         return Err(Failure::usage(format!("get {id}: its file is there, and was not added: {}", file.shown())).hint(
             format!("move it away; or, to have that one in its place: {program} update {id} {folder} --to {source}"),
@@ -144,8 +144,14 @@ async fn missing(
     let changed = signer_changed(id, before.and_then(|before| before.signer.as_deref()), &fetched);
     let mut notes: Vec<String> = changed.or_else(claimed).into_iter().collect();
     notes.extend(before.filter(|before| is_other(&file, before.component)).map(|_| of_replaced(&file)));
-    let done = if file.exists() { "updated" } else { "added" };
     let recorded = fetched.origin(&origin.source);
+    // What a list says of a source is recorded only when the source says it too.
+    if is_there && has_signature {
+        report::message(&of_same_component(id, &fetched));
+        let step = if is_approved(id, &file)? { Step::Record } else { Step::Approve };
+        return Ok(change(step, "recorded", notes, recorded));
+    }
+    let done = if file.exists() { "updated" } else { "added" };
     Ok(change(Step::Put(Box::new(fetched)), done, notes, recorded))
 }
 

@@ -144,7 +144,10 @@ impl FromStr for Reference {
 
     fn from_str(text: &str) -> Result<Self, InvalidReference> {
         let wrong = |why: &str| Err(InvalidReference(format!("{why}: {text:?}")));
-        let Some(rest) = text.strip_prefix(SCHEME) else { return wrong("a reference begins with oci://") };
+        let scheme = text.get(..SCHEME.len()).filter(|scheme| scheme.eq_ignore_ascii_case(SCHEME));
+        let Some(rest) = scheme.map(|_| &text[SCHEME.len()..]) else {
+            return wrong("a reference begins with oci://, so write oci:// before its registry");
+        };
         // An @ before the first slash is that of a user.
         let at = rest.find('/').and_then(|slash| Some(slash + rest[slash..].find('@')?));
         let (rest, digest) = match at.map(|at| (&rest[..at], &rest[at + 1..])) {

@@ -58,7 +58,7 @@ impl PublicKey {
     /// # Errors
     /// If it is not a P-256 key in PEM.
     pub fn from_pem(text: &str) -> Result<Self, &'static str> {
-        let der = pem(text, "PUBLIC KEY").ok_or("it is not a public key in PEM")?;
+        let der = pem(text, "PUBLIC KEY").ok_or("it is not a public key in PEM, of BEGIN PUBLIC KEY")?;
         let point = der.strip_prefix(&SPKI[..]).and_then(|point| point.try_into().ok());
         Ok(Self { point: point.ok_or("it is not a P-256 key, which cosign makes by default")? })
     }
@@ -96,7 +96,7 @@ fn pem(text: &str, kind: &str) -> Option<Vec<u8>> {
 }
 
 /// Keys that are not read: how their files begin, and what to do with them.
-const OTHER_KEYS: [(&str, (&str, &str)); 5] = [
+const OTHER_KEYS: [(&str, (&str, &str)); 7] = [
     ("-----BEGIN ENCRYPTED SIGSTORE", OF_COSIGN),
     ("-----BEGIN ENCRYPTED COSIGN", OF_COSIGN),
     (
@@ -108,6 +108,17 @@ const OTHER_KEYS: [(&str, (&str, &str)); 5] = [
         (
             "it is in the form of SEC 1, not of PKCS#8",
             "convert it: openssl pkcs8 -topk8 -nocrypt -in FILE -out key.pem",
+        ),
+    ),
+    (
+        "-----BEGIN OPENSSH PRIVATE KEY",
+        ("it is a key of OpenSSH", "convert a copy of it, which this changes: ssh-keygen -p -N '' -m PKCS8 -f FILE"),
+    ),
+    (
+        "untrusted comment: minisign",
+        (
+            "it is a key of minisign",
+            "sign with it first, and push without --key: minisign -S -m COMPONENT; the signature beside the file is published",
         ),
     ),
     ("-----BEGIN PUBLIC KEY", ("it is the public key", "name the private key that belongs to it")),

@@ -108,6 +108,26 @@ fn a_set_whose_content_was_replaced_is_refused() {
 }
 
 #[test]
+fn another_source_of_the_same_component_is_asked_before_it_is_recorded() {
+    let (home, double) = (Home::new(), Double::start());
+    let file = set(&home, &double);
+    let text = fs::read_to_string(&file).expect("the file");
+    let list = home.path("home/moved.lock");
+    fs::write(&list, text.replace("/acme/p:1", "/acme/other:1")).expect("a file");
+    let refused = sync(&home, &list, &home.plugins(), &["--yes"]);
+    assert!(!refused.status.success() && err(&refused).contains("/acme/other:1"), "{}", err(&refused));
+    assert_eq!(fs::read_to_string(&file).expect("the file"), text);
+    // The same, published anew with other words about it.
+    let anew = double.publish("1", &component("Does one."), json!({ "io.github.wharf-mcp.grants": "keyvalue" }));
+    let (first, rest) = text.split_once("digest = \"").expect("a digest");
+    let (_, rest) = rest.split_once('"').expect("its end");
+    fs::write(&list, format!("{first}digest = \"{anew}\"{rest}")).expect("a file");
+    let done = sync(&home, &list, &home.plugins(), &["--yes"]);
+    assert!(done.status.success() && err(&done).contains("wishes   keyvalue"), "{}", err(&done));
+    assert!(fs::read_to_string(&file).expect("the file").contains(&anew));
+}
+
+#[test]
 fn a_set_of_which_one_cannot_be_had_changes_nothing() {
     let (home, other, double) = (Home::new(), Home::new(), Double::start());
     let file = set(&home, &double);

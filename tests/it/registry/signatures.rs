@@ -181,6 +181,45 @@ fn a_signature_of_minisign_travels_with_its_component() {
     assert_eq!(names_in(&home.plugins()), ["p.wasm", "p.wasm.minisig", "wharf.lock"]);
     let status = run(&home, ["status".as_ref(), home.plugins().as_os_str()]);
     assert!(String::from_utf8_lossy(&status.stdout).contains("1 runs"));
+    // One that was lost comes back, with an update and with a list.
+    let (folder, lost) = (home.plugins(), home.path("served/plugins/p.wasm.minisig"));
+    let update = ["update".as_ref(), folder.as_os_str(), "--yes".as_ref()];
+    let list = folder.join("wharf.lock");
+    let sync = ["sync".as_ref(), list.as_os_str(), folder.as_os_str(), "--yes".as_ref()];
+    for command in [&update[..], &sync] {
+        fs::remove_file(&lost).expect("it is there");
+        let output = run(&home, command);
+        assert!(output.status.success() && lost.exists(), "{command:?}: {}", err(&output));
+    }
+}
+
+#[test]
+fn keys_that_are_required_later_are_required_of_what_is_there() {
+    let (home, double, key) = (Home::new(), Double::start(), Key::new());
+    double.publish("1", &component("Does a thing."), json!({}));
+    assert!(add(&home, &double.reference(":1"), &["--yes"]).status.success());
+    key.require(&home, &double);
+    let output = run(&home, ["update".as_ref(), "p".as_ref(), home.plugins().as_os_str()]);
+    assert!(!output.status.success() && err(&output).contains("it is not signed, and"), "{}", err(&output));
+}
+
+#[test]
+fn a_key_that_cannot_sign_says_how_to_convert_it() {
+    let home = Home::new();
+    fs::write(home.plugin("p"), component("Does a thing.")).expect("a file");
+    let key = home.path("home/my key");
+    for (content, hint) in [
+        (&b"\x30\x82\xff\x00"[..], "openssl pkey -inform DER -in '"),
+        (b"-----BEGIN OPENSSH PRIVATE KEY-----\n", "-m PKCS8 -f '"),
+        (b"-----BEGIN EC PRIVATE KEY-----\n", "openssl pkcs8 -topk8 -nocrypt -in '"),
+        (b"untrusted comment: minisign encrypted secret key\nRWR", "minisign -S -m"),
+    ] {
+        fs::write(&key, content).expect("a file");
+        let words =
+            ["push", "oci://localhost:1/a/p:1", &home.plugin("p").to_string_lossy(), "--key"].map(str::to_owned);
+        let output = run(&home, words.iter().map(String::as_ref).chain([key.as_os_str()]));
+        assert!(output.status.code() == Some(2) && err(&output).contains(hint), "{hint}: {}", err(&output));
+    }
 }
 
 /// Whoever may write to the repository cannot hide the signature of another one.
