@@ -20,6 +20,7 @@ pub mod proposals;
 pub mod protocol;
 pub mod registry;
 mod report;
+pub mod rights;
 pub mod server;
 mod sync;
 pub mod transport;

@@ -12,7 +12,7 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 24] = [
+const FLOORS: [(&str, &[&str], &[&str]); 25] = [
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budget", &["sync"], &["wasmtime", "mcp"]),
     ("identity", &[], &["tokio", "wasmtime"]),
@@ -23,6 +23,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 24] = [
     ("net", &[], &["wasmtime", "plugin"]),
     ("registry", &["json", "net", "os"], &["wasmtime", "plugin"]),
     ("os", &[], &["wasmtime", "plugin"]),
+    ("rights", &["identity"], &["tokio", "wasmtime", "mcp"]),
     ("sync", &[], &["wasmtime"]),
     ("plugin", &["audit", "budget", "inline", "json", "net", "os", "sync"], &["jsonrpc"]),
     ("proposals", &["json", "os"], &["tokio", "wasmtime", "plugin"]),

@@ -1,0 +1,104 @@
+//! For whom a rule holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::Pattern;
+use crate::identity::Identity;
+
+/// All that is set must hold. Of several alternatives, one must.
+#[derive(Debug, Default)]
+pub struct Condition {
+    /// Alternatives of scopes; each of one alternative is needed.
+    pub scopes: Vec<Vec<Box<str>>>,
+    pub groups: Vec<Pattern>,
+    /// Names of static tokens; `local` is who needs none.
+    pub tokens: Vec<Pattern>,
+    pub subjects: Vec<Pattern>,
+    pub issuers: Vec<Pattern>,
+    pub clients: Vec<Pattern>,
+    /// Paths into the claims, and the values that are accepted.
+    pub claims: Vec<(Vec<Box<str>>, Vec<Accepted>)>,
+}
+
+/// An accepted value of a claim: a text by its pattern, or another scalar.
+#[derive(Debug, Clone)]
+pub enum Accepted {
+    Text(Pattern),
+    Scalar(Value),
+}
+
+impl Condition {
+    /// The scopes that an identity lacks for it, `scopes` being those that it has. `None`: scopes alone do not help.
+    pub(super) fn missing(&self, identity: &Identity, scopes: &BTreeSet<&str>) -> Option<Vec<Box<str>>> {
+        let any = |patterns: &[Pattern], text: Option<&str>| {
+            patterns.is_empty() || text.is_some_and(|text| patterns.iter().any(|pattern| pattern.matches(text)))
+        };
+        let grant = identity.grant.as_ref();
+        let token = identity.name().as_ref();
+        let holds = any(&self.tokens, grant.is_none().then_some(token))
+            && any(&self.subjects, grant.map(|grant| &*grant.subject))
+            && any(&self.issuers, grant.map(|grant| &*grant.issuer))
+            && any(&self.clients, grant.and_then(|grant| grant.client.as_deref()))
+            && (self.groups.is_empty()
+                || grant.is_some_and(|grant| grant.groups.iter().any(|group| any(&self.groups, Some(group)))))
+            && self.claims.iter().all(|(path, accepted)| {
+                grant.and_then(|grant| claim(&grant.claims, path)).is_some_and(|value| is_accepted(value, accepted))
+            });
+        if !holds {
+            return None;
+        }
+        if self.scopes.is_empty() {
+            return Some(Vec::new());
+        }
+        // Only an access token has scopes.
+        grant?;
+        let lacking = |needed: &Vec<Box<str>>| -> Vec<Box<str>> {
+            needed.iter().filter(|scope| !scopes.contains(&***scope)).cloned().collect()
+        };
+        let fewest = self.scopes.iter().min_by_key(|needed| lacking(needed).len())?;
+        let missing = lacking(fewest);
+        // All scopes of what is done are asked for: the client unites them with what it has.
+        Some(if missing.is_empty() { missing } else { fewest.clone() })
+    }
+}
+
+fn claim<'a>(claims: &'a serde_json::Map<String, Value>, path: &[Box<str>]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(claims.get(&**first)?, |value, name| value.get(&**name))
+}
+
+/// Of a list, one value must be accepted.
+fn is_accepted(value: &Value, accepted: &[Accepted]) -> bool {
+    let one = |value: &Value| {
+        accepted.iter().any(|accepted| match (accepted, value) {
+            (Accepted::Text(pattern), Value::String(text)) => pattern.matches(text),
+            (Accepted::Scalar(scalar), value) => scalar == value,
+            (Accepted::Text(_), _) => false,
+        })
+    };
+    match value {
+        Value::Array(values) => values.iter().any(one),
+        value => one(value),
+    }
+}
+
+/// Scopes that include others.
+#[derive(Debug, Default)]
+pub struct Implications(pub BTreeMap<Box<str>, Vec<Box<str>>>);
+
+impl Implications {
+    /// The scopes of an identity, with those that they include.
+    pub(super) fn all_of<'a>(&'a self, identity: &'a Identity) -> BTreeSet<&'a str> {
+        let mut all = BTreeSet::new();
+        let mut found: Vec<&str> =
+            identity.grant.iter().flat_map(|grant| grant.scopes.iter().map(|scope| &**scope)).collect();
+        while let Some(scope) = found.pop() {
+            if all.insert(scope) {
+                found.extend(self.0.get(scope).into_iter().flatten().map(|scope| &**scope));
+            }
+        }
+        all
+    }
+}
