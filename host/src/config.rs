@@ -14,6 +14,7 @@ mod grants;
 mod http;
 mod limits;
 mod live;
+mod oauth;
 mod outbound;
 mod path;
 mod private;
@@ -42,6 +43,7 @@ pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
 pub use limits::LimitsConfig;
 pub use live::Live;
+pub use oauth::{IntrospectionConfig, IssuerConfig, OAuthConfig};
 pub use outbound::HttpEntry;
 pub use path::ConfigPath;
 pub use registries::{PublisherKey, RegistryConfig, RequiredKeys};
@@ -324,6 +326,7 @@ const EXAMPLES: &str = "
 # In [server.http], for clients over HTTP:
 # address = \"127.0.0.1:8080\"  # listen here instead of stdin; or \"unix:/path\", or \"systemd\"
 # tokens = [{ name = \"ci\", env = \"WHARF_TOKEN\" }, { name = \"me\", file = \"token\" }]
+# oauth = { resource = \"https://tools.example/mcp\", issuers = [{ issuer = \"https://login.example\" }] }
 # tls = { cert = \"cert.pem\", key = \"key.pem\" }
 
 # Sources of the secrets that grants name; never the secrets themselves:

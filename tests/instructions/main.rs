@@ -12,6 +12,7 @@ use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 use wharf::catalog::{Catalog, Member, Naming};
+use wharf::identity::Identity;
 use wharf::plugin::{Grants, Limits, PluginId, Sandbox, SandboxSettings};
 use wharf::server::{Connection, Outgoing, Server, Settings};
 
@@ -64,7 +65,7 @@ fn calls(count: u64) {
     catalog.set_ready();
     catalog.put(Member { provider: plugin, naming: Naming::Prefixed, pinned_surface: None });
     let (outbox, mut messages) = mpsc::channel::<Outgoing>(1);
-    let connection = Server::new(catalog, Settings::default()).connect(outbox, "local");
+    let connection = Server::new(catalog, Settings::default()).connect(outbox, &Arc::new(Identity::local()));
     answer(&runtime, &connection, &mut messages, HELLO);
     for _ in 0..count {
         let answer = answer(&runtime, &connection, &mut messages, REQUEST);

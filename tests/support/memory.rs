@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use wharf::catalog::{Catalog, Folder, Naming, PluginSettings};
 use wharf::config::Config;
+use wharf::identity::Identity;
 use wharf::plugin::{Compiler, PluginId, Sandbox, SandboxSettings};
 use wharf::server::{Connection, Outgoing, Server, Settings};
 
@@ -44,7 +45,7 @@ impl Memory {
     fn connect(runtime: Arc<Runtime>, server: Arc<Server>) -> Self {
         // Large, since the test reads only after it has sent.
         let (outbox, messages) = mpsc::channel(4096);
-        let connection = runtime.block_on(async { server.connect(outbox, "local") });
+        let connection = runtime.block_on(async { server.connect(outbox, &Arc::new(Identity::local())) });
         Self { runtime, server, connection: Some(connection), messages }
     }
 }

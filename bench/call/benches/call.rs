@@ -9,6 +9,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use wharf::catalog::{Catalog, Member, Naming};
+use wharf::identity::Identity;
 use wharf::plugin::{Call, Grants, Limits, PluginId, Provider, Sandbox, SandboxSettings};
 use wharf::server::{Outgoing, Server, Settings};
 
@@ -44,7 +45,7 @@ fn calls(criterion: &mut Criterion) {
     catalog.set_ready();
     catalog.put(Member { provider: plugin, naming: Naming::Prefixed, pinned_surface: None });
     let (outbox, mut messages) = mpsc::channel::<Outgoing>(1);
-    let connection = Server::new(catalog, Settings::default()).connect(outbox, "local");
+    let connection = Server::new(catalog, Settings::default()).connect(outbox, &Arc::new(Identity::local()));
     runtime.block_on(connection.receive(HELLO.as_bytes()));
     runtime.block_on(messages.recv()).expect("the handshake's answer");
     criterion.bench_function("server: a request to its answer", |bencher| {

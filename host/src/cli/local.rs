@@ -22,6 +22,7 @@ use crate::catalog::{
     Catalog, Entry, Folder, FolderEvent, FolderWarning, Held, Member, RefusedFile, Snapshot, plugin_of,
 };
 use crate::config::Config;
+use crate::identity::Identity;
 use crate::json;
 use crate::os::paths::folder_of;
 use crate::pins::Reason;
@@ -134,7 +135,7 @@ impl Local {
             screen.mute_guests(false);
         }
         let (outbox, answers) = mpsc::channel(16);
-        let connection = server.connect(outbox, "local");
+        let connection = server.connect(outbox, &Arc::new(Identity::local()));
         let (path, program, screen) = (path.to_owned(), config.program(), screen.clone());
         Ok(Self { catalog, connection, answers, path, program, config, screen, absent, refusals, held, events: rest })
     }

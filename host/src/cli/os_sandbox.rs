@@ -98,7 +98,11 @@ fn secret_files(config: &Config) -> impl Iterator<Item = PathBuf> {
     let key = config.server.state_key.iter().filter_map(|key| key.file.as_ref());
     let tokens = http.tokens.iter().filter_map(|token| token.file.as_ref());
     let named = config.secrets.values().filter_map(|secret| secret.file.as_ref());
-    key.chain(tokens).chain(named).map(|file| config.resolve(file)).chain(certificates(config))
+    key.chain(tokens)
+        .chain(named)
+        .chain(config.client_secrets())
+        .map(|file| config.resolve(file))
+        .chain(certificates(config))
 }
 
 /// The server's certificate and key.

@@ -16,11 +16,19 @@ pub(super) const FORMAT: Format = Format {
     advice: &[
         ("secrets.*", &["value", "secret", "token", "key"], NOT_HERE),
         ("server.http.tokens[]", &["value", "secret", "token", "key"], NOT_HERE),
+        ("server.http.oauth.issuers[].introspection.client-secret", &["value", "secret"], NOT_HERE),
         ("server.state-key", &["value", "secret", "token", "key"], NOT_HERE),
         ("plugins.*.grants.fs[]", &["readonly", "read-only"], "a folder is read-only unless mode = \"write\""),
         ("plugins.*.grants.fs[]", &["write", "writable", "rw"], "write mode = \"write\""),
     ],
-    unshown: &["secrets", "server.state-key", "server.http.tokens", "plugins.*.grants.env", "plugins.*.grants.config"],
+    unshown: &[
+        "secrets",
+        "server.state-key",
+        "server.http.tokens",
+        "server.http.oauth.issuers[].introspection.client-secret",
+        "plugins.*.grants.env",
+        "plugins.*.grants.config",
+    ],
 };
 
 const NOT_HERE: &str =
@@ -30,6 +38,12 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("plugins", &["plugin"]),
     ("server.http.address", &["listen", "bind", "addr", "host", "port"]),
     ("server.http.tokens", &["token", "auth", "bearer"]),
+    ("server.http.oauth", &["oauth2", "oidc", "authorization"]),
+    ("server.http.oauth.resource", &["url", "uri", "audience"]),
+    ("server.http.oauth.issuers", &["issuer", "authorization-servers"]),
+    ("server.http.oauth.scopes", &["scope", "required-scopes"]),
+    ("server.http.oauth.issuers[].audiences", &["audience", "aud"]),
+    ("server.http.oauth.issuers[].jwks-uri", &["jwks", "jwks-url", "keys"]),
     ("server.http.tls", &["ssl", "https", "cert", "certificate"]),
     ("server.http.tls.cert", &["certificate", "crt"]),
     ("server.http.tls.key", &["private-key"]),
@@ -70,6 +84,10 @@ const SIZE: &str = "a size with its unit in quotes, or a number of bytes";
 const TIME: &str = "a duration in quotes";
 const PATH: &str = "a path in quotes";
 const SOURCE: &str = "a table with the source of the secret";
+const URI: &str = "a URI in quotes";
+const VARIABLE: &str = "the name of an environment variable";
+const OAUTH: &str = "{ resource = \"https://tools.example/mcp\", issuers = [{ issuer = \"https://login.example\" }] }";
+const INTROSPECTION: &str = "{ client-id = \"wharf\", client-secret = { env = \"CLIENT_SECRET\" } }";
 const ENV: &str = "{ env = \"VARIABLE\" }";
 
 const KEYS: &[Key] = &[
@@ -82,7 +100,7 @@ const KEYS: &[Key] = &[
     key("server.proposals", SWITCH, "true"),
     key("server.schemas", "\"compatible\" or \"verbatim\"", "\"verbatim\""),
     key("server.state-key", SOURCE, ENV),
-    key("server.state-key.env", "the name of an environment variable", "\"WHARF_STATE_KEY\""),
+    key("server.state-key.env", VARIABLE, "\"WHARF_STATE_KEY\""),
     key("server.state-key.file", PATH, "\"state-key\""),
     key("server.trust", "\"dev\", \"default\" or \"strict\"", "\"strict\""),
     key("server.http", TABLE, "{ address = \"127.0.0.1:8080\" }"),
@@ -94,8 +112,31 @@ const KEYS: &[Key] = &[
     key("server.http.tokens", "an array of tables", "[{ name = \"ci\", env = \"WHARF_TOKEN\" }]"),
     key("server.http.tokens[]", "a table with a name and a source", "{ name = \"ci\", env = \"WHARF_TOKEN\" }"),
     key("server.http.tokens[].name", TEXT, "\"ci\""),
-    key("server.http.tokens[].env", "the name of an environment variable", "\"WHARF_TOKEN\""),
+    key("server.http.tokens[].env", VARIABLE, "\"WHARF_TOKEN\""),
     key("server.http.tokens[].file", PATH, "\"token\""),
+    key("server.http.oauth", "a table with resource and issuers", OAUTH),
+    key("server.http.oauth.resource", "the URI of this server in quotes", "\"https://tools.example/mcp\""),
+    key("server.http.oauth.issuers", "an array of tables", "[{ issuer = \"https://login.example\" }]"),
+    key("server.http.oauth.issuers[]", "a table with an issuer", "{ issuer = \"https://login.example\" }"),
+    key("server.http.oauth.issuers[].issuer", URI, "\"https://login.example\""),
+    key("server.http.oauth.issuers[].audiences", "an array of strings", "[\"api://tools\"]"),
+    key("server.http.oauth.issuers[].audiences[]", TEXT, "\"api://tools\""),
+    key("server.http.oauth.issuers[].jwks-uri", URI, "\"https://login.example/keys\""),
+    key("server.http.oauth.issuers[].subject-claim", TEXT, "\"sub\""),
+    key("server.http.oauth.issuers[].scope-claim", TEXT, "\"permissions\""),
+    key("server.http.oauth.issuers[].groups-claim", TEXT, "\"groups\""),
+    key("server.http.oauth.issuers[].keep-keys", TIME, "\"24h\""),
+    key("server.http.oauth.issuers[].introspection", "a table with client-id and client-secret", INTROSPECTION),
+    key("server.http.oauth.issuers[].introspection.client-id", TEXT, "\"wharf\""),
+    key("server.http.oauth.issuers[].introspection.client-secret", SOURCE, ENV),
+    key("server.http.oauth.issuers[].introspection.client-secret.env", VARIABLE, "\"CLIENT_SECRET\""),
+    key("server.http.oauth.issuers[].introspection.client-secret.file", PATH, "\"client-secret\""),
+    key("server.http.oauth.issuers[].introspection.endpoint", URI, "\"https://login.example/introspect\""),
+    key("server.http.oauth.scopes", "an array of scopes", "[\"mcp\"]"),
+    key("server.http.oauth.scopes[]", "a scope in quotes", "\"mcp\""),
+    key("server.http.oauth.resource-name", TEXT, "\"Tools of the team\""),
+    key("server.http.oauth.resource-documentation", URI, "\"https://wiki.example/tools\""),
+    key("server.http.oauth.legacy-metadata", SWITCH, "true"),
     key("server.http.tls", TABLE, "{ cert = \"cert.pem\", key = \"key.pem\" }"),
     key("server.http.tls.cert", PATH, "\"cert.pem\""),
     key("server.http.tls.key", PATH, "\"key.pem\""),
@@ -176,7 +217,7 @@ const KEYS: &[Key] = &[
     key("plugins.*.grants.change-lists", SWITCH, "true"),
     key("secrets", "a table with one table for each secret", "{ weather = { env = \"WEATHER_TOKEN\" } }"),
     key("secrets.*", SOURCE, ENV),
-    key("secrets.*.env", "the name of an environment variable", "\"WEATHER_TOKEN\""),
+    key("secrets.*.env", VARIABLE, "\"WEATHER_TOKEN\""),
     key("secrets.*.file", PATH, "\"weather-token\""),
 ];
 

@@ -8,7 +8,7 @@ use http::Uri;
 use http::uri::Authority;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, ConfigError, ConfigPath, SecretConfig, WrongValue};
+use super::{Config, ConfigError, ConfigPath, OAuthConfig, SecretConfig, WrongValue};
 use crate::os::sockets::Address;
 
 /// Minimum characters of a token; 128 bits take 32 in hexadecimal and 22 in base64.
@@ -25,8 +25,11 @@ pub struct HttpConfig {
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may use the server.
     pub allowed_origins: Vec<String>,
-    /// Bearer tokens; if empty, anyone who can connect may use the server.
+    /// Bearer tokens; if empty, and without `oauth`, anyone who can connect may use the server.
     pub tokens: Vec<TokenConfig>,
+    /// Access tokens of these authorization servers are accepted too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oauth: Option<OAuthConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsConfig>,
     /// Also serve HTTP+SSE, the transport of revision 2024-11-05.
@@ -56,6 +59,7 @@ impl Default for HttpConfig {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             tokens: Vec::new(),
+            oauth: None,
             tls: None,
             sse: false,
             poll_after: None,
@@ -93,7 +97,8 @@ pub struct TlsConfig {
 
 impl HttpConfig {
     /// # Errors
-    /// If the address or a name is malformed, a token has not exactly one source, or a limit is zero.
+    /// If the address or a name is malformed, a token has not exactly one source, or a limit is zero;
+    /// of `oauth`, as [`OAuthConfig::check`].
     pub(super) fn check(&self) -> Result<(), WrongValue> {
         let wrong = |keys: &[&str], why: String, hint: &str| Err(WrongValue::at(keys, why).hint(hint));
         if let Some(address) = &self.address
@@ -119,6 +124,14 @@ impl HttpConfig {
                 let why = format!("{:?} needs a name, and either env or file", token.name);
                 return wrong(&["tokens", &at.to_string()], why, hint);
             }
+            // Names of OAuth's users are issuer and subject: nobody may be called like one of them.
+            if token.name.contains("://") {
+                let why = format!("a name must not contain \"://\": {:?}", token.name);
+                return wrong(&["tokens", &at.to_string(), "name"], why, "write a plain name: \"ci\"");
+            }
+        }
+        if let Some(oauth) = &self.oauth {
+            oauth.check().map_err(|wrong| wrong.below(&["oauth"]))?;
         }
         let limits = [
             ("header-timeout", self.header_timeout.is_zero()),

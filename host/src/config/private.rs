@@ -17,6 +17,7 @@ impl Config {
         files.extend(key.map(|file| resolved("the state key", file)));
         let tokens = http.tokens.iter().filter_map(|token| token.file.as_ref().map(|file| (&token.name, file)));
         files.extend(tokens.map(|(name, file)| resolved(&format!("the token of {name}"), file)));
+        files.extend(self.client_secrets().map(|file| resolved("a client secret of OAuth", file)));
         if let Some(tls) = &http.tls {
             files.extend([resolved("the certificate", &tls.cert), resolved("the certificate's key", &tls.key)]);
         }

@@ -1,4 +1,5 @@
 mod format;
+mod oauth;
 
 use std::time::Duration;
 

@@ -28,6 +28,7 @@ use super::handlers::subscriptions;
 use super::outgoing::Outgoing;
 use super::own_stream::OwnStream;
 use super::response::{Dispatched, Later, Response};
+use crate::identity::Identity;
 use crate::inline::poll_inline;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, RequestId};
@@ -54,7 +55,8 @@ pub struct Connection {
     pub(super) own: OwnStream,
     session: Mutex<Option<Session>>,
     last_meta: Mutex<LastMeta>,
-    principal: Arc<str>,
+    /// Of frames without an identity of their own.
+    identity: Arc<Identity>,
     caller: Arc<str>,
     in_flight: InFlight,
     pending: Arc<PendingRequests>,
@@ -68,21 +70,20 @@ impl Server {
     /// Opens a connection for one client. All messages for it are sent to `outbox`, one whole
     /// message each; a full outbox applies backpressure to the reading of requests.
     ///
-    /// `principal` is the client's authenticated identity, or a default.
-    pub fn connect(self: &Arc<Self>, outbox: mpsc::Sender<Outgoing>, principal: &str) -> Arc<Connection> {
-        let principal: Arc<str> = principal.into();
-        Connection::new(self.clone(), outbox, principal.clone(), principal)
+    /// The client shares fairly under the name of its identity.
+    pub fn connect(self: &Arc<Self>, outbox: mpsc::Sender<Outgoing>, identity: &Arc<Identity>) -> Arc<Connection> {
+        self.connect_for(outbox, identity, identity.name())
     }
 
-    /// As [`Self::connect`], for one of several clients with the same principal: `caller` is the
+    /// As [`Self::connect`], for one of several clients with the same identity: `caller` is the
     /// key of fair sharing.
     pub fn connect_for(
         self: &Arc<Self>,
         outbox: mpsc::Sender<Outgoing>,
-        principal: &str,
+        identity: &Arc<Identity>,
         caller: &Arc<str>,
     ) -> Arc<Connection> {
-        Connection::new(self.clone(), outbox, principal.into(), caller.clone())
+        Connection::new(self.clone(), outbox, identity.clone(), caller.clone())
     }
 }
 
@@ -90,7 +91,7 @@ impl Connection {
     pub(super) fn new(
         server: Arc<Server>,
         outbox: mpsc::Sender<Outgoing>,
-        principal: Arc<str>,
+        identity: Arc<Identity>,
         caller: Arc<str>,
     ) -> Arc<Self> {
         let settings = &server.settings;
@@ -108,7 +109,7 @@ impl Connection {
             },
             session: Mutex::default(),
             last_meta: Mutex::default(),
-            principal,
+            identity,
             caller,
             in_flight: InFlight::default(),
             pending: Arc::default(),
@@ -133,20 +134,27 @@ impl Connection {
     /// As [`Self::receive`], but returns a response that is ready at once for the caller to send.
     /// With `more` frames ready the request is spawned without being polled first.
     pub async fn begin(self: &Arc<Self>, frame: &[u8], more: bool) -> Option<Answered> {
-        let arrival =
-            Arrival { stream: &self.own.outbox, era: Era::Either, size: frame.len(), accepts_stream: true, more };
+        let arrival = Arrival {
+            stream: &self.own.outbox,
+            era: Era::Either,
+            identity: &self.identity,
+            size: frame.len(),
+            accepts_stream: true,
+            more,
+        };
         match jsonrpc::decode(frame) {
             Ok(frame) => self.receive_frame(&arrival, frame).await,
             Err(invalid) => Answered::now(self.refusal(&invalid)),
         }
     }
 
-    /// Handles the frame of a POST whose era has been decided; `headers` are those of a stateless
-    /// one. A response that is ready at once is returned for the caller to send; all other messages
-    /// of the frame go to `stream`, which is closed after the last. `size`: the frame's bytes;
-    /// `accepts_stream`: the client reads messages that precede the response.
+    /// Handles the frame of a POST whose era has been decided, sent by `identity`; `headers` are those
+    /// of a stateless one. A response that is ready at once is returned for the caller to send; all
+    /// other messages of the frame go to `stream`, which is closed after the last. `size`: the frame's
+    /// bytes; `accepts_stream`: the client reads messages that precede the response.
     pub async fn receive_post(
         self: &Arc<Self>,
+        identity: &Arc<Identity>,
         frame: Frame<'_>,
         size: usize,
         headers: Option<&Arc<Headers>>,
@@ -154,7 +162,7 @@ impl Connection {
         accepts_stream: bool,
     ) -> Option<Answered> {
         let era = headers.map_or(Era::Handshake, Era::Stateless);
-        self.receive_frame(&Arrival { stream, era, size, accepts_stream, more: false }, frame).await
+        self.receive_frame(&Arrival { stream, era, identity, size, accepts_stream, more: false }, frame).await
     }
 
     /// Cancels all running requests: the client has disconnected.
@@ -191,9 +199,9 @@ impl Connection {
         &self.own.server
     }
 
-    /// The client's authenticated identity, or a default.
-    pub fn principal(&self) -> &str {
-        &self.principal
+    /// The client, as it connected: a later request may have a newer token.
+    pub fn identity(&self) -> &Arc<Identity> {
+        &self.identity
     }
 
     async fn receive_frame(self: &Arc<Self>, arrival: &Arrival<'_>, frame: Frame<'_>) -> Option<Answered> {

@@ -1,4 +1,4 @@
-//! The context of one request: principal, revision, client, cancellation.
+//! The context of one request: identity, revision, client, cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::changes::Followers;
 use super::client::Client;
+use crate::identity::Identity;
 use crate::jsonrpc::RequestId;
 use crate::protocol::headers::Headers;
 use crate::protocol::meta::ProgressToken;
@@ -21,8 +22,8 @@ pub(in crate::server) struct Scope {
     pub(in crate::server) revision: Revision,
     /// The client's `_meta` for the plugin: a JSON object.
     pub(in crate::server) meta: String,
-    /// The client's authenticated identity, or a default: a request state is bound to it.
-    pub(in crate::server) principal: Arc<str>,
+    /// Whose request it is: a request state is bound to its name.
+    pub(in crate::server) identity: Arc<Identity>,
     /// The key of fair sharing: the principal, or the client's network where all clients have the
     /// same principal.
     pub(in crate::server) caller: Arc<str>,

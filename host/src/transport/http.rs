@@ -19,7 +19,6 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 use crate::idle::IdleHook;
 
-pub use caller::Principal;
 pub use mcp::SessionSettings;
 pub use request::{Token, TokenSet};
 pub use socket::{Address, ListenError, Listener, Tls, serve};

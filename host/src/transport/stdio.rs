@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::identity::Identity;
 use crate::idle::IdleHook;
 use crate::server::{Answered, Connection, Server};
 pub use writer::Output;
@@ -21,8 +22,6 @@ use writer::Writer;
 
 /// Capacity of the outbox, in messages.
 const OUTBOX: usize = 64;
-/// The principal of the client; the pipes do not identify it further.
-const LOCAL: &str = "local";
 /// At shutdown, how long the client may take to read responses: without progress, and in total.
 const STALL_TIMEOUT: Duration = Duration::from_secs(1);
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
@@ -75,7 +74,7 @@ pub async fn serve(
     let (read_sender, read) = oneshot::channel();
     let (written_sender, mut written) = oneshot::channel();
     let writer = Arc::new(Writer::new(output));
-    let connection = server.connect(outbox, LOCAL);
+    let connection = server.connect(outbox, &Arc::new(Identity::local()));
     let reader = Reader {
         connection: Arc::downgrade(&connection),
         writer: writer.clone(),

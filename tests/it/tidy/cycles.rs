@@ -106,6 +106,7 @@ const ORDERS: [(&str, &[&str]); 6] = [
             "audit",
             "edit",
             "grants",
+            "oauth",
             "http",
             "live",
             "program",

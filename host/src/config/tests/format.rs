@@ -477,6 +477,15 @@ fn file(path: &str, value: &str) -> String {
     needed.insert("plugins.*.grants.fs[]", [("host", "'a'"), ("guest", "'/a'")].as_slice());
     needed.insert("plugins.*.grants.http[]", &[("url", "'https://a.example'")]);
     needed.insert("server.http.tokens[]", &[("name", "'a'"), ("env", "'A'")]);
+    needed.insert(
+        "server.http.oauth",
+        &[("resource", "'https://a.example'"), ("issuers", "[{ issuer = 'https://b.example' }]")],
+    );
+    needed.insert("server.http.oauth.issuers[]", &[("issuer", "'https://b.example'")]);
+    needed.insert(
+        "server.http.oauth.issuers[].introspection",
+        &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")],
+    );
     needed.insert("server.http.tls", &[("cert", "'a'"), ("key", "'b'")]);
     let mut parts: Vec<&str> = path.split('.').collect();
     while let Some(part) = parts.pop() {

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use crate::identity::Identity;
 use crate::protocol::headers::Headers;
 use crate::server::outgoing::Outgoing;
 
 pub(super) struct Arrival<'a> {
     pub(super) stream: &'a mpsc::Sender<Outgoing>,
     pub(super) era: Era<'a>,
+    /// Whose request it is. Requests of one session have the same name, but a token of their own each.
+    pub(super) identity: &'a Arc<Identity>,
     /// Bytes of the whole frame.
     pub(super) size: usize,
     /// The client reads messages that precede the response, so it can be sent requests.

@@ -73,7 +73,7 @@ impl Connection {
             call: self.own.server.next_call_id(),
             revision,
             meta,
-            principal: self.principal.clone(),
+            identity: arrival.identity.clone(),
             caller: self.caller.clone(),
             client,
             followers: self.own.followers.clone(),

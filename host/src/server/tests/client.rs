@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::identity::Identity;
 use crate::jsonrpc::RequestId;
 use crate::protocol::params::Params;
 use crate::protocol::{ClientCapabilities, Revision, meta};
@@ -63,7 +64,7 @@ pub(in crate::server) fn scope(server: &Server, revision: Revision, client: Clie
         call: server.next_call_id(),
         revision,
         meta,
-        principal: "local".into(),
+        identity: Arc::new(Identity::local()),
         caller: "caller".into(),
         client,
         followers: Arc::default(),

@@ -1,41 +1,24 @@
-//! The principal of a request, and its key for fair sharing: the principal, or the client's network if
-//! all clients have the same principal.
+//! Who sent a request, and its key for fair sharing: the name of its identity, or the client's network
+//! if all clients have the same identity.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-/// The principal and sharing key of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Principal(Arc<str>);
-
-impl Principal {
-    pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self(name.into())
-    }
-
-    /// The principal without tokens; the same as over stdio.
-    pub fn local() -> Self {
-        Self::new("local")
-    }
-
-    pub fn name(&self) -> &Arc<str> {
-        &self.0
-    }
-}
+use crate::identity::Identity;
 
 /// The remote end of a connection.
 pub(super) struct Peer {
     /// `None` for a Unix socket.
     pub(super) network: Option<IpAddr>,
-    /// The key of a client without its own principal.
+    /// The key of a client without an identity of its own.
     key: Arc<str>,
 }
 
 /// The sender of a request.
 pub(super) struct Caller {
-    pub(super) principal: Arc<str>,
+    pub(super) identity: Arc<Identity>,
     /// Limits are shared fairly between keys.
     pub(super) key: Arc<str>,
     /// Cancelled when the token of the request is no longer valid; `None`: it needed none.
@@ -48,16 +31,15 @@ impl Peer {
         let key = match network {
             Some(network) if !network.is_loopback() => network.to_string().into(),
             // A local client can use any loopback address.
-            _ => Principal::local().name().clone(),
+            _ => Identity::local().name().clone(),
         };
         Self { network, key }
     }
 
-    /// An authenticated principal is one caller, from whatever address.
-    pub(super) fn caller(&self, principal: Principal, has_token: bool) -> Caller {
-        let principal = principal.name().clone();
-        let key = if has_token { principal.clone() } else { self.key.clone() };
-        Caller { principal, key, revoked: None }
+    /// A verified identity is one caller, from whatever address.
+    pub(super) fn caller(&self, identity: Arc<Identity>, has_token: bool) -> Caller {
+        let key = if has_token { identity.name() } else { &self.key }.clone();
+        Caller { identity, key, revoked: None }
     }
 }
 
@@ -74,11 +56,11 @@ pub(super) fn network(address: IpAddr) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::{Caller, Peer};
-    use crate::transport::http::Principal;
+    use crate::identity::Identity;
 
     fn caller(address: &str, has_token: bool) -> Caller {
         let address = (!address.is_empty()).then(|| address.parse().expect("an address"));
-        Peer::new(address).caller(Principal::new("local"), has_token)
+        Peer::new(address).caller(Identity::local().into(), has_token)
     }
 
     #[test]
@@ -94,10 +76,10 @@ mod tests {
     }
 
     #[test]
-    fn a_principal_with_a_token_is_one_caller_from_any_address() {
+    fn an_identity_with_a_token_is_one_caller_from_any_address() {
         for address in ["192.0.2.1", "2001:db8::1", "127.0.0.1"] {
             assert_eq!(&*caller(address, true).key, "local");
-            assert_eq!(&*caller(address, false).principal, "local");
+            assert_eq!(&**caller(address, false).identity.name(), "local");
         }
     }
 }

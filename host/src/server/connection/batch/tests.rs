@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::catalog::Catalog;
+use crate::identity::Identity;
 use crate::jsonrpc::BATCH_LIMIT;
 use crate::server::tests::client::Inbox;
 use crate::server::tests::double::{Double, done};
@@ -39,7 +40,7 @@ impl Fixture {
         catalog.put(double.member());
         catalog.set_ready();
         let (outbox, messages) = mpsc::channel(64);
-        let connection = Server::new(catalog, settings).connect(outbox, "local");
+        let connection = Server::new(catalog, settings).connect(outbox, &Arc::new(Identity::local()));
         let mut fixture = Self { connection, inbox: Inbox(messages), may_end, running };
         let hello =
             json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}});

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::catalog::Catalog;
+use crate::identity::Identity;
 use crate::plugin::abi::{Completion, GuestError};
 use crate::plugin::{CallError, Fault, TrapKind};
 use crate::server::tests::double::Double;
@@ -23,7 +24,7 @@ fn completing() -> Double {
 
 async fn answer(catalog: &Arc<Catalog>, prompt: &str, value: &str) -> Value {
     let (outbox, mut messages) = mpsc::channel(1);
-    let connection = Server::new(catalog.clone(), Settings::default()).connect(outbox, "local");
+    let connection = Server::new(catalog.clone(), Settings::default()).connect(outbox, &Arc::new(Identity::local()));
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "completion/complete", "params": {
         "ref": {"type": "ref/prompt", "name": prompt},
         "argument": {"name": "a", "value": value},

@@ -112,7 +112,7 @@ impl Rounds<'_> {
 
     pub(super) fn binding(&self) -> Binding<'_> {
         Binding {
-            principal: &self.scope.principal,
+            principal: self.scope.identity.name(),
             plugin: self.provider.id(),
             digest: self.provider.digest(),
             method: self.method,

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::{announce, listen, subscribe};
 use crate::catalog::Catalog;
+use crate::identity::Identity;
 use crate::protocol::ClientCapabilities;
 use crate::protocol::Revision::{self, V2025_11_25, V2026_07_28};
 use crate::protocol::request::Filter;
@@ -48,7 +49,7 @@ impl Fixture {
         };
         let server = Server::new(Arc::new(Catalog::default()), settings);
         let (outbox, messages) = mpsc::channel(1024);
-        let connection = server.connect(outbox, "local");
+        let connection = server.connect(outbox, &Arc::new(Identity::local()));
         Self { server, connection, inbox: Inbox(messages) }
     }
 

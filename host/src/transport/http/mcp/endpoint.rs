@@ -66,7 +66,7 @@ impl Mcp {
         self.sessions.sweep_idle().await
     }
 
-    /// Ends the sessions of these principals.
+    /// Ends the sessions of these names.
     pub(in crate::transport::http) fn end_of(&self, is_over: impl Fn(&str) -> bool) {
         self.sessions.end_of(is_over);
     }
@@ -94,7 +94,7 @@ impl Mcp {
                     None => too_many_streams(None),
                 };
             }
-            MESSAGES => return self.sse.post(&caller.principal, parts.uri.query(), &body).await,
+            MESSAGES => return self.sse.post(&caller.identity, parts.uri.query(), &body).await,
             _ => {}
         }
         let mcp_headers = match headers::read(&parts.headers) {
@@ -137,7 +137,7 @@ impl Mcp {
             }
             PostKind::Handshake => self.handshake(reuse, caller, frame, size, accepts).await,
             PostKind::InSession => match self.session(caller, headers, frame.request_id()) {
-                Ok(session) => self.post_in(reuse, &session, frame, size, accepts).await,
+                Ok(session) => self.post_in(reuse, caller, &session, frame, size, accepts).await,
                 Err(response) => *response,
             },
         }
@@ -165,7 +165,7 @@ impl Mcp {
             busy(id.as_ref(), "too_many_sessions", detail, "60")
         };
         let Some(session) = self.sessions.open(&self.server, caller) else { return too_many() };
-        let mut response = self.post_in(reuse, &session, frame, size, accepts).await;
+        let mut response = self.post_in(reuse, caller, &session, frame, size, accepts).await;
         // A failed handshake opens no session.
         if session.connection.revision().is_some()
             && let Ok(value) = HeaderValue::from_str(&session.id)
@@ -173,7 +173,7 @@ impl Mcp {
             if !self.sessions.activate(&session) {
                 return too_many();
             }
-            // The sessions of its principal may have been ended before this one was stored.
+            // The sessions of its owner may have been ended before this one was stored.
             if caller.revoked.as_ref().is_some_and(CancellationToken::is_cancelled) {
                 self.sessions.end(&session);
                 return ErrorResponse::revoked().into();
@@ -254,7 +254,7 @@ impl Mcp {
                 "Mcp-Session-Id is missing; initialize returns one, or put the version into params._meta",
             );
         };
-        match self.sessions.get(session, &caller.principal) {
+        match self.sessions.get(session, caller.identity.name()) {
             Some(session) => Ok(session),
             None => refuse(StatusCode::NOT_FOUND, "session_not_found", "there is no such session; initialize again"),
         }
@@ -265,6 +265,7 @@ impl Mcp {
     async fn post_in(
         &self,
         reuse: &Reuse,
+        caller: &Caller,
         session: &Arc<Session>,
         frame: Frame<'_>,
         size: usize,
@@ -274,7 +275,7 @@ impl Mcp {
         let request = frame.request_id().cloned();
         let needs_response = !matches!(&frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
         let (outbox, messages) = reuse.channel().unwrap_or_else(Session::channel);
-        match session.connection.receive_post(frame, size, None, &outbox, accepts.events).await {
+        match session.connection.receive_post(&caller.identity, frame, size, None, &outbox, accepts.events).await {
             Some(answered) if accepts.json => {
                 reuse.put_channel((outbox, messages));
                 return session_response(answered.message);

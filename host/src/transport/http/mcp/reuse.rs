@@ -26,11 +26,11 @@ pub(in crate::transport::http) struct StatelessConnection {
 impl StatelessConnection {
     pub(in crate::transport::http) fn new(server: &Arc<Server>, caller: &Caller) -> Self {
         let (outbox, messages) = mpsc::channel(OUTBOX);
-        Self { connection: server.connect_for(outbox.clone(), &caller.principal, &caller.key), outbox, messages }
+        Self { connection: server.connect_for(outbox.clone(), &caller.identity, &caller.key), outbox, messages }
     }
 
-    fn is_of(&self, principal: &str) -> bool {
-        self.connection.principal() == principal
+    fn is_of(&self, name: &str) -> bool {
+        **self.connection.identity().name() == *name
     }
 
     /// Whether no request uses it: no queued message and no other sender.
@@ -53,8 +53,8 @@ pub(in crate::transport::http) struct Reuse {
 
 impl Reuse {
     /// For a request without a session.
-    pub(in crate::transport::http) fn stateless(&self, principal: &str) -> Option<StatelessConnection> {
-        take(&self.stateless).filter(|connection| connection.is_of(principal))
+    pub(in crate::transport::http) fn stateless(&self, name: &str) -> Option<StatelessConnection> {
+        take(&self.stateless).filter(|connection| connection.is_of(name))
     }
 
     pub(in crate::transport::http) fn put_stateless(&self, connection: StatelessConnection) {

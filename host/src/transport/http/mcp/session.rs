@@ -69,7 +69,8 @@ pub(super) struct Sessions {
 
 pub(super) struct Session {
     pub(super) id: String,
-    principal: Arc<str>,
+    /// The name of the identity that opened it.
+    owner: Arc<str>,
     caller: Arc<str>,
     pub(super) connection: Arc<Connection>,
     /// The stream of messages outside of requests.
@@ -100,9 +101,9 @@ impl Sessions {
         let retention = self.retention.of(&caller.key);
         Some(Arc::new(Session {
             id: format!("{:032x}", u128::from_be_bytes(secret)),
-            principal: caller.principal.clone(),
+            owner: caller.identity.name().clone(),
             caller: caller.key.clone(),
-            connection: server.connect_for(outbox, &caller.principal, &caller.key),
+            connection: server.connect_for(outbox, &caller.identity, &caller.key),
             own: Replay::of(0, retention.clone(), None, messages),
             streams: Mutex::default(),
             next: AtomicU64::new(1),
@@ -152,9 +153,9 @@ impl Sessions {
         Some(Some(first.id.clone()))
     }
 
-    /// The session of that id, if it is this principal's.
-    pub(super) fn get(&self, id: &str, principal: &str) -> Option<Arc<Session>> {
-        let session = self.lock().get(id).filter(|session| *session.principal == *principal).cloned()?;
+    /// The session of that id, if it is theirs.
+    pub(super) fn get(&self, id: &str, name: &str) -> Option<Arc<Session>> {
+        let session = self.lock().get(id).filter(|session| *session.owner == *name).cloned()?;
         session.touch();
         Some(session)
     }
@@ -165,9 +166,9 @@ impl Sessions {
         session.end();
     }
 
-    /// Ends the sessions of these principals.
+    /// Ends the sessions of these names.
     pub(super) fn end_of(&self, is_over: impl Fn(&str) -> bool) {
-        let ended: Vec<_> = self.lock().extract_if(|_, session| is_over(&session.principal)).collect();
+        let ended: Vec<_> = self.lock().extract_if(|_, session| is_over(&session.owner)).collect();
         for (_, session) in ended {
             session.end();
         }

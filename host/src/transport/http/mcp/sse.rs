@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use super::reply::{self, Event};
 use super::stream_limit::{StreamPermit, until_evicted};
+use crate::identity::Identity;
 use crate::jsonrpc::{self, ErrorObject, Invalid};
 use crate::server::{Connection, Outgoing, PostKind, Server, post_kind};
 use crate::sync::lock;
@@ -33,7 +34,8 @@ struct Clients(Mutex<HashMap<String, Client>>);
 
 #[derive(Clone)]
 struct Client {
-    principal: Arc<str>,
+    /// The name of the client's identity.
+    owner: Arc<str>,
     connection: Arc<Connection>,
     outbox: mpsc::Sender<Outgoing>,
 }
@@ -67,9 +69,10 @@ impl Sse {
         }
         let id = format!("{:032x}", u128::from_be_bytes(secret));
         let (outbox, incoming) = mpsc::channel(OUTBOX);
-        let connection = server.connect_for(outbox.clone(), &caller.principal, &caller.key);
+        let connection = server.connect_for(outbox.clone(), &caller.identity, &caller.key);
+        let owner = caller.identity.name().clone();
         let endpoint = Event::named("endpoint", format!("{post_path}?session={id}"));
-        self.0.lock().insert(id.clone(), Client { principal: caller.principal.clone(), connection, outbox });
+        self.0.lock().insert(id.clone(), Client { owner, connection, outbox });
         let guard = RemoveOnDrop { id, clients: self.0.clone() };
         // After `close`, nothing else would end the stream of a new client.
         if server.is_stopping() {
@@ -91,9 +94,9 @@ impl Sse {
     }
 
     /// A message from a client. `query` is that of its endpoint.
-    pub(super) async fn post(&self, principal: &str, query: Option<&str>, body: &Bytes) -> Response {
+    pub(super) async fn post(&self, identity: &Arc<Identity>, query: Option<&str>, body: &Bytes) -> Response {
         let id = query.into_iter().flat_map(|query| query.split('&')).find_map(|pair| pair.strip_prefix("session="));
-        let client = id.and_then(|id| self.0.lock().get(id).filter(|client| *client.principal == *principal).cloned());
+        let client = id.and_then(|id| self.0.lock().get(id).filter(|client| client.owner == *identity.name()).cloned());
         let Some(client) = client else {
             let error = ErrorObject::invalid_request("session_not_found", "there is no such session; connect again");
             return refused(StatusCode::NOT_FOUND, None, &error);
@@ -115,7 +118,7 @@ impl Sse {
             }
         } else {
             let (connection, outbox) = (&client.connection, &client.outbox);
-            if let Some(answered) = connection.receive_post(frame, body.len(), None, outbox, true).await {
+            if let Some(answered) = connection.receive_post(identity, frame, body.len(), None, outbox, true).await {
                 answered.send(outbox).await;
             }
         }

@@ -47,9 +47,11 @@ impl Stateless<'_> {
             }
             _ => None,
         };
-        let known = reuse.stateless(&caller.principal);
+        let known = reuse.stateless(caller.identity.name());
         let mut own = known.unwrap_or_else(|| StatelessConnection::new(self.server, caller));
-        let answered = own.connection.receive_post(frame, size, Some(headers), &own.outbox, accepts.events).await;
+        let (connection, outbox) = (&own.connection, &own.outbox);
+        let answered =
+            connection.receive_post(&caller.identity, frame, size, Some(headers), outbox, accepts.events).await;
         if !is_request {
             return responses::empty(StatusCode::ACCEPTED);
         }

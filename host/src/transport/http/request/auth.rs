@@ -1,4 +1,4 @@
-//! Authentication: from the headers of a request to its principal.
+//! Authentication: from the headers of a request to its identity.
 //!
 //! Static bearer tokens, stored as hashes. It knows no sessions and does no authorization.
 //! Source: RFC 6750; MCP 2026-07-28, basic/authorization.
@@ -14,8 +14,9 @@ use http::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::identity::Identity;
 use crate::sync::lock;
-use crate::transport::http::caller::{Caller, Peer, Principal};
+use crate::transport::http::caller::{Caller, Peer};
 use crate::transport::http::responses::ErrorResponse;
 
 /// Failures of one network per second; beyond that, 429.
@@ -24,10 +25,10 @@ const WINDOW: Duration = Duration::from_secs(1);
 /// Maximum networks whose failures are tracked. Beyond that, failures of other networks get 429.
 const MAX_TRACKED: usize = 4096;
 
-/// One token and its principal. A principal may have several tokens.
+/// One token and its owner, who may have several tokens.
 #[derive(Clone, Debug)]
 pub struct Token {
-    principal: Principal,
+    identity: Arc<Identity>,
     hash: blake3::Hash,
     /// Cancelled when the token is no longer in the set.
     revoked: CancellationToken,
@@ -37,15 +38,15 @@ impl Token {
     /// The secret itself is not stored.
     pub fn new(name: &str, secret: &str) -> Self {
         Self {
-            principal: Principal::new(name),
+            identity: Arc::new(Identity::token(name)),
             hash: blake3::hash(secret.as_bytes()),
             revoked: CancellationToken::new(),
         }
     }
 
-    /// Whether it is the same secret of the same principal.
+    /// Whether it is the same secret of the same owner.
     fn is(&self, other: &Self) -> bool {
-        self.hash == other.hash && self.principal == other.principal
+        self.hash == other.hash && self.identity == other.identity
     }
 }
 
@@ -82,9 +83,9 @@ impl TokenSet {
         self.replaced.subscribe()
     }
 
-    /// Whether a principal has a token.
-    pub(super) fn has(&self, principal: &str) -> bool {
-        self.tokens.load().iter().any(|token| **token.principal.name() == *principal)
+    /// Whether somebody of that name has a token.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.tokens.load().iter().any(|token| **token.identity.name() == *name)
     }
 }
 
@@ -97,15 +98,15 @@ impl From<Vec<Token>> for TokenSet {
 /// Authenticates requests; without tokens everyone is allowed.
 pub(super) struct Tokens {
     tokens: TokenSet,
-    /// The principal of all requests without tokens.
-    anonymous: Principal,
+    /// Of all requests, if there are no tokens.
+    anonymous: Arc<Identity>,
     /// By network: when the current second began, and the failures since.
     failures: Mutex<HashMap<Option<IpAddr>, (Instant, u32)>>,
 }
 
 impl Tokens {
     pub(super) fn new(tokens: TokenSet) -> Self {
-        Self { tokens, anonymous: Principal::local(), failures: Mutex::default() }
+        Self { tokens, anonymous: Arc::new(Identity::local()), failures: Mutex::default() }
     }
 
     /// The caller of a request. A valid token is always accepted, however many failures its network
@@ -119,8 +120,8 @@ impl Tokens {
         }
         let (challenge, detail) = match bearer(headers) {
             Some(secret) => match self.find(secret) {
-                Some(Token { principal, revoked, .. }) => {
-                    return Ok(Caller { revoked: Some(revoked), ..peer.caller(principal, true) });
+                Some(Token { identity, revoked, .. }) => {
+                    return Ok(Caller { revoked: Some(revoked), ..peer.caller(identity, true) });
                 }
                 None => ("Bearer error=\"invalid_token\"", "the bearer token is invalid"),
             },

@@ -68,13 +68,13 @@ impl Front {
         self.mcp.end_idle().await
     }
 
-    /// Ends the sessions of principals that have no token any more, whenever tokens are replaced.
+    /// Ends the sessions of those who have no token any more, whenever tokens are replaced.
     pub(in crate::transport::http) async fn end_revoked(&self) -> Infallible {
         let mut replaced = self.settings.tokens.replaced();
         loop {
             // The settings hold the sender.
             let _ = replaced.changed().await;
-            self.mcp.end_of(|principal| !self.settings.tokens.has(principal));
+            self.mcp.end_of(|name| !self.settings.tokens.has(name));
         }
     }
 

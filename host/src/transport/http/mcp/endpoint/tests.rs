@@ -1,7 +1,7 @@
 use super::*;
 use crate::catalog::Catalog;
+use crate::identity::Identity;
 use crate::server;
-use crate::transport::http::Principal;
 use crate::transport::http::caller::Peer;
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}"#;
@@ -13,7 +13,8 @@ async fn a_token_revoked_during_the_handshake_leaves_no_session() {
     catalog.set_files_known();
     let mcp = Mcp::new(Server::new(catalog, server::Settings::default()), SessionSettings::default(), 8);
     let revoked = CancellationToken::new();
-    let alice = Caller { revoked: Some(revoked.clone()), ..Peer::new(None).caller(Principal::new("alice"), true) };
+    let alice =
+        Caller { revoked: Some(revoked.clone()), ..Peer::new(None).caller(Identity::token("alice").into(), true) };
     let initialize = async || {
         let request = http::Request::post(PATH).header("content-type", "application/json");
         let request = request.header("accept", "application/json, text/event-stream");

@@ -1,6 +1,6 @@
 use super::*;
+use crate::identity::Identity;
 use crate::server;
-use crate::transport::http::Principal;
 use crate::transport::http::caller::Peer;
 
 /// P26: unused sessions are removed from memory, even without further requests.
@@ -11,7 +11,7 @@ async fn p26_idle_sessions_are_freed() {
     let sessions = Arc::new(Sessions::new(SessionSettings { idle, ..SessionSettings::default() }));
     let open = || {
         let session =
-            sessions.open(&server, &Peer::new(None).caller(Principal::local(), false)).expect("there is room");
+            sessions.open(&server, &Peer::new(None).caller(Identity::local().into(), false)).expect("there is room");
         sessions.activate(&session);
         session
     };
@@ -29,16 +29,16 @@ async fn p26_idle_sessions_are_freed() {
 }
 
 fn caller(name: &str) -> Caller {
-    Peer::new(None).caller(Principal::new(name), true)
+    Peer::new(None).caller(Identity::token(name).into(), true)
 }
 
 async fn post(session: &Session, message: &str) {
     let frame = crate::jsonrpc::decode(message.as_bytes()).expect("a message");
     let (outbox, _messages) = Session::channel();
-    session.connection.receive_post(frame, message.len(), None, &outbox, true).await;
+    session.connection.receive_post(&caller("local").identity, frame, message.len(), None, &outbox, true).await;
 }
 
-/// P26: one principal may have all sessions, until another needs one.
+/// P26: one owner may have all sessions, until another needs one.
 #[tokio::test]
 async fn p26_the_caller_with_the_most_sessions_loses_one() {
     let server = Server::new(Arc::default(), server::Settings::default());

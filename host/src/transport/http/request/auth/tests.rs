@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 
-use super::{MAX_TRACKED, Principal, Token, TokenSet, Tokens};
+use super::{MAX_TRACKED, Token, TokenSet, Tokens};
 use crate::transport::http::Response;
 use crate::transport::http::caller::Peer;
 
@@ -17,29 +17,29 @@ fn tokens() -> Tokens {
     ]))
 }
 
-fn authenticate(tokens: &Tokens, values: &[&str], from: &str) -> Result<Principal, Box<Response>> {
+fn authenticate(tokens: &Tokens, values: &[&str], from: &str) -> Result<String, Box<Response>> {
     let mut headers = HeaderMap::new();
     for value in values {
         headers.append(AUTHORIZATION, HeaderValue::from_str(value).expect("a value"));
     }
     let peer: IpAddr = from.parse().expect("an address");
     let caller = tokens.authenticate(&headers, &Peer::new(Some(peer)));
-    caller.map(|caller| Principal::new(caller.principal)).map_err(|refusal| Box::new(refusal.into()))
+    caller.map(|caller| caller.identity.name().to_string()).map_err(|refusal| Box::new(refusal.into()))
 }
 
 /// Abuse P22.
 #[test]
-fn a_token_identifies_its_principal() {
+fn a_token_identifies_its_owner() {
     let tokens = tokens();
-    let principal = |value: &str| authenticate(&tokens, &[value], "10.0.0.1").ok();
-    assert_eq!(principal(&format!("Bearer {SECRET}")), Some(Principal::new("ci")));
-    assert_eq!(principal(&format!("bearer   {SECRET}")), Some(Principal::new("ci")));
-    assert_eq!(principal("Bearer another-secret-of-mine"), Some(Principal::new("me")));
-    assert_eq!(principal("Bearer and-its-successor"), Some(Principal::new("me")), "two tokens of one principal");
+    let name = |value: &str| authenticate(&tokens, &[value], "10.0.0.1").ok();
+    assert_eq!(name(&format!("Bearer {SECRET}")), Some("ci".to_owned()));
+    assert_eq!(name(&format!("bearer   {SECRET}")), Some("ci".to_owned()));
+    assert_eq!(name("Bearer another-secret-of-mine"), Some("me".to_owned()));
+    assert_eq!(name("Bearer and-its-successor"), Some("me".to_owned()), "two tokens of one owner");
     assert_eq!(
         Tokens::new(TokenSet::default())
             .authenticate(&HeaderMap::new(), &Peer::new(None))
-            .map(|caller| caller.principal)
+            .map(|caller| caller.identity.name().to_string())
             .ok(),
         Some("local".into())
     );
@@ -105,8 +105,8 @@ fn failures_are_counted_per_network_and_bounded() {
 fn tokens_can_be_replaced_at_runtime() {
     let set = TokenSet::from(vec![Token::new("ci", SECRET)]);
     let tokens = Tokens::new(set.clone());
-    let principal = |secret: &str| authenticate(&tokens, &[&format!("Bearer {secret}")], "10.0.0.1").ok();
-    assert_eq!(principal(SECRET), Some(Principal::new("ci")));
+    let name = |secret: &str| authenticate(&tokens, &[&format!("Bearer {secret}")], "10.0.0.1").ok();
+    assert_eq!(name(SECRET), Some("ci".to_owned()));
     set.replace(vec![Token::new("ci", "its-successor-of-16")]);
-    assert_eq!((principal(SECRET), principal("its-successor-of-16")), (None, Some(Principal::new("ci"))));
+    assert_eq!((name(SECRET), name("its-successor-of-16")), (None, Some("ci".to_owned())));
 }

@@ -1,0 +1,255 @@
+//! `[server.http.oauth]`: whose access tokens the server accepts.
+//!
+//! Checks the syntax only; `oauth` verifies tokens.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use fluent_uri::Uri;
+use serde::{Deserialize, Serialize};
+
+use super::{Config, ConfigError, ConfigPath, SecretConfig, WrongValue};
+
+/// Maximum issuers, and entries of each list.
+const MAX_ENTRIES: usize = 16;
+/// Maximum bytes of a URL, and of another text: some of them are sent with every challenge.
+const MAX_TEXT: usize = 512;
+/// How long keys are used that could not be fetched again.
+const KEEP_KEYS: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// `[server.http.oauth]`.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OAuthConfig {
+    /// The canonical URI of this server (RFC 8707): what clients are given as its address.
+    pub resource: String,
+    /// The authorization servers whose tokens are accepted.
+    pub issuers: Vec<IssuerConfig>,
+    /// Required of every request.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// Shown to people by clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_name: Option<String>,
+    /// A page for developers of clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_documentation: Option<String>,
+    /// Serve the issuer's own metadata too, for clients of 2025-03-26.
+    #[serde(default)]
+    pub legacy_metadata: bool,
+}
+
+/// One authorization server.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct IssuerConfig {
+    /// Byte for byte as in its tokens.
+    pub issuer: String,
+    /// Accepted audiences besides `resource`.
+    #[serde(default)]
+    pub audiences: Vec<String>,
+    /// Its keys, if its metadata does not say where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jwks_uri: Option<String>,
+    /// The claim that identifies the user.
+    #[serde(default = "subject_claim")]
+    pub subject_claim: String,
+    /// A claim with scopes besides `scope` and `scp`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope_claim: Option<String>,
+    /// The claim with groups or roles; dots lead into objects.
+    #[serde(default = "groups_claim")]
+    pub groups_claim: String,
+    /// How long its keys are used while it cannot be reached.
+    #[serde(default = "keep_keys", with = "super::duration")]
+    pub keep_keys: Duration,
+    /// For tokens that are not JWTs (RFC 7662).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub introspection: Option<IntrospectionConfig>,
+}
+
+/// How this server asks an issuer about a token.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct IntrospectionConfig {
+    pub client_id: String,
+    pub client_secret: SecretConfig,
+    /// Its address, if the issuer's metadata does not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+}
+
+fn subject_claim() -> String {
+    "sub".into()
+}
+
+fn groups_claim() -> String {
+    "groups".into()
+}
+
+fn keep_keys() -> Duration {
+    KEEP_KEYS
+}
+
+impl OAuthConfig {
+    /// # Errors
+    /// If a URI, a scope or a claim is malformed, there are no or too many issuers, or a secret has not
+    /// exactly one source.
+    pub(super) fn check(&self) -> Result<(), WrongValue> {
+        let wrong = |keys: &[&str], why: String, hint: &str| Err(WrongValue::at(keys, why).hint(hint));
+        match canonical(&self.resource) {
+            Some(canonical) if canonical == self.resource => {}
+            Some(canonical) => {
+                let why = format!("not in its canonical form: {:?}", self.resource);
+                return wrong(&["resource"], why, &format!("write resource = {canonical:?}"));
+            }
+            None => {
+                let hint = "write what clients are given as the address: \"https://tools.example/mcp\"";
+                return wrong(&["resource"], format!("not an http or https URI: {:?}", self.resource), hint);
+            }
+        }
+        if self.issuers.is_empty() || self.issuers.len() > MAX_ENTRIES {
+            let why = format!("must have 1 to {MAX_ENTRIES} entries, found {}", self.issuers.len());
+            return wrong(&["issuers"], why, "write issuers = [{ issuer = \"https://login.example\" }]");
+        }
+        for (at, issuer) in self.issuers.iter().enumerate() {
+            issuer.check().map_err(|wrong| wrong.below(&["issuers", &at.to_string()]))?;
+            if self.issuers[..at].iter().any(|other| other.issuer == issuer.issuer) {
+                let why = format!("named twice: {:?}", issuer.issuer);
+                return wrong(&["issuers", &at.to_string(), "issuer"], why, "put its audiences into one entry");
+            }
+        }
+        if self.scopes.len() > MAX_ENTRIES {
+            let why = format!("has more than {MAX_ENTRIES} entries");
+            return wrong(&["scopes"], why, "name only what every request needs");
+        }
+        if let Some(at) = self.scopes.iter().position(|scope| !is_scope(scope)) {
+            let why = format!("not a scope: {:?}", self.scopes[at]);
+            return wrong(&["scopes", &at.to_string()], why, "write it as the issuer does, without blanks: \"mcp\"");
+        }
+        if self.resource_name.as_ref().is_some_and(|name| name.is_empty() || name.len() > MAX_TEXT) {
+            return wrong(&["resource-name"], format!("must have 1 to {MAX_TEXT} bytes"), "omit it, or shorten it");
+        }
+        if let Some(page) = self.resource_documentation.as_ref().filter(|page| !is_page(page)) {
+            let why = format!("not an http or https URI: {page:?}");
+            return wrong(&["resource-documentation"], why, "write it like this: \"https://wiki.example/tools\"");
+        }
+        if self.legacy_metadata && self.issuers.len() != 1 {
+            let hint = "set it to false: those clients cannot choose between issuers";
+            return wrong(&["legacy-metadata"], "needs exactly one issuer".into(), hint);
+        }
+        Ok(())
+    }
+}
+
+impl IssuerConfig {
+    fn check(&self) -> Result<(), WrongValue> {
+        let wrong = |keys: &[&str], why: String, hint: &str| Err(WrongValue::at(keys, why).hint(hint));
+        let https = "http is for this machine only; write it as the issuer does: \"https://login.example\"";
+        if !is_issuer(&self.issuer) {
+            return wrong(
+                &["issuer"],
+                format!("not an https URI without query and fragment: {:?}", self.issuer),
+                https,
+            );
+        }
+        let endpoint = self.introspection.as_ref().and_then(|introspection| introspection.endpoint.as_ref());
+        let at = [(["jwks-uri"].as_slice(), self.jwks_uri.as_ref()), (&["introspection", "endpoint"], endpoint)];
+        for (keys, uri) in at {
+            if let Some(uri) = uri.filter(|uri| !is_fetched(uri)) {
+                return wrong(keys, format!("not an https URI: {uri:?}"), https);
+            }
+        }
+        if self.audiences.len() > MAX_ENTRIES || self.audiences.iter().any(|audience| !is_text(audience)) {
+            let why = format!("must be at most {MAX_ENTRIES} texts of 1 to {MAX_TEXT} bytes each");
+            return wrong(&["audiences"], why, "write each as in the \"aud\" of a token: [\"api://tools\"]");
+        }
+        let claims = [
+            ("subject-claim", Some(&self.subject_claim)),
+            ("scope-claim", self.scope_claim.as_ref()),
+            ("groups-claim", Some(&self.groups_claim)),
+        ];
+        if let Some((key, _)) = claims.iter().find(|(_, claim)| claim.is_some_and(|claim| !is_text(claim))) {
+            return wrong(&[key], format!("must have 1 to {MAX_TEXT} bytes"), "omit it for the default");
+        }
+        if self.keep_keys.is_zero() {
+            return wrong(&["keep-keys"], "must be more than 0".into(), "omit it for the default");
+        }
+        let Some(introspection) = &self.introspection else { return Ok(()) };
+        if !is_text(&introspection.client_id) {
+            let hint = "write the client that the issuer knows this server as";
+            return wrong(&["introspection", "client-id"], format!("must have 1 to {MAX_TEXT} bytes"), hint);
+        }
+        if !introspection.client_secret.has_one_source() {
+            let hint = "write { env = \"CLIENT_SECRET\" } or { file = \"client-secret\" }";
+            return wrong(&["introspection", "client-secret"], "needs either env or file".into(), hint);
+        }
+        Ok(())
+    }
+}
+
+impl Config {
+    /// The files of client secrets.
+    pub fn client_secrets(&self) -> impl Iterator<Item = &ConfigPath> {
+        let issuers = self.server.http.oauth.iter().flat_map(|oauth| &oauth.issuers);
+        issuers.filter_map(|issuer| issuer.introspection.as_ref()?.client_secret.file.as_ref())
+    }
+}
+
+impl IntrospectionConfig {
+    /// Reads the client's secret.
+    ///
+    /// # Errors
+    /// If it is missing or malformed.
+    pub fn read_secret(&self, config: &Config) -> Result<String, ConfigError> {
+        let what = format!("server.http.oauth: the client secret of {:?}", self.client_id);
+        self.client_secret.read(config, &what, 1)
+    }
+}
+
+/// The canonical form of a server's URI; `None` if it cannot be one.
+/// Source: MCP 2026-07-28, basic/authorization, "Canonical Server URI".
+fn canonical(text: &str) -> Option<String> {
+    let uri = web_uri(text).filter(|uri| !uri.has_query() && !uri.has_fragment())?;
+    let normal = uri.normalize();
+    Some(normal.as_str().trim_end_matches('/').to_owned())
+}
+
+/// An http or https URI with a host and without a user. Its grammar has no character that would need an
+/// escape in a header field (RFC 3986).
+fn web_uri(text: &str) -> Option<Uri<&str>> {
+    let uri = Uri::parse(text).ok().filter(|_| is_text(text))?;
+    let authority = uri.authority().filter(|authority| !authority.has_userinfo() && !authority.host().is_empty())?;
+    let has_port = authority.port().is_none_or(|port| port.as_str().parse::<u16>().is_ok_and(|port| port > 0));
+    let scheme = uri.scheme().as_str();
+    (has_port && (scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http"))).then_some(uri)
+}
+
+/// What the server itself asks: over TLS, or this machine.
+fn is_fetched(text: &str) -> bool {
+    let Some(uri) = web_uri(text).filter(|uri| !uri.has_fragment()) else { return false };
+    uri.scheme().as_str() == "https"
+        || uri.scheme().as_str() == "http" && uri.authority().is_some_and(|a| is_loopback(a.host()))
+}
+
+fn is_issuer(text: &str) -> bool {
+    is_fetched(text) && web_uri(text).is_some_and(|uri| !uri.has_query())
+}
+
+fn is_page(text: &str) -> bool {
+    web_uri(text).is_some()
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+fn is_text(text: &str) -> bool {
+    (1..=MAX_TEXT).contains(&text.len()) && !text.contains(char::is_control)
+}
+
+/// Source: RFC 6749, section 3.3.
+fn is_scope(text: &str) -> bool {
+    is_text(text) && text.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
+}
