@@ -20,6 +20,7 @@ mod path;
 mod private;
 mod program;
 mod registries;
+mod rights;
 mod sandbox;
 mod schemas;
 mod secret;
@@ -47,6 +48,7 @@ pub use oauth::{IntrospectionConfig, IssuerConfig, OAuthConfig};
 pub use outbound::HttpEntry;
 pub use path::ConfigPath;
 pub use registries::{PublisherKey, RegistryConfig, RequiredKeys};
+pub use rights::RightsConfig;
 pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
 pub use secret::SecretConfig;
@@ -74,6 +76,8 @@ pub struct Config {
     pub signatures: SignaturesConfig,
     pub audit: AuditConfig,
     pub sandbox: SandboxConfig,
+    /// Who may use what.
+    pub rights: RightsConfig,
     /// Where commands get plugins from, by host and path.
     pub registries: BTreeMap<String, RegistryConfig>,
     pub plugins: BTreeMap<String, PluginConfig>,
@@ -249,6 +253,7 @@ impl Config {
         }
         self.check_trust()?;
         self.check_registries()?;
+        self.rights.build().map_err(|wrong| wrong.below(&["rights"]))?;
         if self.server.page_size == 0 {
             let hint = "write it like this: page-size = 1000";
             return Err(WrongValue::at(&["server", "page-size"], "must be at least 1, found 0").hint(hint));

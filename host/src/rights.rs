@@ -11,8 +11,8 @@ use std::sync::Arc;
 use crate::identity::Identity;
 
 pub use condition::{Accepted, Condition, Implications};
-pub use pattern::{Pattern, PatternError};
 use pattern::uri_forms;
+pub use pattern::{Pattern, PatternError};
 
 /// What a plugin offers, one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,9 +77,9 @@ impl Rights {
     }
 
     /// What an identity may use.
-    pub fn of(self: &Arc<Self>, identity: &Identity) -> Access {
+    pub fn of(self: &Arc<Self>, identity: &Identity) -> Permissions {
         if self.is_open() {
-            return Access(None);
+            return Permissions(None);
         }
         let scopes = self.implied.all_of(identity);
         let mut holding = Vec::new();
@@ -92,13 +92,13 @@ impl Rights {
                 _ => {}
             }
         }
-        Access(Some(Arc::new(Held { rights: self.clone(), holding, lacking })))
+        Permissions(Some(Arc::new(Held { rights: self.clone(), holding, lacking })))
     }
 }
 
 /// What one identity may use.
 #[derive(Clone, Debug, Default)]
-pub struct Access(Option<Arc<Held>>);
+pub struct Permissions(Option<Arc<Held>>);
 
 #[derive(Debug)]
 struct Held {
@@ -107,6 +107,13 @@ struct Held {
     holding: Vec<usize>,
     /// Indices of the rules that would hold with more scopes, and these scopes.
     lacking: Vec<(usize, Vec<Box<str>>)>,
+}
+
+/// Which rules hold, and which would with more scopes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PermissionsKey {
+    holding: Vec<usize>,
+    lacking: Vec<usize>,
 }
 
 /// Whether something may be used, and why.
@@ -136,7 +143,7 @@ impl fmt::Display for Verdict<'_> {
     }
 }
 
-impl Access {
+impl Permissions {
     /// Everything.
     pub fn open() -> Self {
         Self(None)
@@ -146,9 +153,11 @@ impl Access {
         self.0.is_none()
     }
 
-    /// Which rules hold, in the order of the file. Equal ones of the same [`Rights`] allow the same.
-    pub fn holding(&self) -> &[usize] {
-        self.0.as_ref().map_or(&[], |held| &held.holding)
+    /// Equal keys of the same [`Rights`] allow and list the same. `None`: everything.
+    pub fn key(&self) -> Option<PermissionsKey> {
+        let held = self.0.as_ref()?;
+        let lacking = held.lacking.iter().map(|(at, _)| *at).collect();
+        Some(PermissionsKey { holding: held.holding.clone(), lacking })
     }
 
     pub fn verdict(&self, plugin: &str, item: Item<'_>) -> Verdict<'_> {

@@ -15,6 +15,7 @@ mod handlers;
 mod outgoing;
 mod own_stream;
 mod pages;
+mod permissions;
 mod proposing;
 mod questions;
 mod refusal;
@@ -36,9 +37,11 @@ use crate::budget::Budget;
 use crate::catalog::{Catalog, Snapshot};
 use crate::proposals::ProposalFile;
 use crate::protocol::Implementation;
+use crate::rights::Rights;
 use bounds::unread::AllUnread;
 use changes::updates::Updates;
 use pages::Pages;
+use permissions::CurrentRights;
 use seal::EXPIRY;
 
 pub use crate::protocol::era::{PostKind, post_kind};
@@ -101,6 +104,8 @@ pub struct Settings {
     pub state_key: Option<[u8; 32]>,
     /// The audit log of plugin calls.
     pub audit: Audit,
+    /// Who may use what, until they are replaced.
+    pub rights: Arc<Rights>,
 }
 
 impl Default for Settings {
@@ -129,6 +134,7 @@ impl Default for Settings {
             proposals: None,
             state_key: None,
             audit: Audit::default(),
+            rights: Arc::default(),
         }
     }
 }
@@ -144,6 +150,7 @@ pub struct Server {
     seal: Seal,
     /// Unique to this process: another one numbers its calls from zero, too.
     visit_key: [u8; 32],
+    rights: CurrentRights,
     updates: Updates,
     pages: Pages,
     /// See [`connection::request_budget::RequestBudget`].
@@ -181,6 +188,7 @@ impl Server {
         Arc::new(Self {
             large: Budget::new(settings.waiting_together),
             unread: AllUnread::new(settings.unread_of_caller, settings.unread_together),
+            rights: CurrentRights::new(settings.rights.clone()),
             catalog,
             settings,
             implementation,

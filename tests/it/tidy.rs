@@ -53,7 +53,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 25] = [
         &["budget", "identity", "idle", "json", "jsonrpc", "os", "server", "sync", "protocol::revision"],
         &["wasmtime"],
     ),
-    ("config", &["audit", "json", "os", "plugin", "pins", "registry"], &[]),
+    ("config", &["audit", "json", "os", "plugin", "pins", "registry", "rights"], &[]),
     ("cli", &["*"], &[]),
     ("report", &["*"], &[]),
     ("lib", &["*"], &[]),

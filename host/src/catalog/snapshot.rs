@@ -20,6 +20,13 @@ pub struct Listings {
     pub resources: u64,
 }
 
+impl Listings {
+    /// Generations that no list has.
+    pub fn never() -> Self {
+        Self { tools: u64::MAX, prompts: u64::MAX, resources: u64::MAX }
+    }
+}
+
 #[derive(Default)]
 pub struct Snapshot {
     /// The host's own, then by plugin id.

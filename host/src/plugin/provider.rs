@@ -20,6 +20,7 @@ use super::policy::access::Access;
 use super::policy::grants::Grants;
 use super::surface::Surface;
 use crate::budget::Budget;
+use crate::rights::Permissions;
 
 /// A source of tools, resources and prompts. Dropping a call's future cancels the call; methods
 /// that are not implemented return not found.
@@ -137,6 +138,8 @@ pub struct Call {
     /// The caller: a plugin's permits and queue are shared fairly among callers. Empty for the
     /// host itself.
     pub caller: Arc<str>,
+    /// What the caller may use, for the host's own tools.
+    pub permissions: Permissions,
     /// Counts the bytes that the caller has not read. The call starts only while this is open: it
     /// may have closed while the call waited for a permit.
     pub unread: Option<Budget>,
@@ -163,6 +166,7 @@ impl Call {
         Self {
             id: id.into(),
             caller: Arc::default(),
+            permissions: Permissions::open(),
             unread: None,
             client: ClientFeatures::empty(),
             answers: Vec::new(),

@@ -21,6 +21,10 @@ pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
 /// `_meta` names a revision that is not served statelessly (2026-07-28 basic/versioning).
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
+/// The access token has not the scopes that the request needs. A code of our own: the specification has only the
+/// status 403 of HTTP for it.
+pub const INSUFFICIENT_SCOPE: i64 = -32003;
+
 /// Maximum names or violations that an error lists.
 const SUGGESTIONS: usize = 20;
 /// Maximum characters of a client's input that an error repeats.
@@ -206,6 +210,16 @@ pub fn expired_state(limit: std::time::Duration) -> ErrorObject {
             limit.as_secs() / 60
         ),
         json!({ "reason": "request_state_expired", "path": "params.requestState" }),
+    )
+}
+
+/// -32003: a token with all of these scopes could do it.
+pub fn insufficient_scope(scopes: &[Box<str>]) -> ErrorObject {
+    let scope = scopes.join(" ");
+    ErrorObject::new(
+        INSUFFICIENT_SCOPE,
+        format!("Insufficient scope: this needs an access token with the scope {scope}"),
+        json!({ "reason": "insufficient_scope", "scope": scope }),
     )
 }
 

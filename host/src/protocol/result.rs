@@ -43,6 +43,11 @@ pub struct Caching {
 impl Caching {
     /// Not cacheable: for lists that can change at any time.
     pub const NONE: Caching = Caching { ttl_ms: 0, scope: CacheScope::Private };
+
+    /// The same, only for whom it was sent to.
+    pub fn private(self) -> Self {
+        Self { scope: CacheScope::Private, ..self }
+    }
 }
 
 /// The envelope of a result. `Default` is for a call that returns no list.

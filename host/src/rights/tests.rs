@@ -48,8 +48,12 @@ fn rights(rules: Vec<Rule>) -> Arc<Rights> {
 
 #[test]
 fn without_rules_everything_is_allowed() {
-    let access = Arc::new(Rights::default()).of(&Identity::local());
-    assert!(access.is_open() && access.allows("notes", Item::Tool("add")) && access.lists("notes", Item::Rest));
+    let permissions = Arc::new(Rights::default()).of(&Identity::local());
+    assert!(
+        permissions.is_open()
+            && permissions.allows("notes", Item::Tool("add"))
+            && permissions.lists("notes", Item::Rest)
+    );
     let nothing = rights(Vec::new()).of(&Identity::local());
     assert!(!nothing.is_open() && !nothing.allows("notes", Item::Tool("add")) && !nothing.allows("notes", Item::Rest));
 }
@@ -67,7 +71,9 @@ fn patterns_match_whole_names() {
         matching.iter().for_each(|name| assert!(pattern(text).matches(name), "{text} {name}"));
         other.iter().for_each(|name| assert!(!pattern(text).matches(name), "{text} {name}"));
     }
-    assert!(Pattern::new("").is_err() && Pattern::new(&"a".repeat(1025)).is_err() && Pattern::new("*********").is_err());
+    assert!(
+        Pattern::new("").is_err() && Pattern::new(&"a".repeat(1025)).is_err() && Pattern::new("*********").is_err()
+    );
     assert!(Pattern::new(&"a".repeat(1024)).is_ok() && Pattern::new("********").is_ok());
 }
 
@@ -83,11 +89,11 @@ fn the_time_of_a_match_is_linear() {
 fn a_rule_that_denies_overrides_those_that_allow() {
     let deny = Rule { denies: true, ..rule("no deletion", Condition::default(), tools(&["notes/delete*"])) };
     let all = Named { plugins: vec![pattern("notes")], ..Named::default() };
-    let access = rights(vec![deny, rule("notes", Condition::default(), all)]).of(&Identity::token("ci"));
-    assert_eq!(access.verdict("notes", Item::Tool("add")), Verdict::Allowed(Some("notes")));
+    let permissions = rights(vec![deny, rule("notes", Condition::default(), all)]).of(&Identity::token("ci"));
+    assert_eq!(permissions.verdict("notes", Item::Tool("add")), Verdict::Allowed(Some("notes")));
     let denied = Verdict::Denied { rule: Some("no deletion"), scopes: &[] };
-    assert_eq!(access.verdict("notes", Item::Tool("delete_all")), denied);
-    assert!(access.allows("notes", Item::Rest) && !access.allows("other", Item::Tool("add")));
+    assert_eq!(permissions.verdict("notes", Item::Tool("delete_all")), denied);
+    assert!(permissions.allows("notes", Item::Rest) && !permissions.allows("other", Item::Tool("add")));
 }
 
 #[test]
@@ -100,7 +106,11 @@ fn each_part_of_a_condition_must_hold() {
     let claims = |claims: Vec<_>| Condition { claims, ..Condition::default() };
     let holds = [
         Condition { groups: vec![pattern("admins"), pattern("edit*")], ..Condition::default() },
-        Condition { subjects: vec![pattern("ada")], issuers: vec![pattern("https://id.example")], ..Condition::default() },
+        Condition {
+            subjects: vec![pattern("ada")],
+            issuers: vec![pattern("https://id.example")],
+            ..Condition::default()
+        },
         Condition { clients: vec![pattern("cli")], ..scope(&["notes:read"]) },
         scope(&["notes:write", "notes:read"]),
         claims(vec![text("org.id", "acme"), text("email", "*@acme.example"), text("roles", "y")]),
@@ -108,7 +118,11 @@ fn each_part_of_a_condition_must_hold() {
     ];
     let fails = [
         Condition { groups: vec![pattern("admins")], ..Condition::default() },
-        Condition { subjects: vec![pattern("ada")], issuers: vec![pattern("https://id.example/")], ..Condition::default() },
+        Condition {
+            subjects: vec![pattern("ada")],
+            issuers: vec![pattern("https://id.example/")],
+            ..Condition::default()
+        },
         Condition { clients: vec![pattern("web")], ..scope(&["notes:read"]) },
         Condition { tokens: vec![pattern("*")], ..Condition::default() },
         scope(&["notes:read notes:write"]),
@@ -120,8 +134,8 @@ fn each_part_of_a_condition_must_hold() {
     for (conditions, expected) in [(Vec::from(holds), true), (Vec::from(fails), false)] {
         for condition in conditions {
             let shown = format!("{condition:?}");
-            let access = rights(vec![rule("it", condition, tools(&["notes/*"]))]).of(&ada);
-            assert_eq!(access.allows("notes", Item::Tool("add")), expected, "{shown}");
+            let permissions = rights(vec![rule("it", condition, tools(&["notes/*"]))]).of(&ada);
+            assert_eq!(permissions.allows("notes", Item::Tool("add")), expected, "{shown}");
         }
     }
 }
@@ -134,7 +148,9 @@ fn tokens_have_names_and_no_scopes() {
         rule("readers", scope(&["notes:read"]), tools(&["notes/*"])),
     ]);
     let ci = rights.of(&Identity::token("ci"));
-    assert!(ci.allows("text", Item::Tool("diff")) && !rights.of(&Identity::token("dev")).allows("text", Item::Tool("diff")));
+    assert!(
+        ci.allows("text", Item::Tool("diff")) && !rights.of(&Identity::token("dev")).allows("text", Item::Tool("diff"))
+    );
     assert_eq!(ci.verdict("notes", Item::Tool("add")), Verdict::Denied { rule: None, scopes: &[] });
 }
 
@@ -151,13 +167,17 @@ fn the_fewest_scopes_that_help_are_named() {
         ..Rights::default()
     };
     let ada = person(&["notes:read"], &[], json!({}));
-    let access = Arc::new(Rights { shows_more: true, ..all }).of(&ada);
-    let Verdict::Denied { rule: None, scopes } = access.verdict("notes", Item::Tool("add")) else { panic!("allowed") };
+    let permissions = Arc::new(Rights { shows_more: true, ..all }).of(&ada);
+    let Verdict::Denied { rule: None, scopes } = permissions.verdict("notes", Item::Tool("add")) else {
+        panic!("allowed")
+    };
     assert_eq!(scopes, ["notes:add".into()]);
-    let Verdict::Denied { rule: None, scopes } = access.verdict("notes", Item::Tool("get")) else { panic!("allowed") };
+    let Verdict::Denied { rule: None, scopes } = permissions.verdict("notes", Item::Tool("get")) else {
+        panic!("allowed")
+    };
     // Also the one that it has: a challenge names all that the operation needs.
     assert_eq!(scopes, ["notes:read".into(), "notes:write".into()]);
-    assert!(access.lists("notes", Item::Tool("get")) && !access.lists("text", Item::Tool("diff")));
+    assert!(permissions.lists("notes", Item::Tool("get")) && !permissions.lists("text", Item::Tool("diff")));
     all = Rights { otherwise: false, rules: Vec::new(), ..Rights::default() };
     assert!(!Arc::new(all).of(&ada).lists("notes", Item::Tool("get")));
 }
@@ -165,7 +185,8 @@ fn the_fewest_scopes_that_help_are_named() {
 #[test]
 fn scopes_may_include_others_also_in_a_circle() {
     let implied = [("admin", vec!["write"]), ("write", vec!["read", "admin"])];
-    let implied = implied.into_iter().map(|(scope, others)| (scope.into(), others.into_iter().map(Into::into).collect()));
+    let implied =
+        implied.into_iter().map(|(scope, others)| (scope.into(), others.into_iter().map(Into::into).collect()));
     let rights = Arc::new(Rights {
         otherwise: false,
         implied: Implications(implied.collect()),
@@ -180,7 +201,8 @@ fn scopes_may_include_others_also_in_a_circle() {
 #[test]
 fn a_uri_is_allowed_in_all_its_forms_and_denied_in_each() {
     let resources = |text: &str| Named { resources: vec![pattern(text)], ..Named::default() };
-    let public = rights(vec![rule("public", Condition::default(), resources("notes:///public/*"))]).of(&Identity::local());
+    let public =
+        rights(vec![rule("public", Condition::default(), resources("notes:///public/*"))]).of(&Identity::local());
     assert!(public.allows("notes", Item::Resource("notes:///public/a%20b")));
     let deny = Rule { denies: true, ..rule("secret", Condition::default(), resources("notes:///secret/*")) };
     let all = Arc::new(Rights { rules: vec![deny], ..Rights::default() }).of(&Identity::local());

@@ -68,6 +68,17 @@ impl CallRecord {
         }
     }
 
+    /// Whether the sender may use what it names.
+    ///
+    /// # Errors
+    /// The given one.
+    pub(in crate::server) fn permitted(&mut self, checked: Result<(), ErrorObject>) -> Result<(), ErrorObject> {
+        if checked.is_err() {
+            self.set_code("forbidden");
+        }
+        checked
+    }
+
     /// The outcome, where the response alone does not show it.
     pub(in crate::server) fn set_code(&mut self, code: &'static str) {
         if let Some(record) = &mut self.record {

@@ -8,6 +8,7 @@ pub(in crate::server) mod updates;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use arc_swap::ArcSwap;
 use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 
@@ -16,6 +17,7 @@ use super::bounds::Bounds;
 use super::outgoing::Outgoing;
 use super::wire::text;
 use crate::catalog::Listings;
+use crate::identity::Identity;
 use crate::json::Raw;
 use crate::sync::lock;
 use updates::{Subscriber, Uris};
@@ -49,18 +51,28 @@ pub(in crate::server) struct Changes {
     listings: watch::Receiver<Listings>,
     /// `None` until lists can be answered: what was loaded before is no change.
     seen: Option<Listings>,
+    /// The generation of the rights at that time.
+    rights: u64,
     updates: Subscriber,
+    /// Whose stream it is: who sent the last request of its connection.
+    identity: Arc<ArcSwap<Identity>>,
     /// Resources whose update has not been sent.
     updated: BTreeSet<Box<str>>,
 }
 
 impl Changes {
     /// The changes from now on.
-    pub(in crate::server) fn from_now(server: &Server, wanted: Wanted, stream: Stream) -> Self {
+    pub(in crate::server) fn from_now(
+        server: &Server,
+        wanted: Wanted,
+        stream: Stream,
+        identity: Arc<ArcSwap<Identity>>,
+    ) -> Self {
         let mut listings = server.catalog.watch();
         let seen = server.catalog.listable_now().map(|_| *listings.borrow_and_update());
         let updates = server.updates.subscribe(wanted.uris.clone());
-        Self { wanted, stream, listings, seen, updates, updated: BTreeSet::new() }
+        let rights = server.rights.generation();
+        Self { wanted, stream, listings, seen, rights, updates, identity, updated: BTreeSet::new() }
     }
 
     /// Counts changes of lists from these on, unless they are counted already.
@@ -69,8 +81,14 @@ impl Changes {
     }
 
     /// Notifies of the lists that changed. Cancel safe.
-    pub(in crate::server) async fn send_lists(&mut self) {
+    pub(in crate::server) async fn send_lists(&mut self, server: &Server) {
         let Some(seen) = &mut self.seen else { return };
+        let rights = server.rights.generation();
+        // Other rights may make every list another one.
+        if self.rights != rights {
+            *seen = Listings::never();
+            self.rights = rights;
+        }
         let now = *self.listings.borrow_and_update();
         for (method, wanted, seen, now) in [
             (TOOLS_CHANGED, self.wanted.tools, &mut seen.tools, now.tools),
@@ -85,8 +103,12 @@ impl Changes {
     }
 
     /// Notifies of the resources that were updated; `false` if there were none. Cancel safe.
-    pub(in crate::server) async fn send_updates(&mut self) -> bool {
+    pub(in crate::server) async fn send_updates(&mut self, server: &Server) -> bool {
         self.updates.take(&mut self.updated);
+        if !self.updated.is_empty() {
+            let permissions = server.permissions_of(&self.identity.load());
+            self.updated.retain(|uri| server.may_read(&permissions, uri));
+        }
         let any = !self.updated.is_empty();
         while let Some(uri) = self.updated.first() {
             self.stream.send(RESOURCE_UPDATED, Some(uri)).await;
@@ -141,12 +163,12 @@ impl Followers {
     }
 
     /// Notifies on all streams of what has changed so far, without a pause.
-    pub(in crate::server) async fn notify(&self) {
+    pub(in crate::server) async fn notify(&self, server: &Server) {
         let followers: Vec<_> = self.lock().iter().filter_map(Weak::upgrade).collect();
         for follower in followers {
             let mut changes = follower.lock().await;
-            changes.send_lists().await;
-            changes.send_updates().await;
+            changes.send_lists(server).await;
+            changes.send_updates(server).await;
         }
     }
 

@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -105,6 +106,7 @@ impl Connection {
                 server,
                 outbox,
                 followers: Arc::default(),
+                identity: Arc::new(ArcSwap::new(identity.clone())),
                 closing: CancellationToken::new(),
             },
             session: Mutex::default(),

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::built_in::{self, BuiltIn, check};
+use super::permissions::is_listed;
 use super::refusal::Refusal;
 use super::wire::text;
 use crate::catalog::{Catalog, Entry, Snapshot};
@@ -19,6 +20,7 @@ use crate::json::{self, Raw};
 use crate::plugin::abi::{GuestError, Tool, ToolAnnotations, ToolOutcome, ToolResult};
 use crate::plugin::{Call, CallError, Fault, FrozenTool};
 use crate::protocol::{ErrorObject, error};
+use crate::rights::Permissions;
 
 /// Its plugin id.
 pub const ID: &str = "wharf";
@@ -92,7 +94,7 @@ struct Discovery {
 
 #[async_trait]
 impl BuiltIn for Discovery {
-    async fn call(&self, name: &str, arguments: Value, _: Call) -> Result<ToolOutcome, CallError> {
+    async fn call(&self, name: &str, arguments: Value, call: Call) -> Result<ToolOutcome, CallError> {
         let (FIND, Some(catalog)) = (name, self.catalog.upgrade()) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
@@ -100,7 +102,8 @@ impl BuiltIn for Discovery {
         let query = arguments["query"].as_str().unwrap_or_default().to_owned();
         let limit = arguments["limit"].as_f64().map_or(FOUND, |limit| limit as usize);
         // A folder may hold megabytes of descriptions.
-        let found = tokio::task::spawn_blocking(move || find(&catalog.snapshot(), &query, limit)).await;
+        let found =
+            tokio::task::spawn_blocking(move || find(&catalog.snapshot(), &call.permissions, &query, limit)).await;
         let structured = found.map_err(|_| CallError::Fault(Fault::Host))??;
         let result = ToolResult { content: Vec::new(), structured: Some(structured), is_error: false, meta: None };
         Ok(ToolOutcome::Complete(result))
@@ -108,10 +111,11 @@ impl BuiltIn for Discovery {
 }
 
 /// The tools that match the most words, names before other texts, otherwise in list order.
-fn find(snapshot: &Snapshot, query: &str, limit: usize) -> Result<String, CallError> {
+fn find(snapshot: &Snapshot, permissions: &Permissions, query: &str, limit: usize) -> Result<String, CallError> {
     let query = query.to_lowercase();
     let words: Vec<&str> = query.split_whitespace().take(MAX_WORDS).collect();
-    let others = snapshot.tools.entries().iter().filter(|entry| !entry.provider.is_host());
+    let others =
+        snapshot.tools.entries().iter().filter(|entry| !entry.provider.is_host() && is_listed(permissions, entry));
     let mut found: Vec<(usize, usize, &Entry<FrozenTool>)> = others
         .filter_map(|entry| {
             let tool = &entry.item().tool;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -10,6 +11,7 @@ use super::Server;
 use super::bounds::Bounds;
 use super::changes::{Changes, Followers, Stream, Wanted};
 use super::outgoing::Outgoing;
+use crate::identity::Identity;
 
 #[derive(Clone)]
 pub(in crate::server) struct OwnStream {
@@ -18,6 +20,8 @@ pub(in crate::server) struct OwnStream {
     pub(in crate::server) bounds: Arc<Bounds>,
     /// All streams of the connection that are notified of changes.
     pub(in crate::server) followers: Arc<Followers>,
+    /// Who sent the last request of the connection.
+    pub(in crate::server) identity: Arc<ArcSwap<Identity>>,
     /// Cancelled when the connection begins to close.
     pub(in crate::server) closing: CancellationToken,
 }
@@ -27,7 +31,7 @@ impl OwnStream {
     /// JSON.
     pub(in crate::server) fn changes(&self, wanted: Wanted, subscription: Option<Arc<str>>) -> Changes {
         let stream = Stream { outbox: self.outbox.clone(), bounds: self.bounds.clone(), subscription };
-        Changes::from_now(&self.server, wanted, stream)
+        Changes::from_now(&self.server, wanted, stream, self.identity.clone())
     }
 
     pub(in crate::server) async fn send(&self, mut message: Outgoing) {

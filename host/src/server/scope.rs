@@ -12,6 +12,7 @@ use crate::jsonrpc::RequestId;
 use crate::protocol::headers::Headers;
 use crate::protocol::meta::ProgressToken;
 use crate::protocol::{Level, Revision};
+use crate::rights::Permissions;
 
 /// Created in `dispatch`; the code below does not depend on the era or the transport.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ pub(in crate::server) struct Scope {
     pub(in crate::server) meta: String,
     /// Whose request it is: a request state is bound to its name.
     pub(in crate::server) identity: Arc<Identity>,
+    /// What it may use.
+    pub(in crate::server) permissions: Permissions,
     /// The key of fair sharing: the principal, or the client's network where all clients have the
     /// same principal.
     pub(in crate::server) caller: Arc<str>,

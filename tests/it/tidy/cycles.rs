@@ -111,6 +111,7 @@ const ORDERS: [(&str, &[&str]); 6] = [
             "live",
             "program",
             "registries",
+            "rights",
         ],
     ),
     ("transport/http", &["caller", "responses", "mcp", "request", "socket"]),

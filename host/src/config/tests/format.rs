@@ -486,6 +486,7 @@ fn file(path: &str, value: &str) -> String {
         "server.http.oauth.issuers[].introspection",
         &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")],
     );
+    needed.insert("rights.rules[]", &[("plugins", "['a']")]);
     needed.insert("server.http.tls", &[("cert", "'a'"), ("key", "'b'")]);
     let mut parts: Vec<&str> = path.split('.').collect();
     while let Some(part) = parts.pop() {

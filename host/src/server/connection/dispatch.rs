@@ -27,6 +27,9 @@ impl Connection {
         request: &Request<'_>,
         cancelled: &CancellationToken,
     ) -> Dispatched {
+        if !Arc::ptr_eq(&self.own.identity.load(), arrival.identity) {
+            self.own.identity.store(arrival.identity.clone());
+        }
         let session = self.session().clone();
         let legacy = session.as_ref().map(|session| session.revision);
         let params = Params::read(request.params);
@@ -74,6 +77,7 @@ impl Connection {
             revision,
             meta,
             identity: arrival.identity.clone(),
+            permissions: self.own.server.permissions_of(arrival.identity),
             caller: self.caller.clone(),
             client,
             followers: self.own.followers.clone(),

@@ -5,13 +5,15 @@
 use std::sync::Arc;
 
 use super::rounds::once;
-use crate::catalog::Snapshot;
-use crate::plugin::Provider;
-use crate::plugin::abi::{Completion, Subject};
+use crate::catalog::{Entry, Snapshot};
+use crate::plugin::abi::{Completion, Prompt, ResourceDescription, Subject};
+use crate::plugin::{FrozenTemplate, Provider};
 use crate::protocol::request::{Complete, Reference};
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{ErrorObject, error};
+use crate::rights::Item;
 use crate::server::call_record::CallRecord;
+use crate::server::permissions::{Allowed as _, listed};
 use crate::server::response::Dispatched;
 use crate::server::scope::Scope;
 use crate::server::{Server, fault, wire};
@@ -23,16 +25,19 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, request: C
     Dispatched::Later(Box::pin(async move {
         let mut record = CallRecord::begin(&server, &scope, "completion/complete", reference.text())?;
         record.set_input(&value);
-        let snapshot = server.snapshot_with(|snapshot| find(snapshot, &reference, &argument).is_ok()).await;
+        let snapshot = server.snapshot_with(|snapshot| Named::find(snapshot, &reference).is_some()).await;
         if !server.catalog.offers_completions() {
             return record.finish(Err(error::not_offered("completion/complete", "completions"))).await;
         }
-        let (provider, subject) = match find(&snapshot, &reference, &argument) {
-            Ok(found) => found,
-            Err(error) => return record.finish(Err(error)).await,
-        };
+        let unknown = || unknown(&snapshot, &scope, &reference);
+        let Some(named) = Named::find(&snapshot, &reference) else { return record.finish(Err(unknown())).await };
+        let provider = named.provider().clone();
         record.set_target(&provider, reference.text());
-        let completion = match subject.filter(|_| provider.surface().completions) {
+        let permitted = record.permitted(scope.check(&*provider, named.item(), unknown));
+        if let Err(error) = permitted.and_then(|()| named.check(reference.text(), &argument)) {
+            return record.finish(Err(error)).await;
+        }
+        let completion = match named.subject().filter(|_| provider.surface().completions) {
             Some(subject) => {
                 let complete = |call| provider.complete(subject, &argument, &value, given, call);
                 match once(&server, &scope, &provider, complete).await {
@@ -53,27 +58,64 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, request: C
     }))
 }
 
-type Found = (Arc<dyn Provider>, Option<Subject>);
+/// What a reference names.
+enum Named<'a> {
+    Prompt(&'a Entry<Prompt>),
+    Template(&'a Entry<FrozenTemplate>),
+    /// It has no variables.
+    Resource(&'a Entry<ResourceDescription>),
+}
 
-/// The plugin and its own name of the subject; `None` for a resource, which has no variables.
-fn find(snapshot: &Snapshot, reference: &Reference<'_>, argument: &str) -> Result<Found, ErrorObject> {
-    match reference {
-        Reference::Prompt { name } => {
-            let entry =
-                snapshot.prompts.get(name).ok_or_else(|| error::unknown_prompt(name, snapshot.prompts.names()))?;
-            let prompt = entry.item();
-            known(name, argument, prompt.arguments.iter().map(|argument| argument.name.as_str()))?;
-            Ok((entry.provider.clone(), Some(Subject::Prompt(prompt.name.clone()))))
-        }
-        Reference::Resource { uri } => {
-            if let Some(entry) = snapshot.templates.get(uri) {
-                known(uri, argument, entry.item().uri.variables().iter().map(String::as_str))?;
-                return Ok((entry.provider.clone(), Some(Subject::ResourceTemplate(uri.clone().into_owned()))));
+impl<'a> Named<'a> {
+    fn find(snapshot: &'a Snapshot, reference: &Reference<'_>) -> Option<Self> {
+        match reference {
+            Reference::Prompt { name } => snapshot.prompts.get(name).map(Self::Prompt),
+            Reference::Resource { uri } => {
+                let template = snapshot.templates.get(uri).map(Self::Template);
+                template.or_else(|| snapshot.resources.get(uri).map(Self::Resource))
             }
-            let entry = snapshot.resources.get(uri);
-            let entry = entry.ok_or_else(|| error::unknown_template(uri, snapshot.templates.names()))?;
-            Ok((entry.provider.clone(), None))
         }
+    }
+
+    fn provider(&self) -> &Arc<dyn Provider> {
+        match self {
+            Self::Prompt(entry) => &entry.provider,
+            Self::Template(entry) => &entry.provider,
+            Self::Resource(entry) => &entry.provider,
+        }
+    }
+
+    fn item(&self) -> Item<'a> {
+        match self {
+            Self::Prompt(entry) => entry.item().item(),
+            Self::Template(entry) => entry.item().item(),
+            Self::Resource(entry) => entry.item().item(),
+        }
+    }
+
+    /// By the plugin's own name.
+    fn subject(&self) -> Option<Subject> {
+        match self {
+            Self::Prompt(entry) => Some(Subject::Prompt(entry.item().name.clone())),
+            Self::Template(entry) => Some(Subject::ResourceTemplate(entry.item().template.uri_template.clone())),
+            Self::Resource(_) => None,
+        }
+    }
+
+    /// Whether it has the argument; `of` is its public name.
+    fn check(&self, of: &str, argument: &str) -> Result<(), ErrorObject> {
+        match self {
+            Self::Prompt(entry) => known(of, argument, entry.item().arguments.iter().map(|known| known.name.as_str())),
+            Self::Template(entry) => known(of, argument, entry.item().uri.variables().iter().map(String::as_str)),
+            Self::Resource(_) => Ok(()),
+        }
+    }
+}
+
+fn unknown(snapshot: &Snapshot, scope: &Scope, reference: &Reference<'_>) -> ErrorObject {
+    match reference {
+        Reference::Prompt { name } => error::unknown_prompt(name, listed(&snapshot.prompts, &scope.permissions)),
+        Reference::Resource { uri } => error::unknown_template(uri, listed(&snapshot.templates, &scope.permissions)),
     }
 }
 

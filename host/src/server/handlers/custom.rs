@@ -15,6 +15,7 @@ use crate::json;
 use crate::protocol::error;
 use crate::protocol::request::Custom;
 use crate::protocol::result::{self, Envelope};
+use crate::rights::Item;
 use crate::server::call_record::CallRecord;
 use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
@@ -54,6 +55,7 @@ async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, record: &
     let provider = provider.clone();
     drop(snapshot);
     record.set_target(&provider, &request.method);
+    record.permitted(scope.check(&*provider, Item::Rest, not_found))?;
     match once(server, scope, &provider, |call| provider.call_method(name, &request.params, call)).await {
         Ok(outcome) => shape(server, scope, &outcome),
         Err(error) => {

@@ -13,11 +13,12 @@ use crate::protocol::cursor::{Cursor, ListKind};
 use crate::protocol::result::{self, Caching, Envelope};
 use crate::server::Server;
 use crate::server::pages::Page;
+use crate::server::permissions::{Allowed, is_listed};
 use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 
 /// What differs between the lists.
-pub(in crate::server) trait Listed: Item + Sized {
+pub(in crate::server) trait Listed: Item + Allowed + Sized {
     const KIND: ListKind;
     /// The member of the result.
     const MEMBER: &'static str;
@@ -49,17 +50,20 @@ fn page<T: Listed>(server: &Server, scope: &Scope, cursor: Option<&str>) -> Resp
         Some(cursor) => Cursor::decode(cursor, &server.cursor_key, T::KIND, names.digest())?,
         None => 0,
     };
-    let page = Page { kind: T::KIND, revision: scope.revision, offset };
-    server.pages.get(page, names.generation(), || write(server, scope.revision, names, offset))
+    let page = Page { kind: T::KIND, revision: scope.revision, offset, permissions: scope.permissions.key() };
+    let generation = (names.generation(), server.rights.generation());
+    server.pages.get(page, generation, || write(server, scope, names, offset))
 }
 
-/// The whole result.
-fn write<T: Listed>(server: &Server, revision: Revision, names: &Names<T>, offset: u64) -> Response {
+/// The whole result. Offsets count what is not shown too, so that cursors stay valid when rights change.
+fn write<T: Listed>(server: &Server, scope: &Scope, names: &Names<T>, offset: u64) -> Response {
+    let revision = scope.revision;
     // A valid cursor never points past the end of its own list.
     let rest = names.entries().get(offset as usize..).unwrap_or_default();
-    let shown = &rest[..rest.len().min(server.settings.page_size)];
-    let next = (shown.len() < rest.len()).then(|| {
-        let next = Cursor { kind: T::KIND, list: names.digest(), offset: offset + shown.len() as u64 };
+    let mut visible = rest.iter().enumerate().filter(|(_, entry)| is_listed(&scope.permissions, entry));
+    let shown: Vec<_> = visible.by_ref().take(server.settings.page_size).map(|(_, entry)| entry).collect();
+    let next = visible.next().map(|(at, _)| {
+        let next = Cursor { kind: T::KIND, list: names.digest(), offset: offset + at as u64 };
         next.encode(&server.cursor_key)
     });
     let envelope = Envelope { caching: Some(Caching::NONE), ..Envelope::default() };
@@ -69,7 +73,7 @@ fn write<T: Listed>(server: &Server, revision: Revision, names: &Names<T>, offse
 /// The wire's `ListToolsResult` and the like, without the envelope.
 struct ListResult<'a, T> {
     revision: Revision,
-    shown: &'a [Entry<T>],
+    shown: Vec<&'a Entry<T>>,
     next: Option<String>,
 }
 

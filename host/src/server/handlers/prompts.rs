@@ -11,8 +11,10 @@ use crate::catalog::{Names, Snapshot};
 use crate::plugin::abi::Prompt;
 use crate::protocol::cursor::ListKind;
 use crate::protocol::result::{self, Envelope};
-use crate::protocol::{Revision, error};
+use crate::protocol::{ErrorObject, Revision, error};
+use crate::rights::Item;
 use crate::server::call_record::CallRecord;
+use crate::server::permissions::listed;
 use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::{Server, fault, wire};
@@ -57,11 +59,13 @@ async fn answer(
     let snapshot = server.snapshot_with(|snapshot| snapshot.prompts.get(name).is_some()).await;
     let Some(entry) = snapshot.prompts.get(name) else {
         record.set_code("not-found");
-        return Err(error::unknown_prompt(name, snapshot.prompts.names()));
+        return Err(unknown(&snapshot, scope, name));
     };
     let entry = entry.clone();
-    drop(snapshot);
     record.set_target(&entry.provider, name);
+    let prompt = Item::Prompt(&entry.item().name);
+    record.permitted(scope.check(&*entry.provider, prompt, || unknown(&snapshot, scope, name)))?;
+    drop(snapshot);
     let given_text = wire::text(&wire::Strings(&arguments))?;
     record.set_input(&given_text);
     let prompt = entry.item();
@@ -88,4 +92,8 @@ async fn answer(
         let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
         result::object(scope.revision, &server.implementation, &members, envelope)
     })
+}
+
+fn unknown(snapshot: &Snapshot, scope: &Scope, name: &str) -> ErrorObject {
+    error::unknown_prompt(name, listed(&snapshot.prompts, &scope.permissions))
 }

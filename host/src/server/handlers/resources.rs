@@ -13,6 +13,7 @@ use crate::plugin::{CallError, Fault, FrozenTemplate, Provider, text};
 use crate::protocol::cursor::ListKind;
 use crate::protocol::result::{self, CacheScope, Caching, Envelope};
 use crate::protocol::{Revision, error};
+use crate::rights::Item;
 use crate::server::call_record::CallRecord;
 use crate::server::refusal::Refusal;
 use crate::server::response::{Dispatched, Response};
@@ -75,6 +76,8 @@ async fn answer(
         return Err(error::resource_not_found(scope.revision, uri));
     };
     record.set_target(&provider, uri);
+    let not_found = || error::resource_not_found(scope.revision, uri);
+    record.permitted(scope.check(&*provider, Item::Resource(uri), not_found))?;
     let rounds = Rounds { server, scope, provider: &provider, method: "resources/read", name: uri, arguments: "{}" };
     let settled = rounds.run(resumed, |call| provider.read_resource(uri, call)).await;
     let settled = settled.and_then(|settled| only_own_contents(server, &provider, settled));
@@ -86,6 +89,8 @@ async fn answer(
         let members = ReadResourceResult::new(scope.revision, &outcome);
         // A result that depends on answers is not determined by its URI.
         let caching = outcome.caching.filter(|_| !retried).map_or(Caching::NONE, self::caching);
+        // A shared cache would give it to those who may not read it.
+        let caching = if scope.permissions.is_open() { caching } else { caching.private() };
         let envelope = Envelope { caching: Some(caching), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
         result::object(scope.revision, &server.implementation, &members, envelope)
     })

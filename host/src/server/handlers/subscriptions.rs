@@ -15,6 +15,7 @@ use crate::protocol::error;
 use crate::protocol::keys::SUBSCRIPTION_ID;
 use crate::protocol::request::Filter;
 use crate::protocol::result::{self, Empty, Envelope};
+use crate::rights::Item;
 use crate::server::Server;
 use crate::server::changes::updates::Uris;
 use crate::server::changes::{Follower, Meta, Wanted};
@@ -36,9 +37,10 @@ pub(in crate::server) fn announce(own: OwnStream, uris: Arc<Uris>) -> impl Futur
 pub(in crate::server) fn subscribe(server: &Arc<Server>, scope: Scope, uris: Arc<Uris>, uri: &str) -> Dispatched {
     let (server, uri) = (server.clone(), uri.to_owned());
     let subscribe = async move {
-        if server.snapshot_with(|snapshot| snapshot.provider_of(&uri).is_some()).await.provider_of(&uri).is_none() {
-            return Err(error::resource_not_found(scope.revision, &uri));
-        }
+        let not_found = || error::resource_not_found(scope.revision, &uri);
+        let snapshot = server.snapshot_with(|snapshot| snapshot.provider_of(&uri).is_some()).await;
+        let provider = snapshot.provider_of(&uri).ok_or_else(not_found)?;
+        scope.check(&*provider, Item::Resource(&uri), not_found)?;
         if !uris.add(&uri, server.settings.subscriptions) {
             let limit = server.settings.subscriptions;
             let detail = format!(
@@ -55,8 +57,10 @@ pub(in crate::server) fn subscribe(server: &Arc<Server>, scope: Scope, uris: Arc
 /// its result is sent when the connection ends.
 pub(in crate::server) fn listen(own: &OwnStream, scope: Scope, filter: &Filter) -> Dispatched {
     let limit = own.server.settings.subscriptions;
-    // Invalid and excess URIs are left out of the acknowledgement.
-    let uris: Vec<String> = filter.resources.iter().filter(|uri| resources::is_uri(uri)).take(limit).cloned().collect();
+    // Invalid and excess URIs are left out of the acknowledgement, and those that the client may not read.
+    let uris = filter.resources.iter().filter(|uri| resources::is_uri(uri));
+    let uris = uris.filter(|uri| own.server.may_subscribe(&scope.permissions, uri));
+    let uris: Vec<String> = uris.take(limit).cloned().collect();
     let wanted = Wanted {
         tools: filter.tools_list_changed,
         prompts: filter.prompts_list_changed,
@@ -135,27 +139,35 @@ async fn follow(own: &OwnStream, follower: &Follower) {
 
 async fn notify(server: &Server, follower: &Follower) {
     let (mut listings, mut updates) = (server.catalog.watch(), server.updates.watch());
+    let mut rights = server.rights.watch();
     // What changed since the stream began has not been notified yet.
     listings.mark_changed();
     updates.mark_changed();
+    rights.mark_changed();
     let published = server.catalog.listable(server.settings.first_list).await;
     follower.lock().await.count_from(published);
     let (mut lists_due, mut updates_due) = (Instant::now(), Instant::now());
     loop {
         tokio::select! {
-            changed = async { sleep_until(lists_due).await; listings.changed().await } => {
-                // Never an error: the server holds the catalog.
+            changed = async {
+                sleep_until(lists_due).await;
+                tokio::select! {
+                    changed = listings.changed() => changed,
+                    changed = rights.changed() => changed,
+                }
+            } => {
+                // Never an error: the server holds the catalog and the rights.
                 if changed.is_err() {
                     return;
                 }
-                follower.lock().await.send_lists().await;
+                follower.lock().await.send_lists(server).await;
                 lists_due = Instant::now() + server.settings.list_changed_pause;
             }
             changed = async { sleep_until(updates_due).await; updates.changed().await } => {
                 if changed.is_err() {
                     return;
                 }
-                if follower.lock().await.send_updates().await {
+                if follower.lock().await.send_updates(server).await {
                     updates_due = Instant::now() + server.settings.updated_pause;
                 }
             }

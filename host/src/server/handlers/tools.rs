@@ -15,8 +15,10 @@ use crate::plugin::{FrozenTool, Mirrored};
 use crate::protocol::cursor::ListKind;
 use crate::protocol::request::CallTool;
 use crate::protocol::result::{self, Envelope};
-use crate::protocol::{Revision, error};
+use crate::protocol::{ErrorObject, Revision, error};
+use crate::rights::Item;
 use crate::server::call_record::CallRecord;
+use crate::server::permissions::listed;
 use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::{Server, discovery, fault, wire};
@@ -61,9 +63,11 @@ async fn answer(
         let snapshot = server.snapshot_with(|snapshot| snapshot.tools.get(&name).is_some()).await;
         let Some(entry) = snapshot.tools.get(&name) else {
             record.set_code("not-found");
-            return Err(error::unknown_tool(&name, snapshot.tools.names()));
+            return Err(unknown(&snapshot, scope, &name));
         };
         record.set_target(&entry.provider, &name);
+        let tool = Item::Tool(&entry.item().tool.name);
+        record.permitted(scope.check(&*entry.provider, tool, || unknown(&snapshot, scope, &name)))?;
         let mirrored = &entry.item().mirrored;
         if let Some(headers) = headers.take().filter(|_| !mirrored.is_empty()) {
             let wanted: Vec<_> =
@@ -89,6 +93,10 @@ async fn answer(
     }
     let refuse = |error| fault::tool(&server.implementation, scope, &entry, error);
     Settled::answer(settled, record, refuse, |outcome| complete(server, scope, frozen, &outcome))
+}
+
+fn unknown(snapshot: &Snapshot, scope: &Scope, name: &str) -> ErrorObject {
+    error::unknown_tool(name, listed(&snapshot.tools, &scope.permissions))
 }
 
 fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> Response {

@@ -13,6 +13,7 @@ use crate::identity::Identity;
 use crate::jsonrpc::RequestId;
 use crate::protocol::params::Params;
 use crate::protocol::{ClientCapabilities, Revision, meta};
+use crate::rights::Permissions;
 use crate::server::bounds::Bounds;
 use crate::server::client::Client;
 use crate::server::client::pending::PendingRequests;
@@ -65,6 +66,7 @@ pub(in crate::server) fn scope(server: &Server, revision: Revision, client: Clie
         revision,
         meta,
         identity: Arc::new(Identity::local()),
+        permissions: Permissions::open(),
         caller: "caller".into(),
         client,
         followers: Arc::default(),

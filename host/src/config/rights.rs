@@ -1,0 +1,295 @@
+//! `[rights]`: who may use what.
+//!
+//! Checks the syntax and builds the rules; `rights` decides by them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Config, WrongValue};
+use crate::rights::{Accepted, Condition, Implications, Named, Pattern, Rights, Rule};
+
+/// Maximum rules, and entries of each of their lists.
+const MAX_RULES: usize = 256;
+const MAX_ENTRIES: usize = 256;
+/// Maximum bytes of a rule's name, and parts of the path to a claim.
+const MAX_NAME: usize = 100;
+const MAX_DEPTH: usize = 8;
+
+/// `[rights]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct RightsConfig {
+    /// What holds for what no rule names.
+    pub default: DefaultConfig,
+    /// What clients see of what needs more scopes.
+    pub denied: DeniedConfig,
+    /// Scopes that include others.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub scopes: BTreeMap<String, Vec<String>>,
+    pub rules: Vec<RuleConfig>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum DefaultConfig {
+    #[default]
+    Everything,
+    Nothing,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeniedConfig {
+    /// It is not there.
+    #[default]
+    Hide,
+    /// It is listed, and its use is answered with the scopes that it needs.
+    Challenge,
+}
+
+/// One entry of `rights.rules`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct RuleConfig {
+    /// For people; unset: its number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// For whom it holds; unset: for all.
+    pub when: WhenConfig,
+    /// Whether it denies what it names, whatever other rules allow.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub deny: bool,
+    /// Plugins, with all that they offer.
+    pub plugins: Vec<String>,
+    /// `PLUGIN/TOOL`.
+    pub tools: Vec<String>,
+    /// `PLUGIN/PROMPT`.
+    pub prompts: Vec<String>,
+    /// URIs.
+    pub resources: Vec<String>,
+}
+
+/// All that is set must hold; of several values of one key, one is enough.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct WhenConfig {
+    /// Scopes of the access token. Those that are needed together are written as one text, with blanks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Texts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<Texts>,
+    /// Names in `server.http.tokens`; `local` is who needs no token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<Texts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Texts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<Texts>,
+    /// The program that the token was issued to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<Texts>,
+    /// Other claims, by name; dots lead into objects.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub claims: BTreeMap<String, ClaimConfig>,
+}
+
+/// One text or several.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(untagged)]
+pub enum Texts {
+    One(String),
+    Many(Vec<String>),
+}
+
+/// The value of a claim, or several of which one is enough.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(untagged)]
+pub enum ClaimConfig {
+    One(ScalarConfig),
+    Many(Vec<ScalarConfig>),
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(untagged)]
+pub enum ScalarConfig {
+    Text(String),
+    Number(i64),
+    Flag(bool),
+}
+
+impl Texts {
+    fn all(&self) -> &[String] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Many(texts) => texts,
+        }
+    }
+}
+
+impl Config {
+    /// Who may use what.
+    pub fn rights(&self) -> Rights {
+        // Checked when the file was read.
+        self.rights.build().unwrap_or_else(|_| Rights { otherwise: false, ..Rights::default() })
+    }
+}
+
+impl RightsConfig {
+    /// # Errors
+    /// If a pattern is malformed, or there are too many rules.
+    pub(super) fn build(&self) -> Result<Rights, WrongValue> {
+        let too_many = |key: &str, limit: usize| {
+            WrongValue::at(&[key], format!("must have at most {limit} entries"))
+                .hint("patterns with * and conditions with several values need fewer")
+        };
+        if self.rules.len() > MAX_RULES {
+            return Err(too_many("rules", MAX_RULES));
+        }
+        if self.scopes.len() > MAX_ENTRIES || self.scopes.values().any(|scopes| scopes.len() > MAX_ENTRIES) {
+            return Err(too_many("scopes", MAX_ENTRIES));
+        }
+        let implied = self.scopes.iter().map(|(scope, others)| {
+            for text in std::iter::once(scope).chain(others) {
+                single_scope(text).map_err(|wrong| wrong.below(&["scopes", scope]))?;
+            }
+            Ok((scope.as_str().into(), others.iter().map(|scope| scope.as_str().into()).collect()))
+        });
+        let rules = self
+            .rules
+            .iter()
+            .enumerate()
+            .map(|(at, rule)| rule.build(at).map_err(|wrong| wrong.below(&["rules", &at.to_string()])));
+        Ok(Rights {
+            otherwise: self.default == DefaultConfig::Everything,
+            shows_more: self.denied == DeniedConfig::Challenge,
+            implied: Implications(implied.collect::<Result<_, _>>()?),
+            rules: rules.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl RuleConfig {
+    fn build(&self, at: usize) -> Result<Rule, WrongValue> {
+        let name = self.name.clone().unwrap_or_else(|| format!("rule {}", at + 1));
+        if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
+            let why = format!("must be 1 to {MAX_NAME} bytes in one line");
+            return Err(WrongValue::at(&["name"], why).hint("shorten it, or omit it"));
+        }
+        let what = Named {
+            plugins: patterns("plugins", &self.plugins)?,
+            tools: pairs("tools", &self.tools)?,
+            prompts: pairs("prompts", &self.prompts)?,
+            resources: patterns("resources", &self.resources)?,
+        };
+        if self.plugins.is_empty() && self.tools.is_empty() && self.prompts.is_empty() && self.resources.is_empty() {
+            return Err(WrongValue::at(&[], "names nothing")
+                .hint("write what it is for: plugins = [\"*\"], tools = [\"notes/*\"], prompts or resources"));
+        }
+        let when = self.when.build().map_err(|wrong| wrong.below(&["when"]))?;
+        Ok(Rule { name: name.into(), when, denies: self.deny, what })
+    }
+}
+
+impl WhenConfig {
+    fn build(&self) -> Result<Condition, WrongValue> {
+        let texts = |key: &str, texts: &Option<Texts>| match texts {
+            None => Ok(Vec::new()),
+            Some(texts) if texts.all().is_empty() => {
+                Err(WrongValue::at(&[key], "must not be empty").hint("omit it if it does not matter"))
+            }
+            Some(texts) => patterns(key, texts.all()),
+        };
+        let scopes = self.scope.iter().flat_map(Texts::all).map(|text| scopes(text)).collect::<Result<Vec<_>, _>>()?;
+        if self.scope.is_some() && scopes.is_empty() {
+            return Err(WrongValue::at(&["scope"], "must not be empty").hint("omit it if it does not matter"));
+        }
+        let claims = self
+            .claims
+            .iter()
+            .map(|(path, values)| claim(path, values).map_err(|wrong| wrong.below(&["claims", path])));
+        Ok(Condition {
+            scopes,
+            groups: texts("group", &self.group)?,
+            tokens: texts("token", &self.token)?,
+            subjects: texts("subject", &self.subject)?,
+            issuers: texts("issuer", &self.issuer)?,
+            clients: texts("client", &self.client)?,
+            claims: claims.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// Scopes that are needed together.
+fn scopes(text: &str) -> Result<Vec<Box<str>>, WrongValue> {
+    let all: Vec<Box<str>> = text.split(' ').filter(|scope| !scope.is_empty()).map(Into::into).collect();
+    if all.is_empty() {
+        return Err(WrongValue::at(&["scope"], "must not be empty").hint("omit it if it does not matter"));
+    }
+    all.iter().try_for_each(|scope| single_scope(scope).map_err(|wrong| wrong.below(&["scope"])))?;
+    Ok(all)
+}
+
+/// RFC 6749, appendix A.4.
+fn single_scope(text: &str) -> Result<(), WrongValue> {
+    let is_valid = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
+    if text.is_empty() || text.len() > MAX_NAME || !text.bytes().all(is_valid) || text.contains('*') {
+        return Err(WrongValue::at(&[], format!("not a scope: {text:?}"))
+            .hint("write it as the authorization server does, without *, blanks and quotes: \"notes:write\""));
+    }
+    Ok(())
+}
+
+fn claim(path: &str, values: &ClaimConfig) -> Result<(Vec<Box<str>>, Vec<Accepted>), WrongValue> {
+    let names: Vec<Box<str>> = path.split('.').map(Into::into).collect();
+    if names.len() > MAX_DEPTH || names.iter().any(|name| name.is_empty()) {
+        return Err(WrongValue::at(&[], "not a path to a claim").hint("write it like this: \"org.id\""));
+    }
+    let values = match values {
+        ClaimConfig::One(value) => std::slice::from_ref(value),
+        ClaimConfig::Many(values) => values,
+    };
+    if values.is_empty() || values.len() > MAX_ENTRIES {
+        return Err(
+            WrongValue::at(&[], format!("must have 1 to {MAX_ENTRIES} values")).hint("\"*\" stands for any text")
+        );
+    }
+    let accepted = values.iter().map(|value| match value {
+        ScalarConfig::Text(text) => Ok(Accepted::Text(pattern(&[], text)?)),
+        ScalarConfig::Number(number) => Ok(Accepted::Scalar(Value::from(*number))),
+        ScalarConfig::Flag(flag) => Ok(Accepted::Scalar(Value::from(*flag))),
+    });
+    Ok((names, accepted.collect::<Result<_, WrongValue>>()?))
+}
+
+fn pattern(keys: &[&str], text: &str) -> Result<Pattern, WrongValue> {
+    Pattern::new(text).map_err(|error| WrongValue::at(keys, error.to_string()).hint("* stands for any characters"))
+}
+
+fn patterns(key: &str, texts: &[String]) -> Result<Vec<Pattern>, WrongValue> {
+    bounded(key, texts)?;
+    texts.iter().enumerate().map(|(at, text)| pattern(&[key, &at.to_string()], text)).collect()
+}
+
+/// Patterns of a plugin and of what it offers.
+fn pairs(key: &str, texts: &[String]) -> Result<Vec<(Pattern, Pattern)>, WrongValue> {
+    bounded(key, texts)?;
+    let pair = |(at, text): (usize, &String)| {
+        let keys = [key, &at.to_string()];
+        let Some((plugin, name)) = text.split_once('/') else {
+            let hint = format!("write the plugin and its own name of it: \"notes/{text}\", or \"notes/*\" for all");
+            return Err(WrongValue::at(&keys, format!("has no plugin: {text:?}")).hint(hint));
+        };
+        Ok((pattern(&keys, plugin)?, pattern(&keys, name)?))
+    };
+    texts.iter().enumerate().map(pair).collect()
+}
+
+fn bounded(key: &str, texts: &[String]) -> Result<(), WrongValue> {
+    match texts.len() > MAX_ENTRIES {
+        true => Err(WrongValue::at(&[key], format!("must have at most {MAX_ENTRIES} entries"))
+            .hint("patterns with * need fewer")),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,142 @@
+//! What the sender of a request may use, and the errors for what it may not.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use tokio::sync::watch;
+
+use super::scope::Scope;
+use super::{Server, discovery};
+use crate::catalog::{Entry, Item as _, Names};
+use crate::identity::Identity;
+use crate::plugin::Provider;
+use crate::plugin::abi::{Prompt, ResourceDescription};
+use crate::plugin::{FrozenTemplate, FrozenTool};
+use crate::protocol::{ErrorObject, error};
+use crate::rights::{Item, Permissions, Rights, Verdict};
+
+/// The rights in force, which can be replaced while the server runs.
+pub(super) struct CurrentRights {
+    rights: ArcSwap<Rights>,
+    generation: AtomicU64,
+    changed: watch::Sender<()>,
+}
+
+impl CurrentRights {
+    pub(super) fn new(rights: Arc<Rights>) -> Self {
+        Self { rights: ArcSwap::new(rights), generation: AtomicU64::new(0), changed: watch::Sender::default() }
+    }
+
+    /// The number of times that they were replaced.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Changes when they are replaced.
+    pub(super) fn watch(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+}
+
+impl Server {
+    /// Replaces the rights, from the next request on. Clients are told that their lists may have changed.
+    pub fn set_rights(&self, rights: Rights) {
+        self.rights.rights.store(Arc::new(rights));
+        self.rights.generation.fetch_add(1, Ordering::Release);
+        self.rights.changed.send_replace(());
+    }
+
+    pub(super) fn permissions_of(&self, identity: &Identity) -> Permissions {
+        let rights = self.rights.rights.load();
+        if rights.is_open() { Permissions::open() } else { rights.of(identity) }
+    }
+
+    /// Whether somebody may read a resource that is there.
+    pub(super) fn may_read(&self, permissions: &Permissions, uri: &str) -> bool {
+        permissions.is_open() || {
+            let provider = self.catalog.snapshot().provider_of(uri);
+            provider.is_some_and(|provider| permissions.allows(provider.id().as_ref(), Item::Resource(uri)))
+        }
+    }
+
+    /// Whether somebody may be told of changes of a resource, which may be there later.
+    pub(super) fn may_subscribe(&self, permissions: &Permissions, uri: &str) -> bool {
+        self.catalog.snapshot().provider_of(uri).is_none() || self.may_read(permissions, uri)
+    }
+}
+
+/// What can be listed, and allowed.
+pub(super) trait Allowed {
+    fn item(&self) -> Item<'_>;
+}
+
+impl Allowed for FrozenTool {
+    fn item(&self) -> Item<'_> {
+        Item::Tool(self.own_name())
+    }
+}
+
+impl Allowed for Prompt {
+    fn item(&self) -> Item<'_> {
+        Item::Prompt(self.own_name())
+    }
+}
+
+impl Allowed for ResourceDescription {
+    fn item(&self) -> Item<'_> {
+        Item::Resource(self.own_name())
+    }
+}
+
+impl Allowed for FrozenTemplate {
+    fn item(&self) -> Item<'_> {
+        Item::Template(self.own_name())
+    }
+}
+
+/// Whether an entry is in the list of somebody with that access.
+pub(super) fn is_listed<T: Allowed + crate::catalog::Item>(permissions: &Permissions, entry: &Entry<T>) -> bool {
+    permissions.is_open()
+        || is_discovery(&*entry.provider)
+        || permissions.lists(entry.provider.id().as_ref(), entry.item().item())
+}
+
+/// The names in the list of somebody with those permissions, for an error that suggests some.
+pub(super) fn listed<'a, T: Allowed + crate::catalog::Item>(
+    names: &'a Names<T>,
+    permissions: &'a Permissions,
+) -> impl Iterator<Item = &'a str> {
+    let listed = names.entries().iter().filter(|entry| is_listed(permissions, entry));
+    listed.map(|entry| entry.name.as_str())
+}
+
+/// The tools of discovery find and call only what may be used.
+fn is_discovery(provider: &dyn Provider) -> bool {
+    provider.is_host() && provider.id().as_ref() == discovery::ID
+}
+
+impl Scope {
+    /// Whether its sender may use it.
+    ///
+    /// # Errors
+    /// `not_found` if it does not exist for the sender, or the error with the scopes that it needs if it is listed.
+    pub(super) fn check(
+        &self,
+        provider: &dyn Provider,
+        item: Item<'_>,
+        not_found: impl FnOnce() -> ErrorObject,
+    ) -> Result<(), ErrorObject> {
+        if self.permissions.is_open() || is_discovery(provider) {
+            return Ok(());
+        }
+        let plugin = provider.id().as_ref();
+        match self.permissions.verdict(plugin, item) {
+            Verdict::Allowed(_) => Ok(()),
+            Verdict::Denied { scopes, .. } if self.permissions.lists(plugin, item) => {
+                Err(error::insufficient_scope(scopes))
+            }
+            Verdict::Denied { .. } => Err(not_found()),
+        }
+    }
+}
