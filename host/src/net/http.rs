@@ -133,6 +133,12 @@ impl Received {
 }
 
 impl Http {
+    /// Without the proxies that the environment names.
+    #[cfg(test)]
+    pub(crate) fn direct() -> Self {
+        Self { proxies: Matcher::builder().build(), ..Self::default() }
+    }
+
     /// Sends a request with an absolute URI. Redirects are not followed.
     pub async fn send(
         &self,
