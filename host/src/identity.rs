@@ -57,6 +57,15 @@ impl Identity {
     }
 }
 
+/// A claim by its path, in which dots lead into objects. Names may have dots themselves, as those that are URLs do: the
+/// longest name is tried first.
+pub fn claim_at<'a>(claims: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    let dots = path.rmatch_indices('.').map(|(at, _)| (&path[..at], &path[at + 1..]));
+    claims
+        .get(path)
+        .or_else(|| dots.into_iter().find_map(|(name, rest)| claim_at(claims.get(name)?.as_object()?, rest)))
+}
+
 impl fmt::Debug for Identity {
     /// Without claims, which may be personal data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

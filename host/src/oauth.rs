@@ -21,6 +21,7 @@ pub mod token;
 mod verified;
 mod verifier;
 
+pub use claims::grant;
 pub use refusal::Refusal;
 pub use settings::{IntrospectionSettings, IssuerSettings, OAuthSettings};
 pub use verified::Verified;

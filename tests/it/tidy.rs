@@ -12,7 +12,7 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 25] = [
+const FLOORS: [(&str, &[&str], &[&str]); 26] = [
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budget", &["sync"], &["wasmtime", "mcp"]),
     ("identity", &[], &["tokio", "wasmtime"]),

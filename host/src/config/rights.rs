@@ -13,9 +13,8 @@ use crate::rights::{Accepted, Condition, Implications, Named, Pattern, Rights, R
 /// Maximum rules, and entries of each of their lists.
 const MAX_RULES: usize = 256;
 const MAX_ENTRIES: usize = 256;
-/// Maximum bytes of a rule's name, and parts of the path to a claim.
+/// Maximum bytes of a rule's name, of a scope, and of the path to a claim.
 const MAX_NAME: usize = 100;
-const MAX_DEPTH: usize = 8;
 
 /// `[rights]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -241,9 +240,8 @@ fn single_scope(text: &str) -> Result<(), WrongValue> {
     Ok(())
 }
 
-fn claim(path: &str, values: &ClaimConfig) -> Result<(Vec<Box<str>>, Vec<Accepted>), WrongValue> {
-    let names: Vec<Box<str>> = path.split('.').map(Into::into).collect();
-    if names.len() > MAX_DEPTH || names.iter().any(|name| name.is_empty()) {
+fn claim(path: &str, values: &ClaimConfig) -> Result<(Box<str>, Vec<Accepted>), WrongValue> {
+    if path.is_empty() || path.len() > MAX_NAME {
         return Err(WrongValue::at(&[], "not a path to a claim").hint("write it like this: \"org.id\""));
     }
     let values = match values {
@@ -260,7 +258,7 @@ fn claim(path: &str, values: &ClaimConfig) -> Result<(Vec<Box<str>>, Vec<Accepte
         ScalarConfig::Number(number) => Ok(Accepted::Scalar(Value::from(*number))),
         ScalarConfig::Flag(flag) => Ok(Accepted::Scalar(Value::from(*flag))),
     });
-    Ok((names, accepted.collect::<Result<_, WrongValue>>()?))
+    Ok((path.into(), accepted.collect::<Result<_, WrongValue>>()?))
 }
 
 fn pattern(keys: &[&str], text: &str) -> Result<Pattern, WrongValue> {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::clock::Now;
 use super::refusal::Refusal;
 use super::settings::IssuerSettings;
-use crate::identity::AccessGrant;
+use crate::identity::{AccessGrant, claim_at};
 
 /// How much the clocks of issuer and server may differ, in seconds.
 pub(super) const LEEWAY: f64 = 60.0;
@@ -61,20 +61,7 @@ impl Expected<'_> {
         self.check_audience(&claims, vouched)?;
         check_type(&claims, vouched)?;
         let expires = check_times(&claims, vouched, now)?;
-        let subject = self.subject(&claims)?;
-        let client = text(&claims, "client_id")?.or(text(&claims, "azp")?).map(Arc::from);
-        let scopes = self.scopes(&claims)?;
-        let groups = at_path(&claims, &self.settings.groups_claim);
-        let groups = words(groups, "groups", MAX_GROUPS, false)?;
-        let grant = AccessGrant {
-            issuer: Arc::clone(self.issuer),
-            subject: subject.into(),
-            client,
-            scopes,
-            groups,
-            expires: UNIX_EPOCH + Duration::from_secs_f64(expires),
-            claims,
-        };
+        let grant = grant(claims, self.issuer, self.settings, expires)?;
         Ok(Granted { grant, until: expires + LEEWAY })
     }
 
@@ -98,43 +85,67 @@ impl Expected<'_> {
         };
         if accepted { Ok(()) } else { Err(Refusal::invalid("the token is for another audience than this server")) }
     }
+}
 
-    fn subject<'a>(&self, claims: &'a Map<String, Value>) -> Result<&'a str, Refusal> {
-        let claim = &*self.settings.subject_claim;
-        // Another claim was chosen because all have it: another name in its place could be that of somebody else.
-        let stand_ins: &[&str] = if claim == "sub" { &["client_id", "azp"] } else { &[] };
-        let mut found = text(claims, claim)?;
-        for name in stand_ins {
-            found = match found {
-                None => text(claims, name)?,
-                found => found,
-            };
+/// What claims grant, whether they hold or not: who, through which client, with which scopes and groups.
+///
+/// # Errors
+/// If they name nobody, or exceed a limit.
+pub fn grant(
+    claims: Map<String, Value>,
+    issuer: &Arc<str>,
+    settings: &IssuerSettings,
+    expires: f64,
+) -> Result<AccessGrant, Refusal> {
+    let subject = subject(&claims, settings)?.into();
+    let client = text(&claims, "client_id")?.or(text(&claims, "azp")?).map(Arc::from);
+    let groups = words(claim_at(&claims, &settings.groups_claim), "groups", MAX_GROUPS, false)?;
+    Ok(AccessGrant {
+        issuer: Arc::clone(issuer),
+        subject,
+        client,
+        scopes: scopes(&claims, settings)?,
+        groups,
+        expires: UNIX_EPOCH + Duration::from_secs_f64(expires),
+        claims,
+    })
+}
+
+fn subject<'a>(claims: &'a Map<String, Value>, settings: &IssuerSettings) -> Result<&'a str, Refusal> {
+    let claim = &*settings.subject_claim;
+    // Another claim was chosen because all have it: another name in its place could be that of somebody else.
+    let stand_ins: &[&str] = if claim == "sub" { &["client_id", "azp"] } else { &[] };
+    let mut found = text(claims, claim)?;
+    for name in stand_ins {
+        found = match found {
+            None => text(claims, name)?,
+            found => found,
+        };
+    }
+    match found {
+        Some(subject) if subject.len() > MAX_SUBJECT => {
+            Err(Refusal::invalid(format!("the subject of the token has more than {MAX_SUBJECT} bytes")))
         }
-        match found {
-            Some(subject) if subject.len() > MAX_SUBJECT => {
-                Err(Refusal::invalid(format!("the subject of the token has more than {MAX_SUBJECT} bytes")))
+        Some(subject) if !subject.is_empty() => Ok(subject),
+        _ => Err(Refusal::invalid(format!("the token names no subject in {claim}"))),
+    }
+}
+
+fn scopes(claims: &Map<String, Value>, settings: &IssuerSettings) -> Result<Vec<Box<str>>, Refusal> {
+    let own = settings.scope_claim.as_deref();
+    let own = own.filter(|own| !matches!(*own, "scope" | "scp")).and_then(|own| claim_at(claims, own));
+    let mut all = Vec::new();
+    for claim in [claims.get("scope"), claims.get("scp"), own] {
+        for scope in words(claim, "scopes", MAX_SCOPES, true)? {
+            if !all.contains(&scope) {
+                all.push(scope);
             }
-            Some(subject) if !subject.is_empty() => Ok(subject),
-            _ => Err(Refusal::invalid(format!("the token names no subject in {claim}"))),
         }
     }
-
-    fn scopes(&self, claims: &Map<String, Value>) -> Result<Vec<Box<str>>, Refusal> {
-        let own = self.settings.scope_claim.as_deref();
-        let own = own.filter(|own| !matches!(*own, "scope" | "scp")).and_then(|own| at_path(claims, own));
-        let mut all = Vec::new();
-        for claim in [claims.get("scope"), claims.get("scp"), own] {
-            for scope in words(claim, "scopes", MAX_SCOPES, true)? {
-                if !all.contains(&scope) {
-                    all.push(scope);
-                }
-            }
-        }
-        if all.len() > MAX_SCOPES {
-            return Err(too_many("scopes", MAX_SCOPES));
-        }
-        Ok(all)
+    if all.len() > MAX_SCOPES {
+        return Err(too_many("scopes", MAX_SCOPES));
     }
+    Ok(all)
 }
 
 fn check_type(claims: &Map<String, Value>, vouched: Vouched) -> Result<(), Refusal> {
@@ -184,12 +195,6 @@ fn text<'a>(claims: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str
         Some(Value::String(text)) => Ok(Some(text)),
         Some(_) => Err(Refusal::invalid(format!("{name} of the token is no text"))),
     }
-}
-
-/// A claim by its path. Names may have dots themselves, as those that are URLs do: the longest name is tried first.
-fn at_path<'a>(claims: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
-    let dots = path.rmatch_indices('.').map(|(at, _)| (&path[..at], &path[at + 1..]));
-    claims.get(path).or_else(|| dots.into_iter().find_map(|(name, rest)| at_path(claims.get(name)?.as_object()?, rest)))
 }
 
 /// The texts of a claim: of an array, of one text, or, if `spaced`, of one text with spaces between them.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::Pattern;
-use crate::identity::Identity;
+use crate::identity::{Identity, claim_at};
 
 /// All that is set must hold. Of several alternatives, one must.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub struct Condition {
     pub issuers: Vec<Pattern>,
     pub clients: Vec<Pattern>,
     /// Paths into the claims, and the values that are accepted.
-    pub claims: Vec<(Vec<Box<str>>, Vec<Accepted>)>,
+    pub claims: Vec<(Box<str>, Vec<Accepted>)>,
 }
 
 /// An accepted value of a claim: a text by its pattern, or another scalar.
@@ -44,7 +44,7 @@ impl Condition {
             && (self.groups.is_empty()
                 || grant.is_some_and(|grant| grant.groups.iter().any(|group| any(&self.groups, Some(group)))))
             && self.claims.iter().all(|(path, accepted)| {
-                grant.and_then(|grant| claim(&grant.claims, path)).is_some_and(|value| is_accepted(value, accepted))
+                grant.and_then(|grant| claim_at(&grant.claims, path)).is_some_and(|value| is_accepted(value, accepted))
             });
         if !holds {
             return None;
@@ -62,11 +62,6 @@ impl Condition {
         // All scopes of what is done are asked for: the client unites them with what it has.
         Some(if missing.is_empty() { missing } else { fewest.clone() })
     }
-}
-
-fn claim<'a>(claims: &'a serde_json::Map<String, Value>, path: &[Box<str>]) -> Option<&'a Value> {
-    let (first, rest) = path.split_first()?;
-    rest.iter().try_fold(claims.get(&**first)?, |value, name| value.get(&**name))
 }
 
 /// Of a list, one value must be accepted.

@@ -98,9 +98,9 @@ fn a_rule_that_denies_overrides_those_that_allow() {
 
 #[test]
 fn each_part_of_a_condition_must_hold() {
-    let claims = json!({ "org": { "id": "acme" }, "level": 3, "email": "ada@acme.example", "roles": ["x", "y"] });
+    let claims = json!({ "org": { "id": "acme" }, "https://acme.example/plan": "pro", "level": 3, "email": "ada@acme.example", "roles": ["x", "y"] });
     let ada = person(&["notes:read"], &["staff", "editors"], claims);
-    let path = |text: &str| -> Vec<Box<str>> { text.split('.').map(Into::into).collect() };
+    let path = |text: &str| -> Box<str> { text.into() };
     let text = |path_of: &str, value: &str| (path(path_of), vec![Accepted::Text(pattern(value))]);
     let number = |value: u32| vec![(path("level"), vec![Accepted::Scalar(json!(value))])];
     let claims = |claims: Vec<_>| Condition { claims, ..Condition::default() };
@@ -113,7 +113,12 @@ fn each_part_of_a_condition_must_hold() {
         },
         Condition { clients: vec![pattern("cli")], ..scope(&["notes:read"]) },
         scope(&["notes:write", "notes:read"]),
-        claims(vec![text("org.id", "acme"), text("email", "*@acme.example"), text("roles", "y")]),
+        claims(vec![
+            text("org.id", "acme"),
+            text("https://acme.example/plan", "pro"),
+            text("email", "*@acme.example"),
+            text("roles", "y"),
+        ]),
         claims(number(3)),
     ];
     let fails = [
