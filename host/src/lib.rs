@@ -13,6 +13,7 @@ mod inline;
 pub mod json;
 pub mod jsonrpc;
 pub mod net;
+pub mod oauth;
 pub mod os;
 pub mod pins;
 pub mod plugin;

@@ -11,7 +11,6 @@ mod credentials;
 mod digest;
 mod download;
 mod error;
-mod http;
 mod layout;
 mod manifest;
 mod publish;
@@ -24,10 +23,14 @@ pub use artifact::{Artifact, GRANTS, LANGUAGES, MINISIG, SHOWN};
 pub use client::{Registry, RegistrySettings};
 pub use digest::Sha256;
 pub use error::RegistryError;
-pub use http::Http;
 pub use layout::Layout;
 pub use publish::{Publication, save};
 pub use reference::{Reference, Repository, SCHEME, url};
 pub use signature::{PublicKey, SigningKey};
 pub use source::Source;
 pub use web::download;
+
+/// For a component that is downloaded.
+const WHOLE: std::time::Duration = std::time::Duration::from_secs(30 * 60);
+/// Redirects of one request.
+const MAX_REDIRECTS: usize = 5;

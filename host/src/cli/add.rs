@@ -13,8 +13,9 @@ use super::options::Options;
 use super::origins::{self, OriginFile};
 use super::place::{Change, Place, Step, is_component, is_other};
 use super::target::{Target, plugin, unfound};
+use crate::net::http::Http;
 use crate::plugin::PluginId;
-use crate::registry::{Http, Sha256};
+use crate::registry::Sha256;
 use crate::report::{self, Failure, NAME, Screen};
 
 #[derive(Args)]

@@ -13,13 +13,14 @@ use super::dev;
 use super::options::Options;
 use super::origins;
 use crate::config::{self, Config, GrantWord, PublisherKey, add_grants};
+use crate::net::http::Http;
 use crate::os::paths::absolute;
 use crate::os::private::OpenMode;
 use crate::os::{files, private};
 use crate::plugin::text::printable;
 use crate::plugin::{MAX_COMPONENT, PluginId, Signatures, declared, read_component, signature_file};
 use crate::registry::{
-    Artifact, GRANTS, Http, Layout, MINISIG, PublicKey, Reference, Registry, RegistryError, Repository, SCHEME, SHOWN,
+    Artifact, GRANTS, Layout, MINISIG, PublicKey, Reference, Registry, RegistryError, Repository, SCHEME, SHOWN,
     Sha256, Source, download, save, url,
 };
 use crate::report::{Failure, Screen};

@@ -10,11 +10,12 @@ use wharf_report::{ShowPath as _, shell_word, warning};
 use super::fetch::{failure, public_key, signature_beside, wish};
 use super::options::Options;
 use crate::config::{Config, PublisherKey};
+use crate::net::http::Http;
 use crate::os::private;
 use crate::plugin::{
     PluginId, Signatures, could_be_plugin, inspect, metadata, read_component, signature_file, summarize,
 };
-use crate::registry::{GRANTS, Http, MINISIG, Publication, Reference, Registry, SHOWN, SigningKey};
+use crate::registry::{GRANTS, MINISIG, Publication, Reference, Registry, SHOWN, SigningKey};
 use crate::report::{self, Failure, NAME, Screen};
 
 const MAX_KEY: u64 = 64 << 10;

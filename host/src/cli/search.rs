@@ -8,8 +8,9 @@ use serde_json::json;
 use super::fetch::failure;
 use super::json_text::indented;
 use super::options::Options;
+use crate::net::http::Http;
 use crate::plugin::text::{escape_hidden_in_json, printable};
-use crate::registry::{Http, Reference, Registry, Repository, SCHEME};
+use crate::registry::{Reference, Registry, Repository, SCHEME};
 use crate::report::{self, Failure, Screen};
 
 #[derive(Args)]

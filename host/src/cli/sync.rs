@@ -15,8 +15,9 @@ use super::place::{Change, Place, Step, is_component, is_other};
 use super::survey::files_of;
 use super::target::plugin;
 use super::wiring::{lock, lock_failure};
+use crate::net::http::Http;
 use crate::plugin::{PluginId, content_of, signature_file};
-use crate::registry::{Http, Layout, Reference};
+use crate::registry::{Layout, Reference};
 use crate::report::{self, Failure, NAME, Screen};
 
 #[derive(Args)]

@@ -8,9 +8,9 @@ use serde::Deserialize;
 
 use super::credentials::{Credentials, basic};
 use super::error::RegistryError;
-use super::http::{Http, NamedBy, require_tls, target_of};
 use super::reference::Repository;
 use crate::json;
+use crate::net::http::{Http, NamedBy, form, require_tls, target_of};
 use crate::net::target::Target;
 
 /// Bytes of a token server's answer.
@@ -161,26 +161,6 @@ fn secret(text: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Pairs as in a query or a form.
-pub(super) fn form<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    let mut text = String::new();
-    for (name, value) in pairs {
-        if !text.is_empty() {
-            text.push('&');
-        }
-        text.push_str(name);
-        text.push('=');
-        for byte in value.bytes() {
-            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-                text.push(byte.into());
-            } else {
-                text.push_str(&format!("%{byte:02X}"));
-            }
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,10 +189,5 @@ mod tests {
         ] {
             assert_eq!(Challenge::parse(text), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn forms_have_one_reading() {
-        assert_eq!(form([("a", "x:y,z w&="), ("b", "~._-")]), "a=x%3Ay%2Cz%20w%26%3D&b=~._-");
     }
 }

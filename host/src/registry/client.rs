@@ -11,15 +11,16 @@ use http_body_util::Full;
 use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
-use super::auth::{self, Access, Challenge, form};
+use super::auth::{self, Access, Challenge};
 use super::credentials::{self, Credentials};
 use super::digest::Sha256;
 use super::download::Download;
 use super::error::{RegistryError, said};
-use super::http::{Http, MAX_REDIRECTS, NamedBy, Received, WHOLE, is_loopback, require_tls, target_of};
 use super::manifest::{ACCEPTED, Descriptor, Document, INDEX, Index, MAX_SIZE};
 use super::reference::Repository;
+use super::{MAX_REDIRECTS, WHOLE};
 use crate::json;
+use crate::net::http::{Http, NamedBy, Received, form, is_loopback, require_tls, target_of};
 use crate::net::target::Target;
 
 /// How often a request is sent again after a temporary failure, and how long it waits first.
@@ -186,7 +187,7 @@ impl<'a> Registry<'a> {
         }
         let path = self.path(&format!("blobs/{digest}"));
         let sent = Sent::get(&path);
-        let bytes = self.again(async || self.send(&sent).await?.text(what, limit).await).await?;
+        let bytes = self.again(async || Ok(self.send(&sent).await?.text(what, limit).await?)).await?;
         if Sha256::of(&bytes) != digest || bytes.len() as u64 != descriptor.size {
             return Err(RegistryError::Changed(format!("{what} does not match its digest {digest}")));
         }
@@ -438,7 +439,7 @@ impl<'a> Registry<'a> {
             request.headers_mut().insert(header::AUTHORIZATION, value.clone());
         }
         require_tls(&self.target, &target)?;
-        self.http.send(request, &target, self.named(is_own)).await
+        Ok(self.http.send(request, &target, self.named(is_own)).await?)
     }
 
     fn named(&self, is_own: bool) -> NamedBy<'_> {

@@ -6,6 +6,7 @@ use http::StatusCode;
 use wharf_report::{bounded, line};
 
 use crate::net::dial::DialError;
+use crate::net::http::HttpError;
 
 /// Reads after "failed to" and what was to be done.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +41,18 @@ pub enum RegistryError {
     Missing(String),
     #[error("{0}")]
     Signature(String),
+}
+
+impl From<HttpError> for RegistryError {
+    fn from(error: HttpError) -> Self {
+        match error {
+            HttpError::Connect { host, why } => Self::Connect { host, why },
+            HttpError::Private { host, by } => Self::Private { host, by },
+            HttpError::Protocol(text) => Self::Protocol(text),
+            HttpError::TooLarge { what, limit } => Self::TooLarge { what, limit },
+            HttpError::Timeout { host } => Self::Timeout { host },
+        }
+    }
 }
 
 impl RegistryError {

@@ -8,7 +8,8 @@ use http_body_util::Full;
 
 use super::digest::Sha256;
 use super::error::RegistryError;
-use super::http::{Http, MAX_REDIRECTS, NamedBy, WHOLE, target_of};
+use super::{MAX_REDIRECTS, WHOLE};
+use crate::net::http::{Http, NamedBy, target_of};
 use crate::os::private;
 
 /// Downloads what is at a URL into a file, of at most `limit` bytes. Redirects lead to public addresses with TLS.

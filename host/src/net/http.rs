@@ -18,27 +18,39 @@ use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::error::RegistryError;
-use crate::net::dial::{self, DialError, Stream};
-use crate::net::resolve::{Resolve, SystemResolver};
-use crate::net::target::{Host, Target};
+use super::dial::{self, DialError, Stream};
+use super::resolve::{Resolve, SystemResolver};
+use super::target::{Host, Target};
 
 /// For the lookup and the connection, and for the TLS handshake.
 const CONNECT: Duration = Duration::from_secs(10);
 /// From the request to the head of its response, and between two parts of a body.
 const STALL: Duration = Duration::from_secs(30);
-/// For a small body, and for one that is downloaded.
+/// For a small body.
 const SMALL: Duration = Duration::from_secs(60);
-pub(super) const WHOLE: Duration = Duration::from_secs(30 * 60);
-/// Redirects of one request.
-pub(super) const MAX_REDIRECTS: usize = 5;
 /// Header fields, and bytes of a response head.
 const MAX_HEADERS: usize = 128;
 const MAX_HEAD: usize = 64 << 10;
 
+/// Why there is no response. Reads after "failed to" and what was to be done.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    #[error("{host}: {why}")]
+    Connect { host: String, why: DialError },
+    /// A server named an address that only a person may name.
+    #[error("{host} is at a private address, to which {by} led")]
+    Private { host: String, by: String },
+    #[error("{0}")]
+    Protocol(String),
+    #[error("{what} has more than {limit} bytes")]
+    TooLarge { what: &'static str, limit: u64 },
+    #[error("{host} did not answer in time")]
+    Timeout { host: String },
+}
+
 /// Who named a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NamedBy<'a> {
+pub enum NamedBy<'a> {
     /// A reference or the configuration: it may be anywhere.
     Person,
     /// A server, which is named here: only public addresses, so that it leads nobody into their own network.
@@ -59,20 +71,20 @@ impl Default for Http {
 }
 
 /// A body that is being received. Dropping it closes the connection.
-pub(super) struct Received {
-    pub(super) response: Response<Incoming>,
+pub struct Received {
+    pub response: Response<Incoming>,
     host: String,
     _connection: AbortOnDropHandle<hyper::Result<()>>,
 }
 
 impl Received {
     /// The next bytes; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, RegistryError> {
+    pub async fn next(&mut self) -> Result<Option<Bytes>, HttpError> {
         loop {
             match timeout(STALL, self.response.body_mut().frame()).await {
-                Err(_) => return Err(RegistryError::Timeout { host: self.host.clone() }),
+                Err(_) => return Err(HttpError::Timeout { host: self.host.clone() }),
                 Ok(None) => return Ok(None),
-                Ok(Some(Err(error))) => return Err(RegistryError::Protocol(format!("{}: {error}", self.host))),
+                Ok(Some(Err(error))) => return Err(HttpError::Protocol(format!("{}: {error}", self.host))),
                 Ok(Some(Ok(frame))) => {
                     if let Ok(bytes) = frame.into_data() {
                         return Ok(Some(bytes));
@@ -83,11 +95,11 @@ impl Received {
     }
 
     /// Where it redirects to, from `at`: to none without TLS from one with it.
-    pub(super) fn redirection(&self, at: &Target) -> Result<Option<(Uri, Target)>, RegistryError> {
+    pub fn redirection(&self, at: &Target) -> Result<Option<(Uri, Target)>, HttpError> {
         let location = self.response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
         let Some(location) = location.filter(|_| self.response.status().is_redirection()) else { return Ok(None) };
         let location = if location.starts_with('/') { format!("{at}{location}") } else { location.to_owned() };
-        let invalid = || RegistryError::Protocol(format!("{} redirected to an invalid URL", at.authority()));
+        let invalid = || HttpError::Protocol(format!("{} redirected to an invalid URL", at.authority()));
         let uri: Uri = location.parse().map_err(|_| invalid())?;
         let target = target_of(&uri)?;
         require_tls(at, &target)?;
@@ -95,18 +107,13 @@ impl Received {
     }
 
     /// All of a body that is to be small.
-    pub(super) async fn text(self, what: &'static str, limit: u64) -> Result<Vec<u8>, RegistryError> {
+    pub async fn text(self, what: &'static str, limit: u64) -> Result<Vec<u8>, HttpError> {
         self.whole(what, limit, SMALL).await
     }
 
     /// All of a body, of at most `limit` bytes, if it comes in that time.
-    pub(super) async fn whole(
-        mut self,
-        what: &'static str,
-        limit: u64,
-        time: Duration,
-    ) -> Result<Vec<u8>, RegistryError> {
-        let too_large = RegistryError::TooLarge { what, limit };
+    pub async fn whole(mut self, what: &'static str, limit: u64, time: Duration) -> Result<Vec<u8>, HttpError> {
+        let too_large = HttpError::TooLarge { what, limit };
         if self.response.body().size_hint().lower() > limit {
             return Err(too_large);
         }
@@ -114,7 +121,7 @@ impl Received {
         let until = Instant::now() + time;
         while let Some(bytes) = self.next().await? {
             if Instant::now() > until {
-                return Err(RegistryError::Timeout { host: self.host });
+                return Err(HttpError::Timeout { host: self.host });
             }
             if (text.len() + bytes.len()) as u64 > limit {
                 return Err(too_large);
@@ -126,20 +133,24 @@ impl Received {
 }
 
 impl Http {
+    /// Without the proxies that the environment names.
+    #[cfg(test)]
+    pub(crate) fn direct() -> Self {
+        Self { proxies: Matcher::builder().build(), ..Self::default() }
+    }
+
     /// Sends a request with an absolute URI. Redirects are not followed.
-    pub(super) async fn send(
+    pub async fn send(
         &self,
         mut request: Request<Full<Bytes>>,
         target: &Target,
         named: NamedBy<'_>,
-    ) -> Result<Received, RegistryError> {
+    ) -> Result<Received, HttpError> {
         let uri = request.uri().clone();
         let host = target.authority();
         let failed = |why: DialError| match (why, named) {
-            (DialError::NotPublic, NamedBy::Server(by)) => {
-                RegistryError::Private { host: host.clone(), by: by.to_owned() }
-            }
-            (why, _) => RegistryError::Connect { host: host.clone(), why },
+            (DialError::NotPublic, NamedBy::Server(by)) => HttpError::Private { host: host.clone(), by: by.to_owned() },
+            (why, _) => HttpError::Connect { host: host.clone(), why },
         };
         let proxy = self.proxies.intercept(&uri);
         // Without a proxy in between, a request names only its path.
@@ -149,7 +160,7 @@ impl Http {
             *request.uri_mut() = origin;
         }
         let authority = HeaderValue::try_from(target.authority());
-        let authority = authority.map_err(|_| RegistryError::Protocol(format!("a host's name is invalid: {host}")))?;
+        let authority = authority.map_err(|_| HttpError::Protocol(format!("a host's name is invalid: {host}")))?;
         request.headers_mut().insert(header::HOST, authority);
         let agent = HeaderValue::from_static(concat!("wharf/", env!("CARGO_PKG_VERSION")));
         request.headers_mut().insert(header::USER_AGENT, agent);
@@ -162,10 +173,10 @@ impl Http {
         };
         let (mut sender, connection) =
             if target.https { open(self.tls(stream, target).await.map_err(failed)?).await } else { open(stream).await }
-                .map_err(|error| RegistryError::Protocol(format!("{host}: {error}")))?;
+                .map_err(|error| HttpError::Protocol(format!("{host}: {error}")))?;
         match timeout(STALL, sender.send_request(request)).await {
-            Err(_) => Err(RegistryError::Timeout { host }),
-            Ok(Err(error)) => Err(RegistryError::Protocol(format!("{host}: {error}"))),
+            Err(_) => Err(HttpError::Timeout { host }),
+            Ok(Err(error)) => Err(HttpError::Protocol(format!("{host}: {error}"))),
             Ok(Ok(response)) => Ok(Received { response, host, _connection: connection }),
         }
     }
@@ -183,14 +194,14 @@ impl Http {
         proxy: &Intercept,
         target: &Target,
         named: NamedBy<'_>,
-    ) -> Result<Box<dyn Stream>, RegistryError> {
+    ) -> Result<Box<dyn Stream>, HttpError> {
         if let (NamedBy::Server(by), true) = (named, target.is_private()) {
-            return Err(RegistryError::Private { host: target.authority(), by: by.to_owned() });
+            return Err(HttpError::Private { host: target.authority(), by: by.to_owned() });
         }
         let uri = proxy.uri();
-        let invalid = |why: &str| RegistryError::Protocol(format!("the proxy {} cannot be used: {why}", shown(uri)));
+        let invalid = |why: &str| HttpError::Protocol(format!("the proxy {} cannot be used: {why}", shown(uri)));
         let at = Target::of(uri).map_err(invalid)?;
-        let failed = |why: DialError| RegistryError::Connect { host: format!("the proxy {}", at.authority()), why };
+        let failed = |why: DialError| HttpError::Connect { host: format!("the proxy {}", at.authority()), why };
         let stream = self.dial(&at, NamedBy::Person).await.map_err(failed)?;
         let stream: Box<dyn Stream> =
             if at.https { Box::new(self.tls(stream, &at).await.map_err(failed)?) } else { Box::new(stream) };
@@ -239,24 +250,53 @@ async fn open(stream: impl Stream + 'static) -> hyper::Result<Opened> {
 }
 
 /// The target of a URL that a server named.
-pub(super) fn target_of(uri: &Uri) -> Result<Target, RegistryError> {
-    Target::of(uri)
-        .map_err(|why| RegistryError::Protocol(format!("a URL of the registry cannot be used, {why}: {uri}")))
+pub fn target_of(uri: &Uri) -> Result<Target, HttpError> {
+    Target::of(uri).map_err(|why| HttpError::Protocol(format!("a URL of the server cannot be used, {why}: {uri}")))
 }
 
 /// A server with TLS leads to none without.
-pub(super) fn require_tls(by: &Target, to: &Target) -> Result<(), RegistryError> {
+pub fn require_tls(by: &Target, to: &Target) -> Result<(), HttpError> {
     if by.https && !to.https {
         let (by, to) = (by.authority(), to.authority());
-        return Err(RegistryError::Protocol(format!("{by} led to a server without TLS: {to}")));
+        return Err(HttpError::Protocol(format!("{by} led to a server without TLS: {to}")));
     }
     Ok(())
 }
 
 /// Whether a host is this machine itself: docker and others speak to it without TLS.
-pub(super) fn is_loopback(target: &Target) -> bool {
+pub fn is_loopback(target: &Target) -> bool {
     match &target.host {
         Host::Address(address) => address.is_loopback(),
         Host::Name(name) => name == "localhost" || name.ends_with(".localhost"),
+    }
+}
+
+/// Pairs as in a query or a form.
+pub fn form<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut text = String::new();
+    for (name, value) in pairs {
+        if !text.is_empty() {
+            text.push('&');
+        }
+        text.push_str(name);
+        text.push('=');
+        for byte in value.bytes() {
+            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                text.push(byte.into());
+            } else {
+                text.push_str(&format!("%{byte:02X}"));
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_have_one_reading() {
+        assert_eq!(form([("a", "x:y,z w&="), ("b", "~._-")]), "a=x%3Ay%2Cz%20w%26%3D&b=~._-");
     }
 }

@@ -1,0 +1,166 @@
+//! Verifies tokens of all configured issuers.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::mem;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use bytes::Bytes;
+use futures_util::future::select_all;
+
+use super::claims::{Expected, Granted, Vouched};
+use super::clock::Now;
+use super::introspection::{self, Answer, Introspections};
+use super::issuer::Issuer;
+pub use super::issuer::IssuerStatus;
+use super::refusal::Refusal;
+use super::settings::OAuthSettings;
+use super::token::{self, MAX_TOKEN, Token};
+use super::verified::{TokenHash, Verified, VerifiedTokens};
+use crate::identity::Identity;
+use crate::net::http::Http;
+use crate::sync::lock;
+
+/// Verifies tokens.
+pub struct Verifier {
+    /// The URI of this server.
+    resource: Arc<str>,
+    issuers: Vec<Arc<Issuer>>,
+    tokens: Arc<Mutex<VerifiedTokens>>,
+    introspections: Introspections,
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.issuers.iter().map(|issuer| &issuer.name)).finish()
+    }
+}
+
+impl Verifier {
+    /// A verifier, which has asked no issuer yet.
+    pub fn new(settings: OAuthSettings) -> Arc<Self> {
+        Self::with(settings, Http::default())
+    }
+
+    pub(super) fn with(settings: OAuthSettings, http: Http) -> Arc<Self> {
+        let http = Arc::new(http);
+        let issuers = settings.issuers.into_iter().map(|issuer| Arc::new(Issuer::new(issuer, Arc::clone(&http))));
+        Arc::new(Self {
+            resource: settings.resource.into(),
+            issuers: issuers.collect(),
+            tokens: Arc::default(),
+            introspections: Introspections::new(),
+        })
+    }
+
+    /// What a token was verified to be a while ago, without waiting.
+    pub fn cached(&self, token: &[u8]) -> Option<Arc<Verified>> {
+        // Longer ones are refused, and not hashed.
+        let hash = (token.len() <= MAX_TOKEN).then(|| TokenHash::of(token))?;
+        lock(&self.tokens).get(&hash, Instant::now())
+    }
+
+    /// Verifies a token. It waits only if the keys of its issuer are not there, or the issuer must be asked about it.
+    ///
+    /// # Errors
+    /// If the token is not accepted, or not now.
+    pub async fn verify(&self, token: &[u8]) -> Result<Arc<Verified>, Refusal> {
+        if token.len() > MAX_TOKEN {
+            return Err(Refusal::invalid("the token has more than 16 KiB"));
+        }
+        let hash = TokenHash::of(token);
+        if let Some(verified) = lock(&self.tokens).get(&hash, Instant::now()) {
+            return Ok(verified);
+        }
+        let text = std::str::from_utf8(token).map_err(|_| Refusal::invalid("the token is no text"))?;
+        if token::is_jwt(text) { self.verify_jwt(text, hash).await } else { self.ask(text, hash).await }
+    }
+
+    async fn verify_jwt(&self, text: &str, hash: TokenHash) -> Answer {
+        let mut token = Token::parse(text)?;
+        let named = token.issuer().and_then(|name| self.issuers.iter().find(|issuer| *issuer.name == *name));
+        // Nothing is fetched for a token of anybody else.
+        let issuer = named.ok_or_else(|| Refusal::invalid("the token is of an issuer that is not accepted"))?;
+        let now = Now::read();
+        let claims = mem::take(&mut token.claims);
+        // First what costs least.
+        let granted = expected(issuer, &self.resource).check(claims, Vouched::Signature, now)?;
+        let key = issuer.key(&token).await?;
+        if !key.signed(&token) {
+            return Err(Refusal::invalid("the signature of the token is wrong"));
+        }
+        let verified = verified(granted, now);
+        let now = Instant::now();
+        lock(&self.tokens).put(hash, &verified, Some(&key), verified.expires, (text.len(), now));
+        Ok(verified)
+    }
+
+    /// Asks all issuers that answer about tokens: such a token does not say whose it is.
+    async fn ask(&self, text: &str, hash: TokenHash) -> Answer {
+        let asked: Vec<Arc<Issuer>> =
+            self.issuers.iter().filter(|issuer| issuer.settings.introspection.is_some()).cloned().collect();
+        if asked.is_empty() {
+            return Err(Refusal::invalid("the token is no JWT of three parts"));
+        }
+        let (tokens, resource, text) = (Arc::clone(&self.tokens), Arc::clone(&self.resource), text.to_owned());
+        let work = async move {
+            let mut refusal = Refusal::invalid("the token is not active");
+            for issuer in &asked {
+                match issuer.introspect(&text).await {
+                    Ok(Some((claims, length))) => {
+                        let now = Now::read();
+                        let granted = expected(issuer, &resource).check(claims, Vouched::Introspection, now)?;
+                        let verified = verified(granted, now);
+                        let until = verified.expires.min(now.instant + introspection::ACTIVE);
+                        lock(&tokens).put(hash, &verified, None, until, (length, now.instant));
+                        return Ok(verified);
+                    }
+                    Ok(None) => {}
+                    // It might be its token.
+                    Err(why) => refusal = why,
+                }
+            }
+            Err(refusal)
+        };
+        self.introspections.once(hash, work).await
+    }
+
+    /// Fetches keys before they are needed, and again before they are too old. Ends only if dropped.
+    pub async fn run(&self) -> Infallible {
+        let kept: Vec<_> = self.issuers.iter().map(|issuer| Box::pin(Arc::clone(issuer).keep())).collect();
+        if kept.is_empty() {
+            return std::future::pending().await;
+        }
+        select_all(kept).await.0
+    }
+
+    /// As if that time had passed for the keys.
+    #[cfg(test)]
+    pub(super) fn later(&self, time: std::time::Duration) {
+        self.issuers.iter().for_each(|issuer| issuer.age_by(time));
+    }
+
+    /// How it is with each issuer.
+    pub fn status(&self) -> Vec<IssuerStatus> {
+        self.issuers.iter().map(|issuer| issuer.status()).collect()
+    }
+
+    /// The metadata of the only issuer, unchanged: clients of 2025-03-26 look for it here. `None` if there are several
+    /// issuers, or it cannot be had.
+    pub async fn authorization_server_metadata(&self) -> Option<Bytes> {
+        match &*self.issuers {
+            [issuer] => issuer.document().await,
+            _ => None,
+        }
+    }
+}
+
+fn expected<'a>(issuer: &'a Issuer, resource: &'a str) -> Expected<'a> {
+    Expected { issuer: &issuer.name, resource, settings: &issuer.settings }
+}
+
+fn verified(granted: Granted, now: Now) -> Arc<Verified> {
+    let expires = now.at(granted.until);
+    Arc::new(Verified { identity: Arc::new(Identity::subject(granted.grant)), expires })
+}
