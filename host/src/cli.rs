@@ -34,6 +34,7 @@ mod json_text;
 mod list;
 mod load_file;
 mod local;
+mod oauth;
 mod options;
 mod origins;
 mod os_sandbox;
