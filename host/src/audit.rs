@@ -212,6 +212,11 @@ impl Record {
         }
     }
 
+    /// As [`Self::capped`], of a name that is rarely too long.
+    pub fn capped_name(name: &Arc<str>) -> Arc<str> {
+        if name.len() <= MAX_TEXT { name.clone() } else { Self::capped(name).into() }
+    }
+
     /// Truncates an untrusted text to what a record holds.
     pub fn capped(text: &str) -> String {
         text[..text.floor_char_boundary(MAX_TEXT)].to_owned()

@@ -34,6 +34,7 @@ mod json_text;
 mod list;
 mod load_file;
 mod local;
+mod oauth;
 mod options;
 mod origins;
 mod os_sandbox;
@@ -44,6 +45,7 @@ mod push;
 mod read;
 mod reloadable;
 mod request;
+mod rights;
 mod search;
 mod serve;
 #[cfg(all(test, feature = "dev"))]
@@ -178,6 +180,8 @@ enum Command {
     Remove(add::RemoveOptions),
     /// Show the plugins that models proposed (server.proposals), or forget them
     Proposals(proposals::ProposalOptions),
+    /// Show what somebody may use, and by which rule ([rights])
+    Rights(rights::RightsOptions),
     /// Add the server to the configuration of an MCP client
     Install(install::Arguments),
     /// Show what a server and a build find on this machine, and what to do about what is missing
@@ -283,6 +287,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Proposals(how) => proposals::run(&options, how),
             Command::Push(how) => push::run(&options, how, &screen).await,
             Command::Remove(how) => add::remove(&options, how, &screen).await,
+            Command::Rights(how) => rights::run(&options, how, &screen).await,
             Command::Install(arguments) => install::run(&options, arguments),
             Command::Doctor(how) => doctor::run(&options, how).await,
             Command::Audit(command) => audit::run(&options, command),

@@ -51,7 +51,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 26] = [
     ),
     (
         "transport",
-        &["budget", "identity", "idle", "json", "jsonrpc", "os", "server", "sync", "protocol::revision"],
+        &["budget", "identity", "idle", "json", "jsonrpc", "oauth", "os", "server", "sync", "protocol::revision"],
         &["wasmtime"],
     ),
     ("config", &["audit", "json", "os", "plugin", "pins", "registry", "rights"], &[]),

@@ -278,6 +278,12 @@ fn lines_are_plain_ascii_and_texts_are_capped() {
     );
 }
 
+#[test]
+fn the_name_of_a_principal_is_capped() {
+    let capped = |length: usize| Record::capped_name(&"x".repeat(length).into()).len();
+    assert_eq!([1, MAX_TEXT, MAX_TEXT + 1].map(capped), [1, MAX_TEXT, MAX_TEXT]);
+}
+
 /// Where each byte takes the most.
 #[test]
 fn the_longest_record_fits_a_line() {

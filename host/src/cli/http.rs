@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::finding::Finding;
+use super::oauth::oauth;
 use super::reloadable::tokens;
 use super::wiring::is_remote;
 use crate::config::Config;
@@ -50,7 +51,7 @@ pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(L
         allow_remote(options.allow_remote_without_auth, &settings, text)?;
     }
     report::message(&format!("listening on {}", listener.url(tls)));
-    if !listener.is_local() && settings.tokens.is_empty() {
+    if !listener.is_local() && !settings.has_authentication() {
         tracing::warn!("authentication is disabled: anyone who can connect may call every tool");
     }
     if !listener.is_local() && !tls {
@@ -99,17 +100,17 @@ fn address(text: &str) -> Result<Address, Failure> {
 }
 
 fn allow_remote(without_tokens: bool, settings: &Settings, address: &str) -> Result<(), Failure> {
-    if !settings.tokens.is_empty() || without_tokens {
+    if settings.has_authentication() || without_tokens {
         return Ok(());
     }
-    let hint =
-        "set server.http.tokens, or add --allow-remote-without-auth if anyone who can connect may call every tool";
+    let hint = "set server.http.tokens or server.http.oauth, or add --allow-remote-without-auth if anyone who can connect may call every tool";
     Err(Failure::usage(format!("listen on a non-loopback address without a token: {address}")).hint(hint.to_owned()))
 }
 
 fn settings(config: &Config) -> Result<Settings, Failure> {
     let http = &config.server.http;
     let tokens = tokens(config).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
+    let oauth = oauth(config).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let tls = http.tls.as_ref().map(|tls| Tls::read(&config.resolve(&tls.cert), &config.resolve(&tls.key)));
     Ok(Settings {
         header_timeout: http.header_timeout,
@@ -120,6 +121,7 @@ fn settings(config: &Config) -> Result<Settings, Failure> {
         allowed_hosts: http.allowed_hosts.clone(),
         allowed_origins: http.allowed_origins.clone(),
         tokens: tokens.into(),
+        oauth,
         sse: http.sse,
         sessions: SessionSettings { poll_after: http.poll_after, ..SessionSettings::default() },
         tls: tls.transpose().map_err(|error| Failure::usage(format!("read server.http.tls: {error}")))?,

@@ -8,6 +8,8 @@ use crate::transport::http::{Settings, Tls, Token, TokenSet};
 /// The settings of an HTTP server that can be reloaded while it runs.
 pub(super) struct Reloadable {
     tokens: TokenSet,
+    /// Whether tokens of OAuth are accepted too.
+    has_oauth: bool,
     tls: Option<Tls>,
     /// Why the tokens could not be read now, as it was logged.
     unread: Option<String>,
@@ -15,7 +17,12 @@ pub(super) struct Reloadable {
 
 impl Reloadable {
     pub(super) fn of(settings: &Settings) -> Self {
-        Self { tokens: settings.tokens.clone(), tls: settings.tls.clone(), unread: None }
+        Self {
+            tokens: settings.tokens.clone(),
+            has_oauth: settings.oauth.is_some(),
+            tls: settings.tls.clone(),
+            unread: None,
+        }
     }
 
     /// Reloads the tokens and the certificate. On an error the old ones stay. A server that requires
@@ -41,7 +48,7 @@ impl Reloadable {
             Err(_) => return,
         };
         match tokens {
-            Ok(tokens) if tokens.is_empty() && !self.tokens.is_empty() => tracing::error!(
+            Ok(tokens) if tokens.is_empty() && !self.tokens.is_empty() && !self.has_oauth => tracing::error!(
                 "tokens unchanged: the configuration has none, and only a restart can turn authentication off"
             ),
             Ok(tokens) => {

@@ -68,9 +68,12 @@ pub(super) async fn run(
         signals.shut_down_at_end_of(io::stdin())?;
     }
     let catalog = Arc::new(Catalog::default());
-    let server = Server::new(catalog.clone(), Settings { state_key, audit: audit.clone(), ..server_settings(&config) });
+    let rights = Arc::new(config.rights());
+    let settings = Settings { state_key, audit: audit.clone(), rights, ..server_settings(&config) };
+    let server = Server::new(catalog.clone(), settings);
     let idle = IdleHook::default();
     let config = Live::new(config);
+    tokio::spawn(follow_rights(config.clone(), server.clone()));
     let reloadable = http.as_ref().map(|(_, settings)| Reloadable::of(settings));
     let shutdown = signals.shutdown_or_reload(config.clone(), reloadable);
     if !on_http && io::stdin().is_terminal() {
@@ -125,6 +128,21 @@ pub(super) async fn run(
         writer.close(audit::CLOSING);
     }
     ended
+}
+
+/// Replaces the rights of the server whenever those of the configuration change.
+async fn follow_rights(config: Live, server: Arc<Server>) {
+    let mut changed = config.changed();
+    let mut current = config.get().rights.clone();
+    // An error means that the process is ending.
+    while changed.changed().await.is_ok() {
+        let new = config.get();
+        if new.rights != current {
+            current = new.rights.clone();
+            server.set_rights(new.rights());
+            tracing::info!(rules = current.rules.len(), "rights changed");
+        }
+    }
 }
 
 /// Warns at start if the limit of open files is too low for the configured connections.

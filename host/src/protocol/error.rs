@@ -223,6 +223,12 @@ pub fn insufficient_scope(scopes: &[Box<str>]) -> ErrorObject {
     )
 }
 
+/// The scopes that [`insufficient_scope`] names, with spaces between them.
+pub fn needed_scope(error: &ErrorObject) -> Option<Box<str>> {
+    let data = error.data.as_ref().filter(|_| error.code == INSUFFICIENT_SCOPE)?;
+    data["scope"].as_str().map(Into::into)
+}
+
 /// -32603: the connection has reached its limit of running requests.
 pub fn too_many_requests() -> ErrorObject {
     internal("too_many_requests", "too many or too large requests are pending; send fewer at a time")

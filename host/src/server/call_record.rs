@@ -43,7 +43,7 @@ impl CallRecord {
         let audit = server.settings.audit.clone();
         let wanted = audit.is_on() || tracing::enabled!(target: "call", tracing::Level::DEBUG);
         let record = wanted.then(|| Record {
-            principal: Some(scope.identity.name().clone()),
+            principal: Some(Record::capped_name(scope.identity.name())),
             method: Some(method.into()),
             tool: Some(Record::capped(name)),
             id: Some(Record::capped(scope.id.as_json())),

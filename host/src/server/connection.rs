@@ -180,10 +180,15 @@ impl Connection {
         Answered::now(self.refusal(&Invalid { id: None, error }))
     }
 
-    /// Ends the listen streams with their results, gives running requests `grace` to finish, and
-    /// answers those that remain with a `shutting_down` error.
-    pub async fn close(&self, grace: Duration) {
+    /// Ends the listen streams with their results.
+    pub fn end_listens(&self) {
         self.own.closing.cancel();
+    }
+
+    /// As [`Self::end_listens`]; gives running requests `grace` to finish, and answers those that remain
+    /// with a `shutting_down` error.
+    pub async fn close(&self, grace: Duration) {
+        self.end_listens();
         if tokio::time::timeout(grace, self.in_flight.idle()).await.is_err() {
             self.cut_off.cancel();
             // A request whose task is no longer polled cannot answer.

@@ -6,12 +6,15 @@ use super::bounds::unread::{Unread, UnreadBytes};
 use super::response::Response;
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, RequestId};
+use crate::protocol::error::needed_scope;
 
 #[derive(Debug)]
 pub struct Outgoing {
     /// JSON on one line.
     pub text: String,
     pub kind: MessageKind,
+    /// Of an error, the scopes that an access token would need for this.
+    pub needed_scope: Option<Box<str>>,
     /// Counts its bytes until the client has read them.
     held: Option<UnreadBytes>,
 }
@@ -19,7 +22,7 @@ pub struct Outgoing {
 /// A copy is not counted here: its owner does that.
 impl Clone for Outgoing {
     fn clone(&self) -> Self {
-        Self::new(self.text.clone(), self.kind)
+        Self { needed_scope: self.needed_scope.clone(), ..Self::new(self.text.clone(), self.kind) }
     }
 }
 
@@ -52,7 +55,7 @@ pub enum MessageKind {
 
 impl Outgoing {
     pub fn new(text: String, kind: MessageKind) -> Self {
-        Self { text, kind, held: None }
+        Self { text, kind, needed_scope: None, held: None }
     }
 
     /// Counts it from now on, even beyond the limits; no effect if it is counted already.
@@ -96,7 +99,8 @@ impl Outgoing {
         error: &ErrorObject,
         of_envelope: bool,
     ) -> Self {
-        Self::new(encode::error(id, unreadable, error), MessageKind::Error { code: error.code, of_envelope })
+        let kind = MessageKind::Error { code: error.code, of_envelope };
+        Self { needed_scope: needed_scope(error), ..Self::new(encode::error(id, unreadable, error), kind) }
     }
 
     /// The responses to one batch.

@@ -12,6 +12,7 @@ mod responses;
 mod socket;
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,7 +21,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use crate::idle::IdleHook;
 
 pub use mcp::SessionSettings;
-pub use request::{Token, TokenSet};
+pub use request::{OAuth, Token, TokenSet};
 pub use socket::{Address, ListenError, Listener, Tls, serve};
 
 /// A request whose body has been read.
@@ -53,14 +54,23 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may use the server: `https://app.example`.
     pub allowed_origins: Vec<String>,
-    /// Without tokens everyone is allowed.
+    /// Without tokens and `oauth` everyone is allowed.
     pub tokens: TokenSet,
+    /// Access tokens are accepted too.
+    pub oauth: Option<Arc<OAuth>>,
     pub tls: Option<Tls>,
     pub sessions: SessionSettings,
     /// HTTP+SSE, the transport of 2024-11-05, at `/sse` and `/messages`.
     pub sse: bool,
     /// Runs on a connection's thread while it waits for its client.
     pub idle: IdleHook,
+}
+
+impl Settings {
+    /// Whether a request needs a token.
+    pub fn has_authentication(&self) -> bool {
+        !self.tokens.is_empty() || self.oauth.is_some()
+    }
 }
 
 impl Default for Settings {
@@ -77,6 +87,7 @@ impl Default for Settings {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             tokens: TokenSet::default(),
+            oauth: None,
             tls: None,
             sessions: SessionSettings::default(),
             sse: false,

@@ -17,20 +17,20 @@ fn p22_without_a_valid_token_nothing_is_disclosed() {
     let server = HttpServer::start(Settings { tokens: vec![Token::new("ci", SECRET)].into(), ..Settings::default() });
     let bearer = |token: &str| server.discover().with("Authorization", &format!("Bearer {token}"));
     assert!(server.exchange(&bearer(SECRET)).reached_mcp());
-    for (what, request) in [
-        ("no token", server.discover()),
-        ("a wrong one", bearer("wrong")),
-        ("a part of one", bearer(&SECRET[..31])),
-        ("two", bearer(SECRET).with("Authorization", &format!("Bearer {SECRET}"))),
+    for (what, request, status) in [
+        ("no token", server.discover(), 401),
+        ("a wrong one", bearer("wrong"), 401),
+        ("a part of one", bearer(&SECRET[..31]), 401),
+        ("two", bearer(SECRET).with("Authorization", &format!("Bearer {SECRET}")), 400),
     ] {
         let response = server.exchange(&request);
-        assert_eq!(response.status, 401, "{what}");
+        assert_eq!(response.status, status, "{what}");
         assert!(response.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")), "{what}");
         assert!(!response.text().contains("0123"), "{what}: {}", response.text());
     }
     let mut in_query = server.discover();
     in_query.line = format!("POST /mcp?access_token={SECRET} HTTP/1.1");
-    assert_eq!(server.exchange(&in_query).status, 401, "in the query");
+    assert_eq!(server.exchange(&in_query).status, 400, "in the query");
     let mut elsewhere = server.discover();
     elsewhere.line = "POST /elsewhere HTTP/1.1".into();
     assert_eq!(server.exchange(&elsewhere).status, 401, "an unknown path is not disclosed either");

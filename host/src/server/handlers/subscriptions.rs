@@ -92,7 +92,7 @@ pub(in crate::server) fn listen(own: &OwnStream, scope: Scope, filter: &Filter) 
 /// The revision requires both: a listen that the server ends is cancelled
 /// (basic/patterns/cancellation), and has a result (basic/patterns/subscriptions).
 async fn end(own: &OwnStream, scope: &Scope) -> Response {
-    let cancelled = text(&Cancelled { request_id: Raw(scope.id.as_json()), reason: "the server is stopping" })?;
+    let cancelled = text(&Cancelled { request_id: Raw(scope.id.as_json()), reason: "the server ends this stream" })?;
     own.send(Outgoing::notification(CANCELLED, Some(&cancelled))).await;
     let host_meta = [(SUBSCRIPTION_ID, Raw(scope.id.as_json()))];
     let envelope = Envelope { host_meta: &host_meta, ..Envelope::default() };

@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +24,21 @@ pub(super) struct Caller {
     pub(super) key: Arc<str>,
     /// Cancelled when the token of the request is no longer valid; `None`: it needed none.
     pub(super) revoked: Option<CancellationToken>,
+    /// When its token expires; `None`: it does not, or there is none.
+    pub(super) expires: Option<Instant>,
+}
+
+impl Caller {
+    /// Resolves when its token expires.
+    pub(super) fn expired(&self) -> impl Future<Output = ()> + Send + 'static {
+        let expires = self.expires;
+        async move {
+            match expires {
+                Some(at) => tokio::time::sleep_until(at.into()).await,
+                None => std::future::pending().await,
+            }
+        }
+    }
 }
 
 impl Peer {
@@ -39,7 +55,7 @@ impl Peer {
     /// A verified identity is one caller, from whatever address.
     pub(super) fn caller(&self, identity: Arc<Identity>, has_token: bool) -> Caller {
         let key = if has_token { identity.name() } else { &self.key }.clone();
-        Caller { identity, key, revoked: None }
+        Caller { identity, key, revoked: None, expires: None }
     }
 }
 

@@ -13,5 +13,6 @@ mod stateless;
 mod stream_limit;
 
 pub(super) use endpoint::{EVENTS, MESSAGES, Mcp, PATH};
+pub(super) use reply::NeededScope;
 pub(super) use reuse::Reuse;
 pub use session::SessionSettings;

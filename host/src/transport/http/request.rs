@@ -2,8 +2,14 @@
 
 mod auth;
 mod body;
+mod challenge;
+mod failures;
 mod front;
 mod guard;
+mod metadata;
+mod oauth;
+mod tokens;
 
-pub use auth::{Token, TokenSet};
 pub(super) use front::{ClientConnection, Front};
+pub use oauth::OAuth;
+pub use tokens::{Token, TokenSet};

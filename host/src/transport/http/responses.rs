@@ -16,7 +16,7 @@ pub(super) struct ErrorResponse {
     status: StatusCode,
     reason: &'static str,
     detail: String,
-    header: Option<(HeaderName, &'static str)>,
+    header: Option<(HeaderName, HeaderValue)>,
 }
 
 impl ErrorResponse {
@@ -39,6 +39,11 @@ impl ErrorResponse {
 
     /// Adds a header that the status requires.
     pub(super) fn header(self, name: HeaderName, value: &'static str) -> Self {
+        self.with(name, HeaderValue::from_static(value))
+    }
+
+    /// As [`Self::header`].
+    pub(super) fn with(self, name: HeaderName, value: HeaderValue) -> Self {
         Self { header: Some((name, value)), ..self }
     }
 
@@ -53,7 +58,7 @@ impl From<ErrorResponse> for Response {
         let error = ErrorObject::invalid_request(refusal.reason, &refusal.detail);
         let mut response = json(refusal.status, encode::error(None, UnreadableId::Omit, &error));
         if let Some((name, value)) = refusal.header {
-            response.headers_mut().insert(name, HeaderValue::from_static(value));
+            response.headers_mut().insert(name, value);
         }
         response
     }
@@ -81,7 +86,7 @@ pub(super) fn json(status: StatusCode, text: impl Into<Bytes>) -> Response {
 }
 
 /// A plain-text response.
-pub(super) fn plain(status: StatusCode, text: &'static str) -> Response {
+pub(super) fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response {
     with_type(status, "text/plain; charset=utf-8", text)
 }
 

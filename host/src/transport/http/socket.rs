@@ -49,6 +49,12 @@ pub async fn serve(
     let mut shutdown = pin!(shutdown);
     let mut end_idle = pin!(front.end_idle());
     let mut end_revoked = pin!(front.end_revoked());
+    let mut issuers = pin!(async {
+        match &front.settings.oauth {
+            Some(oauth) => oauth.verifier.run().await,
+            None => std::future::pending().await,
+        }
+    });
     let mut certificates = pin!(async {
         match &front.settings.tls {
             Some(tls) => tls.follow().await,
@@ -60,6 +66,7 @@ pub async fn serve(
             () = &mut shutdown => break,
             never = &mut end_idle => match never {},
             never = &mut end_revoked => match never {},
+            never = &mut issuers => match never {},
             never = &mut certificates => match never {},
             // Reaps ended connections; their results do not matter.
             Some(_) = connections.join_next() => continue,

@@ -21,6 +21,7 @@ use super::session::{Session, SessionSettings, Sessions};
 use super::sse::Sse;
 use super::stateless::Stateless;
 use super::stream_limit::{StreamLimit, StreamPermit, until_evicted};
+use crate::identity::Identity;
 use crate::jsonrpc::{self, ErrorObject, Frame, Invalid, Message, RequestId};
 use crate::protocol::revision::Revision;
 use crate::server::{Headers, MessageKind, Outgoing, PostKind, Server, post_kind};
@@ -66,8 +67,8 @@ impl Mcp {
         self.sessions.sweep_idle().await
     }
 
-    /// Ends the sessions of these names.
-    pub(in crate::transport::http) fn end_of(&self, is_over: impl Fn(&str) -> bool) {
+    /// Ends the sessions of these owners.
+    pub(in crate::transport::http) fn end_of(&self, is_over: impl Fn(&Identity) -> bool) {
         self.sessions.end_of(is_over);
     }
 
@@ -94,7 +95,7 @@ impl Mcp {
                     None => too_many_streams(None),
                 };
             }
-            MESSAGES => return self.sse.post(&caller.identity, parts.uri.query(), &body).await,
+            MESSAGES => return self.sse.post(caller, parts.uri.query(), &body).await,
             _ => {}
         }
         let mcp_headers = match headers::read(&parts.headers) {
@@ -209,7 +210,8 @@ impl Mcp {
         let reader = replay.reader(after);
         let ended = session.ended();
         let events = replayed(session, reader, None).take_until(self.stop.clone().cancelled_owned());
-        reply::events(until_evicted(events.take_until(ended), Some(permit)))
+        let events = events.take_until(ended).take_until(caller.expired());
+        reply::events(until_evicted(events, Some(permit)))
     }
 
     fn delete(&self, caller: &Caller, headers: &HeaderMap, mcp_headers: &Headers) -> Response {
@@ -303,7 +305,12 @@ impl Mcp {
             }
         };
         let rest = replayed(session.clone(), reader, first);
-        match self.sessions.poll_after().filter(|_| resumes(session)) {
+        if !resumes(session) {
+            // Its client could not get the rest.
+            return reply::events(rest);
+        }
+        let rest = rest.take_until(caller.expired());
+        match self.sessions.poll_after() {
             Some(limit) => reply::events(rest.take_until(tokio::time::sleep(limit))),
             None => reply::events(rest),
         }
@@ -313,7 +320,7 @@ impl Mcp {
 /// The JSON response to a POST in a session.
 fn session_response(message: Outgoing) -> Response {
     let refused = matches!(message.kind, MessageKind::Error { code: -32600, of_envelope: true });
-    responses::json(if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK }, message)
+    reply::whole(if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK }, message)
 }
 
 /// Counts a copy of a retained message as unread.

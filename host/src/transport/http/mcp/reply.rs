@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use super::replay::{EventId, ReplayReader};
 use crate::server::{MessageKind, Outgoing};
-use crate::transport::http::Response;
+use crate::transport::http::{Response, responses};
 
 /// An idle stream gets a comment after this time, so that no proxy times out.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -34,6 +34,18 @@ pub(super) fn status_stateless(kind: MessageKind) -> StatusCode {
         MessageKind::Error { code: -32602, of_envelope: true } => StatusCode::BAD_REQUEST,
         MessageKind::ServerInitiated | MessageKind::Result | MessageKind::Error { .. } => StatusCode::OK,
     }
+}
+
+/// In the extensions of a response: the scopes that its request needs.
+#[derive(Clone)]
+pub(in crate::transport::http) struct NeededScope(pub(in crate::transport::http) Box<str>);
+
+/// A response of one message. What needs more scopes has one status in all revisions.
+pub(super) fn whole(status: StatusCode, mut message: Outgoing) -> Response {
+    let Some(scope) = message.needed_scope.take() else { return responses::json(status, message) };
+    let mut response = responses::json(StatusCode::FORBIDDEN, message);
+    response.extensions_mut().insert(NeededScope(scope));
+    response
 }
 
 /// The source of one request's messages.

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::replay::{EventId, Replay};
 use super::retention::{CallerRetention, Retention};
 use super::stream_limit::should_evict;
+use crate::identity::Identity;
 use crate::jsonrpc::RequestId;
 use crate::server::{Connection, Outgoing, Server};
 use crate::sync::lock;
@@ -69,8 +70,8 @@ pub(super) struct Sessions {
 
 pub(super) struct Session {
     pub(super) id: String,
-    /// The name of the identity that opened it.
-    owner: Arc<str>,
+    /// Who opened it.
+    owner: Arc<Identity>,
     caller: Arc<str>,
     pub(super) connection: Arc<Connection>,
     /// The stream of messages outside of requests.
@@ -101,7 +102,7 @@ impl Sessions {
         let retention = self.retention.of(&caller.key);
         Some(Arc::new(Session {
             id: format!("{:032x}", u128::from_be_bytes(secret)),
-            owner: caller.identity.name().clone(),
+            owner: caller.identity.clone(),
             caller: caller.key.clone(),
             connection: server.connect_for(outbox, &caller.identity, &caller.key),
             own: Replay::of(0, retention.clone(), None, messages),
@@ -155,7 +156,7 @@ impl Sessions {
 
     /// The session of that id, if it is theirs.
     pub(super) fn get(&self, id: &str, name: &str) -> Option<Arc<Session>> {
-        let session = self.lock().get(id).filter(|session| *session.owner == *name).cloned()?;
+        let session = self.lock().get(id).filter(|session| **session.owner.name() == *name).cloned()?;
         session.touch();
         Some(session)
     }
@@ -166,8 +167,8 @@ impl Sessions {
         session.end();
     }
 
-    /// Ends the sessions of these names.
-    pub(super) fn end_of(&self, is_over: impl Fn(&str) -> bool) {
+    /// Ends the sessions of these owners.
+    pub(super) fn end_of(&self, is_over: impl Fn(&Identity) -> bool) {
         let ended: Vec<_> = self.lock().extract_if(|_, session| is_over(&session.owner)).collect();
         for (_, session) in ended {
             session.end();

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -14,7 +14,6 @@ use tokio::sync::mpsc;
 
 use super::reply::{self, Event};
 use super::stream_limit::{StreamPermit, until_evicted};
-use crate::identity::Identity;
 use crate::jsonrpc::{self, ErrorObject, Invalid};
 use crate::server::{Connection, Outgoing, PostKind, Server, post_kind};
 use crate::sync::lock;
@@ -36,8 +35,35 @@ struct Clients(Mutex<HashMap<String, Client>>);
 struct Client {
     /// The name of the client's identity.
     owner: Arc<str>,
+    expiry: Arc<Expiry>,
     connection: Arc<Connection>,
     outbox: mpsc::Sender<Outgoing>,
+}
+
+/// When the last of a client's tokens expires: its requests may come with newer ones.
+struct Expiry(Mutex<Option<Instant>>);
+
+impl Expiry {
+    fn of(caller: &Caller) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(caller.expires)))
+    }
+
+    fn extend(&self, caller: &Caller) {
+        let mut expires = lock(&self.0);
+        *expires = (*expires).max(caller.expires);
+    }
+
+    async fn passed(self: Arc<Self>) {
+        let expires = || *lock(&self.0);
+        let Some(mut at) = expires() else { return std::future::pending().await };
+        loop {
+            tokio::time::sleep_until(at.into()).await;
+            match expires() {
+                Some(later) if later > at => at = later,
+                _ => return,
+            }
+        }
+    }
 }
 
 impl Clients {
@@ -72,7 +98,9 @@ impl Sse {
         let connection = server.connect_for(outbox.clone(), &caller.identity, &caller.key);
         let owner = caller.identity.name().clone();
         let endpoint = Event::named("endpoint", format!("{post_path}?session={id}"));
-        self.0.lock().insert(id.clone(), Client { owner, connection, outbox });
+        let expiry = Expiry::of(caller);
+        let expired = expiry.clone().passed();
+        self.0.lock().insert(id.clone(), Client { owner, expiry, connection, outbox });
         let guard = RemoveOnDrop { id, clients: self.0.clone() };
         // After `close`, nothing else would end the stream of a new client.
         if server.is_stopping() {
@@ -82,7 +110,8 @@ impl Sse {
             let message = incoming.recv().await?;
             Some((Event::message(None, message), (incoming, guard)))
         });
-        reply::events(until_evicted(stream::iter([endpoint]).chain(messages), Some(permit)))
+        let events = stream::iter([endpoint]).chain(messages).take_until(expired);
+        reply::events(until_evicted(events, Some(permit)))
     }
 
     /// Closes all clients; running requests get `grace` to finish. A stream ends when all senders of
@@ -94,13 +123,15 @@ impl Sse {
     }
 
     /// A message from a client. `query` is that of its endpoint.
-    pub(super) async fn post(&self, identity: &Arc<Identity>, query: Option<&str>, body: &Bytes) -> Response {
+    pub(super) async fn post(&self, caller: &Caller, query: Option<&str>, body: &Bytes) -> Response {
         let id = query.into_iter().flat_map(|query| query.split('&')).find_map(|pair| pair.strip_prefix("session="));
-        let client = id.and_then(|id| self.0.lock().get(id).filter(|client| client.owner == *identity.name()).cloned());
+        let client =
+            id.and_then(|id| self.0.lock().get(id).filter(|client| client.owner == *caller.identity.name()).cloned());
         let Some(client) = client else {
             let error = ErrorObject::invalid_request("session_not_found", "there is no such session; connect again");
             return refused(StatusCode::NOT_FOUND, None, &error);
         };
+        client.expiry.extend(caller);
         let frame = match jsonrpc::decode(body) {
             Ok(frame) => frame,
             Err(Invalid { id, error }) => return refused(StatusCode::BAD_REQUEST, id.as_ref(), &error),
@@ -118,7 +149,9 @@ impl Sse {
             }
         } else {
             let (connection, outbox) = (&client.connection, &client.outbox);
-            if let Some(answered) = connection.receive_post(identity, frame, body.len(), None, outbox, true).await {
+            if let Some(answered) =
+                connection.receive_post(&caller.identity, frame, body.len(), None, outbox, true).await
+            {
                 answered.send(outbox).await;
             }
         }

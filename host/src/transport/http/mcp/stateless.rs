@@ -2,6 +2,7 @@
 //!
 //! Source: MCP 2026-07-28, basic/transports/streamable-http.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::stream;
@@ -69,21 +70,39 @@ impl Stateless<'_> {
                 First::None => None,
             },
         };
-        let events = stream::unfold((first, own, false), |(first, mut own, over)| async move {
+        // Other requests end by themselves.
+        let expired = permit.is_some().then(|| Box::pin(caller.expired()));
+        let events = stream::unfold((first, own, expired, false), |(first, mut own, mut expired, over)| async move {
             if over {
                 return None;
             }
             let message = match first {
                 Some(message) => message,
-                None => own.messages.recv().await?,
+                None => next(&mut own, &mut expired).await?,
             };
             let over = message.kind != MessageKind::ServerInitiated;
-            Some((Event::message(None, message), (None, own, over)))
+            Some((Event::message(None, message), (None, own, expired, over)))
         });
         reply::events(until_evicted(events, permit))
     }
 }
 
+/// The next message. After the token has expired, a stream that would go on ends with its result.
+async fn next(
+    own: &mut StatelessConnection,
+    expired: &mut Option<Pin<Box<impl Future<Output = ()>>>>,
+) -> Option<Outgoing> {
+    if let Some(ended) = expired {
+        tokio::select! {
+            biased;
+            () = ended => own.connection.end_listens(),
+            message = own.messages.recv() => return message,
+        }
+        *expired = None;
+    }
+    own.messages.recv().await
+}
+
 fn json_response(message: Outgoing) -> Response {
-    responses::json(reply::status_stateless(message.kind), message)
+    reply::whole(reply::status_stateless(message.kind), message)
 }

@@ -15,12 +15,14 @@ use http_body_util::{BodyExt as _, BodyStream, StreamBody};
 use hyper::body::{Body as _, Incoming};
 use tokio_util::sync::CancellationToken;
 
-use super::auth::Tokens;
+use super::auth::Auth;
 use super::body::{self, Bodies};
 use super::guard::{self, Guard};
+use super::metadata::Metadata;
+use crate::identity::Identity;
 use crate::server::Server;
 use crate::transport::http::caller::{Caller, Peer};
-use crate::transport::http::mcp::{self, Mcp, Reuse};
+use crate::transport::http::mcp::{self, Mcp, NeededScope, Reuse};
 use crate::transport::http::responses::{ErrorResponse, plain};
 use crate::transport::http::{Request, Response, Settings};
 
@@ -30,7 +32,9 @@ const BODY_GRACE: Duration = Duration::from_millis(250);
 pub(in crate::transport::http) struct Front {
     pub(in crate::transport::http) settings: Settings,
     guard: Guard,
-    tokens: Tokens,
+    auth: Auth,
+    /// With OAuth.
+    metadata: Option<Metadata>,
     bodies: Bodies,
     mcp: Arc<Mcp>,
     stop: CancellationToken,
@@ -45,11 +49,12 @@ pub(in crate::transport::http) struct ClientConnection {
 impl Front {
     pub(in crate::transport::http) fn new(server: Arc<Server>, bound: Option<SocketAddr>, settings: Settings) -> Self {
         let guard = Guard::new(bound, settings.tls.is_some(), &settings);
-        let tokens = Tokens::new(settings.tokens.clone());
+        let auth = Auth::new(settings.tokens.clone(), settings.oauth.clone());
+        let metadata = settings.oauth.clone().map(|oauth| Metadata::new(oauth, settings.sse));
         let mcp =
             Arc::new(Mcp::new(server, settings.sessions, (settings.connections - settings.connections / 16).max(1)));
         let bodies = Bodies::new(settings.max_message, settings.body_timeout, settings.bodies);
-        Self { settings, guard, tokens, bodies, mcp, stop: CancellationToken::new() }
+        Self { settings, guard, auth, metadata, bodies, mcp, stop: CancellationToken::new() }
     }
 
     /// Cancelled at shutdown: no further requests are started.
@@ -68,13 +73,14 @@ impl Front {
         self.mcp.end_idle().await
     }
 
-    /// Ends the sessions of those who have no token any more, whenever tokens are replaced.
+    /// Ends the sessions of those who have no static token any more, whenever tokens are replaced.
     pub(in crate::transport::http) async fn end_revoked(&self) -> Infallible {
         let mut replaced = self.settings.tokens.replaced();
         loop {
             // The settings hold the sender.
             let _ = replaced.changed().await;
-            self.mcp.end_of(|name| !self.settings.tokens.has(name));
+            let has_token = |owner: &Identity| owner.grant.is_some() || self.settings.tokens.has(owner.name());
+            self.mcp.end_of(|owner| !has_token(owner));
         }
     }
 
@@ -92,9 +98,10 @@ impl Front {
         // A message with both Transfer-Encoding and Content-Length may be request smuggling. Hyper
         // uses the chunks and removes the length; nothing is read after it (RFC 9112, section 6.3).
         let last = request.headers().contains_key(header::TRANSFER_ENCODING);
-        let mut response = match self.health(&request) {
-            Some(response) => response,
-            None => self.guarded(request, info).await,
+        let mut response = match (self.health(&request), &self.metadata) {
+            (Some(response), _) => response,
+            (None, Some(metadata)) if metadata.has(request.uri().path()) => self.described(metadata, &request).await,
+            (None, _) => self.guarded(request, info).await,
         };
         if last {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -104,19 +111,42 @@ impl Front {
 
     /// Health probes: without tokens, and some by an IP address.
     fn health<B>(&self, request: &http::Request<B>) -> Option<Response> {
-        let ready = match request.uri().path() {
-            "/healthz" => true,
-            "/readyz" => self.mcp.server.is_ready(),
+        let (ready, text) = match request.uri().path() {
+            "/healthz" => (true, "ok\n".to_owned()),
+            "/readyz" => self.readiness(),
             _ => return None,
         };
         if let Err(refusal) = self.guard.check_probe(request.uri(), request.headers()) {
             return Some(refusal.into());
         }
         Some(match *request.method() {
-            Method::GET | Method::HEAD if ready => plain(StatusCode::OK, "ok\n"),
-            Method::GET | Method::HEAD => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
+            Method::GET | Method::HEAD if ready => plain(StatusCode::OK, text),
+            Method::GET | Method::HEAD => plain(StatusCode::SERVICE_UNAVAILABLE, text),
             _ => method_not_allowed("GET, HEAD").into(),
         })
+    }
+
+    /// Whether the plugins are in service, and somebody could be let in; as text too.
+    fn readiness(&self) -> (bool, String) {
+        let issuers = self.settings.oauth.as_ref().map(|oauth| oauth.verifier.status()).unwrap_or_default();
+        // One that is down does not keep out those who come with a token of another kind.
+        let lets_in =
+            issuers.is_empty() || !self.settings.tokens.is_empty() || issuers.iter().any(|issuer| issuer.ready);
+        let ready = lets_in && self.mcp.server.is_ready();
+        let mut text = String::from(if ready { "ok\n" } else { "not ready\n" });
+        for issuer in issuers {
+            let state = if issuer.ready { "ready" } else { "not available" };
+            text += &format!("issuer {}: {state}\n", issuer.issuer);
+        }
+        (ready, text)
+    }
+
+    /// The metadata for clients of OAuth: without tokens, and for pages of all sites.
+    async fn described<B>(&self, metadata: &Metadata, request: &http::Request<B>) -> Response {
+        match self.guard.check_host(request.uri(), request.headers()) {
+            Ok(()) => metadata.answer(request.uri().path(), request.method(), request.headers()).await,
+            Err(refusal) => refusal.into(),
+        }
     }
 
     async fn guarded(&self, request: http::Request<Incoming>, info: &ClientConnection) -> Response {
@@ -138,7 +168,13 @@ impl Front {
 
     /// The checks are ordered by what a client may learn about the server.
     async fn admitted(&self, mut request: http::Request<Incoming>, info: &ClientConnection) -> Response {
-        let caller = match self.tokens.authenticate(request.headers(), &info.peer) {
+        let authenticated = tokio::select! {
+            // A known token is found at once, without registering for shutdown.
+            biased;
+            authenticated = self.auth.authenticate(request.uri(), request.headers(), &info.peer) => authenticated,
+            () = self.ending() => Err(ErrorResponse::shutting_down()),
+        };
+        let caller = match authenticated {
             Ok(caller) => caller,
             Err(refusal) => return self.refuse(request, refusal),
         };
@@ -157,7 +193,13 @@ impl Front {
             () = self.ending() => Err(ErrorResponse::shutting_down()),
         };
         match read {
-            Ok(bytes) => self.handled(&info.reuse, &caller, request.map(|_| bytes)).await,
+            Ok(bytes) => {
+                let mut response = self.handled(&info.reuse, &caller, request.map(|_| bytes)).await;
+                if let Some(NeededScope(scope)) = response.extensions_mut().remove() {
+                    response.headers_mut().insert(header::WWW_AUTHENTICATE, self.auth.step_up(&scope));
+                }
+                response
+            }
             Err(refusal) => self.refuse(request, refusal),
         }
     }

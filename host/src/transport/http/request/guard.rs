@@ -53,11 +53,11 @@ impl Guard {
         }
     }
 
-    /// Allows a request; returns its origin if that is another site, which may read the response.
+    /// Allows a request by the name of the server, whatever page sends it.
     ///
     /// # Errors
-    /// 403 if `Host` or `Origin` is not on the list.
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, ErrorResponse> {
+    /// 403 if `Host` is not on the list.
+    pub(super) fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ErrorResponse> {
         let host = only(headers, &header::HOST)?.ok_or_else(|| forbidden("host_missing", "there is no Host header"))?;
         // An absolute-form target overrides the header (RFC 9112, section 3.2.2).
         let target = uri.authority().map(|authority| authority.as_str());
@@ -66,6 +66,15 @@ impl Guard {
                 return Err(host_not_allowed());
             }
         }
+        Ok(())
+    }
+
+    /// Allows a request; returns its origin if that is another site, which may read the response.
+    ///
+    /// # Errors
+    /// 403 if `Host` or `Origin` is not on the list.
+    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, ErrorResponse> {
+        self.check_host(uri, headers)?;
         let Some(origin) = only(headers, &header::ORIGIN)? else { return Ok(None) };
         let name = text(origin);
         if !is_among(&self.origins, name) {

@@ -1,0 +1,49 @@
+//! OAuth 2.1: this server as a resource, whose access tokens others issue.
+//!
+//! Source: MCP 2026-07-28, basic/authorization.
+
+use std::sync::Arc;
+
+use super::challenge::Challenge;
+use super::metadata::Metadata;
+use crate::oauth::{Refusal, Verified, Verifier};
+
+/// How access tokens are verified, and what clients are told about them.
+pub struct OAuth {
+    pub verifier: Arc<Verifier>,
+    /// The canonical URI of this server; its grammar was checked.
+    pub resource: String,
+    /// The URIs of the authorization servers.
+    pub issuers: Vec<String>,
+    /// Required of every request.
+    pub scopes: Vec<String>,
+    pub name: Option<String>,
+    pub documentation: Option<String>,
+    /// Whether clients of 2025-03-26 are told the metadata of the issuer.
+    pub legacy_metadata: bool,
+}
+
+/// Why a token is not accepted.
+pub(super) enum Denial {
+    Refused(Refusal),
+    InsufficientScope,
+}
+
+impl OAuth {
+    /// Whose token it is.
+    ///
+    /// # Errors
+    /// If it is not accepted, or lacks a scope that every request needs.
+    pub(super) async fn verified(&self, token: &[u8]) -> Result<Arc<Verified>, Denial> {
+        let verified = match self.verifier.cached(token) {
+            Some(verified) => verified,
+            None => self.verifier.verify(token).await.map_err(Denial::Refused)?,
+        };
+        let suffices = self.scopes.iter().all(|scope| verified.identity.has_scope(scope));
+        if suffices { Ok(verified) } else { Err(Denial::InsufficientScope) }
+    }
+
+    pub(super) fn challenge(&self) -> Challenge {
+        Challenge::new(&Metadata::url(&self.resource), &self.scopes)
+    }
+}
