@@ -61,12 +61,14 @@ pub struct Rights {
     pub shows_more: bool,
     pub implied: Implications,
     pub rules: Vec<Rule>,
+    /// Tells them from others that a server had before.
+    pub generation: u64,
 }
 
 impl Default for Rights {
     /// Who may come in may use everything.
     fn default() -> Self {
-        Self { otherwise: true, shows_more: false, implied: Implications::default(), rules: Vec::new() }
+        Self { otherwise: true, shows_more: false, implied: Implications::default(), rules: Vec::new(), generation: 0 }
     }
 }
 
@@ -112,6 +114,7 @@ struct Held {
 /// Which rules hold, and which would with more scopes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PermissionsKey {
+    generation: u64,
     holding: Vec<usize>,
     lacking: Vec<usize>,
 }
@@ -153,11 +156,11 @@ impl Permissions {
         self.0.is_none()
     }
 
-    /// Equal keys of the same [`Rights`] allow and list the same. `None`: everything.
+    /// Equal keys of one server allow and list the same. `None`: everything.
     pub fn key(&self) -> Option<PermissionsKey> {
         let held = self.0.as_ref()?;
         let lacking = held.lacking.iter().map(|(at, _)| *at).collect();
-        Some(PermissionsKey { holding: held.holding.clone(), lacking })
+        Some(PermissionsKey { generation: held.rights.generation, holding: held.holding.clone(), lacking })
     }
 
     pub fn verdict(&self, plugin: &str, item: Item<'_>) -> Verdict<'_> {

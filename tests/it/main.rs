@@ -37,6 +37,7 @@ mod projects;
 mod refusals;
 mod registry;
 mod reload;
+mod rights;
 mod rmcp;
 mod samples;
 mod schemas;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use wharf_report::{DIM, ShowPath as _, column};
+use wharf_report::{DIM, ShowPath as _, column, warning};
 
 use super::folder::plugin_folder;
 use super::json_text::indented;
@@ -23,7 +23,7 @@ use crate::oauth::{self, IssuerSettings};
 use crate::os::private;
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME, Screen};
-use crate::rights::{Item, Permissions, Verdict};
+use crate::rights::{Item, Pattern, Permissions, Rights, Verdict};
 
 /// Maximum bytes of claims.
 const MAX_CLAIMS: u64 = 64 << 10;
@@ -55,11 +55,39 @@ pub(super) async fn run(options: &Options, how: RightsOptions, screen: &Screen) 
         report::print(&indented(&escape_hidden_in_json(&shown.to_string())))?;
     } else {
         report::print(&wrapped::for_stdout(&format!("{}\n\n{}", who(&identity), by_plugin(&decisions))))?;
+        for name in unmatched(&rights, &local.snapshot()) {
+            warning(&format!("nothing in {} is named by {name}", dir.shown()));
+        }
         if rights.is_open() {
             report::message("there are no rights in the configuration: who may come in may use everything");
         }
     }
     Ok(if local.serves_all() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What rules name that no plugin has, such as a name with a typing error. URIs may be there later.
+fn unmatched(rights: &Rights, snapshot: &Snapshot) -> Vec<String> {
+    let plugins: Vec<&str> = snapshot.members().iter().map(|member| member.provider.id().as_ref()).collect();
+    let tools = snapshot.tools.entries().iter();
+    let tools: Vec<_> = tools.map(|tool| (tool.provider.id().as_ref(), catalog::Item::own_name(tool.item()))).collect();
+    let prompts = snapshot.prompts.entries().iter();
+    let prompts: Vec<_> = prompts.map(|prompt| (prompt.provider.id().as_ref(), prompt.item().name.as_str())).collect();
+    let mut all = Vec::new();
+    for rule in &rights.rules {
+        let mut add = |key: &str, what: String| all.push(format!("{key} = {what:?} of {:?}", rule.name));
+        for pattern in rule.what.plugins.iter().filter(|pattern| !plugins.iter().any(|id| pattern.matches(id))) {
+            add("plugins", pattern.to_string());
+        }
+        for (key, pairs, there) in [("tools", &rule.what.tools, &tools), ("prompts", &rule.what.prompts, &prompts)] {
+            let is_there = |(plugin, name): &&(Pattern, Pattern)| {
+                there.iter().any(|(id, own)| plugin.matches(id) && name.matches(own))
+            };
+            for (plugin, name) in pairs.iter().filter(|pair| !is_there(pair)) {
+                add(key, format!("{plugin}/{name}"));
+            }
+        }
+    }
+    all
 }
 
 /// One thing that a plugin offers, and whether it may be used.
@@ -135,8 +163,12 @@ fn by_plugin(decisions: &[Decision]) -> String {
             let name = printable(&decision.name);
             format!("  {word}  {:<8}  {name:<width$}  {DIM}{}{DIM:#}", decision.kind, printable(&decision.why))
         });
-        let heading = format!("{NAME}{plugin}{NAME:#} {DIM}{allowed} of {} allowed{DIM:#}", own.len());
-        format!("{heading}\n{}", lines.collect::<Vec<_>>().join("\n"))
+        let heading = format!("{NAME}{plugin}{NAME:#} {DIM}{allowed} of {} allowed", own.len());
+        // Nearly always so with many plugins.
+        match own.iter().all(|decision| decision.allowed == own[0].allowed && decision.why == own[0].why) {
+            true => format!("{heading}: {}{DIM:#}", printable(&own[0].why)),
+            false => format!("{heading}{DIM:#}\n{}", lines.collect::<Vec<_>>().join("\n")),
+        }
     };
     plugins.iter().map(one).collect::<Vec<_>>().join("\n\n")
 }

@@ -165,6 +165,7 @@ impl RightsConfig {
             shows_more: self.denied == DeniedConfig::Challenge,
             implied: Implications(implied.collect::<Result<_, _>>()?),
             rules: rules.collect::<Result<_, _>>()?,
+            generation: 0,
         })
     }
 }
@@ -276,7 +277,7 @@ fn pairs(key: &str, texts: &[String]) -> Result<Vec<(Pattern, Pattern)>, WrongVa
     let pair = |(at, text): (usize, &String)| {
         let keys = [key, &at.to_string()];
         let Some((plugin, name)) = text.split_once('/') else {
-            let hint = format!("write the plugin and its own name of it: \"notes/{text}\", or \"notes/*\" for all");
+            let hint = format!("write \"{text}/*\" for all of the plugin {text}, or the plugin before the name");
             return Err(WrongValue::at(&keys, format!("has no plugin: {text:?}")).hint(hint));
         };
         Ok((pattern(&keys, plugin)?, pattern(&keys, name)?))

@@ -11,6 +11,9 @@ use crate::json::{self, Kind};
 use crate::plugin::abi::{GuestError, Tool, ToolOutcome};
 use crate::plugin::{Call, CallError, Digest, Fault, FrozenTool, PluginId, Provider, Surface, Violation};
 
+/// The plugin id of the tools of `discovery`.
+pub const DISCOVERY_ID: &str = "wharf";
+
 /// Maximum bytes of arguments that are validated: a query of 1000 characters has at most 12,000
 /// when all of them are escaped.
 pub(super) const MAX_ARGUMENT_BYTES: usize = 16 << 10;

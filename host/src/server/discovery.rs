@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use super::built_in::{self, BuiltIn, check};
+use super::built_in::{self, BuiltIn, DISCOVERY_ID, check};
 use super::permissions::is_listed;
 use super::refusal::Refusal;
 use super::wire::text;
@@ -22,8 +22,6 @@ use crate::plugin::{Call, CallError, Fault, FrozenTool};
 use crate::protocol::{ErrorObject, error};
 use crate::rights::Permissions;
 
-/// Its plugin id.
-pub const ID: &str = "wharf";
 const FIND: &str = "find_tools";
 const CALL: &str = "call_tool";
 
@@ -41,7 +39,7 @@ const CALL_INPUT: &str = r#"{"type":"object","properties":{"name":{"type":"strin
 /// Adds both tools to a catalog, under their unprefixed names.
 pub(super) fn register(catalog: &Arc<Catalog>) {
     let discovery = Discovery { catalog: Arc::downgrade(catalog), searching: Semaphore::new(MAX_SEARCHES) };
-    built_in::register(catalog, ID, tools(), discovery);
+    built_in::register(catalog, DISCOVERY_ID, tools(), discovery);
 }
 
 /// The target of a redirected call: a tool's public name and its arguments; `None` for other tools.

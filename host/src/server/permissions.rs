@@ -1,13 +1,13 @@
 //! What the sender of a request may use, and the errors for what it may not.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
 
+use super::Server;
+use super::built_in::DISCOVERY_ID;
 use super::scope::Scope;
-use super::{Server, discovery};
 use crate::catalog::{Entry, Item as _, Names};
 use crate::identity::Identity;
 use crate::plugin::Provider;
@@ -19,18 +19,17 @@ use crate::rights::{Item, Permissions, Rights, Verdict};
 /// The rights in force, which can be replaced while the server runs.
 pub(super) struct CurrentRights {
     rights: ArcSwap<Rights>,
-    generation: AtomicU64,
     changed: watch::Sender<()>,
 }
 
 impl CurrentRights {
     pub(super) fn new(rights: Arc<Rights>) -> Self {
-        Self { rights: ArcSwap::new(rights), generation: AtomicU64::new(0), changed: watch::Sender::default() }
+        Self { rights: ArcSwap::new(rights), changed: watch::Sender::default() }
     }
 
     /// The number of times that they were replaced.
     pub(super) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
+        self.rights.load().generation
     }
 
     /// Changes when they are replaced.
@@ -40,10 +39,10 @@ impl CurrentRights {
 }
 
 impl Server {
-    /// Replaces the rights, from the next request on. Clients are told that their lists may have changed.
+    /// Replaces the rights (by one task), from the next request on. Clients are told that their lists may have changed.
     pub fn set_rights(&self, rights: Rights) {
-        self.rights.rights.store(Arc::new(rights));
-        self.rights.generation.fetch_add(1, Ordering::Release);
+        let generation = self.rights.generation() + 1;
+        self.rights.rights.store(Arc::new(Rights { generation, ..rights }));
         self.rights.changed.send_replace(());
     }
 
@@ -113,7 +112,7 @@ pub(super) fn listed<'a, T: Allowed + crate::catalog::Item>(
 
 /// The tools of discovery find and call only what may be used.
 fn is_discovery(provider: &dyn Provider) -> bool {
-    provider.is_host() && provider.id().as_ref() == discovery::ID
+    provider.is_host() && provider.id().as_ref() == DISCOVERY_ID
 }
 
 impl Scope {

@@ -157,7 +157,7 @@ impl<'a> Relay<'a> {
         }
         // As in `send`.
         tokio::task::yield_now().await;
-        self.scope.followers.notify(&self.server).await;
+        self.scope.followers.notify(self.server).await;
     }
 
     /// Sends a log message. `false`: it was dropped.

@@ -79,6 +79,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "call_record",
             "relay",
             "built_in",
+            "permissions",
             "discovery",
             "proposing",
             "handlers",

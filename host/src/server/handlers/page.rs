@@ -51,8 +51,7 @@ fn page<T: Listed>(server: &Server, scope: &Scope, cursor: Option<&str>) -> Resp
         None => 0,
     };
     let page = Page { kind: T::KIND, revision: scope.revision, offset, permissions: scope.permissions.key() };
-    let generation = (names.generation(), server.rights.generation());
-    server.pages.get(page, generation, || write(server, scope, names, offset))
+    server.pages.get(page, names.generation(), || write(server, scope, names, offset))
 }
 
 /// The whole result. Offsets count what is not shown too, so that cursors stay valid when rights change.
