@@ -62,6 +62,10 @@ async fn an_answer_is_checked_as_claims_are() {
         ("for another server", json!({"aud": "https://other.example"}), false),
         ("expired", json!({"exp": unix(-100)}), false),
         ("bound to a key", json!({"cnf": {}}), false),
+        ("a bearer token", json!({"token_type": "Bearer"}), true),
+        ("a refresh token", json!({"token_type": "refresh_token"}), false),
+        ("a refresh token by its use", json!({"token_use": "refresh_token"}), false),
+        ("a refresh token by its claim", json!({"typ": "Refresh"}), false),
         ("without subject", json!({"sub": null}), false),
         ("not active", json!({"active": false}), false),
     ]
