@@ -10,6 +10,7 @@ mod plain;
 mod sealed;
 mod stdio;
 mod template;
+mod token;
 mod tree;
 
 /// A parser of untrusted input.
@@ -33,6 +34,7 @@ pub(crate) const TARGETS: &[fn() -> Target] = &[
     template::target,
     plain::target,
     component::target,
+    token::target,
 ];
 
 fn bytes(seeds: &[&str]) -> Vec<Vec<u8>> {

@@ -14,7 +14,7 @@ use super::{HOST, Source, none, sources};
 const LARGEST: usize = 8;
 
 /// The modules of large parts of the host, by path. Each may import only those before it.
-const ORDERS: [(&str, &[&str]); 6] = [
+const ORDERS: [(&str, &[&str]); 7] = [
     (
         "plugin",
         &[
@@ -83,6 +83,26 @@ const ORDERS: [(&str, &[&str]); 6] = [
             "proposing",
             "handlers",
             "connection",
+        ],
+    ),
+    (
+        "oauth",
+        &[
+            "refusal",
+            "settings",
+            "clock",
+            "crypto",
+            "token",
+            "keys",
+            "claims",
+            "fetch",
+            "discovery",
+            "flight",
+            "key_cache",
+            "verified",
+            "introspection",
+            "issuer",
+            "verifier",
         ],
     ),
     ("pins", &["pin", "decision", "file", "surfaces", "verdict", "guard", "approval"]),
