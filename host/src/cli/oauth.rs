@@ -43,6 +43,7 @@ fn issuer(own: &IssuerConfig, resource: &str, config: &Config) -> Result<IssuerS
         introspection: introspection.transpose()?,
         subject_claim: own.subject_claim.clone(),
         scope_claim: own.scope_claim.clone(),
+        scope_prefix: own.scope_prefix.clone(),
         groups_claim: own.groups_claim.clone(),
         keep_keys: own.keep_keys,
     })

@@ -122,9 +122,11 @@ impl Expected<'_> {
     fn scopes(&self, claims: &Map<String, Value>) -> Result<Vec<Box<str>>, Refusal> {
         let own = self.settings.scope_claim.as_deref();
         let own = own.filter(|own| !matches!(*own, "scope" | "scp")).and_then(|own| at_path(claims, own));
-        let mut all = Vec::new();
+        let prefix = self.settings.scope_prefix.as_deref().unwrap_or_default();
+        let mut all: Vec<Box<str>> = Vec::new();
         for claim in [claims.get("scope"), claims.get("scp"), own] {
             for scope in words(claim, "scopes", MAX_SCOPES, true)? {
+                let scope = format!("{prefix}{scope}").into_boxed_str();
                 if !all.contains(&scope) {
                     all.push(scope);
                 }

@@ -1,12 +1,14 @@
 //! What is answered to each token, at each endpoint, in each era.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use regex::Regex;
 use ring::hmac;
 use serde_json::{Value, json};
-use wharf::transport::http::{Settings, Token};
+use wharf::oauth::IssuerSettings;
+use wharf::transport::http::{OAuth, Settings, Token};
 
 use super::issuer::{Issuer, RESOURCE, SCOPE, by, encode, now};
 use crate::support::TIMEOUT;
@@ -174,6 +176,24 @@ fn a_token_without_a_scope_is_403() {
     let server = HttpServer::start(issuer.settings());
     let other_claim = issuer.with("alice", "scp", json!(["a", "mcp"]));
     assert_eq!(server.exchange(&by(server.discover(), &other_claim)).status, 200);
+}
+
+/// Entra ID has clients ask for `api://tools/mcp`, and writes `mcp` into the token.
+#[test]
+fn an_issuer_may_leave_out_the_beginning_of_scopes() {
+    let issuer = Issuer::start();
+    let scope = "api://tools/mcp";
+    let own = IssuerSettings { scope_prefix: Some("api://tools/".into()), ..IssuerSettings::new(issuer.url()) };
+    let oauth = OAuth { scopes: vec![scope.into()], ..issuer.oauth(vec![own]) };
+    let server = HttpServer::start(Settings { oauth: Some(Arc::new(oauth)), ..Settings::default() });
+    assert_eq!(challenge(&server.exchange(&server.discover()))["scope"], scope);
+    let status = |scopes: &str| {
+        let mut claims = issuer.claims("alice");
+        claims.as_object_mut().expect("an object").remove("scope");
+        claims["scp"] = json!(scopes);
+        server.exchange(&by(server.discover(), &issuer.sign(&claims))).status
+    };
+    assert_eq!((status("read mcp"), status("read"), status(scope)), (200, 403, 403));
 }
 
 #[test]
