@@ -170,6 +170,22 @@ fn a_missing_client_secret_is_an_error() {
     assert!(reported.contains("WHARF_TEST_SECRET") && reported.contains("hint:"), "{reported}");
 }
 
+#[test]
+fn doctor_says_whether_issuers_can_be_reached() {
+    let issuer = Issuer::start();
+    let home = Home::new();
+    home.configure(&oauth(&issuer));
+    let doctor = || {
+        let folder = home.plugins();
+        String::from_utf8_lossy(&run(&home, ["doctor".as_ref(), folder.as_os_str()]).stdout).into_owned()
+    };
+    let report = doctor();
+    assert!(report.contains(&format!("1 key of {}", issuer.url())), "{report}");
+    issuer.set_up(false);
+    let report = doctor();
+    assert!(report.contains(&format!("no keys of {}: ", issuer.url())), "{report}");
+}
+
 /// Whoever needs a token is not anyone.
 #[test]
 fn oauth_is_authentication_enough_for_other_machines() {
