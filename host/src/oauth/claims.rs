@@ -25,8 +25,11 @@ const MAX_WORD: usize = 256;
 
 /// Members that tell other tokens of an issuer from access tokens: ID tokens, and notices of logouts and other events.
 const OF_OTHER_TOKENS: [&str; 4] = ["nonce", "at_hash", "c_hash", "events"];
-/// The type of token in `typ` (Keycloak) or `token_use` (Cognito).
-const OTHER_TYPES: [&str; 5] = ["ID", "Refresh", "Offline", "Logout", "id"];
+/// Types of other tokens in `typ` (Keycloak) or `token_use` (Cognito, Hydra).
+const OTHER_TYPES: [&str; 7] = ["ID", "Refresh", "Offline", "Logout", "id", "id_token", "refresh_token"];
+/// What `token_type` of an introspection response may be, in any case: issuers say of refresh tokens too that they are
+/// active.
+const BEARER_TYPES: [&str; 3] = ["bearer", "access_token", "access"];
 
 /// What vouches for claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +148,11 @@ fn check_type(claims: &Map<String, Value>, vouched: Vouched) -> Result<(), Refus
     }
     let is_other =
         |name: &str| claims.get(name).and_then(Value::as_str).is_some_and(|kind| OTHER_TYPES.contains(&kind));
-    let has_other = vouched == Vouched::Signature && OF_OTHER_TOKENS.iter().any(|name| claims.contains_key(*name));
+    let has_other = match vouched {
+        Vouched::Signature => OF_OTHER_TOKENS.iter().any(|name| claims.contains_key(*name)),
+        Vouched::Introspection => text(claims, "token_type")?
+            .is_some_and(|kind| !BEARER_TYPES.iter().any(|bearer| kind.eq_ignore_ascii_case(bearer))),
+    };
     if has_other || is_other("typ") || is_other("token_use") {
         return Err(Refusal::invalid("the token is no access token"));
     }

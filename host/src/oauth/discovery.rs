@@ -76,7 +76,7 @@ fn read(document: Bytes, issuer: &str, place: &Address) -> Result<Metadata, Stri
     let text = std::str::from_utf8(&document).map_err(|_| unusable("it is not UTF-8"))?;
     let members: Members = json::read(text).map_err(|error| unusable(&error.to_string()))?;
     if members.issuer != issuer {
-        return Err(unusable(&format!("it is of another issuer, {}", wharf_report::bounded(&members.issuer))));
+        return Err(unusable(&format!("it is of another issuer, {}", members.issuer)));
     }
     let address =
         |url: Option<String>| url.map(|url| Address::named(&url, place)).transpose().map_err(|why| unusable(&why));

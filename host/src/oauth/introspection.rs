@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::fetch::{self, Address, FetchError};
+use super::fetch::{self, Address};
 use super::flight::{self, Flight};
 use super::refusal::Refusal;
 use super::settings::IntrospectionSettings;
@@ -124,22 +124,20 @@ pub(super) async fn ask(
     endpoint: &Address,
     settings: &IntrospectionSettings,
     token: &str,
-) -> Result<Option<(Map<String, Value>, usize)>, Refusal> {
-    let unavailable = |why: String| {
-        tracing::warn!("failed to ask about a token: {why}");
-        Refusal::unavailable("the issuer does not answer about tokens")
-    };
-    let request = request(endpoint, settings, token).map_err(unavailable)?;
-    let sent = fetch::send(http, endpoint, request, "an introspection", MAX_RESPONSE).await;
-    let document = sent.map_err(|error: FetchError| unavailable(error.into()))?;
+) -> Result<Option<(Map<String, Value>, usize)>, String> {
+    let request = request(endpoint, settings, token)?;
+    let document = fetch::send(http, endpoint, request, "an introspection", MAX_RESPONSE).await?;
     let text = std::str::from_utf8(&document.bytes).ok();
     let Some(Value::Object(members)) = text.and_then(|text| json::tree(text, MAX_DEPTH).ok()) else {
-        return Err(unavailable(format!("{} did not answer with an object of JSON", endpoint.host())));
+        return Err(format!(
+            "{} did not answer with an object of JSON when asked for an introspection",
+            endpoint.host()
+        ));
     };
     match members.get("active") {
         Some(Value::Bool(true)) => Ok(Some((members, document.bytes.len()))),
         Some(Value::Bool(false)) => Ok(None),
-        _ => Err(unavailable(format!("{} did not say whether a token is active", endpoint.host()))),
+        _ => Err(format!("{} did not say whether a token is active", endpoint.host())),
     }
 }
 

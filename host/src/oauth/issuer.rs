@@ -1,11 +1,13 @@
 //! An issuer: its metadata and its keys, fetched once for all that wait for them.
 
 use std::convert::Infallible;
+use std::mem;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
+use wharf_report::{bounded, line};
 
 use super::discovery::{self, Metadata};
 use super::fetch::{self, Address};
@@ -37,6 +39,8 @@ struct State {
     metadata: Option<Arc<Metadata>>,
     /// When the metadata was asked for last, with or without success.
     asked: Option<Instant>,
+    /// Why the last introspection failed; `None` if it did not.
+    introspection_error: Option<String>,
 }
 
 /// How it is with an issuer.
@@ -45,11 +49,16 @@ pub struct IssuerStatus {
     pub issuer: Arc<str>,
     /// Whether its tokens can be verified.
     pub ready: bool,
-    /// Why its keys could not be fetched the last time.
+    /// Why its keys could not be fetched the last time, or it did not answer about a token.
     pub error: Option<String>,
     /// Keys that can be used, and how long ago they were fetched.
     pub keys: usize,
     pub age: Option<Duration>,
+}
+
+/// A reason in one line, which may have texts of a server.
+fn shown(why: &str) -> String {
+    line(&bounded(why))
 }
 
 /// Ends an attempt, also if it panics.
@@ -64,7 +73,7 @@ impl Drop for Landing {
 impl Issuer {
     pub(super) fn new(settings: IssuerSettings, http: Arc<Http>) -> Self {
         let keys = KeyCache::new(settings.keep_keys);
-        let state = Mutex::new(State { keys, flight: None, metadata: None, asked: None });
+        let state = Mutex::new(State { keys, flight: None, metadata: None, asked: None, introspection_error: None });
         Self { name: settings.issuer.as_str().into(), settings, http, state }
     }
 
@@ -76,7 +85,7 @@ impl Issuer {
         IssuerStatus {
             issuer: Arc::clone(&self.name),
             ready: keys > 0 || configured.is_some_and(|configured| configured || named),
-            error: state.keys.error().map(str::to_owned),
+            error: state.keys.error().or(state.introspection_error.as_deref()).map(str::to_owned),
             keys,
             age: state.keys.age(now),
         }
@@ -143,7 +152,15 @@ impl Issuer {
                 named.ok_or_else(|| Refusal::unavailable("it is not known where the issuer answers about tokens"))?
             }
         };
-        introspection::ask(&self.http, &endpoint, settings, token).await
+        let answer = introspection::ask(&self.http, &endpoint, settings, token).await.map_err(|why| shown(&why));
+        let before = mem::replace(&mut lock(&self.state).introspection_error, answer.as_ref().err().cloned());
+        // Once, and not for each token.
+        match (&before, &answer) {
+            (None, Err(why)) => tracing::warn!(issuer = &*self.name, "failed to ask it about a token: {why}"),
+            (Some(_), Ok(_)) => tracing::info!(issuer = &*self.name, "it answers about tokens again"),
+            _ => {}
+        }
+        answer.map_err(|_| Refusal::unavailable("the issuer does not answer about tokens"))
     }
 
     /// Its metadata as it was received.
@@ -192,6 +209,7 @@ impl Issuer {
                 }
             }
             Err(why) => {
+                let why = shown(&why);
                 // Once, and not for each attempt.
                 if !failed_before {
                     tracing::warn!(issuer = &*self.name, "failed to fetch its keys: {why}");

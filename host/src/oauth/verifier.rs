@@ -135,6 +135,12 @@ impl Verifier {
         select_all(kept).await.0
     }
 
+    /// What is known of a token after that time.
+    #[cfg(test)]
+    pub(super) fn cached_after(&self, token: &[u8], time: std::time::Duration) -> Option<Arc<Verified>> {
+        lock(&self.tokens).get(&TokenHash::of(token), Instant::now() + time)
+    }
+
     /// As if that time had passed for the keys.
     #[cfg(test)]
     pub(super) fn later(&self, time: std::time::Duration) {

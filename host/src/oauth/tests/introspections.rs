@@ -1,6 +1,7 @@
 //! Tokens that only their issuer can read.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -41,7 +42,8 @@ async fn the_issuer_is_asked_once_and_its_answer_is_kept() {
         let left = verified.expires.saturating_duration_since(std::time::Instant::now()).as_secs();
         assert!((3600..=3661).contains(&left), "as long as the token holds: {left}");
     }
-    assert!(verifier.cached(b"opaque+token/==").is_some());
+    let known_after = |seconds| verifier.cached_after(b"opaque+token/==", Duration::from_secs(seconds)).is_some();
+    assert!(known_after(0) && known_after(50) && !known_after(60), "it may be revoked meanwhile");
     let [request] = &issuer.0.requests(INTROSPECT)[..] else { panic!("one request") };
     assert!(request.starts_with("POST /introspect "), "{request}");
     assert!(request.contains("Basic d2hhcmY6czM=\r\n"), "{request}");
@@ -62,6 +64,10 @@ async fn an_answer_is_checked_as_claims_are() {
         ("for another server", json!({"aud": "https://other.example"}), false),
         ("expired", json!({"exp": unix(-100)}), false),
         ("bound to a key", json!({"cnf": {}}), false),
+        ("a bearer token", json!({"token_type": "Bearer"}), true),
+        ("a refresh token", json!({"token_type": "refresh_token"}), false),
+        ("a refresh token by its use", json!({"token_use": "refresh_token"}), false),
+        ("a refresh token by its claim", json!({"typ": "Refresh"}), false),
         ("without subject", json!({"sub": null}), false),
         ("not active", json!({"active": false}), false),
     ]

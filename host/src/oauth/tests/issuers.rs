@@ -55,7 +55,18 @@ pub(super) fn verifier(issuers: Vec<IssuerSettings>) -> Arc<Verifier> {
     Verifier::with(OAuthSettings { resource: RESOURCE.to_owned(), issuers }, Http::direct())
 }
 
-const ISSUED_LATER: Duration = Duration::from_secs(31);
+/// When an unknown key may cause a fetch again.
+const LATER: Duration = Duration::from_secs(30);
+
+/// Waits for something that the verifier does by itself.
+async fn until(done: impl Fn() -> bool) {
+    let wait = async {
+        while !done() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), wait).await.expect("it is done");
+}
 
 #[tokio::test]
 async fn nothing_is_fetched_for_tokens_of_others() {
@@ -161,9 +172,7 @@ async fn the_server_starts_without_its_issuer_and_finds_it_later() {
     // Without any request, a second after the failure.
     let running = Arc::clone(&verifier);
     let run = tokio::spawn(async move { running.run().await });
-    while !verifier.status()[0].ready {
-        tokio::task::yield_now().await;
-    }
+    until(|| verifier.status()[0].ready).await;
     run.abort();
     assert!(verifier.verify(token.as_bytes()).await.is_ok());
     let status = &verifier.status()[0];
@@ -178,15 +187,17 @@ async fn random_key_names_cause_one_fetch() {
     let verifier = issuer.verifier();
     assert!(verifier.verify(signer.token(&issuer.claims()).as_bytes()).await.is_ok());
     assert_eq!(issuer.key_fetches(), 1);
-    verifier.later(ISSUED_LATER);
+    verifier.later(LATER);
     let claims = issuer.claims().to_string();
-    let refused = (0..1000).map(|number| {
-        let token = signer.sign(&json!({"alg": "EdDSA", "kid": format!("{number}")}).to_string(), &claims);
-        let verifier = Arc::clone(&verifier);
-        async move { verifier.verify(token.as_bytes()).await.err() }
-    });
-    for refusal in futures_util::future::join_all(refused).await {
+    let unknown = |number: usize| signer.sign(&json!({"alg": "EdDSA", "kid": number.to_string()}).to_string(), &claims);
+    let refused = async |token: String| {
+        let refusal = verifier.verify(token.as_bytes()).await.err();
         assert!(matches!(refusal, Some(Refusal::Invalid(_))), "{refusal:?}");
+    };
+    // At once, and one after the other.
+    futures_util::future::join_all((0..500).map(|number| refused(unknown(number)))).await;
+    for number in 500..1000 {
+        refused(unknown(number)).await;
     }
     assert_eq!(issuer.key_fetches(), 2);
     assert_eq!(issuer.0.count(METADATA), 1);
@@ -228,7 +239,7 @@ async fn keys_are_rotated_without_a_failed_request() {
     let verifier = issuer.verifier();
     let before = old.token(&issuer.claims());
     assert!(verifier.verify(before.as_bytes()).await.is_ok());
-    verifier.later(ISSUED_LATER);
+    verifier.later(LATER);
     issuer.0.reply(KEYS, Reply::json(set(&[&old, &new])));
     let after = new.token(&issuer.claims());
     assert!(verifier.verify(after.as_bytes()).await.is_ok());
@@ -236,7 +247,7 @@ async fn keys_are_rotated_without_a_failed_request() {
     assert!(verifier.verify(old.token(&with(issuer.claims(), json!({"jti": 2}))).as_bytes()).await.is_ok());
     assert_eq!(issuer.key_fetches(), 2);
     // The old key is taken away: also from what was verified with it.
-    verifier.later(ISSUED_LATER);
+    verifier.later(LATER);
     issuer.0.reply(KEYS, Reply::json(set(&[&new])));
     let unknown = Signer::ed25519("unknown").token(&issuer.claims());
     assert!(verifier.verify(unknown.as_bytes()).await.is_err());
@@ -255,7 +266,7 @@ async fn the_last_keys_are_kept_for_the_time_that_is_set() {
     assert!(verifier.verify(first.as_bytes()).await.is_ok());
     for reply in [Reply::Status(500, String::new()), Reply::json(r#"{"keys": []}"#), Reply::json("")] {
         issuer.0.reply(KEYS, reply);
-        verifier.later(ISSUED_LATER);
+        verifier.later(LATER);
         let refusal = verifier.verify(Signer::ed25519("new").token(&issuer.claims()).as_bytes()).await.err();
         assert!(matches!(refusal, Some(Refusal::Unavailable(_))), "it may have that key: {refusal:?}");
         let other = signer.token(&with(issuer.claims(), json!({"jti": unix(0)})));
@@ -280,9 +291,7 @@ async fn keys_are_fetched_again_before_they_are_too_old() {
     verifier.later(Duration::from_secs(750));
     let running = Arc::clone(&verifier);
     let run = tokio::spawn(async move { running.run().await });
-    while issuer.key_fetches() < 2 {
-        tokio::task::yield_now().await;
-    }
+    until(|| issuer.key_fetches() == 2).await;
     run.abort();
 }
 
