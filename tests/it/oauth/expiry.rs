@@ -112,6 +112,24 @@ fn running_calls_finish_and_streams_are_resumed_with_another_token() {
     });
 }
 
+/// A token may expire before there is anything to say: the client still learns where to resume.
+#[test]
+fn a_stream_that_begins_after_its_token_has_expired_can_be_resumed() {
+    let issuer = Issuer::start();
+    let server = HttpServer::serve(&Home::with(&["everything"]), issuer.settings());
+    let (short, long) = (issuer.short_token("alice", 3), issuer.token("alice"));
+    let client = session(&server, &short);
+    // A response is a stream if it takes five seconds.
+    let silent = json!({"name": "everything_slow_compute", "arguments": {"seconds": 7.0}});
+    let mut stream = Events::open(server.connect(), &by(client.post(&request(5, "tools/call", silent)), &short));
+    let events: Vec<_> = std::iter::from_fn(|| stream.next_event()).collect();
+    assert!(events.len() == 1 && events[0].data.is_empty(), "{events:?}");
+    let resume = client.get().with("Last-Event-ID", events[0].id.as_deref().expect("an id"));
+    let mut rest = Events::open(server.connect(), &by(resume, &long));
+    let answer = std::iter::from_fn(|| rest.next_message()).last().expect("an answer").json();
+    assert_eq!((&answer["id"], answer.get("result").is_some()), (&json!(5), true), "{answer}");
+}
+
 /// A client of HTTP+SSE would lose its session with its stream.
 #[test]
 fn a_stream_of_http_sse_lasts_as_long_as_its_requests_bring_new_tokens() {
