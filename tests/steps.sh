@@ -92,3 +92,13 @@ node_packages() { need node nodejs && need npm npm && tests/clients/install.sh; 
 # The official clients with the debug binary, or WHARF_TEST_BIN: for Python, by major version, and for Node.
 python_client() { "target/clients/python-$1/bin/python" tests/clients/check.py "${WHARF_TEST_BIN:-target/debug/wharf}"; }
 node_client() { target/clients/node/node_modules/.bin/node target/clients/node/check.mjs "${WHARF_TEST_BIN:-target/debug/wharf}"; }
+
+# The same clients sign in at an authorization server of the tests.
+oauth_clients() {
+  local binary=${WHARF_TEST_BIN:-target/debug/wharf} node=target/clients/node/node_modules/.bin/node failed=0 version
+  "$node" target/clients/node/oauth.mjs "$binary" || failed=1
+  for version in 1 2; do
+    "target/clients/python-$version/bin/python" tests/clients/oauth.py "$binary" "$node" || failed=1
+  done
+  return "$failed"
+}

@@ -27,6 +27,7 @@ mod keyvalue;
 mod lifecycle;
 mod manual;
 mod notifications;
+mod oauth;
 mod os_sandbox;
 mod outbound;
 mod pages;

@@ -1,10 +1,20 @@
 //! From `[server.http.oauth]` to what verifies tokens.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::{sleep, timeout};
+
+use super::finding::Finding;
 use crate::config::{Config, ConfigError, IssuerConfig};
-use crate::oauth::{IntrospectionSettings, IssuerSettings, OAuthSettings, Verifier};
+use crate::oauth::{IntrospectionSettings, IssuerSettings, IssuerStatus, OAuthSettings, Verifier};
+use crate::report::Failure;
 use crate::transport::http::OAuth;
+
+const ABOUT: &str = "OAuth";
+/// How long `wharf doctor` waits for issuers, and how often it looks.
+const PATIENCE: Duration = Duration::from_secs(12);
+const INTERVAL: Duration = Duration::from_millis(20);
 
 /// `None` if none is configured.
 ///
@@ -48,8 +58,45 @@ pub(super) fn claims_of(own: &IssuerConfig) -> IssuerSettings {
         introspection: None,
         subject_claim: own.subject_claim.clone(),
         scope_claim: own.scope_claim.clone(),
+        scope_prefix: own.scope_prefix.clone(),
         groups_claim: own.groups_claim.clone(),
         keep_keys: own.keep_keys,
+    }
+}
+
+/// Whether each issuer can be reached, for `wharf doctor`.
+pub(super) async fn findings(config: &Config) -> Vec<Finding> {
+    let verifier = match oauth(config) {
+        Ok(Some(oauth)) => oauth.verifier.clone(),
+        Ok(None) => return Vec::new(),
+        Err(error) => return vec![Finding::bad(ABOUT, Failure::usage(error.to_string()).hint(error.hint))],
+    };
+    let all_answered = async {
+        while verifier.status().iter().any(|issuer| !issuer.ready && issuer.error.is_none()) {
+            sleep(INTERVAL).await;
+        }
+    };
+    tokio::select! {
+        never = verifier.run() => match never {},
+        _ = timeout(PATIENCE, all_answered) => {}
+    }
+    verifier.status().iter().map(finding).collect()
+}
+
+fn finding(issuer: &IssuerStatus) -> Finding {
+    let name = &issuer.issuer;
+    match (&issuer.error, issuer.keys) {
+        (None, 1) if issuer.ready => Finding::good(ABOUT, format!("1 key of {name}")),
+        (None, keys) if issuer.ready => Finding::good(ABOUT, format!("{keys} keys of {name}")),
+        (error, _) => {
+            let why = error.as_deref().unwrap_or("no answer in time");
+            let issuer = name.trim_end_matches('/');
+            let hint = format!(
+                "a server starts all the same, and answers 503 until it has them; to see what the issuer answers: \
+                 curl {issuer}/.well-known/openid-configuration"
+            );
+            Finding::missing(ABOUT, format!("no keys of {name}: {why}"), hint)
+        }
     }
 }
 

@@ -133,6 +133,7 @@ const KEYS: &[Key] = &[
     key("server.http.oauth.issuers[].jwks-uri", URI, "\"https://login.example/keys\""),
     key("server.http.oauth.issuers[].subject-claim", TEXT, "\"sub\""),
     key("server.http.oauth.issuers[].scope-claim", TEXT, "\"permissions\""),
+    key("server.http.oauth.issuers[].scope-prefix", TEXT, "\"api://tools/\""),
     key("server.http.oauth.issuers[].groups-claim", TEXT, "\"groups\""),
     key("server.http.oauth.issuers[].keep-keys", TIME, "\"24h\""),
     key("server.http.oauth.issuers[].introspection", "a table with client-id and client-secret", INTROSPECTION),

@@ -57,6 +57,9 @@ pub struct IssuerConfig {
     /// A claim with scopes besides `scope` and `scp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope_claim: Option<String>,
+    /// What clients put before the scopes of this issuer, and its tokens do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope_prefix: Option<String>,
     /// The claim with groups or roles; dots lead into objects.
     #[serde(default = "groups_claim")]
     pub groups_claim: String,
@@ -171,6 +174,10 @@ impl IssuerConfig {
         ];
         if let Some((key, _)) = claims.iter().find(|(_, claim)| claim.is_some_and(|claim| !is_text(claim))) {
             return wrong(&[key], format!("must have 1 to {MAX_TEXT} bytes"), "omit it for the default");
+        }
+        if let Some(prefix) = self.scope_prefix.as_ref().filter(|prefix| !is_scope(prefix)) {
+            let hint = "write the URI of the application, with a slash: \"api://tools/\"";
+            return wrong(&["scope-prefix"], format!("not the beginning of a scope: {prefix:?}"), hint);
         }
         if self.keep_keys.is_zero() {
             return wrong(&["keep-keys"], "must be more than 0".into(), "omit it for the default");

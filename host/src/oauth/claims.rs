@@ -137,9 +137,11 @@ fn subject<'a>(claims: &'a Map<String, Value>, settings: &IssuerSettings) -> Res
 fn scopes(claims: &Map<String, Value>, settings: &IssuerSettings) -> Result<Vec<Box<str>>, Refusal> {
     let own = settings.scope_claim.as_deref();
     let own = own.filter(|own| !matches!(*own, "scope" | "scp")).and_then(|own| claim_at(claims, own));
-    let mut all = Vec::new();
+    let prefix = settings.scope_prefix.as_deref().unwrap_or_default();
+    let mut all: Vec<Box<str>> = Vec::new();
     for claim in [claims.get("scope"), claims.get("scp"), own] {
         for scope in words(claim, "scopes", MAX_SCOPES, true)? {
+            let scope = format!("{prefix}{scope}").into_boxed_str();
             if !all.contains(&scope) {
                 all.push(scope);
             }

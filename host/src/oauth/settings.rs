@@ -27,6 +27,8 @@ pub struct IssuerSettings {
     pub subject_claim: String,
     /// The path of a claim with scopes, beside `scope` and `scp`.
     pub scope_claim: Option<String>,
+    /// What the issuer leaves out before the scopes in its tokens, though clients must ask for them with it.
+    pub scope_prefix: Option<String>,
     /// The path of the claim with groups or roles, such as `realm_access.roles`.
     pub groups_claim: String,
     /// How long keys are used after they should have been fetched again.
@@ -43,6 +45,7 @@ impl IssuerSettings {
             introspection: None,
             subject_claim: "sub".to_owned(),
             scope_claim: None,
+            scope_prefix: None,
             groups_claim: "groups".to_owned(),
             keep_keys: Duration::from_hours(24),
         }

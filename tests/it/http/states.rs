@@ -58,7 +58,7 @@ fn p25_a_state_is_bound_to_its_principal_and_tool() {
         );
         assert!(!refused.to_string().contains("file:///a"), "{what}: {refused}");
     }
-    assert_eq!(call(&server, "", retry(ROOTS, state)).status, 401, "a state does not authenticate");
+    assert_eq!(call(&server, "", retry(ROOTS, state)).status, 400, "a state does not authenticate");
     assert_eq!(
         first_text(&answer(&call(&server, MINE, retry(ROOTS, state)))["result"]),
         "1 folders",

@@ -113,6 +113,7 @@ fn lists_are_bounded_and_their_entries_checked() {
         assert!(error(&scopes(wrong)).to_string().contains("oauth.scopes: not a scope"), "{wrong}");
     }
     assert!(error(&scopes(&many("'a'", 17))).to_string().contains("oauth.scopes: has more than 16"));
+    assert!(error(&issuers("scope-prefix = 'a b'")).to_string().contains("issuers.scope-prefix: not the beginning"));
     for wrong in ["subject-claim = ''", "groups-claim = ''", "scope-claim = ''", "keep-keys = '0s'"] {
         let key = wrong.split(' ').next().expect("a key");
         assert!(error(&issuers(wrong)).to_string().contains(&format!("issuers.{key}: must ")), "{wrong}");
@@ -142,4 +143,16 @@ fn files_of_client_secrets_are_private() {
     let config = Config::parse(&text).expect("valid");
     let private = config.private_files();
     assert!(private.iter().any(|file| file.path.ends_with("wharf/secret")), "{}", private.len());
+}
+
+/// Of docs/identity.md.
+#[test]
+fn the_examples_for_authorization_servers_are_valid() {
+    let page = include_str!("../../../../docs/identity.md");
+    let examples: Vec<&str> = page.split("```").filter_map(|block| block.strip_prefix("toml\n")).collect();
+    assert!(examples.len() > 5, "{}", examples.len());
+    for example in examples {
+        let config = Config::parse(example).unwrap_or_else(|error| panic!("{error}: {example}"));
+        assert!(config.server.http.oauth.is_some(), "{example}");
+    }
 }

@@ -209,9 +209,8 @@ impl Mcp {
         let Some(permit) = self.stream_permit(caller) else { return too_many_streams(None) };
         let reader = replay.reader(after);
         let ended = session.ended();
-        let events = replayed(session, reader, None).take_until(self.stop.clone().cancelled_owned());
-        let events = events.take_until(ended).take_until(caller.expired());
-        reply::events(until_evicted(events, Some(permit)))
+        let events = replayed(session, reader, None, caller.expired()).take_until(self.stop.clone().cancelled_owned());
+        reply::events(until_evicted(events.take_until(ended), Some(permit)))
     }
 
     fn delete(&self, caller: &Caller, headers: &HeaderMap, mcp_headers: &Headers) -> Response {
@@ -304,16 +303,16 @@ impl Mcp {
                 return responses::empty(StatusCode::ACCEPTED);
             }
         };
-        let rest = replayed(session.clone(), reader, first);
-        if !resumes(session) {
-            // Its client could not get the rest.
-            return reply::events(rest);
-        }
-        let rest = rest.take_until(caller.expired());
-        match self.sessions.poll_after() {
-            Some(limit) => reply::events(rest.take_until(tokio::time::sleep(limit))),
-            None => reply::events(rest),
-        }
+        let (resumes, expired, poll_after) = (resumes(session), caller.expired(), self.sessions.poll_after());
+        let cut = async move {
+            match poll_after {
+                // Its client could not get the rest.
+                _ if !resumes => std::future::pending().await,
+                Some(limit) => drop(tokio::time::timeout(limit, expired).await),
+                None => expired.await,
+            }
+        };
+        reply::events(replayed(session.clone(), reader, first, cut))
     }
 }
 
@@ -329,12 +328,13 @@ fn counted(session: &Session, mut message: Outgoing) -> Outgoing {
     message
 }
 
-/// The messages of a stream as events, with ids where the revision can resume. The session counts
-/// as in use meanwhile.
+/// The messages of a stream as events, with ids where the revision can resume, until `cut`: then the
+/// client has at least the id to resume from. The session counts as in use meanwhile.
 fn replayed(
     session: Arc<Session>,
     reader: ReplayReader,
     first: Option<(EventId, Outgoing)>,
+    cut: impl Future<Output = ()> + Send,
 ) -> impl futures_util::Stream<Item = Event> + Send {
     // Older clients treat an event without data as a broken message.
     let primes = resumes(&session);
@@ -355,7 +355,7 @@ fn replayed(
         let message = counted(&session, message);
         Some((Event::message(Some(id.to_string()), message), (None, reader, session, over)))
     });
-    stream::iter(priming).chain(messages)
+    stream::iter(priming).chain(messages.take_until(cut))
 }
 
 /// Whether clients of the session's revision resume streams.

@@ -13,6 +13,7 @@ use super::oauth::{Denial, OAuth};
 use super::tokens::TokenSet;
 use crate::identity::Identity;
 use crate::oauth::Refusal;
+use crate::oauth::token::is_jwt;
 use crate::transport::http::caller::{Caller, Peer};
 use crate::transport::http::responses::ErrorResponse;
 
@@ -37,7 +38,7 @@ impl Auth {
     ///
     /// # Errors
     /// 401 without a valid token, 400 if it is not sent as it should be, 403 without a scope, 503 if it
-    /// cannot be verified now, 429 after too many failures in a second.
+    /// cannot be verified now, 429 after too many guesses in a second.
     pub(super) async fn authenticate(
         &self,
         uri: &Uri,
@@ -64,7 +65,15 @@ impl Auth {
                     }
                     Err(Denial::InsufficientScope) => return Err(self.challenge.insufficient_scope()),
                     Err(Denial::Refused(Refusal::Unavailable(why))) => return Err(unavailable(&why)),
-                    Err(Denial::Refused(Refusal::Invalid(why))) => self.challenge.invalid_token(&why),
+                    Err(Denial::Refused(Refusal::Invalid(why))) => {
+                        let refusal = self.challenge.invalid_token(&why);
+                        // Nobody guesses a signature, and many clients may come from one address with tokens that
+                        // have just expired.
+                        if std::str::from_utf8(token).is_ok_and(is_jwt) {
+                            return Err(refusal);
+                        }
+                        refusal
+                    }
                 }
             }
             Err(why) => self.challenge.invalid_request(why),

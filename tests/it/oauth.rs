@@ -1,0 +1,9 @@
+//! OAuth over HTTP: what clients without a token are told, which tokens let in, and what ends with them. One file
+//! per aspect. How tokens are verified is tested beside `host/src/oauth`.
+
+mod answers;
+mod expiry;
+mod issuer;
+mod metadata;
+mod serving;
+mod subjects;
