@@ -5,5 +5,6 @@ mod answers;
 mod expiry;
 mod issuer;
 mod metadata;
+mod rights;
 mod serving;
 mod subjects;
