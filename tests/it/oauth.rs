@@ -7,4 +7,5 @@ mod issuer;
 mod metadata;
 mod rights;
 mod serving;
+mod state;
 mod subjects;

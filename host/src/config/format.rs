@@ -228,6 +228,8 @@ const KEYS: &[Key] = &[
     key("plugins.*.grants", TABLE, "{ keyvalue = true }"),
     key("plugins.*.grants.keyvalue", "true, false or a table with a quota", "{ quota = \"4 MiB\" }"),
     key("plugins.*.grants.keyvalue.quota", SIZE, "\"4 MiB\""),
+    key("plugins.*.grants.keyvalue.per", "\"subject\"", "\"subject\""),
+    key("plugins.*.grants.keyvalue.total", SIZE, "\"1 GiB\""),
     key("plugins.*.grants.http", "an array of URLs", "[\"https://api.example.com\"]"),
     key("plugins.*.grants.http[]", "a URL in quotes, or a table with one", "\"https://api.example.com\""),
     key("plugins.*.grants.http[].url", "a URL in quotes", "\"https://api.example.com\""),

@@ -62,6 +62,19 @@ pub struct KeyvalueLimits {
     /// Bytes of all keys and values together.
     #[serde(default, with = "super::size", skip_serializing_if = "Option::is_none")]
     pub quota: Option<ByteSize>,
+    /// Whether all users share the values, or each has their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<PerConfig>,
+    /// Bytes of all users together, if each has their own.
+    #[serde(default, with = "super::size", skip_serializing_if = "Option::is_none")]
+    pub total: Option<ByteSize>,
+}
+
+/// By whom state is kept apart.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum PerConfig {
+    Subject,
 }
 
 impl GrantsConfig {
@@ -79,6 +92,10 @@ impl GrantsConfig {
             let why = "after `${` the name of a secret and `}` must follow";
             return Err(WrongValue::at(&["env", name], why)
                 .hint(Hint::form(format!("write it like this: {name} = \"${{NAME}}\""))));
+        }
+        if let Some(KeyvalueConfig::Long(KeyvalueLimits { per: None, total: Some(_), .. })) = &self.keyvalue {
+            let hint = "add per = \"subject\", or write quota";
+            return Err(WrongValue::at(&["keyvalue", "total"], "is for values by user").hint(hint));
         }
         FolderConfig::check(&self.fs)
     }
@@ -138,11 +155,14 @@ impl GrantsConfig {
     }
 
     fn keyvalue(&self) -> Option<KeyvalueGrant> {
-        let quota = match self.keyvalue.as_ref()? {
-            KeyvalueConfig::Short(false) => return None,
-            KeyvalueConfig::Short(true) => None,
-            KeyvalueConfig::Long(limits) => limits.quota,
-        };
-        Some(KeyvalueGrant { quota: quota.map_or(KeyvalueGrant::QUOTA, |quota| quota.as_u64()) })
+        let bytes = |size: Option<ByteSize>, default: u64| size.map_or(default, |size| size.as_u64());
+        match self.keyvalue.as_ref()? {
+            KeyvalueConfig::Short(false) => None,
+            KeyvalueConfig::Short(true) => Some(KeyvalueGrant { quota: KeyvalueGrant::QUOTA, per_subject: None }),
+            KeyvalueConfig::Long(limits) => Some(KeyvalueGrant {
+                quota: bytes(limits.quota, KeyvalueGrant::QUOTA),
+                per_subject: limits.per.map(|PerConfig::Subject| bytes(limits.total, KeyvalueGrant::TOTAL)),
+            }),
+        }
     }
 }

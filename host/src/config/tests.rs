@@ -113,6 +113,13 @@ fn grants_are_explicit_and_for_one_plugin() {
     assert_eq!(granted("keyvalue = true"), Some(KeyvalueGrant::QUOTA));
     assert_eq!(granted("keyvalue = { quota = '4MiB' }"), Some(4 << 20));
     assert_eq!(granted("keyvalue = {}"), Some(KeyvalueGrant::QUOTA));
+    let per = |grants: &str| {
+        let config = Config::parse(&format!("[plugins.notes.grants]\n{grants}\n")).expect("valid");
+        config.grants(&PluginId::parse("notes").expect("a valid id")).keyvalue.and_then(|grant| grant.per_subject)
+    };
+    assert_eq!(per("keyvalue = { per = 'subject' }"), Some(KeyvalueGrant::TOTAL));
+    assert_eq!(per("keyvalue = { per = 'subject', total = '2MiB' }"), Some(2 << 20));
+    assert_eq!((per("keyvalue = true"), per("keyvalue = { quota = '4MiB' }")), (None, None));
     assert_eq!((granted("keyvalue = false"), granted("")), (None, None));
     let other = Config::parse("[plugins.notes.grants]\nkeyvalue = true\n").expect("valid");
     assert_eq!(other.grants(&PluginId::parse("other").expect("a valid id")).keyvalue, None);

@@ -138,6 +138,8 @@ pub struct Call {
     /// The caller: a plugin's permits and queue are shared fairly among callers. Empty for the
     /// host itself.
     pub caller: Arc<str>,
+    /// Whose call it is, for what is kept by user. Empty for the host itself.
+    pub subject: Arc<str>,
     /// What the caller may use, for the host's own tools.
     pub permissions: Permissions,
     /// Counts the bytes that the caller has not read. The call starts only while this is open: it
@@ -166,6 +168,7 @@ impl Call {
         Self {
             id: id.into(),
             caller: Arc::default(),
+            subject: Arc::default(),
             permissions: Permissions::open(),
             unread: None,
             client: ClientFeatures::empty(),

@@ -113,6 +113,7 @@ impl GrantWord {
         };
         let table = || inline(value).map_err(|why| format!("{}: {why}", self.word));
         Ok(match self.key {
+            "keyvalue" if value.starts_with('{') => Addition::Whole(table()?.into()),
             "keyvalue" if size::parse(value).is_none() => {
                 return Err(format!("the quota is a number of bytes with its unit: {}", self.word));
             }

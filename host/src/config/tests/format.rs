@@ -475,6 +475,7 @@ fn file(path: &str, value: &str) -> String {
     let mut text = value.to_owned();
     let mut needed = BTreeMap::new();
     needed.insert("plugins.*.grants.fs[]", [("host", "'a'"), ("guest", "'/a'")].as_slice());
+    needed.insert("plugins.*.grants.keyvalue", &[("per", "'subject'")]);
     needed.insert("plugins.*.grants.http[]", &[("url", "'https://a.example'")]);
     needed.insert("server.http.tokens[]", &[("name", "'a'"), ("env", "'A'")]);
     needed.insert(

@@ -40,11 +40,15 @@ impl GuestState {
         // Only `open` makes handles, so a guest that has one has the grant.
         let Some(grant) = self.granted.grants.keyvalue else { return Err(Error::AccessDenied) };
         let bucket = self.table().get(bucket).map_err(|error| Error::Other(error.to_string()))?.name.clone();
-        let plugin = self.plugin.clone();
+        let owner = match grant.per_subject {
+            Some(_) => format!("{}/{}", self.plugin, self.subject),
+            None => self.plugin.to_string(),
+        };
         let store = self.granted.store.clone();
         let done = store
             .run(move |connection| {
-                work(Space { connection, plugin: plugin.as_ref(), bucket: &bucket, quota: grant.quota })
+                let (quota, total) = (grant.quota, grant.per_subject);
+                work(Space { connection, owner: &owner, bucket: &bucket, quota, total })
             })
             .await;
         done.map_err(|error| match error {

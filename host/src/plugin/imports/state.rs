@@ -35,6 +35,8 @@ pub(in crate::plugin) struct GuestState {
     pub(in crate::plugin) events: Option<Arc<Events>>,
     pub(in crate::plugin) cancelled: CancellationToken,
     pub(in crate::plugin) granted: Arc<Granted>,
+    /// Whose call it is; empty: the host's.
+    pub(in crate::plugin) subject: Arc<str>,
     /// The highest progress reported so far.
     pub(in crate::plugin) progress: f64,
     /// The remaining leeway for hidden characters in its messages.
@@ -67,6 +69,7 @@ impl GuestState {
             events,
             cancelled,
             granted,
+            subject: Arc::default(),
             progress: f64::NEG_INFINITY,
             hidden: Leeway::default(),
             held: OpenHandles::default(),
@@ -93,6 +96,7 @@ impl GuestState {
     /// Closes all handles of the guest and drops the references to its caller, when the call is over.
     pub(in crate::plugin) fn close(&mut self) {
         self.events = None;
+        self.subject = Arc::default();
         self.cancelled = CancellationToken::new();
         self.wasi = None;
         self.http = None;

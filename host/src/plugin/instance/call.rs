@@ -267,6 +267,7 @@ impl PreparedComponent {
             }
             None => (self.store(cpu, call.events, call.cancelled), None),
         };
+        store.data_mut().subject = call.subject;
         let context = CallContext {
             id: call.id,
             client: call.client & self.granted.grants.features(),

@@ -48,13 +48,17 @@ pub struct Grants {
 /// How much a plugin may store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyvalueGrant {
-    /// Bytes of all its keys, values and bucket names together.
+    /// Bytes of all its keys, values and bucket names together, or of those of one user.
     pub quota: u64,
+    /// Set if each user has values of their own: bytes of all users together.
+    pub per_subject: Option<u64>,
 }
 
 impl KeyvalueGrant {
     /// The default quota.
     pub const QUOTA: u64 = 1 << 20;
+    /// The default for all users together.
+    pub const TOTAL: u64 = 1 << 30;
 }
 
 /// A folder that a plugin may use.

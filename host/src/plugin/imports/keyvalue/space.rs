@@ -18,13 +18,16 @@ const PAGE: usize = 1000;
 /// Maximum bytes of the values that one batch returns: a key may be in it many times.
 const MAX_BATCH_BYTES: usize = 4 << 20;
 
-/// A plugin's bucket in the open database.
+/// An owner's bucket in the open database.
 pub(super) struct Space<'a> {
     pub(super) connection: &'a mut Connection,
-    pub(super) plugin: &'a str,
+    /// The plugin, or `PLUGIN/SUBJECT`; in the column `plugin`. A plugin's name has no slash.
+    pub(super) owner: &'a str,
     pub(super) bucket: &'a str,
-    /// Maximum bytes of the plugin, in all its buckets.
+    /// Maximum bytes of the owner, in all its buckets.
     pub(super) quota: u64,
+    /// Maximum bytes of all owners with the same plugin, if they are its users.
+    pub(super) total: Option<u64>,
 }
 
 /// A page of keys, and the cursor of the next one.
@@ -34,13 +37,13 @@ pub(super) type Entry = (String, Vec<u8>);
 
 impl Space<'_> {
     pub(super) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(value(self.connection, self.plugin, self.bucket, key)?)
+        Ok(value(self.connection, self.owner, self.bucket, key)?)
     }
 
     pub(super) fn exists(&self, key: &str) -> Result<bool, StoreError> {
         let mut found =
             self.connection.prepare("SELECT 1 FROM entry WHERE plugin = ?1 AND bucket = ?2 AND key = ?3")?;
-        Ok(found.exists(params![self.plugin, self.bucket, key])?)
+        Ok(found.exists(params![self.owner, self.bucket, key])?)
     }
 
     pub(super) fn get_many(&self, keys: Vec<String>) -> Result<Vec<Option<Entry>>, StoreError> {
@@ -62,7 +65,7 @@ impl Space<'_> {
         let mut found = self.connection.prepare(
             "SELECT number, key FROM entry WHERE plugin = ?1 AND bucket = ?2 AND number > ?3 ORDER BY number LIMIT ?4",
         )?;
-        let rows = found.query_map(params![self.plugin, self.bucket, after, PAGE as i64 + 1], |row| {
+        let rows = found.query_map(params![self.owner, self.bucket, after, PAGE as i64 + 1], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
         })?;
         let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
@@ -83,7 +86,7 @@ impl Space<'_> {
             let mut delete =
                 write.transaction.prepare("DELETE FROM entry WHERE plugin = ?1 AND bucket = ?2 AND key = ?3")?;
             for key in keys {
-                delete.execute(params![write.plugin, write.bucket, key])?;
+                delete.execute(params![write.owner, write.bucket, key])?;
             }
             Ok(())
         })
@@ -92,7 +95,7 @@ impl Space<'_> {
     /// Adds to a number that is stored as decimal text; a missing key counts as 0.
     pub(super) fn increment(&mut self, key: &str, delta: u64) -> Result<u64, StoreError> {
         self.write(|write| {
-            let number = match value(write.transaction, write.plugin, write.bucket, key)? {
+            let number = match value(write.transaction, write.owner, write.bucket, key)? {
                 None => 0,
                 Some(text) => std::str::from_utf8(&text)
                     .ok()
@@ -110,9 +113,9 @@ impl Space<'_> {
     /// Writes in a transaction, which is rolled back if a limit is exceeded.
     fn write<R>(&mut self, work: impl FnOnce(&WriteTransaction<'_>) -> Result<R, StoreError>) -> Result<R, StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let before = Usage::of(&transaction, self.plugin)?;
-        let done = work(&WriteTransaction { transaction: &transaction, plugin: self.plugin, bucket: self.bucket })?;
-        let after = Usage::of(&transaction, self.plugin)?;
+        let before = Usage::of(&transaction, self.owner)?;
+        let done = work(&WriteTransaction { transaction: &transaction, owner: self.owner, bucket: self.bucket })?;
+        let after = Usage::of(&transaction, self.owner)?;
         // A write without growth is allowed: under a reduced quota a plugin must be able to delete.
         if after.keys > MAX_KEYS && after.keys > before.keys {
             return Err(refused(format!("this plugin may have at most {MAX_KEYS} keys in all its buckets together")));
@@ -123,15 +126,21 @@ impl Space<'_> {
                 "this plugin may store at most {quota} bytes in all; this write would make it {bytes}"
             )));
         }
+        if let Some(total) = self.total
+            && after.bytes > before.bytes
+            && Usage::together(&transaction, self.owner)? > total
+        {
+            return Err(refused(format!("the users of this plugin may store at most {total} bytes together")));
+        }
         transaction.commit()?;
         Ok(done)
     }
 }
 
-/// An open transaction on a plugin's bucket.
+/// An open transaction on an owner's bucket.
 struct WriteTransaction<'a> {
     transaction: &'a Transaction<'a>,
-    plugin: &'a str,
+    owner: &'a str,
     bucket: &'a str,
 }
 
@@ -147,30 +156,42 @@ impl WriteTransaction<'_> {
             "INSERT INTO entry (plugin, bucket, key, number, value) VALUES (?1, ?2, ?3,
                 (SELECT coalesce(max(number), 0) + 1 FROM entry WHERE plugin = ?1 AND bucket = ?2), ?4)
              ON CONFLICT (plugin, bucket, key) DO UPDATE SET value = excluded.value",
-            params![self.plugin, self.bucket, key, value],
+            params![self.owner, self.bucket, key, value],
         )?;
         Ok(())
     }
 }
 
-/// The usage of a plugin in all its buckets.
+/// The usage of an owner in all its buckets.
 struct Usage {
     keys: i64,
     bytes: i64,
 }
 
 impl Usage {
-    fn of(connection: &Connection, plugin: &str) -> rusqlite::Result<Self> {
-        let found = connection.query_row("SELECT keys, bytes FROM used WHERE plugin = ?1", [plugin], |row| {
+    fn of(connection: &Connection, owner: &str) -> rusqlite::Result<Self> {
+        let found = connection.query_row("SELECT keys, bytes FROM used WHERE plugin = ?1", [owner], |row| {
             Ok(Self { keys: row.get(0)?, bytes: row.get(1)? })
         });
         Ok(found.optional()?.unwrap_or(Self { keys: 0, bytes: 0 }))
     }
+
+    /// Bytes of all users of the plugin that an owner is a user of.
+    fn together(connection: &Connection, owner: &str) -> rusqlite::Result<u64> {
+        let plugin = owner.split('/').next().unwrap_or_default();
+        // `0` is the character after the slash.
+        let found = connection.query_row(
+            "SELECT coalesce(sum(bytes), 0) FROM used WHERE plugin >= ?1 || '/' AND plugin < ?1 || '0'",
+            [plugin],
+            |row| row.get::<_, i64>(0),
+        );
+        Ok(found?.unsigned_abs())
+    }
 }
 
-fn value(connection: &Connection, plugin: &str, bucket: &str, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
+fn value(connection: &Connection, owner: &str, bucket: &str, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
     let mut found = connection.prepare("SELECT value FROM entry WHERE plugin = ?1 AND bucket = ?2 AND key = ?3")?;
-    found.query_row(params![plugin, bucket, key], |row| row.get(0)).optional()
+    found.query_row(params![owner, bucket, key], |row| row.get(0)).optional()
 }
 
 fn check_batch(keys: usize) -> Result<(), StoreError> {

@@ -12,7 +12,7 @@ async fn within<R: Send + 'static>(
     (plugin, bucket, quota): (&'static str, &'static str, u64),
     work: impl FnOnce(Space<'_>) -> Result<R, StoreError> + Send + 'static,
 ) -> Result<R, StoreError> {
-    store.run(move |connection| work(Space { connection, plugin, bucket, quota })).await
+    store.run(move |connection| work(Space { connection, owner: plugin, bucket, quota, total: None })).await
 }
 
 async fn set(store: &Store, place: (&'static str, &'static str, u64), key: &str, bytes: usize) -> String {
@@ -159,4 +159,33 @@ async fn tables_of_a_later_version_are_refused() {
     drop(later);
     let why = set(&Store::new(Some(file)), ("a", "b", QUOTA), "k", 1).await;
     assert!(why.contains("version 2"), "{why}");
+}
+
+/// Users of a plugin have values, quotas and lists of their own, and a limit together.
+#[tokio::test]
+async fn users_of_a_plugin_do_not_see_each_other_and_share_a_total() {
+    let store = Store::new(None);
+    let set = async |owner: &'static str, key: &str, bytes: usize| {
+        let entry = (key.to_owned(), vec![b'x'; bytes]);
+        let set = store.run(move |connection| {
+            Space { connection, owner, bucket: "b", quota: 1000, total: Some(2000) }.set_many(&[entry])
+        });
+        match set.await {
+            Ok(()) => "stored".into(),
+            Err(StoreError::Refused(why) | StoreError::Failed(why)) => why,
+        }
+    };
+    let (ada, bob, eve) = ("a/https://id.example#ada", "a/https://id.example#bob", "a/https://id.example#eve");
+    assert_eq!(set(ada, "k", 998).await, "stored");
+    assert_eq!(set(bob, "k", 900).await, "stored");
+    let together = "the users of this plugin may store at most 2000 bytes together";
+    assert_eq!((set(eve, "k", 99).await.as_str(), set(eve, "k", 98).await.as_str()), (together, "stored"));
+    // Neither the plugin itself nor others count.
+    for other in ["a", "b/https://id.example#ada", "a0", "aa/x"] {
+        assert_eq!(set(other, "k", 900).await, "stored", "{other}");
+    }
+    assert_eq!(set(bob, "k", 1).await, "stored", "less is allowed");
+    assert_eq!(within(&store, (bob, "b", 1000), |space| space.get("k")).await, Ok(Some(b"x".to_vec())));
+    let keys = within(&store, ("a/https://id.example#zoe", "b", 1000), |space| space.keys(None)).await;
+    assert_eq!(keys, Ok((vec![], None)));
 }
