@@ -90,6 +90,8 @@ impl Introspections {
         }
         let (permits, landing) = (Arc::clone(&self.permits), Landing(Arc::clone(&self.state), hash));
         let flight = flight::start(async move {
+            // Whole: a block that used one field might leave the rest behind, to be dropped under the lock.
+            let landing = landing;
             let Ok(Ok(_permit)) = timeout(fetch::TIME, permits.acquire()).await else {
                 return Err(Refusal::unavailable("too many tokens wait for their introspection"));
             };

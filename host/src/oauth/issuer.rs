@@ -187,7 +187,11 @@ impl Issuer {
                 None if state.keys.may_fetch(cause, now) => {
                     state.keys.begin(now);
                     let landing = Landing(Arc::clone(self));
-                    let flight = flight::start(async move { landing.0.attempt().await });
+                    let flight = flight::start(async move {
+                        // Whole, so that nothing of it is dropped under the lock.
+                        let landing = landing;
+                        landing.0.attempt().await;
+                    });
                     state.flight = Some(flight.clone());
                     flight
                 }

@@ -117,6 +117,7 @@ fn users_are_recorded_by_issuer_and_subject_and_their_tokens_nowhere() {
         records.filter_map(|record| record["principal"].as_str().map(str::to_owned)).collect();
     assert_eq!(principals, [format!("{}#alice", issuer.url()), format!("{}#b\\u{{e9}}a\\n", issuer.url())]);
     let log = process.log();
+    assert!(log.contains("refused an access token: the token is for another audience"), "{log}");
     for part in tokens.iter().flat_map(|token| token.split('.').skip(1)) {
         assert!(!log.contains(part) && !audit.contains(part), "{log}");
     }

@@ -63,9 +63,13 @@ impl Auth {
                         let caller = peer.caller(verified.identity.clone(), true);
                         return Ok(Caller { expires: Some(verified.expires), ..caller });
                     }
-                    Err(Denial::InsufficientScope) => return Err(self.challenge.insufficient_scope()),
+                    Err(Denial::InsufficientScope(who)) => {
+                        tracing::debug!(principal = &**who.name(), "refused an access token: it lacks a scope");
+                        return Err(self.challenge.insufficient_scope());
+                    }
                     Err(Denial::Refused(Refusal::Unavailable(why))) => return Err(unavailable(&why)),
                     Err(Denial::Refused(Refusal::Invalid(why))) => {
+                        tracing::debug!("refused an access token: {why}");
                         let refusal = self.challenge.invalid_token(&why);
                         // Nobody guesses a signature, and many clients may come from one address with tokens that
                         // have just expired.

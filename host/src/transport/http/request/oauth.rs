@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::challenge::Challenge;
 use super::metadata::Metadata;
+use crate::identity::Identity;
 use crate::oauth::{Refusal, Verified, Verifier};
 
 /// How access tokens are verified, and what clients are told about them.
@@ -26,7 +27,7 @@ pub struct OAuth {
 /// Why a token is not accepted.
 pub(super) enum Denial {
     Refused(Refusal),
-    InsufficientScope,
+    InsufficientScope(Arc<Identity>),
 }
 
 impl OAuth {
@@ -40,7 +41,7 @@ impl OAuth {
             None => self.verifier.verify(token).await.map_err(Denial::Refused)?,
         };
         let suffices = self.scopes.iter().all(|scope| verified.identity.has_scope(scope));
-        if suffices { Ok(verified) } else { Err(Denial::InsufficientScope) }
+        if suffices { Ok(verified) } else { Err(Denial::InsufficientScope(verified.identity.clone())) }
     }
 
     pub(super) fn challenge(&self) -> Challenge {
