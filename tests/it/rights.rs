@@ -130,6 +130,9 @@ fn each_sees_and_calls_what_is_theirs() {
             let absent = "test://absent";
             assert_eq!(without_name(&read(uri), uri), without_name(&read(absent), absent));
         }
+        // Of a plugin of which only some things may be used, there are no capabilities and methods.
+        let method = ci.answer("everything/echo", json!({}));
+        assert_eq!(method["error"]["code"], -32601, "{method}");
         let complete = |kind: &str, name: &str| {
             let reference = json!({"type": "ref/prompt", "name": name});
             ci.answer("completion/complete", json!({"ref": reference, "argument": {"name": kind, "value": ""}}))
@@ -143,6 +146,29 @@ fn each_sees_and_calls_what_is_theirs() {
         assert!(!tools.iter().any(|tool| tool.starts_with("everything")), "{tools:?}");
         assert_eq!(me.call("notes_delete", json!({"id": "1"}))["error"]["data"]["reason"], "tool_not_found");
         assert!(me.listed("prompts", "name").len() > 1 && me.listed("resources", "uri").len() > 2);
+    }
+}
+
+/// A plugin's protocol extension is declared to those who may use the plugin.
+#[test]
+fn capabilities_are_those_of_plugins_that_may_be_used() {
+    let rights = "[rights]\ndefault = 'nothing'\n[[rights.rules]]\nwhen = { token = 'me' }\nplugins = ['everything']\n";
+    let home = home(&["everything"], "trust = 'dev'", rights);
+    let (_process, address) = serve(&home, &[]);
+    for (name, may) in [("me", true), ("ci", false)] {
+        let [session, alone] = Caller::both(address, name);
+        let opened = session.exchange(&Endpoint::new(address).post(&initialize("2025-11-25")));
+        let opened: Value = serde_json::from_slice(&opened.body).expect("JSON");
+        let discovered = alone.answer("server/discover", json!({}));
+        for capabilities in [&opened["result"]["capabilities"], &discovered["result"]["capabilities"]] {
+            let declared = capabilities.to_string();
+            assert_eq!(capabilities.get("tools").is_some(), true, "{declared}");
+            let own = ["experimental", "extensions"].map(|kind| capabilities.get(kind).cloned().unwrap_or_default());
+            let any = own.iter().any(|own| own.as_object().is_some_and(|own| !own.is_empty()));
+            assert_eq!(any, may, "{name}: {declared}");
+        }
+        let method = alone.answer("everything/echo", json!({}));
+        assert_eq!(method["error"]["code"] == -32601, !may, "{method}");
     }
 }
 

@@ -65,7 +65,7 @@ impl Connection {
                 }
                 Err(error) => return Dispatched::Now(Err(error)),
             },
-            (Verdict::Initialize | Verdict::Legacy(_), _) => return self.initialize(&request.method, &params),
+            (Verdict::Initialize | Verdict::Legacy(_), _) => return self.initialize(arrival, &request.method, &params),
         };
         let typed = match ClientRequest::parse(revision, &request.method, &params) {
             Ok(typed) => typed,
@@ -122,7 +122,7 @@ impl Connection {
         }
     }
 
-    fn initialize(&self, method: &str, params: &Params<'_>) -> Dispatched {
+    fn initialize(&self, arrival: &Arrival<'_>, method: &str, params: &Params<'_>) -> Dispatched {
         let hello = match ClientRequest::parse(Revision::LATEST_LEGACY, method, params) {
             Ok(ClientRequest::Initialize(hello)) => hello,
             Ok(_) => return Dispatched::Now(Err(error::method_not_found(Revision::LATEST_LEGACY, method))),
@@ -134,6 +134,7 @@ impl Connection {
         }
         let mut session = self.session();
         *session = Some(Session::new(hello, session.as_ref()));
-        Dispatched::Now(Ok(lifecycle::initialize(&self.own.server, revision)))
+        let permissions = self.own.server.permissions_of(arrival.identity);
+        Dispatched::Now(Ok(lifecycle::initialize(&self.own.server, revision, &permissions)))
     }
 }

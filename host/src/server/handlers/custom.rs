@@ -15,7 +15,7 @@ use crate::json;
 use crate::protocol::error;
 use crate::protocol::request::Custom;
 use crate::protocol::result::{self, Envelope};
-use crate::rights::Item;
+use crate::rights::{Item, Permissions};
 use crate::server::call_record::CallRecord;
 use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
@@ -24,13 +24,11 @@ use crate::server::{Server, fault};
 /// Members that only the host sets; `_meta` is filtered and sent with the envelope.
 const ENVELOPE: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "_meta"];
 
-/// The declared capabilities of the plugins in service, by name.
-pub(in crate::server) fn declared(capabilities: &Capabilities) -> Map<String, Value> {
-    let parsed = |(name, (_, settings)): (&String, &(_, String))| {
-        // Validated when the plugin was loaded.
-        Some((name.clone(), json::tree(settings, json::MAX_DEPTH).ok()?))
-    };
-    capabilities.iter().filter_map(parsed).collect()
+/// The declared capabilities of the plugins in service that may be used, by name.
+pub(in crate::server) fn declared(capabilities: &Capabilities, permissions: &Permissions) -> Map<String, Value> {
+    let may = capabilities.iter().filter(|(_, (plugin, _))| permissions.allows(plugin.as_ref(), Item::Rest));
+    // Validated when the plugin was loaded.
+    may.filter_map(|(name, (_, settings))| Some((name.clone(), json::tree(settings, json::MAX_DEPTH).ok()?))).collect()
 }
 
 /// An unknown method fails at once, unless its plugin may still be loading.

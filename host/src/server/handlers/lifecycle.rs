@@ -6,24 +6,31 @@
 use super::custom;
 use crate::protocol::result::Caching;
 use crate::protocol::{Revision, ServerCapabilities, discover, initialize};
+use crate::rights::Permissions;
 use crate::server::Server;
 use crate::server::response::Response;
 use crate::server::scope::Scope;
 
-pub(in crate::server) fn initialize(server: &Server, revision: Revision) -> String {
+pub(in crate::server) fn initialize(server: &Server, revision: Revision, permissions: &Permissions) -> String {
     let instructions = server.settings.instructions.as_deref();
-    initialize::result(revision, &server.implementation, &capabilities(server), instructions)
+    initialize::result(revision, &server.implementation, &capabilities(server, permissions), instructions)
 }
 
 pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Response {
     let instructions = server.settings.instructions.as_deref();
-    discover::result(scope.revision, &server.implementation, &capabilities(server), instructions, Caching::NONE)
+    discover::result(
+        scope.revision,
+        &server.implementation,
+        &capabilities(server, &scope.permissions),
+        instructions,
+        Caching::NONE,
+    )
 }
 
 /// The lists are always declared, whatever plugins are loaded: a client that connects to an empty
 /// folder must list again after the first plugin is added. Completions are declared only if a
 /// plugin has them.
-fn capabilities(server: &Server) -> ServerCapabilities {
+fn capabilities(server: &Server, permissions: &Permissions) -> ServerCapabilities {
     let snapshot = server.catalog.snapshot();
     ServerCapabilities {
         tools: true,
@@ -33,7 +40,7 @@ fn capabilities(server: &Server) -> ServerCapabilities {
         list_changed: true,
         logging: true,
         completions: server.catalog.offers_completions(),
-        experimental: custom::declared(&snapshot.extensions.experimental),
-        extensions: custom::declared(&snapshot.extensions.extensions),
+        experimental: custom::declared(&snapshot.extensions.experimental, permissions),
+        extensions: custom::declared(&snapshot.extensions.extensions, permissions),
     }
 }
