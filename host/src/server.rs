@@ -10,6 +10,7 @@ mod changes;
 mod client;
 mod connection;
 mod discovery;
+mod door;
 mod fault;
 mod handlers;
 mod outgoing;
@@ -40,6 +41,7 @@ use crate::protocol::Implementation;
 use crate::rights::Rights;
 use bounds::unread::AllUnread;
 use changes::updates::Updates;
+use door::Door;
 use pages::Pages;
 use permissions::CurrentRights;
 use seal::EXPIRY;
@@ -151,6 +153,7 @@ pub struct Server {
     /// Unique to this process: another one numbers its calls from zero, too.
     visit_key: [u8; 32],
     rights: CurrentRights,
+    door: Door,
     updates: Updates,
     pages: Pages,
     /// See [`connection::request_budget::RequestBudget`].
@@ -189,6 +192,7 @@ impl Server {
             large: Budget::new(settings.waiting_together),
             unread: AllUnread::new(settings.unread_of_caller, settings.unread_together),
             rights: CurrentRights::new(settings.rights.clone()),
+            door: Door::default(),
             catalog,
             settings,
             implementation,
