@@ -1,6 +1,7 @@
 //! The audit log of the real binary: one record per call, and its state after a kill, a full
 //! disk or manual edits.
 
+mod access;
 mod interference;
 
 use std::fs;
