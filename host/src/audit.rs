@@ -18,6 +18,7 @@ use std::time::{Duration, SystemTime};
 
 pub use chain::{ChainBreak, Verified, verify};
 pub use file::{OpenError, generations, places};
+pub use line::MAX_LINE;
 use queue::Queue;
 pub use queue::{Commit, Recording, Unrecorded};
 pub use writer::AuditWriter;

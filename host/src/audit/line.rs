@@ -16,7 +16,7 @@ const BODY_HASH_LENGTH: usize = 32;
 
 /// Maximum bytes of a line with its line break. The longest record has two bodies of 16 KiB and some
 /// texts, each byte of which may take six.
-pub(super) const MAX_LINE: usize = 1 << 20;
+pub const MAX_LINE: usize = 1 << 20;
 
 /// The event of a line which records that the file was changed.
 pub(super) const ALTERED: &str = "altered";

@@ -103,8 +103,11 @@ fn users_are_recorded_by_issuer_and_subject_and_their_tokens_nowhere() {
     let issuer = Issuer::start();
     let home = Home::with(&["echo"]);
     let (mut process, endpoint) = serve(&home, &oauth(&issuer));
-    let tokens =
-        [issuer.with("alice", "client_id", json!("web")), issuer.token("b\u{e9}a\n"), issuer.with("eve", "aud", json!("https://e.example"))];
+    let tokens = [
+        issuer.with("alice", "client_id", json!("web")),
+        issuer.token("b\u{e9}a\n"),
+        issuer.with("eve", "aud", json!("https://e.example")),
+    ];
     for token in &tokens[..2] {
         assert_eq!(first_text(&call(&endpoint, token, "echo", json!({"message": "x"}))), "x");
     }
