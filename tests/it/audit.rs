@@ -3,6 +3,7 @@
 
 mod access;
 mod interference;
+mod show;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
