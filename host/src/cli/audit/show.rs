@@ -44,7 +44,11 @@ pub(in crate::cli) struct ShowOptions {
 
 pub(super) fn run(options: &Options, show: ShowOptions) -> Result<ExitCode, Failure> {
     let filter = show.filter.filter()?;
-    let files = if show.files.is_empty() { configured_files(options)? } else { show.files };
+    let (files, verify) = if show.files.is_empty() {
+        (configured_files(options)?, format!("{} audit verify", options.config()?.program()))
+    } else {
+        (show.files, "wharf audit verify FILE".to_owned())
+    };
     let mut lines = LogLines::open(files)?;
     let mut output = if show.json { Output::Lines(String::new()) } else { Output::Table(Table::default(), Vec::new()) };
     let (mut line, mut last, mut shown, mut others) = (Vec::new(), VecDeque::new(), 0_u64, 0_u64);
@@ -84,7 +88,7 @@ pub(super) fn run(options: &Options, show: ShowOptions) -> Result<ExitCode, Fail
     if others > 0 {
         let (lines, are) = if others == 1 { ("line", "is no record") } else { ("lines", "are no records") };
         warning(&format!("left out {others} {lines} of the audit log that {are}"));
-        hint(Some("to find what was changed: wharf audit verify"));
+        hint(Some(&format!("to find what was changed: {verify}")));
     }
     Ok(ExitCode::SUCCESS)
 }
