@@ -96,7 +96,7 @@ mod tests {
             Some(at.duration_since(UNIX_EPOCH).expect("after 1970").as_secs())
         };
         assert_eq!(seconds("1h"), Some(1_000_000 - 3600));
-        assert_eq!(seconds("1000years"), Some(0));
+        assert!(time("1000years", now).is_ok_and(|at| at < UNIX_EPOCH));
         assert_eq!(seconds("1970-01-02"), Some(86_400));
         for second in ["1970-01-02T00:00:01Z", "1970-01-02T00:00:01", "1970-01-02 00:00:01"] {
             assert_eq!(seconds(second), Some(86_401), "{second}");
