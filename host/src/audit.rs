@@ -18,6 +18,7 @@ use std::time::{Duration, SystemTime};
 
 pub use chain::{ChainBreak, Verified, verify};
 pub use file::{OpenError, generations, places};
+pub use line::MAX_LINE;
 use queue::Queue;
 pub use queue::{Commit, Recording, Unrecorded};
 pub use writer::AuditWriter;
@@ -145,6 +146,8 @@ pub enum Event {
     Deny,
     /// Calls of a plugin are suspended because it failed too often.
     Quarantine,
+    /// A request was not let in.
+    Refuse,
 }
 
 impl Event {
@@ -162,6 +165,7 @@ impl Event {
             Self::Fault => "fault",
             Self::Deny => "deny",
             Self::Quarantine => "quarantine",
+            Self::Refuse => "refuse",
         }
     }
 }
@@ -175,6 +179,16 @@ pub struct Record {
     /// BLAKE3 of the component.
     pub content: Option<[u8; 32]>,
     pub principal: Option<Arc<str>>,
+    /// Of the access token.
+    pub issuer: Option<Arc<str>>,
+    pub subject: Option<Arc<str>>,
+    pub client: Option<Arc<str>>,
+    /// With spaces between them.
+    pub scopes: Option<String>,
+    /// The rule that allowed or denied it.
+    pub rule: Option<String>,
+    /// The network address of a sender that is not known otherwise.
+    pub peer: Option<String>,
     /// The MCP method.
     pub method: Option<Cow<'static, str>>,
     /// The public name of a tool or prompt, or a URI.
@@ -190,6 +204,8 @@ pub struct Record {
     pub access: Option<&'static str>,
     /// The human-readable reason.
     pub reason: Option<String>,
+    /// Events of this kind that have no record, since the one before.
+    pub omitted: Option<u64>,
 }
 
 impl Record {
@@ -200,6 +216,12 @@ impl Record {
             plugin: None,
             content: None,
             principal: None,
+            issuer: None,
+            subject: None,
+            client: None,
+            scopes: None,
+            rule: None,
+            peer: None,
             method: None,
             tool: None,
             id: None,
@@ -209,12 +231,30 @@ impl Record {
             code: None,
             access: None,
             reason: None,
+            omitted: None,
         }
     }
 
     /// As [`Self::capped`], of a name that is rarely too long.
     pub fn capped_name(name: &Arc<str>) -> Arc<str> {
         if name.len() <= MAX_TEXT { name.clone() } else { Self::capped(name).into() }
+    }
+
+    /// Names with spaces between them, as many as a record holds. The last one is `…` if there are more.
+    pub fn capped_names(names: &[Box<str>]) -> Option<String> {
+        const MORE: &str = "\u{2026}";
+        let mut list = String::new();
+        for name in names {
+            let gap = if list.is_empty() { "" } else { " " };
+            if list.len() + gap.len() + name.len() + " ".len() + MORE.len() > MAX_TEXT {
+                list += gap;
+                list += MORE;
+                break;
+            }
+            list += gap;
+            list += name;
+        }
+        (!list.is_empty()).then_some(list)
     }
 
     /// Truncates an untrusted text to what a record holds.

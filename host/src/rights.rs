@@ -134,6 +134,14 @@ impl Verdict<'_> {
     }
 }
 
+impl<'a> Verdict<'a> {
+    /// The name of the rule that it is by.
+    pub fn rule(&self) -> Option<&'a str> {
+        let (Self::Allowed(rule) | Self::Denied { rule, .. }) = self;
+        *rule
+    }
+}
+
 impl fmt::Display for Verdict<'_> {
     /// The reason, as a fragment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -191,10 +199,16 @@ impl Permissions {
 
     /// Whether it is listed: it is allowed, or it is shown that more scopes would allow it.
     pub fn lists(&self, plugin: &str, item: Item<'_>) -> bool {
-        let Some(held) = &self.0 else { return true };
-        match self.verdict(plugin, item) {
+        self.0.is_none() || self.shows(&self.verdict(plugin, item))
+    }
+
+    /// Whether what has this verdict is listed.
+    pub fn shows(&self, verdict: &Verdict<'_>) -> bool {
+        match verdict {
             Verdict::Allowed(_) => true,
-            Verdict::Denied { scopes, .. } => held.rights.shows_more && !scopes.is_empty(),
+            Verdict::Denied { scopes, .. } => {
+                !scopes.is_empty() && self.0.as_ref().is_some_and(|held| held.rights.shows_more)
+            }
         }
     }
 }

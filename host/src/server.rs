@@ -19,6 +19,7 @@ mod permissions;
 mod proposing;
 mod questions;
 mod refusal;
+mod rejected;
 mod relay;
 mod response;
 mod scope;
@@ -42,6 +43,7 @@ use bounds::unread::AllUnread;
 use changes::updates::Updates;
 use pages::Pages;
 use permissions::CurrentRights;
+use rejected::Rejected;
 use seal::EXPIRY;
 
 pub use crate::protocol::era::{PostKind, post_kind};
@@ -151,6 +153,7 @@ pub struct Server {
     /// Unique to this process: another one numbers its calls from zero, too.
     visit_key: [u8; 32],
     rights: CurrentRights,
+    rejected: Rejected,
     updates: Updates,
     pages: Pages,
     /// See [`connection::request_budget::RequestBudget`].
@@ -189,6 +192,7 @@ impl Server {
             large: Budget::new(settings.waiting_together),
             unread: AllUnread::new(settings.unread_of_caller, settings.unread_together),
             rights: CurrentRights::new(settings.rights.clone()),
+            rejected: Rejected::default(),
             catalog,
             settings,
             implementation,

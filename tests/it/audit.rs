@@ -1,7 +1,9 @@
 //! The audit log of the real binary: one record per call, and its state after a kill, a full
 //! disk or manual edits.
 
+mod access;
 mod interference;
+mod show;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -13,13 +13,14 @@ use crate::support::home::{Home, component, repository};
 use crate::support::process::binary;
 
 /// What usages stand for, where not any word is valid.
-const MEANINGS: [(&str, &str); 7] = [
+const MEANINGS: [(&str, &str); 8] = [
     ("ADDR", "127.0.0.1:8080"),
     ("ANSWER", "yes"),
     ("CLIENT", "cursor"),
     ("COMMAND", "check"),
     ("GRANT", "keyvalue"),
     ("LANG", "python"),
+    ("N", "5"),
     ("SHELL", "bash"),
 ];
 

@@ -11,7 +11,8 @@ mod wrap;
 
 use std::io::{self, Write as _};
 
-use anstyle::{AnsiColor, Style};
+use anstyle::AnsiColor;
+pub use anstyle::Style;
 
 pub use self::clock::time_of_day;
 pub use self::input::{
@@ -90,13 +91,21 @@ pub fn message(text: &str) {
 /// # Errors
 /// If it cannot be written. A reader that has closed the pipe is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
+    print_more(text).map(drop)
+}
+
+/// As [`print`], of a part of the data; returns whether the reader still wants more.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn print_more(text: &str) -> Result<bool, Failure> {
     let mut out = anstream::stdout().lock();
     let line_end = if text.ends_with('\n') { "" } else { "\n" };
     match write!(out, "{}{line_end}", shown::styled(text)).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::new(format!("write to stdout: {error}")))
         }
-        _ => Ok(()),
+        written => Ok(written.is_ok()),
     }
 }
 

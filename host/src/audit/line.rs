@@ -16,7 +16,7 @@ const BODY_HASH_LENGTH: usize = 32;
 
 /// Maximum bytes of a line with its line break. The longest record has two bodies of 16 KiB and some
 /// texts, each byte of which may take six.
-pub(super) const MAX_LINE: usize = 1 << 20;
+pub const MAX_LINE: usize = 1 << 20;
 
 /// The event of a line which records that the file was changed.
 pub(super) const ALTERED: &str = "altered";
@@ -45,6 +45,18 @@ struct Members<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     principal: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    issuer: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scopes: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<&'a str>,
@@ -66,6 +78,8 @@ struct Members<'a> {
     access: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted: Option<u64>,
     #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
     input: Option<&'a str>,
     #[serde(rename = "out", skip_serializing_if = "Option::is_none")]
@@ -86,6 +100,12 @@ pub(super) fn render(record: &Record) -> Vec<u8> {
         plugin: record.plugin.as_deref(),
         content: content.as_deref(),
         principal: record.principal.as_deref(),
+        issuer: record.issuer.as_deref(),
+        subject: record.subject.as_deref(),
+        client: record.client.as_deref(),
+        scopes: record.scopes.as_deref(),
+        rule: record.rule.as_deref(),
+        peer: record.peer.as_deref(),
         method: record.method.as_deref(),
         tool: record.tool.as_deref(),
         id: record.id.as_deref(),
@@ -97,6 +117,7 @@ pub(super) fn render(record: &Record) -> Vec<u8> {
         code: record.code,
         access: record.access,
         reason: record.reason.as_deref(),
+        omitted: record.omitted,
         input: record.input.as_ref().and_then(|body| body.text.as_deref()),
         output: record.output.as_ref().and_then(|body| body.text.as_deref()),
     };

@@ -284,6 +284,21 @@ fn the_name_of_a_principal_is_capped() {
     assert_eq!([1, MAX_TEXT, MAX_TEXT + 1].map(capped), [1, MAX_TEXT, MAX_TEXT]);
 }
 
+#[test]
+fn lists_of_names_are_capped_at_a_whole_name() {
+    let capped = |names: &[&str]| Record::capped_names(&names.iter().map(|name| Box::from(*name)).collect::<Vec<_>>());
+    assert_eq!(capped(&[]), None);
+    assert_eq!(capped(&["a:read", "b"]).as_deref(), Some("a:read b"));
+    // The space and the mark of what is left out take four bytes.
+    let longest = "x".repeat(MAX_TEXT - 4);
+    assert_eq!(capped(&[&longest]), Some(longest.clone()));
+    assert_eq!(capped(&[&longest, "y"]), Some(longest.clone() + " \u{2026}"));
+    assert_eq!(capped(&[&(longest.clone() + "x")]).as_deref(), Some("\u{2026}"));
+    assert_eq!(capped(&["a", &longest, "b"]).as_deref(), Some("a \u{2026}"));
+    let many = capped(&["name"; 1000]).expect("some");
+    assert!(many.ends_with("name \u{2026}") && many.len() <= MAX_TEXT && many.len() > MAX_TEXT - 8, "{many}");
+}
+
 /// Where each byte takes the most.
 #[test]
 fn the_longest_record_fits_a_line() {
@@ -296,6 +311,12 @@ fn the_longest_record_fits_a_line() {
         plugin: Some(text()),
         content: Some([0; 32]),
         principal: Some(text().into()),
+        issuer: Some(text().into()),
+        subject: Some(text().into()),
+        client: Some(text().into()),
+        scopes: Some(text()),
+        rule: Some(text()),
+        peer: Some(text()),
         method: Some(text().into()),
         tool: Some(text()),
         id: Some(text()),
@@ -303,6 +324,7 @@ fn the_longest_record_fits_a_line() {
         input: body(),
         output: body(),
         reason: Some(text()),
+        omitted: Some(u64::MAX),
         ..Record::new(Event::Quarantine)
     });
     writer.close(TIMEOUT);

@@ -1,4 +1,9 @@
-//! Opens the audit log for a server; `wharf audit verify`.
+//! Opens the audit log for a server; `wharf audit verify` and `show`.
+
+mod filter;
+mod lines;
+mod show;
+mod table;
 
 use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -28,6 +33,8 @@ pub(super) enum AuditCommand {
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
     },
+    /// Show its records: who did what, by which rule, and who was refused
+    Show(show::ShowOptions),
 }
 
 /// An open log; without a writer, nothing is recorded.
@@ -112,7 +119,10 @@ pub(super) fn decided(
 }
 
 pub(super) fn run(options: &Options, command: AuditCommand) -> Result<ExitCode, Failure> {
-    let AuditCommand::Verify { files } = command;
+    let files = match command {
+        AuditCommand::Verify { files } => files,
+        AuditCommand::Show(show) => return show::run(options, show),
+    };
     let separately = !files.is_empty();
     let files = if separately { files } else { configured_files(options)? };
     let mut intact = true;
@@ -135,13 +145,18 @@ pub(super) fn run(options: &Options, command: AuditCommand) -> Result<ExitCode, 
 }
 
 fn configured_files(options: &Options) -> Result<Vec<PathBuf>, Failure> {
-    let settings = options
-        .config()?
+    let config = options.config()?;
+    let settings = config
         .audit()
         .ok_or_else(|| Failure::usage("find the audit log: no home folder").hint("name a file".to_owned()))?;
     let files = audit::generations(&settings.path, settings.files);
     if files.is_empty() {
-        return Err(Failure::usage(format!("find the audit log: no such file: {}", settings.path.shown())));
+        let hint = match config.audit.enabled {
+            Some(false) => "it is off: `enabled = false` under [audit]",
+            _ => "a server creates it when it starts; if another user runs it, name its file",
+        };
+        let failure = Failure::usage(format!("find the audit log: no such file: {}", settings.path.shown()));
+        return Err(failure.hint(hint.to_owned()));
     }
     Ok(files)
 }

@@ -8,16 +8,31 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
+use super::permissions::Checked;
 use super::refusal::Refusal;
 use super::response::Response;
 use super::scope::Scope;
 use crate::audit::{Audit, Commit, Event, Record};
+use crate::identity::Identity;
 use crate::plugin::text::quote;
 use crate::plugin::{CallError, Fault, Provider};
 use crate::protocol::{ErrorObject, error};
 
 /// Maximum bytes of a name in the log.
 const MAX_NAME: usize = 120;
+
+/// Whose call it is.
+fn of(identity: &Identity) -> Record {
+    let grant = identity.grant.as_ref();
+    Record {
+        principal: Some(Record::capped_name(identity.name())),
+        issuer: grant.map(|grant| Record::capped_name(&grant.issuer)),
+        subject: grant.map(|grant| Record::capped_name(&grant.subject)),
+        client: grant.and_then(|grant| grant.client.as_ref().map(Record::capped_name)),
+        scopes: grant.and_then(|grant| Record::capped_names(&grant.scopes)),
+        ..Record::new(Event::Call)
+    }
+}
 
 /// The record of a running request. Dropped before `finish`, it is recorded as cancelled.
 pub(in crate::server) struct CallRecord {
@@ -43,11 +58,10 @@ impl CallRecord {
         let audit = server.settings.audit.clone();
         let wanted = audit.is_on() || tracing::enabled!(target: "call", tracing::Level::DEBUG);
         let record = wanted.then(|| Record {
-            principal: Some(Record::capped_name(scope.identity.name())),
             method: Some(method.into()),
             tool: Some(Record::capped(name)),
             id: Some(Record::capped(scope.id.as_json())),
-            ..Record::new(Event::Call)
+            ..of(&scope.identity)
         });
         Ok(Self { audit, began: Instant::now(), cancelled: scope.cancelled.clone(), record })
     }
@@ -72,11 +86,14 @@ impl CallRecord {
     ///
     /// # Errors
     /// The given one.
-    pub(in crate::server) fn permitted(&mut self, checked: Result<(), ErrorObject>) -> Result<(), ErrorObject> {
-        if checked.is_err() {
+    pub(in crate::server) fn permitted(&mut self, checked: Checked<'_>) -> Result<(), ErrorObject> {
+        if let Some(record) = &mut self.record {
+            record.rule = checked.rule.map(Record::capped);
+        }
+        if checked.result.is_err() {
             self.set_code("forbidden");
         }
-        checked
+        checked.result
     }
 
     /// The outcome, where the response alone does not show it.

@@ -115,27 +115,33 @@ fn is_discovery(provider: &dyn Provider) -> bool {
     provider.is_host() && provider.id().as_ref() == DISCOVERY_ID
 }
 
+/// Whether the sender of a request may use what it names.
+pub(super) struct Checked<'a> {
+    /// The rule that says so, by its name.
+    pub(super) rule: Option<&'a str>,
+    pub(super) result: Result<(), ErrorObject>,
+}
+
 impl Scope {
-    /// Whether its sender may use it.
-    ///
-    /// # Errors
-    /// `not_found` if it does not exist for the sender, or the error with the scopes that it needs if it is listed.
+    /// Whether its sender may use it. If not, the error is `not_found` if it does not exist for the sender, or says the
+    /// scopes that it needs if it is listed.
     pub(super) fn check(
         &self,
         provider: &dyn Provider,
         item: Item<'_>,
         not_found: impl FnOnce() -> ErrorObject,
-    ) -> Result<(), ErrorObject> {
+    ) -> Checked<'_> {
         if self.permissions.is_open() || is_discovery(provider) {
-            return Ok(());
+            return Checked { rule: None, result: Ok(()) };
         }
-        let plugin = provider.id().as_ref();
-        match self.permissions.verdict(plugin, item) {
+        let verdict = self.permissions.verdict(provider.id().as_ref(), item);
+        let result = match verdict {
             Verdict::Allowed(_) => Ok(()),
-            Verdict::Denied { scopes, .. } if self.permissions.lists(plugin, item) => {
+            Verdict::Denied { scopes, .. } if self.permissions.shows(&verdict) => {
                 Err(error::insufficient_scope(scopes))
             }
             Verdict::Denied { .. } => Err(not_found()),
-        }
+        };
+        Checked { rule: verdict.rule(), result }
     }
 }

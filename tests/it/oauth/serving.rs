@@ -103,22 +103,36 @@ fn users_are_recorded_by_issuer_and_subject_and_their_tokens_nowhere() {
     let issuer = Issuer::start();
     let home = Home::with(&["echo"]);
     let (mut process, endpoint) = serve(&home, &oauth(&issuer));
-    let tokens =
-        [issuer.token("alice"), issuer.token("b\u{e9}a\n"), issuer.with("eve", "aud", json!("https://e.example"))];
+    let tokens = [
+        issuer.with("alice", "client_id", json!("web")),
+        issuer.token("b\u{e9}a\n"),
+        issuer.with("eve", "aud", json!("https://e.example")),
+    ];
     for token in &tokens[..2] {
         assert_eq!(first_text(&call(&endpoint, token, "echo", json!({"message": "x"}))), "x");
     }
     assert_eq!(exchange(&endpoint, &by(Request::discover(endpoint.address), &tokens[2])).status, 401);
+    let other_scope = issuer.with("eve", "scope", json!("other"));
+    assert_eq!(exchange(&endpoint, &by(Request::discover(endpoint.address), &other_scope)).status, 403);
     process.signal(Signal::TERM);
     assert!(process.wait().success());
     let audit = fs::read_to_string(home.path("state/wharf/audit.jsonl")).expect("the audit log");
-    let records = audit.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    let principals: Vec<String> =
-        records.filter_map(|record| record["principal"].as_str().map(str::to_owned)).collect();
+    let records: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let calls: Vec<&Value> = records.iter().filter(|record| record["event"] == "call").collect();
+    let principals: Vec<&str> = calls.iter().filter_map(|record| record["principal"].as_str()).collect();
     assert_eq!(principals, [format!("{}#alice", issuer.url()), format!("{}#b\\u{{e9}}a\\n", issuer.url())]);
+    let subjects: Vec<&str> = calls.iter().filter_map(|record| record["subject"].as_str()).collect();
+    assert_eq!(subjects, ["alice", "b\u{e9}a\n"]);
+    for (call, client) in calls.iter().zip([json!("web"), Value::Null]) {
+        let found = ["issuer", "client", "scopes"].map(|member| call[member].clone());
+        assert_eq!(found, [json!(issuer.url()), client, json!("mcp")], "{call}");
+    }
+    let refused = records.iter().filter(|record| record["event"] == "refuse");
+    let codes: Vec<&str> = refused.filter_map(|record| record["code"].as_str()).collect();
+    assert_eq!(codes, ["unauthorized", "insufficient-scope"]);
     let log = process.log();
     assert!(log.contains("refused an access token: the token is for another audience"), "{log}");
-    for part in tokens.iter().flat_map(|token| token.split('.').skip(1)) {
+    for part in tokens.iter().chain([&other_scope]).flat_map(|token| token.split('.').skip(1)) {
         assert!(!log.contains(part) && !audit.contains(part), "{log}");
     }
 }

@@ -40,7 +40,7 @@ pub(in crate::server) fn subscribe(server: &Arc<Server>, scope: Scope, uris: Arc
         let not_found = || error::resource_not_found(scope.revision, &uri);
         let snapshot = server.snapshot_with(|snapshot| snapshot.provider_of(&uri).is_some()).await;
         let provider = snapshot.provider_of(&uri).ok_or_else(not_found)?;
-        scope.check(&*provider, Item::Resource(&uri), not_found)?;
+        scope.check(&*provider, Item::Resource(&uri), not_found).result?;
         if !uris.add(&uri, server.settings.subscriptions) {
             let limit = server.settings.subscriptions;
             let detail = format!(

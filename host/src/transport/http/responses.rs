@@ -17,12 +17,14 @@ pub(super) struct ErrorResponse {
     reason: &'static str,
     detail: String,
     header: Option<(HeaderName, HeaderValue)>,
+    /// The code under which the audit log has it, if it is recorded.
+    pub(super) recorded: Option<&'static str>,
 }
 
 impl ErrorResponse {
     /// `reason` as in `data.reason`, `detail` a lowercase fragment.
     pub(super) fn new(status: StatusCode, reason: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, reason, detail: detail.into(), header: None }
+        Self { status, reason, detail: detail.into(), header: None, recorded: None }
     }
 
     /// For a request that is incomplete at shutdown.
@@ -35,6 +37,11 @@ impl ErrorResponse {
     pub(super) fn revoked() -> Self {
         let refusal = Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "the bearer token was revoked");
         refusal.header(header::WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"")
+    }
+
+    /// The audit log has it, under this code.
+    pub(super) fn recorded(self, code: &'static str) -> Self {
+        Self { recorded: Some(code), ..self }
     }
 
     /// Adds a header that the status requires.

@@ -34,19 +34,19 @@ impl Challenge {
 
     pub(super) fn invalid_token(&self, why: &str) -> ErrorResponse {
         let refusal = ErrorResponse::new(StatusCode::UNAUTHORIZED, "unauthorized", why);
-        refusal.with(WWW_AUTHENTICATE, self.value(Some(("invalid_token", why))))
+        refusal.with(WWW_AUTHENTICATE, self.value(Some(("invalid_token", why)))).recorded("unauthorized")
     }
 
     /// The token is not sent as it should be.
     pub(super) fn invalid_request(&self, why: &str) -> ErrorResponse {
         let refusal = ErrorResponse::new(StatusCode::BAD_REQUEST, "invalid_authorization", why);
-        refusal.with(WWW_AUTHENTICATE, self.value(Some(("invalid_request", why))))
+        refusal.with(WWW_AUTHENTICATE, self.value(Some(("invalid_request", why)))).recorded("unauthorized")
     }
 
     pub(super) fn insufficient_scope(&self) -> ErrorResponse {
         let why = "the token does not have the scopes that this server requires";
         let refusal = ErrorResponse::new(StatusCode::FORBIDDEN, "insufficient_scope", why);
-        refusal.with(WWW_AUTHENTICATE, self.value(Some(("insufficient_scope", why))))
+        refusal.with(WWW_AUTHENTICATE, self.value(Some(("insufficient_scope", why)))).recorded("insufficient-scope")
     }
 
     /// The header for what needs these scopes too.
@@ -75,7 +75,7 @@ pub(super) fn unavailable(why: &str) -> ErrorResponse {
 
 pub(super) fn too_many_failures() -> ErrorResponse {
     let refusal = ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, "too_many_failures", "too many invalid tokens");
-    refusal.header(RETRY_AFTER, "1")
+    refusal.header(RETRY_AFTER, "1").recorded("too-many-failures")
 }
 
 /// A text as it may be in a quoted string of a description (RFC 6750, section 3).

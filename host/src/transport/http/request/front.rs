@@ -176,7 +176,12 @@ impl Front {
         };
         let caller = match authenticated {
             Ok(caller) => caller,
-            Err(refusal) => return self.refuse(request, refusal),
+            Err(refusal) => {
+                if let Some(code) = refusal.recorded {
+                    self.mcp.server.record_refused(code, info.peer.network);
+                }
+                return self.refuse(request, refusal);
+            }
         };
         if let Err(refusal) = self.expected(request.uri().path(), request.method(), request.headers()) {
             return self.refuse(request, refusal);
