@@ -17,8 +17,27 @@ pub(super) struct ErrorResponse {
     reason: &'static str,
     detail: String,
     header: Option<(HeaderName, HeaderValue)>,
-    /// The code under which the audit log has it, if it is recorded.
-    pub(super) recorded: Option<&'static str>,
+    /// Set if the audit log has it.
+    pub(super) recorded: Option<Recorded>,
+}
+
+/// As what the audit log has a refusal. Not a text, since `Err` is to be small.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Recorded {
+    Unauthorized,
+    InsufficientScope,
+    TooManyFailures,
+}
+
+impl Recorded {
+    /// The code of its record.
+    pub(super) fn code(self) -> &'static str {
+        match self {
+            Self::Unauthorized => "unauthorized",
+            Self::InsufficientScope => "insufficient-scope",
+            Self::TooManyFailures => "too-many-failures",
+        }
+    }
 }
 
 impl ErrorResponse {
@@ -40,7 +59,7 @@ impl ErrorResponse {
     }
 
     /// The audit log has it, under this code.
-    pub(super) fn recorded(self, code: &'static str) -> Self {
+    pub(super) fn recorded(self, code: Recorded) -> Self {
         Self { recorded: Some(code), ..self }
     }
 

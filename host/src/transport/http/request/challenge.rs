@@ -4,7 +4,7 @@
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 
-use crate::transport::http::responses::ErrorResponse;
+use crate::transport::http::responses::{ErrorResponse, Recorded};
 
 /// Maximum characters of a description.
 const MAX_DESCRIPTION: usize = 200;
@@ -34,19 +34,21 @@ impl Challenge {
 
     pub(super) fn invalid_token(&self, why: &str) -> ErrorResponse {
         let refusal = ErrorResponse::new(StatusCode::UNAUTHORIZED, "unauthorized", why);
-        refusal.with(WWW_AUTHENTICATE, self.value(Some(("invalid_token", why)))).recorded("unauthorized")
+        refusal.with(WWW_AUTHENTICATE, self.value(Some(("invalid_token", why)))).recorded(Recorded::Unauthorized)
     }
 
     /// The token is not sent as it should be.
     pub(super) fn invalid_request(&self, why: &str) -> ErrorResponse {
         let refusal = ErrorResponse::new(StatusCode::BAD_REQUEST, "invalid_authorization", why);
-        refusal.with(WWW_AUTHENTICATE, self.value(Some(("invalid_request", why)))).recorded("unauthorized")
+        refusal.with(WWW_AUTHENTICATE, self.value(Some(("invalid_request", why)))).recorded(Recorded::Unauthorized)
     }
 
     pub(super) fn insufficient_scope(&self) -> ErrorResponse {
         let why = "the token does not have the scopes that this server requires";
         let refusal = ErrorResponse::new(StatusCode::FORBIDDEN, "insufficient_scope", why);
-        refusal.with(WWW_AUTHENTICATE, self.value(Some(("insufficient_scope", why)))).recorded("insufficient-scope")
+        refusal
+            .with(WWW_AUTHENTICATE, self.value(Some(("insufficient_scope", why))))
+            .recorded(Recorded::InsufficientScope)
     }
 
     /// The header for what needs these scopes too.
@@ -75,7 +77,7 @@ pub(super) fn unavailable(why: &str) -> ErrorResponse {
 
 pub(super) fn too_many_failures() -> ErrorResponse {
     let refusal = ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, "too_many_failures", "too many invalid tokens");
-    refusal.header(RETRY_AFTER, "1").recorded("too-many-failures")
+    refusal.header(RETRY_AFTER, "1").recorded(Recorded::TooManyFailures)
 }
 
 /// A text as it may be in a quoted string of a description (RFC 6750, section 3).

@@ -177,8 +177,8 @@ impl Front {
         let caller = match authenticated {
             Ok(caller) => caller,
             Err(refusal) => {
-                if let Some(code) = refusal.recorded {
-                    self.mcp.server.record_refused(code, info.peer.network);
+                if let Some(recorded) = refusal.recorded {
+                    self.mcp.server.record_refused(recorded.code(), info.peer.network);
                 }
                 return self.refuse(request, refusal);
             }
