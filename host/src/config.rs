@@ -77,7 +77,8 @@ pub struct Config {
     pub audit: AuditConfig,
     pub sandbox: SandboxConfig,
     /// Who may use what.
-    pub rights: RightsConfig,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rights: Option<RightsConfig>,
     /// Where commands get plugins from, by host and path.
     pub registries: BTreeMap<String, RegistryConfig>,
     pub plugins: BTreeMap<String, PluginConfig>,
@@ -253,7 +254,7 @@ impl Config {
         }
         self.check_trust()?;
         self.check_registries()?;
-        self.rights.build().map_err(|wrong| wrong.below(&["rights"]))?;
+        self.check_rights().map_err(|wrong| wrong.below(&["rights"]))?;
         if self.server.page_size == 0 {
             let hint = "write it like this: page-size = 1000";
             return Err(WrongValue::at(&["server", "page-size"], "must be at least 1, found 0").hint(hint));

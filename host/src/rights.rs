@@ -50,6 +50,8 @@ pub struct Named {
     pub prompts: Vec<(Pattern, Pattern)>,
     /// URIs.
     pub resources: Vec<Pattern>,
+    /// Plugin and tool or prompt that it does not name nevertheless.
+    pub except: Vec<(Pattern, Pattern)>,
 }
 
 /// All rules, and what holds where none names something.
@@ -236,6 +238,11 @@ impl<'a> Sought<'a> {
         let pair = |patterns: &[(Pattern, Pattern)], name: &str| {
             patterns.iter().any(|(plugin, pattern)| plugin.matches(self.plugin) && pattern.matches(name))
         };
+        if let Item::Tool(name) | Item::Prompt(name) = self.item
+            && pair(&named.except, name)
+        {
+            return false;
+        }
         let is_resource = |uri: &str| named.resources.iter().any(|pattern| pattern.matches(uri));
         named.plugins.iter().any(|pattern| pattern.matches(self.plugin))
             || match self.item {

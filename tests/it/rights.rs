@@ -162,7 +162,7 @@ fn capabilities_are_those_of_plugins_that_may_be_used() {
         let discovered = alone.answer("server/discover", json!({}));
         for capabilities in [&opened["result"]["capabilities"], &discovered["result"]["capabilities"]] {
             let declared = capabilities.to_string();
-            assert_eq!(capabilities.get("tools").is_some(), true, "{declared}");
+            assert!(capabilities.get("tools").is_some(), "{declared}");
             let own = ["experimental", "extensions"].map(|kind| capabilities.get(kind).cloned().unwrap_or_default());
             let any = own.iter().any(|own| own.as_object().is_some_and(|own| !own.is_empty()));
             assert_eq!(any, may, "{name}: {declared}");
@@ -259,7 +259,11 @@ fn changed_rights_hold_from_the_next_request_on() {
     // It was subscribed to while it could be read.
     client.call("everything_test_update_resource", json!({}));
     client.result("ping", json!({}));
+    // A file without rights, as while it is written, changes nothing.
     home.configure(everything);
+    client.process().log_with("rights unchanged");
+    assert_eq!(client.tools(), tools);
+    home.configure(&format!("{everything}[rights]\ndefault = 'everything'\n"));
     client.notification("notifications/tools/list_changed");
     assert!(first_text(&client.call("everything_test_simple_text", json!({}))).len() > 3);
     let late = client.finish();
@@ -318,10 +322,12 @@ fn a_command_explains_who_may_do_what() {
         ("nobody", "the tokens are: ci, me, local"),
         (r#"{"iss":"https://other.example","sub":"ada"}"#, "is no issuer in server.http.oauth"),
         (r#"{"scope":"x"}"#, "names no subject"),
+        ("eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl", "this is a token"),
         ("{", "write a JSON object"),
     ] {
         let output = rights(who, &[]);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && error.contains(reason), "{error}");
+        assert!(!error.contains("c2lnbmF0dXJl"), "{error}");
     }
 }

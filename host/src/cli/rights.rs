@@ -49,6 +49,13 @@ pub(super) async fn run(options: &Options, how: RightsOptions, screen: &Screen) 
     let rights = Arc::new(config.rights());
     let permissions = rights.of(&identity);
     let decisions = decisions(&local.snapshot(), &permissions);
+    let lacking = lacking(&config, &identity);
+    if !lacking.is_empty() {
+        warning(&format!(
+            "a server refuses such a token, whatever the rules say: it lacks the scope {}",
+            lacking.join(" ")
+        ));
+    }
     if how.json {
         let all: Vec<Value> = decisions.iter().map(Decision::to_json).collect();
         let shown = json!({ "identity": &**identity.name(), "decisions": all });
@@ -62,7 +69,13 @@ pub(super) async fn run(options: &Options, how: RightsOptions, screen: &Screen) 
             report::message("there are no rights in the configuration: who may come in may use everything");
         }
     }
-    Ok(if local.serves_all() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if local.serves_all() && lacking.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The scopes that every request needs and a token does not have.
+fn lacking<'a>(config: &'a Config, identity: &Identity) -> Vec<&'a str> {
+    let required = config.server.http.oauth.iter().flat_map(|oauth| &oauth.scopes).map(String::as_str);
+    required.filter(|scope| identity.grant.is_some() && !identity.has_scope(scope)).collect()
 }
 
 /// What rules name that no plugin has, such as a name with a typing error. URIs may be there later.
@@ -199,6 +212,10 @@ fn identity(config: &Config, who: &str) -> Result<Identity, Failure> {
             let path = Path::new(file);
             private::read_text(path, MAX_CLAIMS)
                 .map_err(|error| Failure::usage(format!("read the claims: {error}: {}", path.shown())))?
+        }
+        token if token.matches('.').count() == 2 && token.starts_with("ey") => {
+            return Err(Failure::usage("read the claims: this is a token, which should not be on a command line")
+                .hint(Some("write its claims, the JSON object in its middle part".to_owned())));
         }
         name => {
             let tokens = &config.server.http.tokens;

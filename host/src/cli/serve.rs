@@ -137,10 +137,17 @@ async fn follow_rights(config: Live, server: Arc<Server>) {
     // An error means that the process is ending.
     while changed.changed().await.is_ok() {
         let new = config.get();
-        if new.rights != current {
+        if new.rights.is_none() && current.is_some() {
+            // The file may be gone, or half written.
+            tracing::error!(
+                hint = "to allow everything without a restart, write [rights] with default = \"everything\"",
+                "rights unchanged: the configuration has none"
+            );
+        } else if new.rights != current {
             current = new.rights.clone();
             server.set_rights(new.rights());
-            tracing::info!(rules = current.rules.len(), "rights changed");
+            let rules = current.as_ref().map_or(0, |rights| rights.rules.len());
+            tracing::info!(rules, "rights changed");
         }
     }
 }

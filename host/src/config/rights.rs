@@ -20,8 +20,9 @@ const MAX_NAME: usize = 100;
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct RightsConfig {
-    /// What holds for what no rule names.
-    pub default: DefaultConfig,
+    /// What holds for what no rule names; needed if there are rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<DefaultConfig>,
     /// What clients see of what needs more scopes.
     pub denied: DeniedConfig,
     /// Scopes that include others.
@@ -68,6 +69,9 @@ pub struct RuleConfig {
     pub prompts: Vec<String>,
     /// URIs.
     pub resources: Vec<String>,
+    /// `PLUGIN/NAME` of tools and prompts that it is not about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
 }
 
 /// All that is set must hold; of several values of one key, one is enough.
@@ -130,8 +134,47 @@ impl Texts {
 impl Config {
     /// Who may use what.
     pub fn rights(&self) -> Rights {
-        // Checked when the file was read.
-        self.rights.build().unwrap_or_else(|_| Rights { otherwise: false, ..Rights::default() })
+        let Some(rights) = &self.rights else { return Rights::default() };
+        let mut built = match rights.build() {
+            Ok(built) => built,
+            // Not of a file that was read: it was checked.
+            Err(_) => return Rights { otherwise: false, ..Rights::default() },
+        };
+        // A client that asks for a rule's scopes alone would be refused everything.
+        let required = self.server.http.oauth.iter().flat_map(|oauth| &oauth.scopes);
+        let required: Vec<Box<str>> = required.map(|scope| scope.as_str().into()).collect();
+        for needed in built.rules.iter_mut().flat_map(|rule| &mut rule.when.scopes) {
+            let own = std::mem::take(needed);
+            let others = own.into_iter().filter(|scope| !required.contains(scope)).collect::<Vec<_>>();
+            *needed = required.iter().cloned().chain(others).collect();
+        }
+        built
+    }
+
+    /// # Errors
+    /// If a rule is malformed, or names a token or an issuer that is not configured.
+    pub(super) fn check_rights(&self) -> Result<(), WrongValue> {
+        let Some(rights) = &self.rights else { return Ok(()) };
+        rights.build()?;
+        let http = &self.server.http;
+        let tokens: Vec<&str> = http.tokens.iter().map(|token| token.name.as_str()).chain(["local"]).collect();
+        let issuers: Vec<&str> = http.oauth.iter().flat_map(|oauth| &oauth.issuers).map(|own| &*own.issuer).collect();
+        for (at, rule) in rights.rules.iter().enumerate() {
+            let known = [("token", &rule.when.token, &tokens), ("issuer", &rule.when.issuer, &issuers)];
+            for (key, texts, known) in known {
+                for text in texts.iter().flat_map(Texts::all).filter(|text| !text.contains('*')) {
+                    if !known.contains(&text.as_str()) {
+                        let hint = match known.as_slice() {
+                            [] => "server.http.oauth has no issuers".to_owned(),
+                            known => format!("configured are: {}", known.join(", ")),
+                        };
+                        let why = format!("there is no such {key}: {text:?}");
+                        return Err(WrongValue::at(&["rules", &at.to_string(), "when", key], why).hint(hint));
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -149,6 +192,10 @@ impl RightsConfig {
         if self.scopes.len() > MAX_ENTRIES || self.scopes.values().any(|scopes| scopes.len() > MAX_ENTRIES) {
             return Err(too_many("scopes", MAX_ENTRIES));
         }
+        if self.default.is_none() && !self.rules.is_empty() {
+            let hint = "write default = \"nothing\", or default = \"everything\" if all rules deny";
+            return Err(WrongValue::at(&[], "needs a default, which holds for what no rule names").hint(hint));
+        }
         let implied = self.scopes.iter().map(|(scope, others)| {
             for text in std::iter::once(scope).chain(others) {
                 single_scope(text).map_err(|wrong| wrong.below(&["scopes", scope]))?;
@@ -161,7 +208,7 @@ impl RightsConfig {
             .enumerate()
             .map(|(at, rule)| rule.build(at).map_err(|wrong| wrong.below(&["rules", &at.to_string()])));
         Ok(Rights {
-            otherwise: self.default == DefaultConfig::Everything,
+            otherwise: self.default != Some(DefaultConfig::Nothing),
             shows_more: self.denied == DeniedConfig::Challenge,
             implied: Implications(implied.collect::<Result<_, _>>()?),
             rules: rules.collect::<Result<_, _>>()?,
@@ -178,10 +225,11 @@ impl RuleConfig {
             return Err(WrongValue::at(&["name"], why).hint("shorten it, or omit it"));
         }
         let what = Named {
-            plugins: patterns("plugins", &self.plugins)?,
+            plugins: plugins(&self.plugins)?,
             tools: pairs("tools", &self.tools)?,
             prompts: pairs("prompts", &self.prompts)?,
             resources: patterns("resources", &self.resources)?,
+            except: pairs("except", &self.except)?,
         };
         if self.plugins.is_empty() && self.tools.is_empty() && self.prompts.is_empty() && self.resources.is_empty() {
             return Err(WrongValue::at(&[], "names nothing")
@@ -209,11 +257,17 @@ impl WhenConfig {
             .claims
             .iter()
             .map(|(path, values)| claim(path, values).map_err(|wrong| wrong.below(&["claims", path])));
+        // A user as the audit log and `wharf rights` name them.
+        let (names, subjects): (Vec<Pattern>, _) = texts("subject", &self.subject)?.into_iter().partition(|text| {
+            let text = text.to_string();
+            text.contains("://") && text.contains('#')
+        });
         Ok(Condition {
             scopes,
+            names,
             groups: texts("group", &self.group)?,
             tokens: texts("token", &self.token)?,
-            subjects: texts("subject", &self.subject)?,
+            subjects,
             issuers: texts("issuer", &self.issuer)?,
             clients: texts("client", &self.client)?,
             claims: claims.collect::<Result<_, _>>()?,
@@ -266,6 +320,25 @@ fn pattern(keys: &[&str], text: &str) -> Result<Pattern, WrongValue> {
     Pattern::new(text).map_err(|error| WrongValue::at(keys, error.to_string()).hint("* stands for any characters"))
 }
 
+/// A pattern of names that plugins can have.
+fn plugin_pattern(keys: &[&str], text: &str) -> Result<Pattern, WrongValue> {
+    let is_valid = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-' | '*');
+    if !text.chars().all(is_valid) {
+        let plain = text.strip_suffix(".wasm").unwrap_or(text).to_lowercase().replace('_', "-");
+        let hint = match plain.chars().all(is_valid) {
+            true => format!("plugins have names of lower-case letters, digits and hyphens: \"{plain}\""),
+            false => "plugins have names of lower-case letters, digits and hyphens".to_owned(),
+        };
+        return Err(WrongValue::at(keys, format!("no plugin has such a name: {text:?}")).hint(hint));
+    }
+    pattern(keys, text)
+}
+
+fn plugins(texts: &[String]) -> Result<Vec<Pattern>, WrongValue> {
+    bounded("plugins", texts)?;
+    texts.iter().enumerate().map(|(at, text)| plugin_pattern(&["plugins", &at.to_string()], text)).collect()
+}
+
 fn patterns(key: &str, texts: &[String]) -> Result<Vec<Pattern>, WrongValue> {
     bounded(key, texts)?;
     texts.iter().enumerate().map(|(at, text)| pattern(&[key, &at.to_string()], text)).collect()
@@ -277,10 +350,14 @@ fn pairs(key: &str, texts: &[String]) -> Result<Vec<(Pattern, Pattern)>, WrongVa
     let pair = |(at, text): (usize, &String)| {
         let keys = [key, &at.to_string()];
         let Some((plugin, name)) = text.split_once('/') else {
-            let hint = format!("write \"{text}/*\" for all of the plugin {text}, or the plugin before the name");
+            // The name that clients know, or a plugin.
+            let hint = match text.split_once('_') {
+                Some((plugin, name)) => format!("write the plugin and its own name of it: \"{plugin}/{name}\""),
+                None => format!("write \"{text}/*\" for all of the plugin {text}, or the plugin before the name"),
+            };
             return Err(WrongValue::at(&keys, format!("has no plugin: {text:?}")).hint(hint));
         };
-        Ok((pattern(&keys, plugin)?, pattern(&keys, name)?))
+        Ok((plugin_pattern(&keys, plugin)?, pattern(&keys, name)?))
     };
     texts.iter().enumerate().map(pair).collect()
 }

@@ -134,8 +134,14 @@ fn an_invalid_grant_is_an_error() {
     );
     for wrong in ["keyvalue = 'much'", "keyvalue = { size = '1MiB' }", "keyvalue = { quota = 'much' }"] {
         let error = error(&format!("[plugins.notes.grants]\n{wrong}\n"));
-        assert!(error.to_string().contains("expected true, false or a table with a quota, found "), "{error}");
-        assert_eq!(error.hint.as_deref(), Some("write it like this: keyvalue = { quota = \"4 MiB\" }"));
+        assert!(
+            error.to_string().contains("expected true, false or a table with quota, per and total, found "),
+            "{error}"
+        );
+        assert_eq!(
+            error.hint.as_deref(),
+            Some("write it like this: keyvalue = { per = \"subject\", quota = \"4 MiB\" }")
+        );
     }
 }
 

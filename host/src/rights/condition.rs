@@ -16,6 +16,8 @@ pub struct Condition {
     /// Names of static tokens; `local` is who needs none.
     pub tokens: Vec<Pattern>,
     pub subjects: Vec<Pattern>,
+    /// Issuer and subject in one, as [`Identity::name`] has them.
+    pub names: Vec<Pattern>,
     pub issuers: Vec<Pattern>,
     pub clients: Vec<Pattern>,
     /// Paths into the claims, and the values that are accepted.
@@ -38,7 +40,11 @@ impl Condition {
         let grant = identity.grant.as_ref();
         let token = identity.name().as_ref();
         let holds = any(&self.tokens, grant.is_none().then_some(token))
-            && any(&self.subjects, grant.map(|grant| &*grant.subject))
+            && (self.subjects.is_empty() && self.names.is_empty()
+                || grant.is_some_and(|grant| {
+                    let is = |patterns: &[Pattern], text: &str| patterns.iter().any(|pattern| pattern.matches(text));
+                    is(&self.subjects, &grant.subject) || is(&self.names, token)
+                }))
             && any(&self.issuers, grant.map(|grant| &*grant.issuer))
             && any(&self.clients, grant.and_then(|grant| grant.client.as_deref()))
             && (self.groups.is_empty()

@@ -97,6 +97,19 @@ fn a_rule_that_denies_overrides_those_that_allow() {
 }
 
 #[test]
+fn an_exception_is_for_its_own_rule() {
+    let all = Named { plugins: vec![pattern("notes")], except: pairs(&["notes/delete*"]), ..Named::default() };
+    let staff = rule("staff", Condition::default(), all);
+    let access = rights(vec![staff, rule("deleters", scope(&["delete"]), tools(&["notes/delete"]))]);
+    let (ada, bob) = (person(&[], &[], json!({})), person(&["delete"], &[], json!({})));
+    assert!(access.of(&ada).allows("notes", Item::Tool("add")) && access.of(&ada).allows("notes", Item::Rest));
+    let denied = Verdict::Denied { rule: None, scopes: &["delete".into()] };
+    assert_eq!(access.of(&ada).verdict("notes", Item::Tool("delete")), denied);
+    assert!(!access.of(&bob).allows("notes", Item::Tool("delete_all")));
+    assert!(access.of(&bob).allows("notes", Item::Tool("delete")));
+}
+
+#[test]
 fn each_part_of_a_condition_must_hold() {
     let claims = json!({ "org": { "id": "acme" }, "https://acme.example/plan": "pro", "level": 3, "email": "ada@acme.example", "roles": ["x", "y"] });
     let ada = person(&["notes:read"], &["staff", "editors"], claims);
@@ -111,6 +124,7 @@ fn each_part_of_a_condition_must_hold() {
             issuers: vec![pattern("https://id.example")],
             ..Condition::default()
         },
+        Condition { names: vec![pattern("https://id.example#ada")], ..Condition::default() },
         Condition { clients: vec![pattern("cli")], ..scope(&["notes:read"]) },
         scope(&["notes:write", "notes:read"]),
         claims(vec![
@@ -128,6 +142,8 @@ fn each_part_of_a_condition_must_hold() {
             issuers: vec![pattern("https://id.example/")],
             ..Condition::default()
         },
+        Condition { names: vec![pattern("ada")], ..Condition::default() },
+        Condition { subjects: vec![pattern("https://id.example#ada")], ..Condition::default() },
         Condition { clients: vec![pattern("web")], ..scope(&["notes:read"]) },
         Condition { tokens: vec![pattern("*")], ..Condition::default() },
         scope(&["notes:read notes:write"]),

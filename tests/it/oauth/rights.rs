@@ -76,7 +76,10 @@ fn a_client_is_told_which_scopes_it_needs() {
         assert!(challenge.ends_with("scope=\"mcp notes:write notes:read\""), "{challenge}");
         let error: Value = serde_json::from_slice(&refused.body).expect("JSON");
         assert_eq!((&error["id"], &error["error"]["code"]), (&json!(1), &json!(-32003)), "{error}");
-        assert_eq!(error["error"]["data"], json!({"reason": "insufficient_scope", "scope": "notes:write notes:read"}));
+        assert_eq!(
+            error["error"]["data"],
+            json!({"reason": "insufficient_scope", "scope": "mcp notes:write notes:read"})
+        );
         // The same session with another token of the same user.
         for more in ["mcp notes:read notes:write", "mcp admin"] {
             let answer = ask(&endpoint, "tools/call", add.clone(), &token(&issuer, more, &["staff"]));

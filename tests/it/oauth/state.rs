@@ -45,8 +45,10 @@ fn each_user_has_values_of_their_own() {
     let again = issuer.with("ada", "jti", json!("2"));
     assert!(call(&again, "notes_list", json!({})).to_string().contains("mine-0"));
     // Who has reached their quota does not reach that of others.
-    let full = (0..40).map(|_| call(&users[0], "notes_add", json!({"text": "x".repeat(100)})));
-    assert!(full.last().expect("calls").to_string().contains("at most 1024 bytes"));
+    let full = (0..40).any(|_| {
+        call(&users[0], "notes_add", json!({"text": "x".repeat(100)})).to_string().contains("at most 1024 bytes")
+    });
+    assert!(full);
     assert_ne!(call(&users[1], "notes_add", json!({"text": "still"}))["isError"], true);
     // The same person at the command line is nobody of them.
     let folder = home.plugins();

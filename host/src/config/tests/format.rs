@@ -15,6 +15,7 @@ fn error_and_hint(text: &str) -> (String, String) {
 fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
     let grants = |line: &str| format!("[plugins.notes.grants]\n{line}\n");
     let http = |line: &str| format!("[server.http]\n{line}\n");
+    let rules = |lines: &str| format!("[rights]\ndefault = 'nothing'\n[[rights.rules]]\n{lines}\n");
     let cases = [
         ("server = 5".into(), "line 1, column 10: server: expected a table, found 5", "server = { name = \"wharf\" }"),
         ("[[server]]".into(), "line 1, column 1: server: expected a table, found an array", "server = {"),
@@ -171,7 +172,11 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
             "secrets = [",
         ),
         (grants("elicit = 'on'"), "grants.elicit: expected true or false, found 'on'", "elicit = true"),
-        (grants("keyvalue = 4"), "grants.keyvalue: expected true, false or a table with a quota, found 4", "quota"),
+        (
+            grants("keyvalue = 4"),
+            "grants.keyvalue: expected true, false or a table with quota, per and total, found 4",
+            "quota",
+        ),
         (
             "[secrets]\nweather = 'hunter2'".into(),
             "secrets.weather: expected a table with the source of the secret, found a string",
@@ -187,6 +192,14 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
             "sandbox.os-sandbox: expected true or false, found 'no'",
             "os-sandbox = false",
         ),
+        ("[rights]\n[[rights.rules]]\nplugins = ['a']".into(), "rights: needs a default", "default = \"nothing\""),
+        (rules("tools = ['notes_delete']"), "has no plugin: \"notes_delete\"", "\"notes/delete\""),
+        (rules("tools = ['text']"), "has no plugin", "\"text/*\""),
+        (rules("plugins = ['Text.wasm']"), "no plugin has such a name", "\"text\""),
+        (rules("when = { token = 'cii' }\nplugins = ['*']"), "there is no such token: \"cii\"", "local"),
+        (rules("when = { issuer = 'https://a.example' }\nplugins = ['*']"), "there is no such issuer", "no issuers"),
+        (rules("when = { scope = '' }\nplugins = ['*']"), "scope: must not be empty", "omit it"),
+        (rules("when = { group = 'a' }"), "names nothing", "plugins = ["),
         ("[server".into(), "line 1, column 8: ", ""),
     ];
     for (text, reason, hint) in &cases {
@@ -487,6 +500,7 @@ fn file(path: &str, value: &str) -> String {
         "server.http.oauth.issuers[].introspection",
         &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")],
     );
+    needed.insert("rights", &[("default", "'nothing'")]);
     needed.insert("rights.rules[]", &[("plugins", "['a']")]);
     needed.insert("server.http.tls", &[("cert", "'a'"), ("key", "'b'")]);
     let mut parts: Vec<&str> = path.split('.').collect();
@@ -513,6 +527,13 @@ fn every_key_is_named_with_an_example_that_is_valid() {
         let mut text = file(key.path, key.example);
         if key.path.ends_with(".secrets[]") {
             text += "\nsecrets = { weather = { env = \"W\" } }";
+        }
+        if key.path.ends_with(".when.token") {
+            text += "\nserver = { http = { tokens = [{ name = \"ci\", env = \"A\" }] } }";
+        }
+        if key.path.ends_with(".when.issuer") {
+            let oauth = "{ resource = \"https://a.example\", issuers = [{ issuer = \"https://login.example\" }] }";
+            text += &format!("\nserver = {{ http = {{ oauth = {oauth} }} }}");
         }
         // No example of a public key can be right for everyone.
         if key.path != "signatures.keys[]" {
