@@ -235,9 +235,15 @@ impl Record {
         }
     }
 
-    /// As [`Self::capped`], of a name that is rarely too long.
+    /// As [`Self::capped`], of a name that is rarely too long. One that is cut ends in a part of its hash, so that
+    /// different ones stay different.
     pub fn capped_name(name: &Arc<str>) -> Arc<str> {
-        if name.len() <= MAX_TEXT { name.clone() } else { Self::capped(name).into() }
+        if name.len() <= MAX_TEXT {
+            return name.clone();
+        }
+        let hash = &blake3::hash(name.as_bytes()).to_hex()[..16];
+        let kept = &name[..name.floor_char_boundary(MAX_TEXT - "\u{2026}".len() - hash.len())];
+        format!("{kept}\u{2026}{hash}").into()
     }
 
     /// Names with spaces between them, as many as a record holds. The last one is `…` if there are more.

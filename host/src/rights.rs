@@ -87,16 +87,17 @@ impl Rights {
         }
         let scopes = self.implied.all_of(identity);
         let mut holding = Vec::new();
-        let mut lacking = Vec::new();
+        let (mut lacking, mut denied_with_more) = (Vec::new(), Vec::new());
         for (at, rule) in self.rules.iter().enumerate() {
             match rule.when.missing(identity, &scopes) {
                 Some(missing) if missing.is_empty() => holding.push(at),
                 // More scopes can be asked for; nothing else that is missing can.
-                Some(missing) if !rule.denies => lacking.push((at, missing)),
-                _ => {}
+                Some(_) if rule.denies => denied_with_more.push(at),
+                Some(missing) => lacking.push((at, missing)),
+                None => {}
             }
         }
-        Permissions(Some(Arc::new(Held { rights: self.clone(), holding, lacking })))
+        Permissions(Some(Arc::new(Held { rights: self.clone(), holding, lacking, denied_with_more })))
     }
 }
 
@@ -111,6 +112,8 @@ struct Held {
     holding: Vec<usize>,
     /// Indices of the rules that would hold with more scopes, and these scopes.
     lacking: Vec<(usize, Vec<Box<str>>)>,
+    /// Indices of the rules that would deny with more scopes.
+    denied_with_more: Vec<usize>,
 }
 
 /// Which rules hold, and which would with more scopes.
@@ -169,7 +172,8 @@ impl Permissions {
     /// Equal keys of one server allow and list the same. `None`: everything.
     pub fn key(&self) -> Option<PermissionsKey> {
         let held = self.0.as_ref()?;
-        let lacking = held.lacking.iter().map(|(at, _)| *at).collect();
+        let denying = held.denied_with_more.iter().copied();
+        let lacking = held.lacking.iter().map(|(at, _)| *at).chain(denying).collect();
         Some(PermissionsKey { generation: held.rights.generation, holding: held.holding.clone(), lacking })
     }
 
@@ -188,6 +192,9 @@ impl Permissions {
             (None, Some(rule)) => Verdict::Allowed(Some(rule)),
             (None, None) if held.rights.otherwise => Verdict::Allowed(None),
             (None, None) => {
+                if held.denied_with_more.iter().any(|at| item.is_named(&rules[*at])) {
+                    return Verdict::Denied { rule: None, scopes: &[] };
+                }
                 let could = held.lacking.iter().filter(|(at, _)| item.is_named(&rules[*at]));
                 let scopes = could.min_by_key(|(_, scopes)| scopes.len()).map_or(&[][..], |(_, scopes)| scopes);
                 Verdict::Denied { rule: None, scopes }

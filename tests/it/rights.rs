@@ -157,6 +157,8 @@ fn capabilities_are_those_of_plugins_that_may_be_used() {
     let (_process, address) = serve(&home, &[]);
     for (name, may) in [("me", true), ("ci", false)] {
         let [session, alone] = Caller::both(address, name);
+        // Once the plugin is loaded.
+        assert_eq!(alone.listed("tools", "name").is_empty(), !may);
         let opened = session.exchange(&Endpoint::new(address).post(&initialize("2025-11-25")));
         let opened: Value = serde_json::from_slice(&opened.body).expect("JSON");
         let discovered = alone.answer("server/discover", json!({}));
@@ -165,7 +167,7 @@ fn capabilities_are_those_of_plugins_that_may_be_used() {
             assert!(capabilities.get("tools").is_some(), "{declared}");
             let own = ["experimental", "extensions"].map(|kind| capabilities.get(kind).cloned().unwrap_or_default());
             let any = own.iter().any(|own| own.as_object().is_some_and(|own| !own.is_empty()));
-            assert_eq!(any, may, "{name}: {declared}");
+            assert_eq!((any, capabilities.get("completions").is_some()), (may, may), "{name}: {declared}");
         }
         let method = alone.answer("everything/echo", json!({}));
         assert_eq!(method["error"]["code"] == -32601, !may, "{method}");
@@ -186,7 +188,11 @@ fn what_is_watched_must_be_readable() {
     let mut stream = Events::open(HttpConnection::connect(address), &alone.by(alone.endpoint.post(&listen)));
     let agreed = stream.next_message().expect("an acknowledgement").json();
     let agreed = &agreed["params"]["notifications"]["resourceSubscriptions"];
-    assert_eq!(*agreed, json!(["test://static-text", "test://not-there-yet"]));
+    // All of them: what were left out would be there.
+    assert_eq!(*agreed, uris);
+    let [.., me] = Caller::both(address, "ci");
+    let update = me.call("everything_test_update_resource", json!({}));
+    assert_eq!(update["error"]["data"]["reason"], "tool_not_found", "nobody of them can cause an update");
 }
 
 #[test]

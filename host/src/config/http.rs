@@ -125,6 +125,10 @@ impl HttpConfig {
                 return wrong(&["tokens", &at.to_string()], why, hint);
             }
             // Names of OAuth's users are issuer and subject: nobody may be called like one of them.
+            if token.name == "local" {
+                let why = "a name must not be \"local\", which is who needs no token".to_owned();
+                return wrong(&["tokens", &at.to_string(), "name"], why, "choose another one");
+            }
             if token.name.contains("://") {
                 let why = format!("a name must not contain \"://\": {:?}", token.name);
                 return wrong(&["tokens", &at.to_string(), "name"], why, "write a plain name: \"ci\"");

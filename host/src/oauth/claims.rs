@@ -114,16 +114,17 @@ pub fn grant(
     })
 }
 
-fn subject<'a>(claims: &'a Map<String, Value>, settings: &IssuerSettings) -> Result<&'a str, Refusal> {
+/// A machine without a `sub` is `client:ID`: whoever can register a client with an ID of their choice is not the user
+/// of that name (RFC 9700, section 4.15).
+fn subject(claims: &Map<String, Value>, settings: &IssuerSettings) -> Result<String, Refusal> {
     let claim = &*settings.subject_claim;
     // Another claim was chosen because all have it: another name in its place could be that of somebody else.
     let stand_ins: &[&str] = if claim == "sub" { &["client_id", "azp"] } else { &[] };
-    let mut found = text(claims, claim)?;
+    let mut found = text(claims, claim)?.map(str::to_owned);
     for name in stand_ins {
-        found = match found {
-            None => text(claims, name)?,
-            found => found,
-        };
+        if found.is_none() {
+            found = text(claims, name)?.filter(|id| !id.is_empty()).map(|id| format!("client:{id}"));
+        }
     }
     match found {
         Some(subject) if subject.len() > MAX_SUBJECT => {

@@ -97,6 +97,16 @@ fn a_rule_that_denies_overrides_those_that_allow() {
 }
 
 #[test]
+fn no_scope_is_named_that_would_be_denied_again() {
+    let deny = Rule { denies: true, ..rule("not these", scope(&["write"]), tools(&["notes/delete"])) };
+    let all = Named { plugins: vec![pattern("notes")], ..Named::default() };
+    let access = rights(vec![rule("writers", scope(&["write"]), all), deny]).of(&person(&[], &[], json!({})));
+    assert_eq!(access.verdict("notes", Item::Tool("delete")), Verdict::Denied { rule: None, scopes: &[] });
+    let add = Verdict::Denied { rule: None, scopes: &["write".into()] };
+    assert_eq!(access.verdict("notes", Item::Tool("add")), add);
+}
+
+#[test]
 fn an_exception_is_for_its_own_rule() {
     let all = Named { plugins: vec![pattern("notes")], except: pairs(&["notes/delete*"]), ..Named::default() };
     let staff = rule("staff", Condition::default(), all);

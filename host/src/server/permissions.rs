@@ -59,9 +59,16 @@ impl Server {
         }
     }
 
-    /// Whether somebody may be told of changes of a resource, which may be there later.
-    pub(super) fn may_subscribe(&self, permissions: &Permissions, uri: &str) -> bool {
-        self.catalog.snapshot().provider_of(uri).is_none() || self.may_read(permissions, uri)
+    /// Whether a plugin that somebody may use offers completions, or may do so once it is loaded.
+    pub(super) fn offers_completions(&self, permissions: &Permissions) -> bool {
+        if permissions.is_open() {
+            return self.catalog.offers_completions();
+        }
+        let snapshot = self.catalog.snapshot();
+        let prompts = snapshot.prompts.entries().iter();
+        let templates = snapshot.templates.entries().iter();
+        prompts.filter(|entry| entry.provider.surface().completions).any(|entry| is_listed(permissions, entry))
+            || templates.filter(|entry| entry.provider.surface().completions).any(|entry| is_listed(permissions, entry))
     }
 }
 

@@ -323,6 +323,23 @@ async fn a_chosen_subject_claim_has_no_stand_in() {
     refused(&verifier, &token, "without that claim").await;
 }
 
+/// Who can choose the ID of a client is no user of that name.
+#[tokio::test]
+async fn a_machine_is_not_the_user_of_its_name() {
+    let signer = Signer::ed25519("k");
+    let issuer = Issuer::start(&set(&[&signer])).await;
+    let verifier = issuer.verifier();
+    for (claims, end) in [
+        (json!({"sub": "alice"}), "#alice"),
+        (json!({"sub": null, "client_id": "alice"}), "#client:alice"),
+        (json!({"sub": null, "azp": "alice"}), "#client:alice"),
+    ] {
+        let token = signer.token(&with(issuer.claims(), claims));
+        let verified = verifier.verify(token.as_bytes()).await.expect("a good token");
+        assert!(verified.identity.name().ends_with(end), "{}", verified.identity.name());
+    }
+}
+
 #[tokio::test]
 async fn tokens_are_shown_nowhere() {
     let signer = Signer::ed25519("k");

@@ -26,7 +26,7 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, request: C
         let mut record = CallRecord::begin(&server, &scope, "completion/complete", reference.text())?;
         record.set_input(&value);
         let snapshot = server.snapshot_with(|snapshot| Named::find(snapshot, &reference).is_some()).await;
-        if !server.catalog.offers_completions() {
+        if !server.offers_completions(&scope.permissions) {
             return record.finish(Err(error::not_offered("completion/complete", "completions"))).await;
         }
         let unknown = || unknown(&snapshot, &scope, &reference);

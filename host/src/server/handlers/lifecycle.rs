@@ -39,7 +39,7 @@ fn capabilities(server: &Server, permissions: &Permissions) -> ServerCapabilitie
         resources_subscribe: true,
         list_changed: true,
         logging: true,
-        completions: server.catalog.offers_completions(),
+        completions: server.offers_completions(permissions),
         experimental: custom::declared(&snapshot.extensions.experimental, permissions),
         extensions: custom::declared(&snapshot.extensions.extensions, permissions),
     }

@@ -57,10 +57,9 @@ pub(in crate::server) fn subscribe(server: &Arc<Server>, scope: Scope, uris: Arc
 /// its result is sent when the connection ends.
 pub(in crate::server) fn listen(own: &OwnStream, scope: Scope, filter: &Filter) -> Dispatched {
     let limit = own.server.settings.subscriptions;
-    // Invalid and excess URIs are left out of the acknowledgement, and those that the client may not read.
-    let uris = filter.resources.iter().filter(|uri| resources::is_uri(uri));
-    let uris = uris.filter(|uri| own.server.may_subscribe(&scope.permissions, uri));
-    let uris: Vec<String> = uris.take(limit).cloned().collect();
+    // Invalid and excess URIs are left out of the acknowledgement. Not those that the client may not read, of which it
+    // is told nothing: it would learn that they are there.
+    let uris: Vec<String> = filter.resources.iter().filter(|uri| resources::is_uri(uri)).take(limit).cloned().collect();
     let wanted = Wanted {
         tools: filter.tools_list_changed,
         prompts: filter.prompts_list_changed,
