@@ -58,7 +58,7 @@ fn each_command_that_help_shows_has_a_page() {
     let mut expected: BTreeSet<String> = commands.map(|name| format!("wharf-{}.1", name.expect("a name"))).collect();
     expected.remove("wharf-help.1");
     assert!(expected.len() > 20, "{expected:?}");
-    expected.extend(["wharf.1".to_owned(), "wharf-audit-verify.1".to_owned()]);
+    expected.extend(["wharf.1", "wharf-audit-show.1", "wharf-audit-verify.1"].map(str::to_owned));
 
     let folder = home.path("share/man");
     let output = run(&home, ["man-pages".as_ref(), folder.as_os_str()]);
