@@ -133,13 +133,11 @@ pub enum Verdict<'a> {
     Denied { rule: Option<&'a str>, scopes: &'a [Box<str>] },
 }
 
-impl Verdict<'_> {
+impl<'a> Verdict<'a> {
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed(_))
     }
-}
 
-impl<'a> Verdict<'a> {
     /// The name of the rule that it is by.
     pub fn rule(&self) -> Option<&'a str> {
         let (Self::Allowed(rule) | Self::Denied { rule, .. }) = self;
@@ -206,12 +204,7 @@ impl Permissions {
         self.0.is_none() || self.verdict(plugin, item).is_allowed()
     }
 
-    /// Whether it is listed: it is allowed, or it is shown that more scopes would allow it.
-    pub fn lists(&self, plugin: &str, item: Item<'_>) -> bool {
-        self.0.is_none() || self.shows(&self.verdict(plugin, item))
-    }
-
-    /// Whether what has this verdict is listed.
+    /// Whether what has this verdict is listed: it is allowed, or it is shown that more scopes would allow it.
     pub fn shows(&self, verdict: &Verdict<'_>) -> bool {
         match verdict {
             Verdict::Allowed(_) => true,

@@ -52,6 +52,7 @@ pub use bounds::unread::Unread;
 pub use built_in::DISCOVERY_ID;
 pub use connection::{Answered, Connection};
 pub use outgoing::{MessageKind, Outgoing};
+pub use permissions::{Allowed, verdict};
 pub use proposing::ID as PROPOSALS_ID;
 pub use questions::Sealed;
 pub use seal::{Binding, Seal, SealError};

@@ -211,6 +211,10 @@ fn tools_of_discovery_find_and_call_only_what_is_theirs() {
         let called = |name: &str| ci.call("call_tool", json!({"name": name, "arguments": {"text": "x"}}));
         assert_eq!(without_name(&called(there), there), without_name(&called(absent), absent));
     }
+    // The command says what the server does.
+    let folder = home.plugins();
+    let shown = out(&run(&home, ["rights".as_ref(), "ci".as_ref(), folder.as_os_str()]));
+    assert!(shown.contains("wharf 2 of 2 allowed"), "{shown}");
 }
 
 /// Pages are full whatever is hidden between, and all of them together are the list.

@@ -13,7 +13,7 @@ use super::dev;
 use super::options::Options;
 use super::origins;
 use crate::config::{self, Config, GrantWord, PublisherKey, add_grants};
-use crate::net::http::Http;
+use crate::net::http::{Http, HttpError};
 use crate::os::paths::absolute;
 use crate::os::private::OpenMode;
 use crate::os::{files, private};
@@ -239,7 +239,7 @@ impl<'a> Fetch<'a> {
         let finding = timeout(FINDING, Artifact::find(&source, &version));
         let found = self.screen.timed(&format!("looking for {reference}"), finding).await;
         let host = || reference.repository.registry.clone();
-        let found = found.unwrap_or_else(|_| Err(RegistryError::Timeout { host: host() }));
+        let found = found.unwrap_or_else(|_| Err(RegistryError::Http(HttpError::Timeout { host: host() })));
         Ok(Resolved { reference, artifact: found.map_err(failed)?, source })
     }
 

@@ -23,7 +23,8 @@ use crate::oauth::{self, IssuerSettings};
 use crate::os::private;
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME, Screen};
-use crate::rights::{Item, Pattern, Permissions, Rights, Verdict};
+use crate::rights::{Pattern, Permissions, Rights, Verdict};
+use crate::server::{Allowed, verdict};
 
 /// Maximum bytes of claims.
 const MAX_CLAIMS: u64 = 64 << 10;
@@ -129,31 +130,27 @@ impl Decision {
 
 fn decisions(snapshot: &Snapshot, permissions: &Permissions) -> Vec<Decision> {
     let mut all = Vec::new();
-    add(&mut all, permissions, "tool", &snapshot.tools, |tool| Item::Tool(catalog::Item::own_name(tool)));
-    add(&mut all, permissions, "resource", &snapshot.resources, |resource| Item::Resource(&resource.uri));
-    add(&mut all, permissions, "template", &snapshot.templates, |template| {
-        Item::Template(&template.template.uri_template)
-    });
-    add(&mut all, permissions, "prompt", &snapshot.prompts, |prompt| Item::Prompt(&prompt.name));
+    add(&mut all, permissions, "tool", &snapshot.tools);
+    add(&mut all, permissions, "resource", &snapshot.resources);
+    add(&mut all, permissions, "template", &snapshot.templates);
+    add(&mut all, permissions, "prompt", &snapshot.prompts);
     all
 }
 
-fn add<T: catalog::Item>(
+fn add<T: catalog::Item + Allowed>(
     all: &mut Vec<Decision>,
     permissions: &Permissions,
     kind: &'static str,
     names: &Names<T>,
-    item: impl for<'a> Fn(&'a T) -> Item<'a>,
 ) {
     for entry in names.entries() {
-        let plugin = entry.provider.id().as_ref();
-        let verdict = permissions.verdict(plugin, item(entry.item()));
+        let verdict = verdict(permissions, &*entry.provider, entry.item().item());
         let scopes = match &verdict {
             Verdict::Denied { scopes, .. } => scopes.iter().map(ToString::to_string).collect(),
             Verdict::Allowed(_) => Vec::new(),
         };
         all.push(Decision {
-            plugin: plugin.to_owned(),
+            plugin: entry.provider.id().to_string(),
             kind,
             name: entry.name.as_str().to_owned(),
             allowed: verdict.is_allowed(),

@@ -256,7 +256,7 @@ fn is_text(text: &str) -> bool {
     (1..=MAX_TEXT).contains(&text.len()) && !text.contains(char::is_control)
 }
 
-/// Source: RFC 6749, section 3.3.
-fn is_scope(text: &str) -> bool {
+/// Source: RFC 6749, section 3.3 and appendix A.4.
+pub(super) fn is_scope(text: &str) -> bool {
     is_text(text) && text.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::oauth::is_scope;
 use super::{Config, WrongValue};
 use crate::rights::{Accepted, Condition, Implications, Named, Pattern, Rights, Rule};
 
@@ -285,10 +286,8 @@ fn scopes(text: &str) -> Result<Vec<Box<str>>, WrongValue> {
     Ok(all)
 }
 
-/// RFC 6749, appendix A.4.
 fn single_scope(text: &str) -> Result<(), WrongValue> {
-    let is_valid = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
-    if text.is_empty() || text.len() > MAX_NAME || !text.bytes().all(is_valid) || text.contains('*') {
+    if !is_scope(text) || text.len() > MAX_NAME || text.contains('*') {
         return Err(WrongValue::at(&[], format!("not a scope: {text:?}"))
             .hint("write it as the authorization server does, without *, blanks and quotes: \"notes:write\""));
     }

@@ -59,14 +59,14 @@ impl Artifact {
     pub async fn find(source: &Source<'_>, version: &str) -> Result<Self, RegistryError> {
         let (bytes, digest) = source.manifest(version).await?;
         let mut documents = vec![(version.to_owned(), bytes.clone())];
-        let (content, manifest) = match Document::parse(&bytes).map_err(RegistryError::Protocol)? {
+        let (content, manifest) = match Document::parse(&bytes).map_err(RegistryError::protocol)? {
             Document::Manifest(manifest) => (*manifest, digest),
             Document::Index(index) => {
                 let chosen = chosen(&index.manifests)?;
                 let (bytes, manifest) =
-                    source.manifest(&chosen.digest().map_err(RegistryError::Protocol)?.to_string()).await?;
+                    source.manifest(&chosen.digest().map_err(RegistryError::protocol)?.to_string()).await?;
                 documents.push((manifest.to_string(), bytes.clone()));
-                match Document::parse(&bytes).map_err(RegistryError::Protocol)? {
+                match Document::parse(&bytes).map_err(RegistryError::protocol)? {
                     Document::Manifest(content) => (*content, manifest),
                     Document::Index(_) => {
                         return Err(RegistryError::NotAComponent("it is an index of indexes".to_owned()));
@@ -80,14 +80,14 @@ impl Artifact {
                 let bytes = source.blob(layer, "its policy", MAX_POLICY).await?;
                 Some(
                     String::from_utf8(bytes)
-                        .map_err(|_| RegistryError::Protocol("its policy is not text".to_owned()))?,
+                        .map_err(|_| RegistryError::protocol("its policy is not text".to_owned()))?,
                 )
             }
             None => None,
         };
         let annotations = content.annotations;
         if annotations.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>() > MAX_ANNOTATIONS {
-            return Err(RegistryError::TooLarge { what: "its annotations", limit: MAX_ANNOTATIONS as u64 });
+            return Err(RegistryError::too_large("its annotations", MAX_ANNOTATIONS as u64));
         }
         let mut signatures = SignaturesOf::find(source, digest).await?;
         if signatures.count() == 0 && manifest != digest {
@@ -106,7 +106,7 @@ impl Artifact {
     /// # Errors
     /// If it is not SHA-256.
     pub fn component(&self) -> Result<Sha256, RegistryError> {
-        self.component.digest().map_err(RegistryError::Protocol)
+        self.component.digest().map_err(RegistryError::protocol)
     }
 
     /// What signatures may be for.
@@ -120,7 +120,7 @@ impl Artifact {
     /// If it cannot be had, does not match its digest, or has more than `limit` bytes.
     pub async fn download(&self, source: &Source<'_>, file: &Path, limit: u64) -> Result<(), RegistryError> {
         if self.component.size > limit {
-            return Err(RegistryError::TooLarge { what: "the component", limit });
+            return Err(RegistryError::too_large("the component", limit));
         }
         source.download(&self.component, file).await
     }

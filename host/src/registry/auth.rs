@@ -98,7 +98,7 @@ pub(super) async fn answer(
         return Ok(secret(&format!("Bearer {token}")));
     }
     let uri: Uri = realm.parse().map_err(|_| {
-        RegistryError::Protocol(format!("{} named a token server that is no URL", registry.authority()))
+        RegistryError::protocol(format!("{} named a token server that is no URL", registry.authority()))
     })?;
     let target = target_of(&uri)?;
     // The password would be readable on the way.
@@ -140,14 +140,14 @@ pub(super) async fn answer(
             request.body(Full::default())
         }
     };
-    let request = request.map_err(|error| RegistryError::Protocol(format!("{host}: {error}")))?;
+    let request = request.map_err(|error| RegistryError::protocol(format!("{host}: {error}")))?;
     let received = http.send(request, &target, named).await?;
     let status = received.response.status();
     let text = received.text("the token server's answer", MAX_ANSWER).await?;
     if !status.is_success() {
         return Err(RegistryError::Status { host: target.authority(), status, message: String::new() });
     }
-    let unreadable = || RegistryError::Protocol(format!("{} gave no token", target.authority()));
+    let unreadable = || RegistryError::protocol(format!("{} gave no token", target.authority()));
     let answer: TokenAnswer =
         std::str::from_utf8(&text).ok().and_then(|text| json::read(text).ok()).ok_or_else(unreadable)?;
     let token = answer.token.or(answer.access_token).filter(|token| !token.is_empty()).ok_or_else(unreadable)?;

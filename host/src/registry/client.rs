@@ -130,7 +130,7 @@ impl<'a> Registry<'a> {
         access: Access,
     ) -> Result<Self, RegistryError> {
         let invalid =
-            |why| RegistryError::Protocol(format!("the registry {} cannot be used: {why}", repository.registry));
+            |why| RegistryError::protocol(format!("the registry {} cannot be used: {why}", repository.registry));
         let mut target = repository.target(settings.http == Some(true)).map_err(invalid)?;
         if settings.http.is_none() && is_loopback(&target) {
             // As docker does.
@@ -181,9 +181,9 @@ impl<'a> Registry<'a> {
         what: &'static str,
         limit: u64,
     ) -> Result<Vec<u8>, RegistryError> {
-        let digest = descriptor.digest().map_err(RegistryError::Protocol)?;
+        let digest = descriptor.digest().map_err(RegistryError::protocol)?;
         if descriptor.size > limit {
-            return Err(RegistryError::TooLarge { what, limit });
+            return Err(RegistryError::too_large(what, limit));
         }
         let path = self.path(&format!("blobs/{digest}"));
         let sent = Sent::get(&path);
@@ -196,7 +196,7 @@ impl<'a> Registry<'a> {
 
     /// Downloads a blob into a file, which goes on where an earlier attempt ended.
     pub(super) async fn download(&self, descriptor: &Descriptor, file: &Path) -> Result<(), RegistryError> {
-        let digest = descriptor.digest().map_err(RegistryError::Protocol)?;
+        let digest = descriptor.digest().map_err(RegistryError::protocol)?;
         let path = self.path(&format!("blobs/{digest}"));
         let mut left = RETRIES;
         let mut pause = PAUSE;
@@ -245,7 +245,7 @@ impl<'a> Registry<'a> {
         if download.is_whole() {
             Ok(())
         } else {
-            Err(RegistryError::Protocol(format!("{} ended the download early", self.host())))
+            Err(RegistryError::protocol(format!("{} ended the download early", self.host())))
         }
     }
 
@@ -265,7 +265,7 @@ impl<'a> Registry<'a> {
         let index = match received {
             Some(received) => {
                 let bytes = received.text("the list of referrers", MAX_SIZE).await?;
-                Document::parse(&bytes).map_err(RegistryError::Protocol)?
+                Document::parse(&bytes).map_err(RegistryError::protocol)?
             }
             None => Document::Index(self.fallback_index(digest).await?),
         };
@@ -278,10 +278,10 @@ impl<'a> Registry<'a> {
     async fn fallback_index(&self, digest: Sha256) -> Result<Index, RegistryError> {
         match self.optional_manifest(&fallback_tag(digest)).await? {
             None => Ok(Index::default()),
-            Some(bytes) => match Document::parse(&bytes).map_err(RegistryError::Protocol)? {
+            Some(bytes) => match Document::parse(&bytes).map_err(RegistryError::protocol)? {
                 Document::Index(index) => Ok(index),
                 Document::Manifest(_) => {
-                    Err(RegistryError::Protocol(format!("the tag {} is not a list of referrers", fallback_tag(digest))))
+                    Err(RegistryError::protocol(format!("the tag {} is not a list of referrers", fallback_tag(digest))))
                 }
             },
         }
@@ -332,7 +332,7 @@ impl<'a> Registry<'a> {
             let text = received.text("a list", MAX_LIST).await?;
             let entries = std::str::from_utf8(&text).ok().and_then(&of);
             let entries =
-                entries.ok_or_else(|| RegistryError::Protocol(format!("{} gave no list", self.repository.registry)))?;
+                entries.ok_or_else(|| RegistryError::protocol(format!("{} gave no list", self.repository.registry)))?;
             if entries.is_empty() {
                 break;
             }
@@ -360,7 +360,7 @@ impl<'a> Registry<'a> {
         let begun = self.again(|| self.send(&begin)).await?;
         let location = begun.response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
         let location = location
-            .ok_or_else(|| RegistryError::Protocol(format!("{} said not where to upload", self.host())))?
+            .ok_or_else(|| RegistryError::protocol(format!("{} said not where to upload", self.host())))?
             .to_owned();
         let separator = if location.contains('?') { '&' } else { '?' };
         let place = format!("{location}{separator}{}", form([("digest", &*digest.to_string())]));
@@ -431,7 +431,7 @@ impl<'a> Registry<'a> {
         let absolute =
             if sent.uri.starts_with('/') { format!("{}{}", self.target, sent.uri) } else { sent.uri.to_owned() };
         let uri: Uri =
-            absolute.parse().map_err(|_| RegistryError::Protocol(format!("{} named an invalid URL", self.host())))?;
+            absolute.parse().map_err(|_| RegistryError::protocol(format!("{} named an invalid URL", self.host())))?;
         let target = target_of(&uri)?;
         let is_own = target == self.target;
         let mut request = request(sent, uri)?;
@@ -461,7 +461,7 @@ impl<'a> Registry<'a> {
             at = target;
             received = self.http.send(request(sent, uri)?, &at, self.named(at == self.target)).await?;
         }
-        Err(RegistryError::Protocol(format!("{} redirected more than {MAX_REDIRECTS} times", self.host())))
+        Err(RegistryError::protocol(format!("{} redirected more than {MAX_REDIRECTS} times", self.host())))
     }
 }
 

@@ -11,22 +11,14 @@ use crate::net::http::HttpError;
 /// Reads after "failed to" and what was to be done.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    #[error("{host}: {why}")]
-    Connect { host: String, why: DialError },
-    /// A server named an address that only a person may name.
-    #[error("{host} is at a private address, to which {by} led")]
-    Private { host: String, by: String },
-    #[error("{0}")]
-    Protocol(String),
+    /// There is no response, or not one as it should be.
+    #[error(transparent)]
+    Http(#[from] HttpError),
     #[error("{host} answered {status}{message}")]
     Status { host: String, status: StatusCode, message: String },
     /// It does not match its digest or size.
     #[error("{0}")]
     Changed(String),
-    #[error("{what} has more than {limit} bytes")]
-    TooLarge { what: &'static str, limit: u64 },
-    #[error("{host} did not answer in time")]
-    Timeout { host: String },
     #[error("{host} took more than half an hour")]
     TooSlow { host: String },
     #[error("{0}")]
@@ -43,19 +35,17 @@ pub enum RegistryError {
     Signature(String),
 }
 
-impl From<HttpError> for RegistryError {
-    fn from(error: HttpError) -> Self {
-        match error {
-            HttpError::Connect { host, why } => Self::Connect { host, why },
-            HttpError::Private { host, by } => Self::Private { host, by },
-            HttpError::Protocol(text) => Self::Protocol(text),
-            HttpError::TooLarge { what, limit } => Self::TooLarge { what, limit },
-            HttpError::Timeout { host } => Self::Timeout { host },
-        }
-    }
-}
-
 impl RegistryError {
+    /// A response is not as the protocol says.
+    pub(super) fn protocol(why: String) -> Self {
+        HttpError::Protocol(why).into()
+    }
+
+    /// Something has more bytes than are read.
+    pub(super) fn too_large(what: &'static str, limit: u64) -> Self {
+        HttpError::TooLarge { what, limit }.into()
+    }
+
     /// What a person can do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -68,15 +58,15 @@ impl RegistryError {
                 ));
             }
             Self::Status { status, .. } if *status == StatusCode::TOO_MANY_REQUESTS => "try again later, or sign in",
-            Self::Private { .. } => {
+            Self::Http(HttpError::Private { .. }) => {
                 "if you trust this registry with your network, set private = true under [registries.\"HOST\"] in the configuration"
             }
-            Self::Connect { why: DialError::Tls(_), .. } => {
+            Self::Http(HttpError::Connect { why: DialError::Tls(_), .. }) => {
                 "for a registry with a certificate of your own, set SSL_CERT_FILE; for one without TLS, set http = true under \
                  [registries.\"HOST\"] in the configuration"
             }
             Self::TooSlow { .. } => "run the command again: it goes on where this one ended",
-            Self::Connect { .. } | Self::Timeout { .. } => {
+            Self::Http(HttpError::Connect { .. } | HttpError::Timeout { .. }) => {
                 "check the name and the network; proxies are taken from HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
             }
             _ => return None,
@@ -92,9 +82,8 @@ impl RegistryError {
     /// Whether the same request may succeed when it is sent again.
     pub(super) fn is_temporary(&self) -> bool {
         match self {
-            Self::Timeout { .. } => true,
-            Self::Connect { why, .. } => matches!(why, DialError::Connect(_) | DialError::Timeout),
-            Self::Protocol(_) => true,
+            Self::Http(HttpError::Timeout { .. } | HttpError::Protocol(_)) => true,
+            Self::Http(HttpError::Connect { why, .. }) => matches!(why, DialError::Connect(_) | DialError::Timeout),
             Self::Status { status, .. } => status.is_server_error(),
             _ => false,
         }

@@ -104,7 +104,7 @@ impl Layout {
             None => named(&whole).or_else(|| named(version)),
         };
         let Some(entry) = entry else { return Ok(None) };
-        self.by_digest(entry.digest().map_err(RegistryError::Protocol)?)
+        self.by_digest(entry.digest().map_err(RegistryError::protocol)?)
     }
 
     fn by_digest(&self, digest: Sha256) -> Result<Option<(Vec<u8>, Sha256)>, RegistryError> {
@@ -116,7 +116,7 @@ impl Layout {
 
     /// Copies a blob into a file.
     pub(super) fn copy(&self, descriptor: &Descriptor, file: &Path) -> Result<(), RegistryError> {
-        let digest = descriptor.digest().map_err(RegistryError::Protocol)?;
+        let digest = descriptor.digest().map_err(RegistryError::protocol)?;
         let bytes = self.read(digest, "the component", descriptor.size)?;
         let mut download = Download::open(file, digest, descriptor.size)?;
         download.restart()?;
@@ -158,7 +158,7 @@ impl Layout {
         // Others may have added to it.
         self.index = Self::open(&self.folder)?.index;
         for (version, bytes) in manifests {
-            let media_type = match Document::parse(bytes).map_err(RegistryError::Protocol)? {
+            let media_type = match Document::parse(bytes).map_err(RegistryError::protocol)? {
                 Document::Manifest(_) => MANIFEST,
                 Document::Index(_) => INDEX,
             };
@@ -169,7 +169,7 @@ impl Layout {
     }
 
     fn write_index(&self) -> Result<(), RegistryError> {
-        let text = serde_json::to_vec(&self.index).map_err(|error| RegistryError::Protocol(error.to_string()))?;
+        let text = serde_json::to_vec(&self.index).map_err(|error| RegistryError::protocol(error.to_string()))?;
         Ok(files::replace(&self.folder.join(INDEX_FILE), &text)?)
     }
 }

@@ -43,7 +43,7 @@ impl Publication {
             "layerDigests": [layer.digest],
             "component": { "exports": self.exports, "imports": self.imports },
         });
-        let text = |error: serde_json::Error| RegistryError::Protocol(error.to_string());
+        let text = |error: serde_json::Error| RegistryError::protocol(error.to_string());
         let config = serde_json::to_vec(&config).map_err(text)?;
         let manifest = Manifest {
             schema_version: 2,
@@ -103,7 +103,7 @@ async fn push_signature(
         }
         manifest.layers.splice(0..0, old.layers);
     }
-    let bytes = serde_json::to_vec(&manifest).map_err(|error| RegistryError::Protocol(error.to_string()))?;
+    let bytes = serde_json::to_vec(&manifest).map_err(|error| RegistryError::protocol(error.to_string()))?;
     registry.push_manifest(&tag, MANIFEST, bytes).await.map(drop)
 }
 

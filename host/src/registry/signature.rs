@@ -23,6 +23,7 @@ use super::manifest::{Annotations, Descriptor, Document, MANIFEST, Manifest};
 use super::reference::Repository;
 use super::source::Source;
 use crate::json;
+use crate::net::http::HttpError;
 
 const SIMPLE_SIGNING: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 const SIGNATURE_TYPE: &str = "application/vnd.dev.cosign.artifact.sig.v1+json";
@@ -266,7 +267,10 @@ impl SignaturesOf {
             let limit = if is_bundle { MAX_BUNDLE } else { MAX_PAYLOAD };
             // Whoever may write to the repository may have put it there: one that is damaged is none, and hides no other.
             let blob = match source.blob(layer, "a signature", limit).await {
-                Err(RegistryError::TooLarge { .. } | RegistryError::Changed(_) | RegistryError::Protocol(_)) => {
+                Err(
+                    RegistryError::Http(HttpError::TooLarge { .. } | HttpError::Protocol(_))
+                    | RegistryError::Changed(_),
+                ) => {
                     continue;
                 }
                 blob => blob?,

@@ -48,9 +48,9 @@ impl Source<'_> {
         match self {
             Self::Registry(registry) => registry.blob(descriptor, what, limit).await,
             Self::Layout(layout, _) if descriptor.size <= limit => {
-                layout.read(descriptor.digest().map_err(RegistryError::Protocol)?, what, limit)
+                layout.read(descriptor.digest().map_err(RegistryError::protocol)?, what, limit)
             }
-            Self::Layout(..) => Err(RegistryError::TooLarge { what, limit }),
+            Self::Layout(..) => Err(RegistryError::too_large(what, limit)),
         }
     }
 

@@ -36,5 +36,5 @@ pub async fn download(http: &Http, uri: &Uri, file: &Path, limit: u64) -> Result
         };
         (at, target) = redirection;
     }
-    Err(RegistryError::Protocol(format!("{by} redirected more than {MAX_REDIRECTS} times")))
+    Err(RegistryError::protocol(format!("{by} redirected more than {MAX_REDIRECTS} times")))
 }

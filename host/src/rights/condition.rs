@@ -60,13 +60,10 @@ impl Condition {
         }
         // Only an access token has scopes.
         grant?;
-        let lacking = |needed: &Vec<Box<str>>| -> Vec<Box<str>> {
-            needed.iter().filter(|scope| !scopes.contains(&***scope)).cloned().collect()
-        };
-        let fewest = self.scopes.iter().min_by_key(|needed| lacking(needed).len())?;
-        let missing = lacking(fewest);
+        let lacking = |needed: &[Box<str>]| needed.iter().filter(|scope| !scopes.contains(&***scope)).count();
+        let nearest = self.scopes.iter().min_by_key(|needed| lacking(needed))?;
         // All scopes of what is done are asked for: the client unites them with what it has.
-        Some(if missing.is_empty() { missing } else { fewest.clone() })
+        Some(if lacking(nearest) == 0 { Vec::new() } else { nearest.clone() })
     }
 }
 

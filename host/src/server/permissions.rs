@@ -72,8 +72,8 @@ impl Server {
     }
 }
 
-/// What can be listed, and allowed.
-pub(super) trait Allowed {
+/// What rules can name.
+pub trait Allowed {
     fn item(&self) -> Item<'_>;
 }
 
@@ -101,11 +101,18 @@ impl Allowed for FrozenTemplate {
     }
 }
 
-/// Whether an entry is in the list of somebody with that access.
+/// Whether somebody may use something of a plugin. All may use the tools of discovery, which find and call only what
+/// may be used.
+pub fn verdict<'a>(permissions: &'a Permissions, provider: &dyn Provider, item: Item<'_>) -> Verdict<'a> {
+    if provider.is_host() && provider.id().as_ref() == DISCOVERY_ID {
+        return Verdict::Allowed(None);
+    }
+    permissions.verdict(provider.id().as_ref(), item)
+}
+
+/// Whether an entry is in the list of somebody with those permissions.
 pub(super) fn is_listed<T: Allowed + crate::catalog::Item>(permissions: &Permissions, entry: &Entry<T>) -> bool {
-    permissions.is_open()
-        || is_discovery(&*entry.provider)
-        || permissions.lists(entry.provider.id().as_ref(), entry.item().item())
+    permissions.shows(&verdict(permissions, &*entry.provider, entry.item().item()))
 }
 
 /// The names in the list of somebody with those permissions, for an error that suggests some.
@@ -115,11 +122,6 @@ pub(super) fn listed<'a, T: Allowed + crate::catalog::Item>(
 ) -> impl Iterator<Item = &'a str> {
     let listed = names.entries().iter().filter(|entry| is_listed(permissions, entry));
     listed.map(|entry| entry.name.as_str())
-}
-
-/// The tools of discovery find and call only what may be used.
-fn is_discovery(provider: &dyn Provider) -> bool {
-    provider.is_host() && provider.id().as_ref() == DISCOVERY_ID
 }
 
 /// Whether the sender of a request may use what it names.
@@ -138,10 +140,7 @@ impl Scope {
         item: Item<'_>,
         not_found: impl FnOnce() -> ErrorObject,
     ) -> Checked<'_> {
-        if self.permissions.is_open() || is_discovery(provider) {
-            return Checked { rule: None, result: Ok(()) };
-        }
-        let verdict = self.permissions.verdict(provider.id().as_ref(), item);
+        let verdict = verdict(&self.permissions, provider, item);
         let result = match verdict {
             Verdict::Allowed(_) => Ok(()),
             Verdict::Denied { scopes, .. } if self.permissions.shows(&verdict) => {

@@ -45,7 +45,7 @@ pub(in crate::cli) struct ShowOptions {
 pub(super) fn run(options: &Options, show: ShowOptions) -> Result<ExitCode, Failure> {
     let filter = show.filter.filter()?;
     let (files, verify) = if show.files.is_empty() {
-        (configured_files(options)?, format!("{} audit verify", options.config()?.program()))
+        (configured_files(options)?, format!("{} audit verify", options.program()))
     } else {
         (show.files, "wharf audit verify FILE".to_owned())
     };

@@ -95,16 +95,22 @@ pub(super) fn preflight(method: &Method, headers: &HeaderMap, origin: &HeaderVal
     if method != Method::OPTIONS || !headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
         return None;
     }
+    let mut response = preflight_of(METHODS, headers);
+    allow(&mut response, origin);
+    Some(response)
+}
+
+/// What may be sent, without from where.
+pub(super) fn preflight_of(methods: &'static str, headers: &HeaderMap) -> Response {
     let mut response = empty(StatusCode::NO_CONTENT);
     let answer = response.headers_mut();
-    answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
+    answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(methods));
     // Header names are not known in advance: they may mirror a tool's arguments.
     if let Some(requested) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
         answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
     }
     answer.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    allow(&mut response, origin);
-    Some(response)
+    response
 }
 
 /// Allows pages of that origin to read the response.

@@ -10,6 +10,7 @@ use http::{Method, StatusCode};
 use serde::Serialize;
 
 use super::challenge::unavailable;
+use super::guard::preflight_of;
 use super::oauth::OAuth;
 use crate::transport::http::responses::{empty, json};
 use crate::transport::http::{Response, mcp};
@@ -79,7 +80,7 @@ impl Metadata {
                 }
             }
             Method::GET | Method::HEAD => document_response(self.document.clone()),
-            Method::OPTIONS => preflight(headers),
+            Method::OPTIONS => preflight_of(METHODS, headers),
             _ => {
                 let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
                 response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(METHODS));
@@ -94,18 +95,6 @@ impl Metadata {
 fn document_response(document: Bytes) -> Response {
     let mut response = json(StatusCode::OK, document);
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=600"));
-    response
-}
-
-fn preflight(headers: &HeaderMap) -> Response {
-    let mut response = empty(StatusCode::NO_CONTENT);
-    let answer = response.headers_mut();
-    answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
-    // Clients send the revision in a header.
-    if let Some(requested) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-        answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
-    }
-    answer.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     response
 }
 

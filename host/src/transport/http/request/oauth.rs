@@ -36,10 +36,7 @@ impl OAuth {
     /// # Errors
     /// If it is not accepted, or lacks a scope that every request needs.
     pub(super) async fn verified(&self, token: &[u8]) -> Result<Arc<Verified>, Denial> {
-        let verified = match self.verifier.cached(token) {
-            Some(verified) => verified,
-            None => self.verifier.verify(token).await.map_err(Denial::Refused)?,
-        };
+        let verified = self.verifier.verify(token).await.map_err(Denial::Refused)?;
         let suffices = self.scopes.iter().all(|scope| verified.identity.has_scope(scope));
         if suffices { Ok(verified) } else { Err(Denial::InsufficientScope(verified.identity.clone())) }
     }
