@@ -3,7 +3,7 @@
 //! ARCHITECTURE.md describes the module layers.
 
 pub mod audit;
-pub mod budget;
+pub mod byte_budget;
 pub mod catalog;
 pub mod cli;
 pub mod config;

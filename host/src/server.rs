@@ -34,7 +34,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit::Audit;
-use crate::budget::Budget;
+use crate::byte_budget::ByteBudget;
 use crate::catalog::{Catalog, Snapshot};
 use crate::proposals::ProposalFile;
 use crate::protocol::Implementation;
@@ -158,7 +158,7 @@ pub struct Server {
     updates: Updates,
     pages: Pages,
     /// See [`connection::request_budget::RequestBudget`].
-    large: Budget,
+    large: ByteBudget,
     unread: AllUnread,
     calls: AtomicU64,
     stopping: watch::Sender<bool>,
@@ -190,7 +190,7 @@ impl Server {
             proposing::register(&catalog, file);
         }
         Arc::new(Self {
-            large: Budget::new(settings.waiting_together),
+            large: ByteBudget::new(settings.waiting_together),
             unread: AllUnread::new(settings.unread_of_caller, settings.unread_together),
             rights: CurrentRights::new(settings.rights.clone()),
             rejected: Rejected::default(),

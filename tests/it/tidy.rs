@@ -14,7 +14,7 @@ use crate::support::home::repository;
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
 const FLOORS: [(&str, &[&str], &[&str]); 26] = [
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
-    ("budget", &["sync"], &["wasmtime", "mcp"]),
+    ("byte_budget", &["sync"], &["wasmtime", "mcp"]),
     ("identity", &[], &["tokio", "wasmtime"]),
     ("idle", &[], &["tokio", "wasmtime"]),
     ("inline", &[], &["tokio", "wasmtime"]),
@@ -26,7 +26,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 26] = [
     ("os", &[], &["wasmtime", "plugin"]),
     ("rights", &["identity"], &["tokio", "wasmtime", "mcp"]),
     ("sync", &[], &["wasmtime"]),
-    ("plugin", &["audit", "budget", "inline", "json", "net", "os", "rights", "sync"], &["jsonrpc"]),
+    ("plugin", &["audit", "byte_budget", "inline", "json", "net", "os", "rights", "sync"], &["jsonrpc"]),
     ("proposals", &["json", "os"], &["tokio", "wasmtime", "plugin"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
     ("pins", &["os", "plugin", "sync"], &["serde_json", "jsonrpc"]),
@@ -35,7 +35,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 26] = [
         "server",
         &[
             "audit",
-            "budget",
+            "byte_budget",
             "inline",
             "json",
             "jsonrpc",
@@ -52,7 +52,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 26] = [
     ),
     (
         "transport",
-        &["budget", "identity", "idle", "json", "jsonrpc", "oauth", "os", "server", "sync", "protocol::revision"],
+        &["byte_budget", "identity", "idle", "json", "jsonrpc", "oauth", "os", "server", "sync", "protocol::revision"],
         &["wasmtime"],
     ),
     ("config", &["audit", "json", "os", "plugin", "pins", "registry", "rights"], &[]),

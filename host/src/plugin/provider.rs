@@ -19,7 +19,7 @@ use super::limits::Limits;
 use super::policy::access::Access;
 use super::policy::grants::Grants;
 use super::surface::Surface;
-use crate::budget::Budget;
+use crate::byte_budget::ByteBudget;
 use crate::rights::Permissions;
 
 /// A source of tools, resources and prompts. Dropping a call's future cancels the call; methods
@@ -144,7 +144,7 @@ pub struct Call {
     pub permissions: Permissions,
     /// Counts the bytes that the caller has not read. The call starts only while this is open: it
     /// may have closed while the call waited for a permit.
-    pub unread: Option<Budget>,
+    pub unread: Option<ByteBudget>,
     /// The client features that the plugin may use.
     pub client: ClientFeatures,
     /// Answers to the questions of the previous round.

@@ -216,12 +216,12 @@ impl GuestState {
         cancelled: CancellationToken,
     ) -> Self {
         use super::granted::Resources;
-        use crate::plugin::limits::quota::Budget;
+        use crate::plugin::limits::quota::ByteBudget;
 
         let plugin = PluginId::parse("guest").expect("an id");
         let granted =
             Granted::new(plugin.clone(), crate::plugin::policy::grants::Grants::default(), &Resources::for_tests());
-        let quota = Quota::new(Arc::new(Budget::new(1 << 20)), 1 << 20);
+        let quota = Quota::new(Arc::new(ByteBudget::new(1 << 20)), 1 << 20);
         let cpu = CpuMeter::new(Duration::from_secs(1));
         Self::new(plugin, quota, cpu, log_limit, events, cancelled, granted)
     }

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use crate::json;
 use crate::plugin::fault::Fault;
 use crate::plugin::limits::Limits;
-use crate::plugin::limits::quota::{Budget, Quota};
+use crate::plugin::limits::quota::{ByteBudget, Quota};
 use crate::plugin::schema::{Schema, Violation, tree};
 
 /// Maximum bytes of a text that is always checked inline.
@@ -37,12 +37,12 @@ fn is_small(text: &str) -> bool {
 pub(in crate::plugin) struct Checker {
     /// Permits of checks that take longer.
     large_checks: Semaphore,
-    memory: Arc<Budget>,
+    memory: Arc<ByteBudget>,
 }
 
 impl Checker {
     /// For that many threads; `memory` is the guests' budget.
-    pub(super) fn new(workers: usize, memory: Arc<Budget>) -> Self {
+    pub(super) fn new(workers: usize, memory: Arc<ByteBudget>) -> Self {
         Self { large_checks: Semaphore::new((workers / 2).max(1)), memory }
     }
 

@@ -16,7 +16,7 @@ use super::ticker::Ticker;
 use crate::audit::Audit;
 use crate::plugin::component::engine::SLOTS;
 use crate::plugin::imports::granted::Resources;
-use crate::plugin::limits::quota::Budget;
+use crate::plugin::limits::quota::ByteBudget;
 use crate::plugin::surface::SchemaStyle;
 use crate::plugin::threads::Threads;
 
@@ -30,7 +30,7 @@ pub(in crate::plugin) struct Runtime {
     guests: Threads,
     pub(in crate::plugin) ready: Arc<ReadyInstances<PreparedComponent>>,
     /// The memory budget of all running guests.
-    pub(in crate::plugin) memory: Arc<Budget>,
+    pub(in crate::plugin) memory: Arc<ByteBudget>,
     /// Slots of the instance pool. A call that waits for one holds a permit of its
     /// plugin, which bounds their number.
     pub(in crate::plugin) slots: Arc<FairSemaphore>,
@@ -70,7 +70,7 @@ impl Runtime {
     ) -> std::io::Result<Arc<Self>> {
         let RuntimeSettings { audit, memory, workers, shared, schemas } = settings;
         let ready = Arc::new(ReadyInstances::new());
-        let memory = Arc::new(Budget::new(memory));
+        let memory = Arc::new(ByteBudget::new(memory));
         Ok(Arc::new(Self {
             ticker: ticker(&engine, &ready, guests.handle())?,
             engine,

@@ -17,12 +17,12 @@ pub(in crate::plugin) const TABLES: u32 = 8;
 
 /// A budget, in bytes, for the memory of all guests.
 #[derive(Debug)]
-pub(in crate::plugin) struct Budget {
+pub(in crate::plugin) struct ByteBudget {
     limit: u64,
     taken: AtomicU64,
 }
 
-impl Budget {
+impl ByteBudget {
     pub(in crate::plugin) fn new(limit: u64) -> Self {
         Self { limit, taken: AtomicU64::new(0) }
     }
@@ -44,7 +44,7 @@ impl Budget {
 
 /// The memory of one store, and its limit.
 pub(in crate::plugin) struct Quota {
-    budget: Arc<Budget>,
+    budget: Arc<ByteBudget>,
     limit: u64,
     taken: u64,
     /// Whether a request was refused: a later trap then counts as out of memory.
@@ -56,7 +56,7 @@ pub(in crate::plugin) struct Quota {
 const ELEMENT: u64 = 16;
 
 impl Quota {
-    pub(in crate::plugin) fn new(budget: Arc<Budget>, limit: u64) -> Self {
+    pub(in crate::plugin) fn new(budget: Arc<ByteBudget>, limit: u64) -> Self {
         Self { budget, limit, taken: 0, refused: false, over_limit: false }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! A message counts from its creation until its last byte has been written or dropped.
 
-use crate::budget::{Budget, Parts, SMALL, Taken};
+use crate::byte_budget::{ByteBudget, Parts, SMALL, Taken};
 
 /// The limits of all connections.
 pub(in crate::server) struct AllUnread {
@@ -15,23 +15,23 @@ impl AllUnread {
     /// Bytes of large messages, per caller and in total; half as many of small ones.
     pub(in crate::server) fn new(of_caller: usize, together: usize) -> Self {
         Self {
-            small: Parts::new(Budget::new(together / 2), of_caller / 2),
-            large: Parts::new(Budget::new(together), of_caller),
+            small: Parts::new(ByteBudget::new(together / 2), of_caller / 2),
+            large: Parts::new(ByteBudget::new(together), of_caller),
         }
     }
 
     /// The accounting of one connection of a caller.
     pub(in crate::server) fn of(&self, caller: &std::sync::Arc<str>, limit: usize) -> Unread {
-        Unread { own: Budget::new(limit), small: self.small.of(caller), large: self.large.of(caller) }
+        Unread { own: ByteBudget::new(limit), small: self.small.of(caller), large: self.large.of(caller) }
     }
 }
 
 /// The unread bytes of one connection.
 #[derive(Clone, Debug)]
 pub struct Unread {
-    own: Budget,
-    small: Budget,
-    large: Budget,
+    own: ByteBudget,
+    small: ByteBudget,
+    large: ByteBudget,
 }
 
 /// The reservation of one message, until it is dropped.
@@ -67,11 +67,11 @@ impl Unread {
     }
 
     /// The connection's own budget.
-    pub(in crate::server) fn own(&self) -> &Budget {
+    pub(in crate::server) fn own(&self) -> &ByteBudget {
         &self.own
     }
 
-    fn with_others(&self, bytes: usize) -> &Budget {
+    fn with_others(&self, bytes: usize) -> &ByteBudget {
         if bytes > SMALL { &self.large } else { &self.small }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::budget::{Budget, Taken};
+use crate::byte_budget::{ByteBudget, Taken};
 use crate::json::Raw;
 use crate::jsonrpc::{Outcome, RequestId, Response};
 use crate::server::outgoing::Outgoing;
@@ -27,12 +27,12 @@ const MAX_ANSWER_BYTES: usize = 32 << 20;
 pub(in crate::server) struct PendingRequests {
     next: AtomicU64,
     waiting: Mutex<HashMap<RequestId, oneshot::Sender<(ClientAnswer, Taken)>>>,
-    answers: Budget,
+    answers: ByteBudget,
 }
 
 impl Default for PendingRequests {
     fn default() -> Self {
-        Self { next: AtomicU64::new(0), waiting: Mutex::default(), answers: Budget::new(MAX_ANSWER_BYTES) }
+        Self { next: AtomicU64::new(0), waiting: Mutex::default(), answers: ByteBudget::new(MAX_ANSWER_BYTES) }
     }
 }
 

@@ -2,27 +2,27 @@
 //!
 //! It counts the bytes received, not the memory used.
 
-use crate::budget::{self, Budget, SMALL};
+use crate::byte_budget::{ByteBudget, SMALL, Taken};
 
 /// Bytes that a request takes in addition to its text: its task and call state.
 const OVERHEAD: usize = 4 << 10;
 
 /// The budget of one connection.
 pub(in crate::server) struct RequestBudget {
-    own: Budget,
+    own: ByteBudget,
     /// Shared by all connections.
-    large: Budget,
+    large: ByteBudget,
 }
 
 /// Reserved bytes, released on drop.
 pub(in crate::server) struct RequestBytes {
-    _own: budget::Taken,
-    _large: Option<budget::Taken>,
+    _own: Taken,
+    _large: Option<Taken>,
 }
 
 impl RequestBudget {
-    pub(in crate::server) fn new(own: usize, large: Budget) -> Self {
-        Self { own: Budget::new(own), large }
+    pub(in crate::server) fn new(own: usize, large: ByteBudget) -> Self {
+        Self { own: ByteBudget::new(own), large }
     }
 
     /// Reserves the bytes of a request, if the limits allow it. A small one counts only against its connection.

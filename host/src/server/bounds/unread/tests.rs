@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::AllUnread;
-use crate::budget::SMALL;
+use crate::byte_budget::SMALL;
 
 const MIB: usize = 1 << 20;
 

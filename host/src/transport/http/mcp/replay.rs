@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use super::retention::{CallerRetention, EvictionRank, Stage};
-use crate::budget::Taken;
+use crate::byte_budget::Taken;
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, INTERNAL_ERROR, RequestId};
 use crate::server::{MessageKind, Outgoing};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::replay::Replay;
-use crate::budget::{Budget, Taken};
+use crate::byte_budget::{ByteBudget, Taken};
 use crate::sync::lock;
 
 /// From so many callers on, those without streams are removed.
@@ -16,7 +16,7 @@ const PRUNE_FROM: usize = 64;
 
 /// The retained bytes of the whole process.
 pub(super) struct Retention {
-    whole: Budget,
+    whole: ByteBudget,
     per_caller: usize,
     known: Mutex<Known>,
     next: AtomicU64,
@@ -31,7 +31,7 @@ struct Known {
 
 /// The retained bytes of one caller.
 pub(super) struct CallerRetention {
-    budget: Budget,
+    budget: ByteBudget,
     all: Arc<Retention>,
     /// The streams that retain something, in order of eviction.
     streams: Mutex<BTreeMap<EvictionRank, Weak<Replay>>>,
@@ -52,7 +52,12 @@ impl Retention {
     /// Limits in bytes: in total, and per caller.
     pub(super) fn new(total: usize, per_caller: usize) -> Arc<Self> {
         let known = Mutex::new(Known { callers: HashMap::new(), prune_at: PRUNE_FROM });
-        Arc::new(Self { whole: Budget::new(total), per_caller: per_caller.min(total), known, next: AtomicU64::new(0) })
+        Arc::new(Self {
+            whole: ByteBudget::new(total),
+            per_caller: per_caller.min(total),
+            known,
+            next: AtomicU64::new(0),
+        })
     }
 
     pub(super) fn of(self: &Arc<Self>, caller: &Arc<str>) -> Arc<CallerRetention> {

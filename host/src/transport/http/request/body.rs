@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::SMALL;
+use crate::byte_budget::SMALL;
 use crate::sync::lock;
 use crate::transport::http::responses::ErrorResponse;
 

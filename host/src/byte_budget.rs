@@ -18,13 +18,13 @@ pub const SMALL: usize = 64 << 10;
 
 /// A limit, within the limits of its parent budget. Clones share the same budget.
 #[derive(Clone, Debug)]
-pub struct Budget(Arc<Level>);
+pub struct ByteBudget(Arc<Level>);
 
 #[derive(Debug)]
 struct Level {
     limit: usize,
     taken: AtomicUsize,
-    parent: Option<Budget>,
+    parent: Option<ByteBudget>,
     /// Notified when usage falls to half of the limit.
     opened: Notify,
 }
@@ -33,11 +33,11 @@ struct Level {
 #[derive(Debug)]
 #[must_use = "dropping it releases the bytes"]
 pub struct Taken {
-    of: Budget,
+    of: ByteBudget,
     bytes: usize,
 }
 
-impl Budget {
+impl ByteBudget {
     pub fn new(limit: usize) -> Self {
         Self::level(limit, None)
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
-use super::{Budget, Level};
+use super::{ByteBudget, Level};
 use crate::sync::lock;
 
 /// Number of names from which on unused ones are removed.
@@ -12,7 +12,7 @@ const PRUNE_FROM: usize = 64;
 /// One child budget per name, such as a principal's; all with the same limit.
 #[derive(Debug)]
 pub struct Parts {
-    whole: Budget,
+    whole: ByteBudget,
     limit: usize,
     known: Mutex<Known>,
 }
@@ -25,15 +25,15 @@ struct Known {
 }
 
 impl Parts {
-    pub fn new(whole: Budget, limit: usize) -> Self {
+    pub fn new(whole: ByteBudget, limit: usize) -> Self {
         Self { whole, limit, known: Mutex::new(Known { parts: HashMap::new(), prune_at: PRUNE_FROM }) }
     }
 
     /// The budget of that name, shared while it is in use.
-    pub fn of(&self, name: &Arc<str>) -> Budget {
+    pub fn of(&self, name: &Arc<str>) -> ByteBudget {
         let mut known = lock(&self.known);
         if let Some(part) = known.parts.get(name).and_then(Weak::upgrade) {
-            return Budget(part);
+            return ByteBudget(part);
         }
         if known.parts.len() >= known.prune_at {
             known.parts.retain(|_, part| part.strong_count() > 0);

@@ -2,11 +2,11 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 
-use super::{Budget, Parts};
+use super::{ByteBudget, Parts};
 
 #[test]
 fn every_level_has_its_limit_and_bytes_are_released() {
-    let all = Budget::new(100);
+    let all = ByteBudget::new(100);
     let (one, other) = (all.part(60), all.part(60));
     let first = one.try_take(60).expect("enough free bytes");
     assert!(one.try_take(1).is_err_and(|full| full.is(&one)), "its own limit");
@@ -22,7 +22,7 @@ fn every_level_has_its_limit_and_bytes_are_released() {
 
 #[test]
 fn bytes_beyond_the_limit_are_counted() {
-    let all = Budget::new(10);
+    let all = ByteBudget::new(10);
     let one = all.part(10);
     let over = one.take(25);
     assert!(one.try_take(0).is_err() && !one.is_open());
@@ -33,7 +33,7 @@ fn bytes_beyond_the_limit_are_counted() {
 
 #[test]
 fn it_is_open_while_half_is_free_at_every_level() {
-    let all = Budget::new(100);
+    let all = ByteBudget::new(100);
     let (one, other) = (all.part(60), all.part(1000));
     let mut held = one.try_take(31).expect("enough free bytes");
     assert!(!one.is_open() && other.is_open() && all.is_open());
@@ -46,7 +46,7 @@ fn it_is_open_while_half_is_free_at_every_level() {
 
 #[tokio::test]
 async fn a_waiter_is_woken_by_the_level_that_was_full() {
-    let all = Budget::new(100);
+    let all = ByteBudget::new(100);
     let (one, other) = (all.part(100), all.part(100));
     let (mine, others) = (one.take(40), other.take(40));
     let mut waiting = Box::pin(one.open());
@@ -62,7 +62,7 @@ async fn a_waiter_is_woken_by_the_level_that_was_full() {
 
 #[test]
 fn a_name_has_one_part_while_it_is_in_use() {
-    let parts = Parts::new(Budget::new(100), 50);
+    let parts = Parts::new(ByteBudget::new(100), 50);
     let name = |number: usize| Arc::<str>::from(number.to_string());
     let part = parts.of(&name(0));
     assert!(parts.of(&name(0)).is(&part));
