@@ -96,6 +96,20 @@ impl CallRecord {
         checked.result
     }
 
+    /// Who allowed it, or did not.
+    pub(in crate::server) fn set_decider(&mut self, who: &'static str) {
+        if let Some(record) = &mut self.record {
+            record.by = Some(who);
+        }
+    }
+
+    /// A person was asked about it, and decided. The call has a record of its own at its end.
+    pub(in crate::server) fn decided(&self, decision: &'static str) {
+        if let Some(record) = &self.record {
+            self.audit.record(&record.decision(decision));
+        }
+    }
+
     /// The outcome, where the response alone does not show it.
     pub(in crate::server) fn set_code(&mut self, code: &'static str) {
         if let Some(record) = &mut self.record {
