@@ -283,3 +283,6 @@ fn hash(parts: &[&str]) -> String {
 fn time(seconds: u64) -> SystemTime {
     UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).unwrap_or(UNIX_EPOCH)
 }
+
+#[cfg(test)]
+mod tests;

@@ -79,8 +79,10 @@ mod tests {
 
     #[test]
     fn a_question_says_what_runs_for_whom_and_for_how_long() {
-        let bound = |arguments| Bound { caller: "ci", plugin: "notes", version: "0", tool: "delete", arguments };
-        let deed = |arguments: &str| Deed::new(bound(arguments), "ci".into(), shown(arguments), arguments);
+        let deed = |arguments: &str| {
+            let bound = Bound { caller: "ci", plugin: "notes", version: "0", tool: "delete", arguments };
+            Deed::new(bound, "ci".into(), shown(arguments), arguments)
+        };
         let once = question(&deed(r#"{"id":"1"}"#), None);
         assert_eq!(
             once,
