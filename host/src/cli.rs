@@ -10,6 +10,7 @@ mod approve_all;
 mod arguments;
 mod ask;
 mod audit;
+mod budgets;
 mod beside;
 mod call;
 mod candidate;

@@ -4,6 +4,7 @@
 
 pub mod approvals;
 pub mod audit;
+pub mod budgets;
 pub mod byte_budget;
 pub mod catalog;
 pub mod cli;

@@ -36,6 +36,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::approvals::Approvals;
 use crate::audit::Audit;
+use crate::budgets::Budgets;
 use crate::byte_budget::ByteBudget;
 use crate::catalog::{Catalog, Snapshot};
 use crate::proposals::ProposalFile;
@@ -53,7 +54,7 @@ pub use crate::protocol::headers::Headers;
 pub use bounds::unread::Unread;
 pub use built_in::DISCOVERY_ID;
 pub use connection::{Answered, Connection};
-pub use outgoing::{MessageKind, Outgoing};
+pub use outgoing::{MessageKind, Outgoing, Remedy};
 pub use permissions::{Allowed, asks, verdict};
 pub use proposing::ID as PROPOSALS_ID;
 pub use questions::Sealed;
@@ -113,6 +114,8 @@ pub struct Settings {
     pub audit: Audit,
     /// Who may use what, until they are replaced.
     pub rights: Arc<Rights>,
+    /// What may be spent.
+    pub budgets: Arc<Budgets>,
 }
 
 impl Default for Settings {
@@ -143,6 +146,7 @@ impl Default for Settings {
             state_key: None,
             audit: Audit::default(),
             rights: Arc::default(),
+            budgets: Arc::default(),
         }
     }
 }

@@ -5,10 +5,11 @@ mod operator;
 mod sse;
 
 use std::process::Output;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::MODERN;
+use crate::support::{MODERN, TIMEOUT};
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::Home;
@@ -49,6 +50,14 @@ fn retry<W: Wire>(client: &mut Client<W>, tool: &str, arguments: Value, asked: &
     params["inputResponses"] = answers;
     let id = client.post("tools/call", params);
     client.answer(id)
+}
+
+/// Waits for another version of the plugin.
+fn until_listed<W: Wire>(client: &mut Client<W>, tool: &str) {
+    let deadline = Instant::now() + TIMEOUT;
+    while !client.tools().iter().any(|name| name == tool) {
+        assert!(Instant::now() < deadline, "the old version is still listed");
+    }
 }
 
 fn accept() -> Value {
@@ -188,7 +197,7 @@ fn a_first_answer_holds_for_the_tool_in_other_processes_too() {
     // Another version is asked about again.
     configure(&home, "[rights]\nask-destructive = 'first'\n");
     home.put_bytes(&Guest::returning("new").described("more", "Does more.").build(), "asker");
-    client.tools_until_listed("asker_more");
+    until_listed(&mut client, "asker_more");
     question(&client.call("asker_version", json!({"b": 2})));
 }
 

@@ -12,9 +12,10 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 27] = [
+const FLOORS: [(&str, &[&str], &[&str]); 28] = [
     ("approvals", &["json", "os", "sync"], &["tokio", "wasmtime", "plugin"]),
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
+    ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
     ("byte_budget", &["sync"], &["wasmtime", "mcp"]),
     ("identity", &[], &["tokio", "wasmtime"]),
     ("idle", &[], &["tokio", "wasmtime"]),
@@ -27,7 +28,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 27] = [
     ("os", &[], &["wasmtime", "plugin"]),
     ("rights", &["identity"], &["tokio", "wasmtime", "mcp"]),
     ("sync", &[], &["wasmtime"]),
-    ("plugin", &["audit", "byte_budget", "inline", "json", "net", "os", "rights", "sync"], &["jsonrpc"]),
+    ("plugin", &["audit", "budgets", "byte_budget", "inline", "json", "net", "os", "rights", "sync"], &["jsonrpc"]),
     ("proposals", &["json", "os"], &["tokio", "wasmtime", "plugin"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
     ("pins", &["os", "plugin", "sync"], &["serde_json", "jsonrpc"]),
@@ -37,6 +38,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 27] = [
         &[
             "approvals",
             "audit",
+            "budgets",
             "byte_budget",
             "inline",
             "json",
@@ -57,7 +59,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 27] = [
         &["byte_budget", "identity", "idle", "json", "jsonrpc", "oauth", "os", "server", "sync", "protocol::revision"],
         &["wasmtime"],
     ),
-    ("config", &["audit", "json", "os", "plugin", "pins", "registry", "rights"], &[]),
+    ("config", &["audit", "budgets", "json", "os", "plugin", "pins", "registry", "rights"], &[]),
     ("cli", &["*"], &[]),
     ("report", &["*"], &[]),
     ("lib", &["*"], &[]),

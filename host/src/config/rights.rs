@@ -140,7 +140,7 @@ pub enum ScalarConfig {
 }
 
 impl Texts {
-    fn all(&self) -> &[String] {
+    pub(super) fn all(&self) -> &[String] {
         match self {
             Self::One(text) => std::slice::from_ref(text),
             Self::Many(texts) => texts,
@@ -173,21 +173,27 @@ impl Config {
     pub(super) fn check_rights(&self) -> Result<(), WrongValue> {
         let Some(rights) = &self.rights else { return Ok(()) };
         rights.build()?;
+        let mut rules = rights.rules.iter().enumerate();
+        rules.try_for_each(|(at, rule)| {
+            self.check_when(&rule.when).map_err(|wrong| wrong.below(&["rules", &at.to_string(), "when"]))
+        })
+    }
+
+    /// # Errors
+    /// If it names a token or an issuer that is not configured.
+    pub(super) fn check_when(&self, when: &WhenConfig) -> Result<(), WrongValue> {
         let http = &self.server.http;
         let tokens: Vec<&str> = http.tokens.iter().map(|token| token.name.as_str()).chain(["local"]).collect();
         let issuers: Vec<&str> = http.oauth.iter().flat_map(|oauth| &oauth.issuers).map(|own| &*own.issuer).collect();
-        for (at, rule) in rights.rules.iter().enumerate() {
-            let known = [("token", &rule.when.token, &tokens), ("issuer", &rule.when.issuer, &issuers)];
-            for (key, texts, known) in known {
-                for text in texts.iter().flat_map(Texts::all).filter(|text| !text.contains('*')) {
-                    if !known.contains(&text.as_str()) {
-                        let hint = match known.as_slice() {
-                            [] => "server.http.oauth has no issuers".to_owned(),
-                            known => format!("configured are: {}", known.join(", ")),
-                        };
-                        let why = format!("there is no such {key}: {text:?}");
-                        return Err(WrongValue::at(&["rules", &at.to_string(), "when", key], why).hint(hint));
-                    }
+        for (key, texts, known) in [("token", &when.token, &tokens), ("issuer", &when.issuer, &issuers)] {
+            for text in texts.iter().flat_map(Texts::all).filter(|text| !text.contains('*')) {
+                if !known.contains(&text.as_str()) {
+                    let hint = match known.as_slice() {
+                        [] => "server.http.oauth has no issuers".to_owned(),
+                        known => format!("configured are: {}", known.join(", ")),
+                    };
+                    let why = format!("there is no such {key}: {text:?}");
+                    return Err(WrongValue::at(&[key], why).hint(hint));
                 }
             }
         }
@@ -259,7 +265,7 @@ impl RuleConfig {
 }
 
 impl WhenConfig {
-    fn build(&self) -> Result<Condition, WrongValue> {
+    pub(super) fn build(&self) -> Result<Condition, WrongValue> {
         let texts = |key: &str, texts: &Option<Texts>| match texts {
             None => Ok(Vec::new()),
             Some(texts) if texts.all().is_empty() => {
@@ -350,7 +356,7 @@ fn plugin_pattern(keys: &[&str], text: &str) -> Result<Pattern, WrongValue> {
     pattern(keys, text)
 }
 
-fn plugins(texts: &[String]) -> Result<Vec<Pattern>, WrongValue> {
+pub(super) fn plugins(texts: &[String]) -> Result<Vec<Pattern>, WrongValue> {
     bounded("plugins", texts)?;
     texts.iter().enumerate().map(|(at, text)| plugin_pattern(&["plugins", &at.to_string()], text)).collect()
 }
@@ -361,7 +367,7 @@ fn patterns(key: &str, texts: &[String]) -> Result<Vec<Pattern>, WrongValue> {
 }
 
 /// Patterns of a plugin and of what it offers.
-fn pairs(key: &str, texts: &[String]) -> Result<Vec<(Pattern, Pattern)>, WrongValue> {
+pub(super) fn pairs(key: &str, texts: &[String]) -> Result<Vec<(Pattern, Pattern)>, WrongValue> {
     bounded(key, texts)?;
     let pair = |(at, text): (usize, &String)| {
         let keys = [key, &at.to_string()];

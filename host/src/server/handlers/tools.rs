@@ -84,6 +84,9 @@ async fn answer(
             }
         }
     };
+    let tool = Item::Tool(&entry.item().tool.name);
+    // Before anybody is asked: a person should not allow what is refused afterwards.
+    let charge = record.charge(server, scope, &*entry.provider, tool, &arguments)?;
     let attempt = Attempt { server, scope, entry: &entry, arguments: &arguments };
     let Admitted { entry, resumed, approved } = match attempt.admit(resumed, record).await {
         Ok(Admission::Runs(admitted)) => admitted,
@@ -97,15 +100,8 @@ async fn answer(
         }
     };
     let frozen = entry.item();
-    let rounds = Rounds {
-        server,
-        scope,
-        provider: &entry.provider,
-        method: "tools/call",
-        name: &name,
-        arguments: &arguments,
-        approved,
-    };
+    let (method, provider) = ("tools/call", &entry.provider);
+    let rounds = Rounds { server, scope, provider, method, name: &name, arguments: &arguments, charge, approved };
     let invoke = |call| entry.provider.call_tool(&frozen.tool.name, arguments.clone(), call);
     let settled = rounds.run(resumed, invoke).await;
     if let Ok(Settled::Complete(ToolResult { is_error: true, .. })) = &settled {
