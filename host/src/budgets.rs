@@ -104,9 +104,9 @@ impl Budgets {
                 account.set_limits(budget.limits, now);
             }
         }
-        accounts.by_key.retain(|key, account| {
-            account.running() > 0 || budgets.iter().any(|budget| budget.name == key.budget)
-        });
+        accounts
+            .by_key
+            .retain(|key, account| account.running() > 0 || budgets.iter().any(|budget| budget.name == key.budget));
         self.rules.store(Arc::new(Rules { budgets, implied }));
     }
 
@@ -198,7 +198,8 @@ impl Rules {
 impl Budget {
     fn counts(&self, plugin: &str, tool: Option<&str>) -> bool {
         let all = self.plugins.is_empty() && self.tools.is_empty();
-        let is_named = |(of, name): &(Pattern, Pattern)| of.matches(plugin) && tool.is_some_and(|tool| name.matches(tool));
+        let is_named =
+            |(of, name): &(Pattern, Pattern)| of.matches(plugin) && tool.is_some_and(|tool| name.matches(tool));
         all || self.plugins.iter().any(|pattern| pattern.matches(plugin)) || self.tools.iter().any(is_named)
     }
 }

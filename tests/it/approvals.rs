@@ -9,7 +9,6 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::{MODERN, TIMEOUT};
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::Home;
@@ -17,6 +16,7 @@ use crate::support::http::serve;
 use crate::support::process::{Process, run};
 use crate::support::streamable::Streamable;
 use crate::support::wire::Wire;
+use crate::support::{MODERN, TIMEOUT};
 
 const KEY: &str = "wharf/approval";
 /// With the handshake, and questions to users.
@@ -161,7 +161,8 @@ fn a_stateless_client_is_asked_with_a_state() {
         question(&again["result"]);
         let ran = retry(&mut client, "asker_version", json!({"a": 1}), &asked, accepted());
         assert_eq!(first_text(&ran["result"]), "ran", "{ran}");
-        let declined = retry(&mut client, "asker_version", json!({"a": 1}), &again["result"], json!({KEY: {"action": "decline"}}));
+        let declined =
+            retry(&mut client, "asker_version", json!({"a": 1}), &again["result"], json!({KEY: {"action": "decline"}}));
         assert_eq!(code(&declined["result"]), "declined");
         // The next call is another one.
         let asked = client.call("asker_version", json!({"a": 1}));
@@ -188,7 +189,10 @@ fn a_first_answer_holds_for_the_tool_in_other_processes_too() {
     assert_eq!(other.finish(), Vec::<Value>::new());
     // The operator can end it.
     let [standing] = &listed(&home)[..] else { panic!("one decision") };
-    assert_eq!((&standing["state"], &standing["by"], &standing["once"]), (&json!("allowed"), &json!("user"), &json!(false)));
+    assert_eq!(
+        (&standing["state"], &standing["by"], &standing["once"]),
+        (&json!("allowed"), &json!("user"), &json!(false))
+    );
     out(&run(&home, ["approvals", "deny", standing["id"].as_str().expect("an id")]));
     question(&client.call("asker_version", json!({"b": 2})));
     let denied = client.call("asker_version", json!({"a": 1}));
@@ -239,7 +243,10 @@ fn tools_of_discovery_ask_about_the_tool_that_they_call() {
     let arguments = json!({"name": "asker_version", "arguments": {"a": 1}});
     let asked = client.call("call_tool", arguments.clone());
     let message = question(&asked)["message"].as_str().expect("a text").to_owned();
-    assert!(message.contains("tool version of the plugin asker") && message.contains("Arguments: {\"a\":1}\n"), "{message}");
+    assert!(
+        message.contains("tool version of the plugin asker") && message.contains("Arguments: {\"a\":1}\n"),
+        "{message}"
+    );
     let other = json!({"name": "asker_version", "arguments": {"a": 2}});
     let refused = retry(&mut client, "call_tool", other, &asked, accepted());
     assert_eq!(refused["error"]["data"]["reason"], "invalid_request_state", "{refused}");

@@ -67,9 +67,8 @@ impl Usage {
     }
 
     pub(super) fn cmp_names(&self, other: &Self) -> Ordering {
-        let names = |usage: &Self| {
-            (usage.budget.clone(), usage.subject.clone(), usage.plugin.clone(), usage.tool.clone())
-        };
+        let names =
+            |usage: &Self| (usage.budget.clone(), usage.subject.clone(), usage.plugin.clone(), usage.tool.clone());
         names(self).cmp(&names(other))
     }
 }

@@ -138,7 +138,8 @@ pub(super) fn to_text(left: &[Usage]) -> String {
         parts.extend(usage.calls.map(|calls| whole(calls, "calls")));
         parts.extend(usage.cpu.map(|Left { left, of }| format!("{left:.1} of {of:.1} s of computing")));
         parts.extend(usage.bytes.map(|bytes| whole(bytes, "bytes")));
-        parts.extend(usage.concurrent.map(|most| format!("{} of {most} at a time", most.saturating_sub(usage.running))));
+        parts
+            .extend(usage.concurrent.map(|most| format!("{} of {most} at a time", most.saturating_sub(usage.running))));
         let whose = [&usage.subject, &usage.plugin, &usage.tool].into_iter().flatten();
         let whose: String = whose.map(|name| format!("  {}", line(name))).collect();
         let refused = if usage.refused == 0 { String::new() } else { format!("; {} refused", usage.refused) };

@@ -114,8 +114,9 @@ impl BudgetConfig {
                 .hint("write at least one of calls = 60, concurrent = 4, cpu = \"10s\", bytes = \"10MiB\""));
         }
         if !(MIN_WINDOW..=MAX_WINDOW).contains(&limits.window) {
-            return Err(WrongValue::at(&["window"], "must be from 1s to 31days")
-                .hint("write it like this: window = \"1m\""));
+            return Err(
+                WrongValue::at(&["window"], "must be from 1s to 31days").hint("write it like this: window = \"1m\"")
+            );
         }
         let when = self.when.build().map_err(|wrong| wrong.below(&["when"]))?;
         let (plugins, tools) = (plugins(&self.plugins)?, pairs("tools", &self.tools)?);

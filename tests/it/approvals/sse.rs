@@ -35,7 +35,8 @@ impl Sse {
 
 impl Wire for Sse {
     fn send(&mut self, frame: &str) {
-        let taken = HttpConnection::connect(self.host).exchange(&Request::new("POST", &self.endpoint, self.host).json(frame));
+        let taken =
+            HttpConnection::connect(self.host).exchange(&Request::new("POST", &self.endpoint, self.host).json(frame));
         assert_eq!((taken.status, taken.text()), (202, ""), "{frame}");
     }
 
