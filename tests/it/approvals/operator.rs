@@ -24,27 +24,27 @@ fn a_client_that_cannot_ask_waits_for_the_operator_in_each_revision() {
     for revision in ALL {
         let (_server, address) = serve(&home, &[]);
         let stdio: Box<dyn Wire> = Box::new(Process::serve(&home));
-        for wire in [stdio, Box::new(Streamable::connect(address))] {
+        for (way, wire) in [("stdio", stdio), ("http", Box::new(Streamable::connect(address)))] {
             // The revisions before 2025-06-18 have no such questions, whatever a client declares.
             let capabilities = if revision < "2025-06-18" { elicits() } else { json!({}) };
             let mut client = Client::with_capabilities(wire, revision, capabilities);
-            let id = waits(&client.call("asker_version", json!({"a": revision, "b": 1})));
-            assert_eq!(waits(&client.call("asker_version", json!({"b": 1, "a": revision}))), id, "the same call");
-            assert_ne!(waits(&client.call("asker_version", json!({"b": 2, "a": revision}))), id, "another one");
+            let id = waits(&client.call("asker_version", json!({"a": [revision, way], "b": 1})));
+            assert_eq!(
+                waits(&client.call("asker_version", json!({"b": 1, "a": [revision, way]}))),
+                id,
+                "the same call"
+            );
+            assert_ne!(waits(&client.call("asker_version", json!({"b": 2, "a": [revision, way]}))), id, "another one");
             let shown = decide(&home, "allow", &id);
             assert!(shown.contains("asker/version") && shown.contains("this call, once"), "{shown}");
-            assert_eq!(client.text("asker_version", json!({"a": revision, "b": 1})), "ran");
-            let again = waits(&client.call("asker_version", json!({"a": revision, "b": 1})));
+            assert_eq!(client.text("asker_version", json!({"a": [revision, way], "b": 1})), "ran");
+            let again = waits(&client.call("asker_version", json!({"a": [revision, way], "b": 1})));
             assert_ne!(again, id, "it was for one call");
             decide(&home, "deny", &again);
-            let denied = client.call("asker_version", json!({"a": revision, "b": 1}));
+            let denied = client.call("asker_version", json!({"a": [revision, way], "b": 1}));
             assert_eq!(code(&denied), "declined");
             assert!(first_text(&denied).contains("denied by the operator"), "{denied}");
         }
-        for request in listed(&home) {
-            decide(&home, "deny", request["id"].as_str().expect("an id"));
-        }
-        std::fs::remove_file(home.path("state/wharf/approvals.json")).expect("the file");
     }
 }
 
@@ -206,13 +206,13 @@ fn decisions_are_recorded_with_who_decided() {
     };
     answered("accept");
     answered("decline");
-    drop(client);
+    client.finish();
     configure(&home, OPERATOR);
     let mut client = Client::start(&home);
     let id = waits(&client.call("asker_version", json!({"a": 1})));
     decide(&home, "allow", &id);
     client.call("asker_version", json!({"a": 1}));
-    drop(client);
+    client.finish();
     let log = std::fs::read_to_string(home.path("state/wharf/audit.jsonl")).expect("a log");
     let records: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let hash = &blake3::hash(json!({"a": 1}).to_string().as_bytes()).to_hex()[..32];

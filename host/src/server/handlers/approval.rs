@@ -10,7 +10,7 @@
 mod deed;
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -67,8 +67,8 @@ pub(super) struct Admitted {
 /// The content of a question's state.
 #[derive(Serialize, Deserialize)]
 struct SealedQuestion {
-    /// Whether the user was asked about this call alone.
-    once: bool,
+    /// Seconds for which the user was asked to allow all calls of the tool; 0: this call alone.
+    holds: u64,
 }
 
 /// What a retry carries.
@@ -83,6 +83,13 @@ enum Carried {
 struct Terms {
     ask: Ask,
     asking: Asking,
+}
+
+impl Terms {
+    /// For how long the user is asked to allow all calls of the tool; zero: this call alone.
+    fn holds(&self) -> Duration {
+        if self.ask == Ask::First { self.asking.expires } else { Duration::ZERO }
+    }
 }
 
 /// A call of a tool, before it runs.
@@ -129,7 +136,7 @@ impl Attempt<'_> {
         }
         if self.scope.client.takes_requests() {
             let answer = self.ask_now(&deed, &terms).await?;
-            return self.settle(answer, deed, &terms, once, record).await;
+            return self.settle(answer, deed, &terms, terms.holds(), record).await;
         }
         let given = resumed.given()?;
         let given = given.iter().find(|(key, _)| key == KEY).map(|(_, raw)| *raw);
@@ -137,8 +144,9 @@ impl Attempt<'_> {
             if !self.spend(&resumed).await? {
                 return Err(error::used_state().into());
             }
-            // Who agreed to one call did not agree to more.
-            return self.settle(read(raw), deed, &terms, once || asked.once, record).await;
+            // Nobody agreed to more than what they were asked.
+            let holds = terms.holds().min(Duration::from_secs(asked.holds));
+            return self.settle(read(raw), deed, &terms, holds, record).await;
         }
         let question = Question { key: KEY.into(), kind: QuestionKind::Form(FORM.into()) };
         let questions = [(question, self.request(&deed, &terms)?)];
@@ -148,7 +156,7 @@ impl Attempt<'_> {
             self.scope,
             &binding,
             &questions,
-            SealedQuestion { once },
+            SealedQuestion { holds: terms.holds().as_secs() },
         )?))
     }
 
@@ -242,8 +250,7 @@ impl Attempt<'_> {
     }
 
     fn request(&self, deed: &Deed, terms: &Terms) -> Result<Request, Refusal> {
-        let holds = (terms.ask == Ask::First).then_some(terms.asking.expires);
-        let form = AbiAsk::Form(Form { message: deed::question(deed, holds), schema: FORM.into() });
+        let form = AbiAsk::Form(Form { message: deed::question(deed, terms.holds()), schema: FORM.into() });
         question::request(self.scope.revision, &self.scope.client.capabilities, &form, "")
             .map_err(|_| Fault::Host.into())
     }
@@ -266,13 +273,13 @@ impl Attempt<'_> {
         }
     }
 
-    /// Follows the user's answer. `once`: it is for this call alone.
+    /// Follows the user's answer, which holds that long for all calls of the tool; zero: for this call alone.
     async fn settle(
         &self,
         answer: Answer,
         deed: Deed,
         terms: &Terms,
-        once: bool,
+        holds: Duration,
         record: &mut CallRecord,
     ) -> Result<Admission, Refusal> {
         record.set_decider(Decider::User.name());
@@ -283,8 +290,7 @@ impl Attempt<'_> {
             return Err(cancelled());
         }
         let entry = self.now(terms)?;
-        if !once {
-            let holds = terms.asking.expires;
+        if !holds.is_zero() {
             match self.with_approvals(move |approvals| approvals.remember(deed, holds)).await {
                 // It is asked again the next time.
                 Ok(()) | Err(Refusal::Unapproved(Unapproved::TooMany)) => {}
@@ -336,3 +342,6 @@ fn unanswered(why: &str) -> Answer {
 fn cancelled() -> Refusal {
     error::internal("cancelled", "the request was cancelled").into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,8 +43,8 @@ fn shown(arguments: &str) -> String {
     shown
 }
 
-/// The question to the user of a client. `holds`: how long the answer is for all calls of the tool.
-pub(super) fn question(deed: &Deed, holds: Option<Duration>) -> String {
+/// The question to the user of a client. `holds`: how long the answer is for all calls of the tool; zero: for this one.
+pub(super) fn question(deed: &Deed, holds: Duration) -> String {
     let Deed { by, plugin, tool, arguments, bytes, digest, .. } = deed;
     let [by, tool] = [by, tool].map(|text| quote(text, usize::MAX));
     let whole = if arguments.ends_with('…') {
@@ -52,13 +52,14 @@ pub(super) fn question(deed: &Deed, holds: Option<Duration>) -> String {
     } else {
         String::new()
     };
-    let binds = match holds {
-        None => "If you accept, it runs once.".to_owned(),
-        Some(holds) => format!(
+    let binds = if holds.is_zero() {
+        "If you accept, it runs once.".to_owned()
+    } else {
+        format!(
             "If you accept, it runs, and for {} this version of the plugin may run this tool for {by} with any \
              arguments, without asking again.",
             humantime::format_duration(holds)
-        ),
+        )
     };
     format!("Run the tool {tool} of the plugin {plugin} for {by}?\nArguments: {arguments}{whole}\n{binds}")
 }
@@ -83,13 +84,13 @@ mod tests {
             let bound = Bound { caller: "ci", plugin: "notes", version: "0", tool: "delete", arguments };
             Deed::new(bound, "ci".into(), shown(arguments), arguments)
         };
-        let once = question(&deed(r#"{"id":"1"}"#), None);
+        let once = question(&deed(r#"{"id":"1"}"#), Duration::ZERO);
         assert_eq!(
             once,
             "Run the tool delete of the plugin notes for ci?\nArguments: {\"id\":\"1\"}\nIf you accept, it runs once."
         );
         let long = format!(r#"{{"id":"{}"}}"#, "1".repeat(SHOWN));
-        let first = question(&deed(&long), Some(Duration::from_secs(8 * 60 * 60)));
+        let first = question(&deed(&long), Duration::from_secs(8 * 60 * 60));
         let hash = blake3::hash(long.as_bytes()).to_hex();
         assert!(first.contains(&format!("of 1009 bytes with the BLAKE3 hash {hash}")), "{first}");
         assert!(first.contains("for 8h this version") && first.contains("with any arguments"), "{first}");

@@ -30,7 +30,7 @@ const ANSWERS: usize = 32;
 #[derive(Default)]
 pub(in crate::server) struct ResumedInput {
     /// An object of answers by key.
-    pub(super) answers: Option<Box<RawValue>>,
+    pub(in crate::server::handlers) answers: Option<Box<RawValue>>,
     pub(in crate::server::handlers) state: Option<String>,
 }
 
