@@ -86,8 +86,12 @@ impl Config {
 }
 
 impl BudgetConfig {
+    pub(super) fn shown_name(&self, at: usize) -> String {
+        self.name.clone().unwrap_or_else(|| format!("budget {}", at + 1))
+    }
+
     fn build(&self, at: usize) -> Result<Budget, WrongValue> {
-        let name = self.name.clone().unwrap_or_else(|| format!("budget {}", at + 1));
+        let name = self.shown_name(at);
         if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
             let why = format!("must be 1 to {MAX_NAME} bytes in one line");
             return Err(WrongValue::at(&["name"], why).hint("shorten it, or omit it"));

@@ -4,7 +4,7 @@
 
 mod asking;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -179,6 +179,21 @@ impl Config {
         })
     }
 
+    /// The plugins that rules and budgets name without a pattern, each with what names it, for people. The same name of
+    /// one rule is there once.
+    pub fn named_plugins(&self) -> impl Iterator<Item = (&str, String)> {
+        let rules = self.rights.iter().flat_map(|rights| rights.rules.iter().enumerate());
+        let rules = rules.flat_map(|(at, rule)| {
+            let lists = [&rule.plugins, &rule.tools, &rule.prompts, &rule.except];
+            exact(lists).into_iter().map(move |name| (name, format!("the rule '{}' of [rights]", rule.shown_name(at))))
+        });
+        let budgets = self.budgets.iter().flatten().enumerate();
+        rules.chain(budgets.flat_map(|(at, budget)| {
+            let names = exact([&budget.plugins, &budget.tools]);
+            names.into_iter().map(move |name| (name, format!("the budget '{}'", budget.shown_name(at))))
+        }))
+    }
+
     /// # Errors
     /// If it names a token or an issuer that is not configured.
     pub(super) fn check_when(&self, when: &WhenConfig) -> Result<(), WrongValue> {
@@ -241,9 +256,20 @@ impl RightsConfig {
     }
 }
 
+/// The plugins in such texts as `notes` and `notes/add`, without those that are patterns.
+fn exact<'a, const N: usize>(lists: [&'a Vec<String>; N]) -> BTreeSet<&'a str> {
+    let texts = lists.into_iter().flatten();
+    let plugins = texts.map(|text| text.split_once('/').map_or(text.as_str(), |(plugin, _)| plugin));
+    plugins.filter(|plugin| !plugin.contains('*')).collect()
+}
+
 impl RuleConfig {
+    fn shown_name(&self, at: usize) -> String {
+        self.name.clone().unwrap_or_else(|| format!("rule {}", at + 1))
+    }
+
     fn build(&self, at: usize) -> Result<Rule, WrongValue> {
-        let name = self.name.clone().unwrap_or_else(|| format!("rule {}", at + 1));
+        let name = self.shown_name(at);
         if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
             let why = format!("must be 1 to {MAX_NAME} bytes in one line");
             return Err(WrongValue::at(&["name"], why).hint("shorten it, or omit it"));
