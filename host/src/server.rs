@@ -163,7 +163,7 @@ pub struct Server {
     /// Unique to this process: another one numbers its calls from zero, too.
     visit_key: [u8; 32],
     rights: CurrentRights,
-    /// Held while the approvals are read or changed, which takes a thread.
+    /// Held while the approvals are read or changed, which takes a thread each.
     deciding: Semaphore,
     rejected: Rejected,
     updates: Updates,
@@ -204,7 +204,7 @@ impl Server {
             large: ByteBudget::new(settings.waiting_together),
             unread: AllUnread::new(settings.unread_of_caller, settings.unread_together),
             rights: CurrentRights::new(settings.rights.clone()),
-            deciding: Semaphore::new(1),
+            deciding: Semaphore::new(4),
             rejected: Rejected::default(),
             catalog,
             settings,

@@ -8,6 +8,7 @@
 //! Source: MCP, client/elicitation of each revision; 2026-07-28, basic/patterns/mrtr.
 
 mod deed;
+mod kept;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -15,11 +16,10 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
-use wharf_report::ShowPath as _;
 
 use super::rounds::ResumedInput;
 use super::rounds::input_required;
-use crate::approvals::{ApprovalError, Approvals, Decider, Deed, Standing};
+use crate::approvals::{Decider, Deed, Standing};
 use crate::catalog::Entry;
 use crate::json;
 use crate::plugin::abi::{Ask as AbiAsk, ElicitAction, Elicited, Form, Reply};
@@ -28,7 +28,6 @@ use crate::plugin::{Fault, FrozenTool};
 use crate::protocol::{Ask as Needed, error};
 use crate::rights::{Approver, Ask, Asking, Item};
 use crate::server::Server;
-use crate::server::bounds::WaitDeadline;
 use crate::server::call_record::CallRecord;
 use crate::server::permissions::verdict;
 use crate::server::questions::{Question, QuestionKind, Sealed};
@@ -188,47 +187,6 @@ impl Attempt<'_> {
             Err(SealError::Invalid) => {
                 Ok(Carried::Round(input_required::open(self.server, &self.binding("tools/call"), state)?))
             }
-        }
-    }
-
-    /// The call as it is bound, and what was decided on it.
-    async fn standing(&self, once: bool) -> Result<(Deed, Standing), Refusal> {
-        let (entry, arguments) = (self.entry.clone(), self.arguments.clone());
-        let principal = self.scope.identity.name().clone();
-        self.with_approvals(move |approvals| {
-            let deed = deed::deed(&principal, &entry, &arguments);
-            let standing = approvals.take(&deed, once)?;
-            Ok((deed, standing))
-        })
-        .await
-    }
-
-    /// Whether a state was not used before.
-    async fn spend(&self, resumed: &ResumedInput) -> Result<bool, Refusal> {
-        let state = resumed.state.clone().unwrap_or_default();
-        let principal = self.scope.identity.name().clone();
-        self.with_approvals(move |approvals| approvals.spend(&state, &principal, EXPIRY)).await
-    }
-
-    /// Uses the approvals, in a thread of their own: they are in a file.
-    async fn with_approvals<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Approvals) -> Result<T, ApprovalError> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        // No client can fill the queue alone.
-        let bounds = &self.scope.client.bounds;
-        let _permit = bounds.acquire(self.entry.provider.id(), &mut WaitDeadline::default()).await?;
-        let _turn = self.server.deciding.acquire().await.map_err(|_| Fault::Host)?;
-        let approvals = self.server.settings.approvals.clone();
-        match tokio::task::spawn_blocking(move || work(&approvals)).await {
-            Ok(Ok(done)) => Ok(done),
-            Ok(Err(ApprovalError::Full)) => Err(Unapproved::TooMany.into()),
-            Ok(Err(ApprovalError::Io(error))) => {
-                let path = self.server.settings.approvals.path().unwrap_or_default();
-                tracing::error!("failed to use the approvals: {error}: {}", path.shown());
-                Err(Fault::Host.into())
-            }
-            Err(_) => Err(Fault::Host.into()),
         }
     }
 
