@@ -18,6 +18,11 @@ pub(super) const FORMAT: Format = Format {
         ("server.http.tokens[]", &["value", "secret", "token", "key"], NOT_HERE),
         ("server.http.oauth.issuers[].introspection.client-secret", &["value", "secret"], NOT_HERE),
         ("server.state-key", &["value", "secret", "token", "key"], NOT_HERE),
+        (
+            "rights.rules[]",
+            &["allow", "allows", "grant", "grants-to"],
+            "a rule allows what it names: plugins = [\"notes\"], tools = [\"notes/add\"]",
+        ),
         ("plugins.*.grants.fs[]", &["readonly", "read-only"], "a folder is read-only unless mode = \"write\""),
         ("plugins.*.grants.fs[]", &["write", "writable", "rw"], "write mode = \"write\""),
     ],
