@@ -257,7 +257,7 @@ impl RightsConfig {
 }
 
 /// The plugins in such texts as `notes` and `notes/add`, without those that are patterns.
-fn exact<'a, const N: usize>(lists: [&'a Vec<String>; N]) -> BTreeSet<&'a str> {
+fn exact<const N: usize>(lists: [&Vec<String>; N]) -> BTreeSet<&str> {
     let texts = lists.into_iter().flatten();
     let plugins = texts.map(|text| text.split_once('/').map_or(text.as_str(), |(plugin, _)| plugin));
     plugins.filter(|plugin| !plugin.contains('*')).collect()
