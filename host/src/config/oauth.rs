@@ -80,6 +80,9 @@ pub struct IntrospectionConfig {
     /// Its address, if the issuer's metadata does not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
+    /// Whether the issuer does not say what kind of token it is, so that refresh tokens are accepted too.
+    #[serde(default)]
+    pub untyped: bool,
 }
 
 fn subject_claim() -> String {

@@ -171,6 +171,7 @@ mod tests {
             endpoint: None,
             client_id: "https://me".to_owned(),
             client_secret: "a:b c".to_owned(),
+            untyped: false,
         };
         let request = request(&endpoint, &settings, "t").expect("a request");
         let expected = format!("Basic {}", STANDARD.encode("https%3A%2F%2Fme:a%3Ab%20c"));
