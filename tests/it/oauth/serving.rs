@@ -104,6 +104,7 @@ fn users_are_recorded_by_issuer_and_subject_and_their_tokens_nowhere() {
     let issuer = Issuer::start();
     let home = Home::with(&["echo"]);
     let (mut process, endpoint) = serve(&home, &oauth(&issuer));
+    readiness(&endpoint, 200);
     let tokens = [
         issuer.with("alice", "client_id", json!("web")),
         issuer.token("b\u{e9}a\n"),
