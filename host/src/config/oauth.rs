@@ -109,6 +109,12 @@ impl OAuthConfig {
                 let why = format!("not in its canonical form: {:?}", self.resource);
                 return wrong(&["resource"], why, &format!("write resource = {canonical:?}"));
             }
+            None if web_uri(&self.resource).is_some() => {
+                // Its metadata is found by its path alone.
+                let path = self.resource.split(['?', '#']).next().unwrap_or_default();
+                let hint = format!("write resource = {:?}", canonical(path).as_deref().unwrap_or(path));
+                return wrong(&["resource"], format!("has a query or a fragment: {:?}", self.resource), &hint);
+            }
             None => {
                 let hint = "write what clients are given as the address: \"https://tools.example/mcp\"";
                 return wrong(&["resource"], format!("not an http or https URI: {:?}", self.resource), hint);
