@@ -10,6 +10,7 @@
 #   run            tests/run.sh
 #   targets        checks that the host compiles for all supported systems
 #   packages       dist/test.sh: programs of a release and all packages of them, also those for ARM and Windows
+#   oauth          tests/oauth.sh: requirements of access tokens, with the official clients
 #   team           docs/team.md with systemd, nginx and Caddy
 #   fuzz           seconds per target, one job per core (600: an hour in all), with a seed of the day
 #   replacements   replacements of a file in each way (3000)
@@ -72,12 +73,12 @@ replacements() {
 begin target/nightly-logs
 pieces=("$@")
 if ((${#pieces[@]} == 0)); then
-  pieces=(run targets packages team fuzz replacements soak clients agents)
+  pieces=(run targets packages oauth team fuzz replacements soak clients agents)
 fi
 # Arguments are checked before the first step, which may take hours.
 for piece in "${pieces[@]}"; do
-  [[ $piece =~ ^(run|targets|packages|team|agents|(fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
-    echo "unknown piece '$piece'; known: run targets packages team fuzz replacements soak clients agents" >&2
+  [[ $piece =~ ^(run|targets|packages|oauth|team|agents|(fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
+    echo "unknown piece '$piece'; known: run targets packages oauth team fuzz replacements soak clients agents" >&2
     exit 2
   }
 done
@@ -92,6 +93,7 @@ for piece in "${pieces[@]}"; do
     run) step run everything ;;
     targets) step targets targets ;;
     packages) step packages packages ;;
+    oauth) step oauth bash tests/oauth.sh ;;
     team) step team bash tests/team.sh ;;
     fuzz) step fuzz cargo test --locked --test fuzz -- --seconds 600 --seed "$(date +%Y%m%d)" ;;
     fuzz=*) step fuzz cargo test --locked --test fuzz -- --seconds "$amount" --seed "$(date +%Y%m%d)" ;;

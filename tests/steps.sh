@@ -93,12 +93,17 @@ node_packages() { need node nodejs && need npm npm && tests/clients/install.sh; 
 python_client() { "target/clients/python-$1/bin/python" tests/clients/check.py "${WHARF_TEST_BIN:-target/debug/wharf}"; }
 node_client() { target/clients/node/node_modules/.bin/node target/clients/node/check.mjs "${WHARF_TEST_BIN:-target/debug/wharf}"; }
 
-# The same clients sign in at an authorization server of the tests.
+# oauth_packages: what the clients that sign in need, and the official Rust client, which takes a minute to compile.
+oauth_packages() {
+  venv 1 && venv 2 && node_packages &&
+    cargo build --quiet --locked --manifest-path tests/clients/rust/Cargo.toml --target-dir target/clients/rust
+}
+
+# The official clients sign in at a certified authorization server, and its tokens are used in all ways.
 oauth_clients() {
-  local binary=${WHARF_TEST_BIN:-target/debug/wharf} node=target/clients/node/node_modules/.bin/node failed=0 version
-  "$node" target/clients/node/oauth.mjs "$binary" || failed=1
-  for version in 1 2; do
-    "target/clients/python-$version/bin/python" tests/clients/oauth.py "$binary" "$node" || failed=1
-  done
+  local binary=${WHARF_TEST_BIN:-target/debug/wharf} node=target/clients/node/node_modules/.bin/node failed=0 others=() n
+  for n in 1 2; do others+=("python-$n=target/clients/python-$n/bin/python tests/clients/oauth.py"); done
+  "$node" target/clients/node/issued.mjs "$binary" || failed=1
+  "$node" target/clients/node/oauth.mjs "$binary" "${others[@]}" rust=target/clients/rust/debug/oauth-client || failed=1
   return "$failed"
 }

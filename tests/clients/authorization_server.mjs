@@ -1,100 +1,150 @@
-// An authorization server for tests: discovery (RFC 8414), registration (RFC 7591), the code flow with PKCE
-// in which everyone agrees at once, refresh tokens, and access tokens as JWTs for the named resource (RFC 8707).
-//
-//     node authorization_server.mjs SECONDS
-//
-// Prints its issuer, then one line for each request. Tokens hold for SECONDS, though clients are told an hour.
+// An authorization server for tests: `oidc-provider`, which is certified for OpenID Connect, with its own pages to
+// sign in and to agree. Its tokens are JWTs for the named resource (RFC 8707), except those of one client.
 
-import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { createServer } from "node:http";
 
+import { Provider } from "oidc-provider";
+import { createMemoryAdapter } from "oidc-provider/lib/adapters/memory_adapter.js";
+
+export const SCOPE = "mcp";
+/** The clients that do not register themselves: their secrets are their names with a tail. */
+export const secretOf = (client) => `${client}-0123456789abcdef0123456789abcdef`;
+/** Get tokens without a user; the first sends its secret in a header, the second in the body. */
+export const MACHINE = "machine";
+export const MACHINE_BY_BODY = "machine-by-body";
+/** Its tokens are opaque. */
+export const OPAQUE = "opaque";
+/** The resource server, which asks about opaque tokens. */
+export const RESOURCE_SERVER = "wharf";
+
+const PATH = "/team";
 /** How much the clocks of a server may differ from this one, in seconds. */
 const LEEWAY = 60;
-const KEY = "key-1";
+/** What clients are told, in seconds. */
+const LIFETIME = 3600;
 
-const seconds = Number(process.argv[2] ?? 300);
-const { publicKey, privateKey } = generateKeyPairSync("ed25519");
-const codes = new Map();
-const refreshTokens = new Map();
-
-const code = (value) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
-const hash = (text) => createHash("sha256").update(text).digest("base64url");
-
-function accessToken(resource, scope, client) {
-  const now = Math.floor(Date.now() / 1000);
-  const claims = { iss: issuer, aud: resource, sub: "alice", client_id: client, scope, iat: now - LEEWAY };
-  const signed = `${code({ alg: "EdDSA", kid: KEY, typ: "at+jwt" })}.${code({ ...claims, exp: now + seconds - LEEWAY })}`;
-  return `${signed}.${sign(null, Buffer.from(signed), privateKey).toString("base64url")}`;
+/** A client that needs no redirect. */
+function machine(client, method = "client_secret_basic") {
+  const rest = { grant_types: ["client_credentials"], response_types: [], redirect_uris: [], scope: SCOPE };
+  return { client_id: client, client_secret: secretOf(client), token_endpoint_auth_method: method, ...rest };
 }
 
-/** The response to a grant. A resource is in the first request of a flow at least. */
-function granted({ resource, scope, client }) {
-  const refresh = randomUUID();
-  refreshTokens.set(refresh, { resource, scope, client });
-  const access = accessToken(resource, scope, client);
-  return [200, { access_token: access, token_type: "Bearer", expires_in: 3600, scope, refresh_token: refresh }];
+function signingKey() {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  return { ...privateKey.export({ format: "jwk" }), kid: randomUUID(), use: "sig" };
 }
 
-function token(form) {
-  if (form.grant_type === "refresh_token") {
-    const known = refreshTokens.get(form.refresh_token);
-    return known ? granted(known) : [400, { error: "invalid_grant" }];
+export class AuthorizationServer {
+  /** The kinds of the grants, as `authorization_code`, in the order in which tokens were issued for them. */
+  grants = [];
+  /** All access tokens. */
+  tokens = [];
+  /** The parameters of requests to sign in. */
+  asked = [];
+  registered = 0;
+
+  #adapter = createMemoryAdapter();
+  #seconds;
+  #server;
+  #handle;
+
+  /** Its JWTs hold for so many seconds, though clients are told an hour. */
+  static async start(seconds = LIFETIME) {
+    const self = new AuthorizationServer();
+    self.#seconds = seconds;
+    self.#server = createServer((request, response) => {
+      // As a framework does that mounts a server below a path.
+      request.originalUrl = request.url;
+      request.url = request.url.startsWith(PATH) ? request.url.slice(PATH.length) : "/elsewhere";
+      self.#handle(request, response);
+    });
+    self.#server.listen(0, "127.0.0.1");
+    await once(self.#server, "listening");
+    self.issuer = `http://127.0.0.1:${self.#server.address().port}${PATH}`;
+    self.rotate();
+    return self;
   }
-  const asked = codes.get(form.code);
-  codes.delete(form.code);
-  const proven = asked && asked.code_challenge_method === "S256" && hash(form.code_verifier) === asked.code_challenge;
-  const same = proven && asked.redirect_uri === form.redirect_uri && asked.resource === form.resource;
-  if (!same) return [400, { error: "invalid_grant" }];
-  return granted({ resource: asked.resource, scope: asked.scope ?? "", client: asked.client_id });
-}
 
-/** Status, body and headers. */
-function answer({ pathname, searchParams }, body) {
-  switch (pathname) {
-    case "/.well-known/oauth-authorization-server/team":
-      return [200, {
-        issuer,
-        authorization_endpoint: `${issuer}/authorize`,
-        token_endpoint: `${issuer}/token`,
-        registration_endpoint: `${issuer}/register`,
-        jwks_uri: `${issuer}/keys`,
-        response_types_supported: ["code"],
-        grant_types_supported: ["authorization_code", "refresh_token"],
-        code_challenge_methods_supported: ["S256"],
-        token_endpoint_auth_methods_supported: ["none"],
-        authorization_response_iss_parameter_supported: true,
-      }];
-    case "/team/keys":
-      return [200, { keys: [{ ...publicKey.export({ format: "jwk" }), kid: KEY, use: "sig" }] }];
-    case "/team/register":
-      return [201, { ...JSON.parse(body), client_id: randomUUID(), token_endpoint_auth_method: "none" }];
-    case "/team/authorize": {
-      const issued = randomUUID();
-      codes.set(issued, Object.fromEntries(searchParams));
-      const to = new URL(searchParams.get("redirect_uri"));
-      for (const [name, value] of [["code", issued], ["state", searchParams.get("state") ?? ""], ["iss", issuer]]) {
-        to.searchParams.set(name, value);
-      }
-      return [302, undefined, { location: to.href }];
+  /** Takes its key away, and signs with another one. What it knows of clients and users stays. */
+  rotate() {
+    const provider = new Provider(this.issuer, this.#settings([signingKey()]));
+    provider.on("grant.success", ({ body, oidc }) => {
+      this.grants.push(oidc.params.grant_type);
+      this.tokens.push(body.access_token);
+    });
+    provider.on("authorization.accepted", ({ oidc }) => void this.asked.push({ ...oidc.params }));
+    provider.on("registration_create.success", () => void (this.registered += 1));
+    for (const kind of ["grant.error", "authorization.error", "registration_create.error", "introspection.error"]) {
+      provider.on(kind, (_, error) => console.error(`oidc-provider: ${kind}:`, error.message, error.error_description ?? ""));
     }
-    case "/team/token":
-      return token(Object.fromEntries(new URLSearchParams(body)));
-    default:
-      return [404, { error: "not_found" }];
+    provider.on("server_error", (_, error) => console.error("oidc-provider:", error));
+    this.#handle = provider.callback();
+  }
+
+  /** Posts a form as one of the clients above; returns the parsed answer. */
+  async post(endpoint, client, form) {
+    const authorization = `Basic ${Buffer.from(`${client}:${secretOf(client)}`).toString("base64")}`;
+    const options = { method: "POST", headers: { authorization }, body: new URLSearchParams(form) };
+    const response = await fetch(`${this.issuer}/${endpoint}`, options);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${endpoint}: ${response.status} ${text}`);
+    return text && JSON.parse(text);
+  }
+
+  /** An access token without a user. */
+  async token(client, resource) {
+    const form = { grant_type: "client_credentials", scope: SCOPE, resource };
+    return (await this.post("token", client, form)).access_token;
+  }
+
+  stop() {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  #settings(keys) {
+    return {
+      adapter: this.#adapter,
+      clients: [
+        machine(MACHINE),
+        machine(MACHINE_BY_BODY, "client_secret_post"),
+        machine(OPAQUE),
+        { ...machine(RESOURCE_SERVER), grant_types: [], scope: undefined },
+      ],
+      cookies: { keys: ["tests"] },
+      features: {
+        clientCredentials: { enabled: true },
+        devInteractions: { enabled: true },
+        introspection: { enabled: true },
+        registration: { enabled: true },
+        resourceIndicators: {
+          enabled: true,
+          getResourceServerInfo: (_, resource, client) => ({
+            scope: SCOPE,
+            audience: resource,
+            accessTokenTTL: LIFETIME,
+            accessTokenFormat: client.clientId === OPAQUE ? "opaque" : "jwt",
+          }),
+          // A resource is in the first request of a flow at least.
+          useGrantedResource: () => true,
+        },
+        revocation: { enabled: true },
+      },
+      findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
+      formats: {
+        customizers: {
+          jwt: (_, token, { payload }) => {
+            payload.iat -= LEEWAY;
+            payload.exp = payload.iat + this.#seconds;
+          },
+        },
+      },
+      issueRefreshToken: (_, client) => client.grantTypeAllowed("refresh_token"),
+      jwks: { keys },
+      pkce: { required: () => true },
+      scopes: ["openid", "offline_access", SCOPE],
+    };
   }
 }
-
-const server = createServer(async (request, response) => {
-  let body = "";
-  for await (const part of request) body += part;
-  const url = new URL(request.url, issuer);
-  const grant = new URLSearchParams(body).get("grant_type");
-  console.log(request.method, url.pathname, grant ?? url.searchParams.get("resource") ?? "");
-  const [status, content, headers] = answer(url, body);
-  response.writeHead(status, { "content-type": "application/json", ...headers });
-  response.end(content && JSON.stringify(content));
-});
-server.listen(0, "127.0.0.1");
-await new Promise((resolve) => server.once("listening", resolve));
-const issuer = `http://127.0.0.1:${server.address().port}/team`;
-console.log(issuer);

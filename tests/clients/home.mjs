@@ -14,8 +14,8 @@ const COMPONENTS = process.env.WHARF_TEST_COMPONENTS ?? resolve("target/guests/c
 export const TIMEOUT = 60_000;
 
 /** Polls until the condition holds. Most conditions are about a file, which cannot notify. */
-export async function until(what, condition) {
-  const deadline = Date.now() + TIMEOUT;
+export async function until(what, condition, limit = TIMEOUT) {
+  const deadline = Date.now() + limit;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`still waiting for ${what}`);
     await pause(20);

@@ -8,4 +8,5 @@ mod metadata;
 mod rights;
 mod serving;
 mod state;
+mod streams;
 mod subjects;

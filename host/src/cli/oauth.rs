@@ -44,7 +44,7 @@ fn issuer(own: &IssuerConfig, resource: &str, config: &Config) -> Result<IssuerS
     }
     let introspection = own.introspection.as_ref().map(|own| {
         let (endpoint, client_id) = (own.endpoint.clone(), own.client_id.clone());
-        Ok(IntrospectionSettings { endpoint, client_id, client_secret: own.read_secret(config)? })
+        Ok(IntrospectionSettings { endpoint, client_id, client_secret: own.read_secret(config)?, untyped: own.untyped })
     });
     Ok(IssuerSettings { audiences, introspection: introspection.transpose()?, ..claims_of(own) })
 }

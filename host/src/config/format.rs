@@ -157,6 +157,7 @@ const KEYS: &[Key] = &[
     key("server.http.oauth.issuers[].introspection.client-secret.env", VARIABLE, "\"CLIENT_SECRET\""),
     key("server.http.oauth.issuers[].introspection.client-secret.file", PATH, "\"client-secret\""),
     key("server.http.oauth.issuers[].introspection.endpoint", URI, "\"https://login.example/introspect\""),
+    key("server.http.oauth.issuers[].introspection.untyped", SWITCH, "true"),
     key("server.http.oauth.scopes", "an array of scopes", "[\"mcp\"]"),
     key("server.http.oauth.scopes[]", "a scope in quotes", "\"mcp\""),
     key("server.http.oauth.resource-name", TEXT, "\"Tools of the team\""),

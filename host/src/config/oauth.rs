@@ -80,6 +80,9 @@ pub struct IntrospectionConfig {
     /// Its address, if the issuer's metadata does not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
+    /// Whether the issuer does not say what kind of token it is, so that refresh tokens are accepted too.
+    #[serde(default)]
+    pub untyped: bool,
 }
 
 fn subject_claim() -> String {
@@ -105,6 +108,12 @@ impl OAuthConfig {
             Some(canonical) => {
                 let why = format!("not in its canonical form: {:?}", self.resource);
                 return wrong(&["resource"], why, &format!("write resource = {canonical:?}"));
+            }
+            None if web_uri(&self.resource).is_some() => {
+                // Its metadata is found by its path alone.
+                let path = self.resource.split(['?', '#']).next().unwrap_or_default();
+                let hint = format!("write resource = {:?}", canonical(path).as_deref().unwrap_or(path));
+                return wrong(&["resource"], format!("has a query or a fragment: {:?}", self.resource), &hint);
             }
             None => {
                 let hint = "write what clients are given as the address: \"https://tools.example/mcp\"";

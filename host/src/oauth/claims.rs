@@ -28,7 +28,7 @@ const OF_OTHER_TOKENS: [&str; 4] = ["nonce", "at_hash", "c_hash", "events"];
 /// Types of other tokens in `typ` (Keycloak) or `token_use` (Cognito, Hydra).
 const OTHER_TYPES: [&str; 7] = ["ID", "Refresh", "Offline", "Logout", "id", "id_token", "refresh_token"];
 /// What `token_type` of an introspection response may be, in any case: issuers say of refresh tokens too that they are
-/// active.
+/// active, and some leave the type out for these alone.
 const BEARER_TYPES: [&str; 3] = ["bearer", "access_token", "access"];
 
 /// What vouches for claims.
@@ -62,7 +62,7 @@ impl Expected<'_> {
     pub(super) fn check(&self, claims: Map<String, Value>, vouched: Vouched, now: Now) -> Result<Granted, Refusal> {
         self.check_issuer(&claims, vouched)?;
         self.check_audience(&claims, vouched)?;
-        check_type(&claims, vouched)?;
+        self.check_type(&claims, vouched)?;
         let expires = check_times(&claims, vouched, now)?;
         let grant = grant(claims, self.issuer, self.settings, expires)?;
         Ok(Granted { grant, until: expires + LEEWAY })
@@ -87,6 +87,28 @@ impl Expected<'_> {
             None => vouched == Vouched::Introspection,
         };
         if accepted { Ok(()) } else { Err(Refusal::invalid("the token is for another audience than this server")) }
+    }
+
+    fn check_type(&self, claims: &Map<String, Value>, vouched: Vouched) -> Result<(), Refusal> {
+        if claims.contains_key("cnf") {
+            return Err(Refusal::invalid("the token is bound to a key, whose proof is not supported"));
+        }
+        let is_other =
+            |name: &str| claims.get(name).and_then(Value::as_str).is_some_and(|kind| OTHER_TYPES.contains(&kind));
+        let has_other = match vouched {
+            Vouched::Signature => OF_OTHER_TOKENS.iter().any(|name| claims.contains_key(*name)),
+            Vouched::Introspection => text(claims, "token_type")?
+                .is_some_and(|kind| !BEARER_TYPES.iter().any(|bearer| kind.eq_ignore_ascii_case(bearer))),
+        };
+        if has_other || is_other("typ") || is_other("token_use") {
+            return Err(Refusal::invalid("the token is no access token"));
+        }
+        let may_be_untyped = self.settings.introspection.as_ref().is_none_or(|settings| settings.untyped);
+        let is_typed = ["token_type", "typ", "token_use"].iter().any(|name| claims.contains_key(*name));
+        if vouched == Vouched::Introspection && !is_typed && !may_be_untyped {
+            return Err(Refusal::invalid("the issuer does not say that the token is an access token"));
+        }
+        Ok(())
     }
 }
 
@@ -152,23 +174,6 @@ fn scopes(claims: &Map<String, Value>, settings: &IssuerSettings) -> Result<Vec<
         return Err(too_many("scopes", MAX_SCOPES));
     }
     Ok(all)
-}
-
-fn check_type(claims: &Map<String, Value>, vouched: Vouched) -> Result<(), Refusal> {
-    if claims.contains_key("cnf") {
-        return Err(Refusal::invalid("the token is bound to a key, whose proof is not supported"));
-    }
-    let is_other =
-        |name: &str| claims.get(name).and_then(Value::as_str).is_some_and(|kind| OTHER_TYPES.contains(&kind));
-    let has_other = match vouched {
-        Vouched::Signature => OF_OTHER_TOKENS.iter().any(|name| claims.contains_key(*name)),
-        Vouched::Introspection => text(claims, "token_type")?
-            .is_some_and(|kind| !BEARER_TYPES.iter().any(|bearer| kind.eq_ignore_ascii_case(bearer))),
-    };
-    if has_other || is_other("typ") || is_other("token_use") {
-        return Err(Refusal::invalid("the token is no access token"));
-    }
-    Ok(())
 }
 
 /// When the token expires, in seconds since 1970.

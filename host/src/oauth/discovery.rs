@@ -76,7 +76,9 @@ fn read(document: Bytes, issuer: &str, place: &Address) -> Result<Metadata, Stri
     let text = std::str::from_utf8(&document).map_err(|_| unusable("it is not UTF-8"))?;
     let members: Members = json::read(text).map_err(|error| unusable(&error.to_string()))?;
     if members.issuer != issuer {
-        return Err(unusable(&format!("it is of another issuer, {}", members.issuer)));
+        let slash = members.issuer.trim_end_matches('/') == issuer.trim_end_matches('/');
+        let advice = if slash { ": in the configuration, write the slash at the end as there" } else { "" };
+        return Err(unusable(&format!("it is of another issuer, {}{advice}", members.issuer)));
     }
     let address =
         |url: Option<String>| url.map(|url| Address::named(&url, place)).transpose().map_err(|why| unusable(&why));
@@ -117,8 +119,14 @@ mod tests {
         let read = |text: &str| read(Bytes::copy_from_slice(text.as_bytes()), "https://h.example", place);
         let found = read(r#"{"issuer": "https://h.example", "jwks_uri": "https://h.example/k"}"#).expect("metadata");
         assert_eq!(found.jwks_uri.expect("an address").uri, "https://h.example/k");
+        let why = read(r#"{"issuer": "https://h.example/"}"#).err().expect("another issuer");
+        assert!(
+            why.ends_with("https://h.example/: in the configuration, write the slash at the end as there"),
+            "{why}"
+        );
+        let why = read(r#"{"issuer": "https://h.example/a"}"#).err().expect("another issuer");
+        assert!(why.ends_with("it is of another issuer, https://h.example/a"), "{why}");
         for text in [
-            r#"{"issuer": "https://h.example/"}"#,
             r#"{"issuer": "https://H.example"}"#,
             r#"{"issuer": "https://a", "issuer": "https://h.example"}"#,
             r#"{"issuer": "https://h.example", "jwks_uri": "http://h.example/k"}"#,

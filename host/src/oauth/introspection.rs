@@ -1,6 +1,7 @@
 //! Tokens that only their issuer can read: it is asked about them (RFC 7662).
 
 use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -26,9 +27,13 @@ use crate::sync::lock;
 /// How long a response is used, if the token does not expire before, and one that refuses a token.
 pub(super) const ACTIVE: Duration = Duration::from_secs(60);
 const INACTIVE: Duration = Duration::from_secs(10);
-/// Requests at a time, tokens that are asked about or wait for it, and refused tokens that are remembered.
-const AT_ONCE: usize = 32;
+/// Requests at a time, and tokens that are asked about or wait for it: in all, and of one network, which cannot take all
+/// of a slow issuer with texts that are no tokens.
+const AT_ONCE: usize = 64;
+const AT_ONCE_OF_NETWORK: usize = 32;
 const MOST_WAITING: usize = 1024;
+const MOST_WAITING_OF_NETWORK: usize = 768;
+/// Refused tokens that are remembered.
 const MOST_REFUSED: usize = 4096;
 /// Bytes of a response.
 const MAX_RESPONSE: u64 = 64 << 10;
@@ -49,14 +54,33 @@ struct State {
     refused: HashMap<TokenHash, (Refusal, Instant)>,
     /// Of what was refused, in that order.
     order: VecDeque<TokenHash>,
+    /// Of networks that wait.
+    shares: HashMap<Option<IpAddr>, Share>,
+}
+
+/// What one network has.
+struct Share {
+    permits: Arc<Semaphore>,
+    waiting: usize,
 }
 
 /// Ends the entry of a flight, also if it panics.
-struct Landing(Arc<Mutex<State>>, TokenHash);
+struct Landing {
+    state: Arc<Mutex<State>>,
+    hash: TokenHash,
+    network: Option<IpAddr>,
+}
 
 impl Drop for Landing {
     fn drop(&mut self) {
-        lock(&self.0).flights.remove(&self.1);
+        let mut state = lock(&self.state);
+        state.flights.remove(&self.hash);
+        if let Some(share) = state.shares.get_mut(&self.network) {
+            share.waiting -= 1;
+            if share.waiting == 0 {
+                state.shares.remove(&self.network);
+            }
+        }
     }
 }
 
@@ -65,17 +89,24 @@ impl Introspections {
         Self { state: Arc::default(), permits: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
-    /// The answer for a token: by that work, if nobody does it already or did a moment ago.
-    pub(super) async fn once(&self, hash: TokenHash, work: impl Future<Output = Answer> + Send + 'static) -> Answer {
-        let flight = self.flight(hash, work)?;
+    /// The answer for a token that came from that network: by that work, if nobody does it already or did a moment ago.
+    pub(super) async fn once(
+        &self,
+        hash: TokenHash,
+        network: Option<IpAddr>,
+        work: impl Future<Output = Answer> + Send + 'static,
+    ) -> Answer {
+        let flight = self.flight(hash, network, work)?;
         flight.await.unwrap_or_else(|| Err(Refusal::unavailable("the introspection ended early")))
     }
 
     fn flight(
         &self,
         hash: TokenHash,
+        network: Option<IpAddr>,
         work: impl Future<Output = Answer> + Send + 'static,
     ) -> Result<Flight<Answer>, Refusal> {
+        let too_many = || Refusal::unavailable("too many tokens wait for their introspection");
         let mut state = lock(&self.state);
         if let Some(flight) = state.flights.get(&hash) {
             return Ok(flight.clone());
@@ -85,19 +116,25 @@ impl Introspections {
         {
             return Err(why.clone());
         }
-        if state.flights.len() >= MOST_WAITING {
-            return Err(Refusal::unavailable("too many tokens wait for their introspection"));
+        let waiting = state.shares.get(&network).map_or(0, |share| share.waiting);
+        if state.flights.len() >= MOST_WAITING || waiting >= MOST_WAITING_OF_NETWORK {
+            return Err(too_many());
         }
-        let (permits, landing) = (Arc::clone(&self.permits), Landing(Arc::clone(&self.state), hash));
+        let new = || Share { permits: Arc::new(Semaphore::new(AT_ONCE_OF_NETWORK)), waiting: 0 };
+        let share = state.shares.entry(network).or_insert_with(new);
+        share.waiting += 1;
+        let (own, all) = (Arc::clone(&share.permits), Arc::clone(&self.permits));
+        let landing = Landing { state: Arc::clone(&self.state), hash, network };
         let flight = flight::start(async move {
             // Whole: a block that used one field might leave the rest behind, to be dropped under the lock.
             let landing = landing;
-            let Ok(Ok(_permit)) = timeout(fetch::TIME, permits.acquire()).await else {
-                return Err(Refusal::unavailable("too many tokens wait for their introspection"));
+            let permits = async { (own.acquire().await, all.acquire().await) };
+            let Ok((Ok(_own), Ok(_permit))) = timeout(fetch::TIME, permits).await else {
+                return Err(too_many());
             };
             let answer = work.await;
             if let Err(why @ Refusal::Invalid(_)) = &answer {
-                lock(&landing.0).refuse(landing.1, why.clone(), Instant::now() + INACTIVE);
+                lock(&landing.state).refuse(landing.hash, why.clone(), Instant::now() + INACTIVE);
             }
             answer
         });
@@ -171,6 +208,7 @@ mod tests {
             endpoint: None,
             client_id: "https://me".to_owned(),
             client_secret: "a:b c".to_owned(),
+            untyped: false,
         };
         let request = request(&endpoint, &settings, "t").expect("a request");
         let expected = format!("Basic {}", STANDARD.encode("https%3A%2F%2Fme:a%3Ab%20c"));
@@ -192,13 +230,39 @@ mod tests {
     #[tokio::test]
     async fn waiting_tokens_are_bounded() {
         let introspections = Introspections::new();
-        let flights: Vec<_> = (0..MOST_WAITING)
-            .map(|number| introspections.flight(TokenHash::of(&number.to_be_bytes()), std::future::pending()))
-            .collect();
+        let network = |number: u8| Some(IpAddr::from([10, 0, 0, number]));
+        let wait = |from, number: usize| {
+            introspections.flight(TokenHash::of(&number.to_be_bytes()), network(from), std::future::pending())
+        };
+        let mut flights: Vec<_> = (0..MOST_WAITING_OF_NETWORK).map(|number| wait(1, number)).collect();
         assert!(flights.iter().all(Result::is_ok));
-        let again = introspections.flight(TokenHash::of(&0usize.to_be_bytes()), std::future::pending());
-        assert!(again.is_ok(), "one that is asked about already");
-        let more = introspections.flight(TokenHash::of(b"more"), std::future::pending());
-        assert!(matches!(more, Err(Refusal::Unavailable(_))));
+        assert!(matches!(wait(1, MOST_WAITING), Err(Refusal::Unavailable(_))), "its share");
+        assert!(wait(1, 0).is_ok(), "one that is asked about already");
+        flights.extend((MOST_WAITING_OF_NETWORK..MOST_WAITING).map(|number| wait(2, number)));
+        assert!(flights.iter().all(Result::is_ok));
+        assert!(matches!(wait(3, MOST_WAITING), Err(Refusal::Unavailable(_))), "all");
+    }
+
+    /// Answers that never come of one network leave room for those of another.
+    #[tokio::test]
+    async fn one_network_does_not_take_all_of_a_slow_issuer() {
+        let introspections = Introspections::new();
+        let [garbage, other] = [1, 2].map(|number| Some(IpAddr::from([10, 0, 0, number])));
+        let begun = Arc::new(Semaphore::new(0));
+        for number in 0..AT_ONCE {
+            let begun = Arc::clone(&begun);
+            let work = async move {
+                begun.add_permits(1);
+                std::future::pending().await
+            };
+            assert!(introspections.flight(TokenHash::of(&number.to_be_bytes()), garbage, work).is_ok());
+        }
+        let share = u32::try_from(AT_ONCE_OF_NETWORK).expect("a few");
+        begun.acquire_many(share).await.expect("its share is at work").forget();
+        let refused = async { Err(Refusal::invalid("no")) };
+        let answer = introspections.once(TokenHash::of(b"another"), other, refused).await;
+        assert!(matches!(answer, Err(Refusal::Invalid(_))), "it is asked about");
+        assert_eq!(begun.available_permits(), 0, "and about no more of the first network");
+        assert_eq!(lock(&introspections.state).shares.len(), 1, "of those that wait");
     }
 }

@@ -106,11 +106,11 @@ impl Issuer {
         }
     }
 
-    /// The key that a token names.
+    /// The keys that a token may have been signed with.
     ///
     /// # Errors
     /// If there is none, or the keys cannot be had.
-    pub(super) async fn key(self: &Arc<Self>, token: &Token<'_>) -> Result<Arc<Key>, Refusal> {
+    pub(super) async fn keys(self: &Arc<Self>, token: &Token<'_>) -> Result<Vec<Arc<Key>>, Refusal> {
         let mut found = self.choose(token);
         for cause in [Cause::Due, Cause::UnknownKey] {
             let is_missing = match cause {
@@ -123,7 +123,7 @@ impl Issuer {
             }
         }
         match found {
-            Some(Chosen::Key(key)) => Ok(key),
+            Some(Chosen::Keys(keys)) => Ok(keys),
             Some(Chosen::Unfit(why)) => Err(Refusal::invalid(why)),
             Some(Chosen::Unknown) if lock(&self.state).keys.error().is_none() => {
                 Err(Refusal::invalid("the issuer has no key as the token names it"))

@@ -11,6 +11,8 @@ use crate::json;
 
 /// Keys of a set that are looked at.
 const MOST_KEYS: usize = 100;
+/// Keys of one name that are tried: each costs the check of a signature.
+const MOST_TRIED: usize = 4;
 /// How deep a set may nest.
 const MAX_DEPTH: usize = 16;
 
@@ -59,7 +61,8 @@ impl Key {
 /// Which key a token names.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Chosen {
-    Key(Arc<Key>),
+    /// One, or some of one name: any of them may have signed it.
+    Keys(Vec<Arc<Key>>),
     /// None of this set: the issuer may have a newer one.
     Unknown,
     /// Keys of that name are for other algorithms, or more than one fits: a newer set changes nothing.
@@ -120,16 +123,17 @@ impl KeySet {
         }
     }
 
-    /// The key of a token: that of its name, or without a name the only one that fits.
+    /// The keys that a token may have been signed with: those of its name, or without a name the only one that fits.
     pub(super) fn choose(&self, algorithm: Algorithm, name: Option<&str>) -> Chosen {
         let mut named = self.0.iter().filter(|key| name.is_none() || key.name.as_deref() == name).peekable();
         let is_known = named.peek().is_some() && name.is_some();
-        let mut fitting = named.filter(|key| key.fits(algorithm));
-        match (fitting.next(), fitting.next()) {
-            (Some(key), None) => Chosen::Key(Arc::clone(key)),
-            (Some(_), Some(_)) => Chosen::Unfit("the token does not say which of several keys it was signed with"),
-            (None, _) if is_known => Chosen::Unfit("the key that the token names is for another algorithm"),
-            (None, _) => Chosen::Unknown,
+        let most = if name.is_some() { MOST_TRIED } else { 1 };
+        let fitting: Vec<_> = named.filter(|key| key.fits(algorithm)).take(most + 1).cloned().collect();
+        match fitting.len() {
+            0 if is_known => Chosen::Unfit("the key that the token names is for another algorithm"),
+            0 => Chosen::Unknown,
+            count if count > most => Chosen::Unfit("the token does not say which of several keys it was signed with"),
+            _ => Chosen::Keys(fitting),
         }
     }
 }

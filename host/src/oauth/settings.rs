@@ -60,12 +60,15 @@ pub struct IntrospectionSettings {
     /// This server's own credentials there.
     pub client_id: String,
     pub client_secret: String,
+    /// Whether answers are accepted that do not say what kind of token it is.
+    pub untyped: bool,
 }
 
 impl fmt::Debug for IntrospectionSettings {
     /// Without the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("IntrospectionSettings");
-        f.field("endpoint", &self.endpoint).field("client_id", &self.client_id).finish_non_exhaustive()
+        f.field("endpoint", &self.endpoint).field("client_id", &self.client_id);
+        f.field("untyped", &self.untyped).finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::mem;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -62,11 +63,11 @@ impl Verifier {
         lock(&self.tokens).get(&hash, Instant::now())
     }
 
-    /// Verifies a token. One that was verified a while ago is found at once; it waits only if the keys of its issuer are not there, or the issuer must be asked about it.
+    /// Verifies a token that came from that network, if it is known. One that was verified a while ago is found at once; it waits only if the keys of its issuer are not there, or the issuer must be asked about it.
     ///
     /// # Errors
     /// If the token is not accepted, or not now.
-    pub async fn verify(&self, token: &[u8]) -> Result<Arc<Verified>, Refusal> {
+    pub async fn verify_from(&self, token: &[u8], network: Option<IpAddr>) -> Result<Arc<Verified>, Refusal> {
         if token.len() > MAX_TOKEN {
             return Err(Refusal::invalid("the token has more than 16 KiB"));
         }
@@ -75,7 +76,12 @@ impl Verifier {
             return Ok(verified);
         }
         let text = std::str::from_utf8(token).map_err(|_| Refusal::invalid("the token is no text"))?;
-        if token::is_jwt(text) { self.verify_jwt(text, hash).await } else { self.ask(text, hash).await }
+        if token::is_jwt(text) { self.verify_jwt(text, hash).await } else { self.ask(text, hash, network).await }
+    }
+
+    /// As [`Self::verify_from`], from nowhere.
+    pub async fn verify(&self, token: &[u8]) -> Result<Arc<Verified>, Refusal> {
+        self.verify_from(token, None).await
     }
 
     async fn verify_jwt(&self, text: &str, hash: TokenHash) -> Answer {
@@ -87,18 +93,17 @@ impl Verifier {
         let claims = mem::take(&mut token.claims);
         // First what costs least.
         let granted = expected(issuer, &self.resource).check(claims, Vouched::Signature, now)?;
-        let key = issuer.key(&token).await?;
-        if !key.signed(&token) {
-            return Err(Refusal::invalid("the signature of the token is wrong"));
-        }
+        let keys = issuer.keys(&token).await?;
+        let wrong = || Refusal::invalid("the signature of the token is wrong");
+        let key = keys.iter().find(|key| key.signed(&token)).ok_or_else(wrong)?;
         let verified = verified(granted, now);
         let now = Instant::now();
-        lock(&self.tokens).put(hash, &verified, Some(&key), verified.expires, (text.len(), now));
+        lock(&self.tokens).put(hash, &verified, Some(key), verified.expires, (text.len(), now));
         Ok(verified)
     }
 
     /// Asks all issuers that answer about tokens: such a token does not say whose it is.
-    async fn ask(&self, text: &str, hash: TokenHash) -> Answer {
+    async fn ask(&self, text: &str, hash: TokenHash, network: Option<IpAddr>) -> Answer {
         let asked: Vec<Arc<Issuer>> =
             self.issuers.iter().filter(|issuer| issuer.settings.introspection.is_some()).cloned().collect();
         if asked.is_empty() {
@@ -124,7 +129,7 @@ impl Verifier {
             }
             Err(refusal)
         };
-        self.introspections.once(hash, work).await
+        self.introspections.once(hash, network, work).await
     }
 
     /// Fetches keys before they are needed, and again before they are too old. Ends only if dropped.

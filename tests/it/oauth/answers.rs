@@ -1,6 +1,7 @@
 //! What is answered to each token, at each endpoint, in each era.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use regex::Regex;
 use ring::hmac;
 use serde_json::{Value, json};
 use wharf::oauth::IssuerSettings;
-use wharf::transport::http::{OAuth, Settings, Token};
+use wharf::transport::http::{OAuth, Settings, Token, TokenSet};
 
 use super::issuer::{Issuer, RESOURCE, SCOPE, by, encode, now};
 use crate::support::TIMEOUT;
@@ -201,10 +202,15 @@ fn what_is_not_one_token_in_the_header_is_400() {
     let issuer = Issuer::start();
     let token = issuer.token("alice");
     let server = HttpServer::start(issuer.settings());
-    let mut in_url = by(server.discover(), &token);
-    in_url.line = format!("POST /mcp?access_token={token} HTTP/1.1");
+    let in_url = |query: &str| {
+        let mut request = by(server.discover(), &token);
+        request.line = format!("POST /mcp?{query} HTTP/1.1");
+        request
+    };
     for request in [
-        in_url,
+        in_url(&format!("access_token={token}")),
+        in_url(&format!("a=b&access%5Ftoken={token}")),
+        in_url(&format!("%61ccess_token={token}")),
         by(server.discover(), &token).with("Authorization", &format!("Bearer {token}")),
         by(server.discover(), &format!("{token}, Bearer {token}")),
         by(server.discover(), ""),
@@ -268,6 +274,30 @@ fn static_tokens_are_accepted_beside() {
     }
     let wrong = server.exchange(&by(server.discover(), "another-0123456789"));
     assert_eq!((wrong.status, challenge(&wrong)["resource_metadata"].as_str()), (401, METADATA));
+}
+
+/// A request that waits when its token is revoked; afterwards its client is told where to get another one.
+#[test]
+fn a_request_whose_token_is_revoked_is_challenged_too() {
+    let issuer = Issuer::start();
+    let secret = "0123456789abcdef";
+    let tokens = TokenSet::from(vec![Token::new("ci", secret)]);
+    let server = HttpServer::start(Settings { tokens: tokens.clone(), ..issuer.settings() });
+    let post = Endpoint::new(server.address).post(&stateless(1, "tools/list", json!({})));
+    let post = by(post, secret).with("Expect", "100-continue");
+    let mut connection = server.connect();
+    connection.send(&post.head());
+    // It is told to go on when its token was accepted. Then it waits for plugins.
+    let mut told = [0; 25];
+    connection.stream().read_exact(&mut told).expect("an interim response");
+    assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+    tokens.replace(Vec::new());
+    connection.send(&post.body);
+    let response = connection.response().expect("a response");
+    let challenge = challenge(&response);
+    assert_eq!((response.status, challenge["error"].as_str()), (401, "invalid_token"));
+    assert!(challenge["error_description"].contains("revoked"), "{challenge:?}");
+    assert_eq!(challenge["resource_metadata"], METADATA);
 }
 
 /// Pages of allowed origins may read the challenge.

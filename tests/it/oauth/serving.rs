@@ -52,7 +52,8 @@ fn call(endpoint: &Endpoint, token: &str, tool: &str, arguments: Value) -> Value
     serde_json::from_slice::<Value>(&response.body).expect("JSON")["result"].clone()
 }
 
-/// Waits until `/readyz` has that status; its text.
+/// Waits until `/readyz` has that status; its text. With 200 all plugins are in service, and no answer takes so long
+/// that it is a stream.
 fn readiness(endpoint: &Endpoint, status: u16) -> String {
     let begun = Instant::now();
     loop {
@@ -103,6 +104,7 @@ fn users_are_recorded_by_issuer_and_subject_and_their_tokens_nowhere() {
     let issuer = Issuer::start();
     let home = Home::with(&["echo"]);
     let (mut process, endpoint) = serve(&home, &oauth(&issuer));
+    readiness(&endpoint, 200);
     let tokens = [
         issuer.with("alice", "client_id", json!("web")),
         issuer.token("b\u{e9}a\n"),
@@ -145,6 +147,7 @@ fn a_token_reaches_no_plugin_and_no_upstream() {
     let home = Home::with(&["online", "everything"]);
     let grants = format!("[plugins.online.grants]\n{}", site.grant());
     let (_process, endpoint) = serve(&home, &(oauth(&issuer) + &grants));
+    readiness(&endpoint, 200);
     let token = issuer.token("alice");
     let arguments = json!({"authority": format!("127.0.0.1:{}", site.port), "path": "/"});
     let sent = call(&endpoint, &token, "online_outgoing", arguments);
@@ -160,6 +163,7 @@ fn a_cursor_of_another_user_leads_nowhere_else() {
     let issuer = Issuer::start();
     let home = Home::with(&["everything"]);
     let (_process, endpoint) = serve(&home, &format!("[server]\npage-size = 2\n{}", oauth(&issuer)));
+    readiness(&endpoint, 200);
     let list = |subject: &str, params: Value| {
         let message = stateless(1, "tools/list", params);
         let response = exchange(&endpoint, &by(endpoint.post(&message), &issuer.token(subject)));

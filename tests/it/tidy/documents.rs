@@ -108,3 +108,22 @@ fn functions_named_in_documents_exist() {
     }
     none(&missing);
 }
+
+/// Those of Rust; the table itself says which of the others did not run.
+#[test]
+fn tests_that_the_table_of_oauth_names_exist() {
+    let table = fs::read_to_string(repository().join("tests/oauth/rows.txt")).expect("a table");
+    let code = |folder: &str| sources(folder).into_iter().map(|source| source.text).collect::<String>();
+    let [it, lib] = [code("tests/it"), code("host/src")];
+    let named = table.lines().filter_map(|line| line.strip_prefix("  ")?.split_once(' '));
+    let rust = named.filter_map(|(kind, path)| match kind {
+        "it" => Some((&it, path)),
+        "lib" => Some((&lib, path)),
+        _ => None,
+    });
+    let missing: Vec<String> = rust
+        .filter(|(code, path)| !code.contains(&format!("fn {}(", path.rsplit("::").next().unwrap_or(path))))
+        .map(|(_, path)| format!("tests/oauth/rows.txt: {path} is no test"))
+        .collect();
+    none(&missing);
+}

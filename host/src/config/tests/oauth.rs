@@ -53,8 +53,6 @@ fn a_resource_is_a_canonical_uri() {
         "ftp://a.example",
         "https:///mcp",
         "https://u:p@a.example",
-        "https://a.example/mcp?a",
-        "https://a.example/mcp#a",
         "https://a.example/\"",
         "https://a.example/ä",
         "https://a.example:0",
@@ -62,6 +60,13 @@ fn a_resource_is_a_canonical_uri() {
     ] {
         let error = error(&resource(uri)).to_string();
         assert!(error.contains("server.http.oauth.resource: not an http or https URI"), "{uri}: {error}");
+    }
+    for uri in
+        ["https://a.example/mcp?a", "https://a.example/mcp#a", "https://a.example/mcp?a#b", "https://A.example/mcp/?"]
+    {
+        let error = error(&resource(uri));
+        assert!(error.to_string().contains("server.http.oauth.resource: has a query or a fragment"), "{uri}: {error}");
+        assert_eq!(error.hint.as_deref(), Some("write resource = \"https://a.example/mcp\""));
     }
 }
 

@@ -14,8 +14,12 @@ const INTROSPECT: &str = "/introspect";
 
 fn settings(issuer: &Issuer) -> IssuerSettings {
     let mut settings = IssuerSettings::new(issuer.url());
-    settings.introspection =
-        Some(IntrospectionSettings { endpoint: None, client_id: "wharf".to_owned(), client_secret: "s3".to_owned() });
+    settings.introspection = Some(IntrospectionSettings {
+        endpoint: None,
+        client_id: "wharf".to_owned(),
+        client_secret: "s3".to_owned(),
+        untyped: false,
+    });
     settings
 }
 
@@ -32,7 +36,10 @@ fn answer(issuer: &Issuer, members: &Value) {
 #[tokio::test]
 async fn the_issuer_is_asked_once_and_its_answer_is_kept() {
     let (issuer, verifier) = start().await;
-    answer(&issuer, &json!({"active": true, "sub": "alice", "scope": "a b", "client_id": "c", "exp": unix(3600)}));
+    answer(
+        &issuer,
+        &json!({"active": true, "sub": "alice", "token_type": "bearer", "scope": "a b", "client_id": "c", "exp": unix(3600)}),
+    );
     let asked = (0..50).map(|_| verifier.verify(b"opaque+token/=="));
     let verified = futures_util::future::join_all(asked).await;
     for verified in verified {
@@ -55,7 +62,7 @@ async fn the_issuer_is_asked_once_and_its_answer_is_kept() {
 #[tokio::test]
 async fn an_answer_is_checked_as_claims_are() {
     let (issuer, verifier) = start().await;
-    let active = json!({"active": true, "sub": "alice"});
+    let active = json!({"active": true, "sub": "alice", "token_type": "Bearer"});
     for (number, (what, other, accepted)) in [
         ("without anything else", json!({}), true),
         ("of this issuer", json!({"iss": issuer.url()}), true),
@@ -64,7 +71,9 @@ async fn an_answer_is_checked_as_claims_are() {
         ("for another server", json!({"aud": "https://other.example"}), false),
         ("expired", json!({"exp": unix(-100)}), false),
         ("bound to a key", json!({"cnf": {}}), false),
-        ("a bearer token", json!({"token_type": "Bearer"}), true),
+        ("an access token by its use", json!({"token_type": null, "token_use": "access_token"}), true),
+        ("an access token by its claim", json!({"token_type": null, "typ": "Bearer"}), true),
+        ("a token of any kind", json!({"token_type": null}), false),
         ("a refresh token", json!({"token_type": "refresh_token"}), false),
         ("a refresh token by its use", json!({"token_use": "refresh_token"}), false),
         ("a refresh token by its claim", json!({"typ": "Refresh"}), false),
@@ -85,6 +94,20 @@ async fn an_answer_is_checked_as_claims_are() {
             assert_eq!(issuer.0.count(INTROSPECT), before, "{what}: not asked again at once");
         }
     }
+}
+
+/// Some issuers say the type of access tokens alone, and some of none.
+#[tokio::test]
+async fn answers_without_a_type_are_accepted_if_that_is_configured() {
+    let (issuer, strict) = start().await;
+    let mut settings = settings(&issuer);
+    settings.introspection.as_mut().expect("settings").untyped = true;
+    let lenient = verifier(vec![settings]);
+    answer(&issuer, &json!({"active": true, "sub": "alice"}));
+    assert!(matches!(strict.verify(b"opaque").await, Err(Refusal::Invalid(_))));
+    assert!(lenient.verify(b"opaque").await.is_ok());
+    answer(&issuer, &json!({"active": true, "sub": "alice", "typ": "Refresh"}));
+    assert!(matches!(lenient.verify(b"another").await, Err(Refusal::Invalid(_))));
 }
 
 #[tokio::test]
@@ -109,7 +132,7 @@ async fn answers_that_are_none_say_nothing_of_the_token() {
         let Some(Refusal::Unavailable(why)) = refusal else { panic!("{number}: {refusal:?}") };
         assert!(!why.contains("opaque"), "{why}");
         // It is asked again when the issuer is there.
-        answer(&issuer, &json!({"active": true, "sub": "alice"}));
+        answer(&issuer, &json!({"active": true, "sub": "alice", "token_type": "Bearer"}));
         assert!(verifier.verify(token.as_bytes()).await.is_ok(), "{number}");
     }
 }
@@ -117,7 +140,7 @@ async fn answers_that_are_none_say_nothing_of_the_token() {
 #[tokio::test]
 async fn nobody_is_asked_about_what_looks_like_a_jwt() {
     let (issuer, verifier) = start().await;
-    answer(&issuer, &json!({"active": true, "sub": "mallory"}));
+    answer(&issuer, &json!({"active": true, "sub": "mallory", "token_type": "Bearer"}));
     let forged = Signer::ed25519("k").token(&issuer.claims());
     assert!(verifier.verify(forged.as_bytes()).await.is_err());
     assert!(verifier.verify(b"a.b.c").await.is_err());
@@ -132,7 +155,7 @@ async fn each_issuer_that_answers_is_asked() {
     let ((first, _), (second, _)) = (start().await, start().await);
     let both = verifier(vec![settings(&first), settings(&second)]);
     answer(&first, &json!({"active": false}));
-    answer(&second, &json!({"active": true, "sub": "bob"}));
+    answer(&second, &json!({"active": true, "sub": "bob", "token_type": "Bearer"}));
     let verified = both.verify(b"one").await.expect("an active token");
     assert_eq!(**verified.identity.name(), format!("{}#bob", second.url()));
     // The token may be of the one that does not answer.

@@ -315,3 +315,15 @@ async fn several_issuers_are_independent() {
     }
     assert!(verifier.authorization_server_metadata().await.is_none(), "of which?");
 }
+
+/// As some issuers name theirs while they rotate them.
+#[tokio::test]
+async fn keys_of_one_name_are_told_by_the_signature() {
+    let signers = [Signer::ed25519("k"), Signer::ed25519("k"), Signer::ed25519("k")];
+    let issuer = Issuer::start(&set(&[&signers[0], &signers[1]])).await;
+    let verifier = issuer.verifier();
+    let [first, second, third] = signers.map(|signer| signer.token(&issuer.claims()));
+    assert!(verifier.verify(first.as_bytes()).await.is_ok());
+    assert!(verifier.verify(second.as_bytes()).await.is_ok());
+    assert!(matches!(verifier.verify(third.as_bytes()).await, Err(Refusal::Invalid(_))));
+}

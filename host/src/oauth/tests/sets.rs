@@ -89,15 +89,29 @@ fn a_key_is_chosen_by_name_and_algorithm() {
         [first.jwk(), second.jwk(), rsa.jwk(), any.to_string(), with(first.bare(), json!({"kid": "c"})).to_string()];
     let set = KeySet::parse(format!(r#"{{"keys": [{}]}}"#, keys.join(",")).as_bytes()).expect("a set");
     let choose = |algorithm, name| set.choose(algorithm, name);
-    assert!(matches!(choose(Algorithm::Es256, Some("a")), Chosen::Key(_)));
-    assert!(matches!(choose(Algorithm::Rs256, Some("c")), Chosen::Key(_)), "two types under one name");
-    assert!(matches!(choose(Algorithm::Es256, Some("c")), Chosen::Key(_)));
+    assert!(matches!(choose(Algorithm::Es256, Some("a")), Chosen::Keys(_)));
+    assert!(matches!(choose(Algorithm::Rs256, Some("c")), Chosen::Keys(_)), "two types under one name");
+    assert!(matches!(choose(Algorithm::Es256, Some("c")), Chosen::Keys(_)));
     assert!(matches!(choose(Algorithm::Ps256, Some("c")), Chosen::Unfit(_)), "its own algorithm");
-    assert!(matches!(choose(Algorithm::Ps256, Some("d")), Chosen::Key(_)), "no algorithm of its own");
+    assert!(matches!(choose(Algorithm::Ps256, Some("d")), Chosen::Keys(_)), "no algorithm of its own");
     assert!(matches!(choose(Algorithm::Rs256, Some("a")), Chosen::Unfit(_)), "another type");
     assert_eq!(choose(Algorithm::Es256, Some("x")), Chosen::Unknown);
     assert_eq!(choose(Algorithm::Es256, Some("")), Chosen::Unknown);
     assert!(matches!(choose(Algorithm::Es256, None), Chosen::Unfit(_)), "several fit");
-    assert!(matches!(choose(Algorithm::Ps256, None), Chosen::Key(_)), "one fits");
+    assert!(matches!(choose(Algorithm::Ps256, None), Chosen::Keys(_)), "one fits");
     assert_eq!(choose(Algorithm::Es384, None), Chosen::Unknown, "none fits");
+}
+
+#[test]
+fn some_keys_of_one_name_are_tried() {
+    let chosen = |count: usize| {
+        let keys: Vec<String> = (0..count).map(|_| Signer::p256("a").jwk().to_string()).collect();
+        let set = KeySet::parse(format!(r#"{{"keys": [{}]}}"#, keys.join(",")).as_bytes()).expect("a set");
+        match set.choose(Algorithm::Es256, Some("a")) {
+            Chosen::Keys(keys) => keys.len(),
+            Chosen::Unfit(_) => 0,
+            Chosen::Unknown => panic!("it is known"),
+        }
+    };
+    assert_eq!([1, 2, 4, 5].map(chosen), [1, 2, 4, 0]);
 }

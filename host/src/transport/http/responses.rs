@@ -52,10 +52,9 @@ impl ErrorResponse {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", detail).header(header::CONNECTION, "close")
     }
 
-    /// For a request whose token was revoked while it ran.
+    /// For a request whose token was revoked while it ran. The challenge is added later.
     pub(super) fn revoked() -> Self {
-        let refusal = Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "the bearer token was revoked");
-        refusal.header(header::WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"")
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "the bearer token was revoked")
     }
 
     /// The audit log has it, under this code.

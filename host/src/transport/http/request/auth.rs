@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use fluent_uri::pct_enc::EStr;
+use fluent_uri::pct_enc::encoder::Query;
 use http::Uri;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 
@@ -58,7 +60,7 @@ impl Auth {
                 let Some(oauth) = &self.oauth else {
                     return Err(self.failed(peer, self.challenge.invalid_token("the bearer token is invalid")));
                 };
-                match oauth.verified(token).await {
+                match oauth.verified(token, peer.network).await {
                     Ok(verified) => {
                         let caller = peer.caller(verified.identity.clone(), true);
                         return Ok(Caller { expires: Some(verified.expires), ..caller });
@@ -90,6 +92,11 @@ impl Auth {
         self.challenge.step_up(scope)
     }
 
+    /// The challenge for a request whose token was revoked while it ran.
+    pub(super) fn revoked(&self) -> HeaderValue {
+        self.challenge.revoked()
+    }
+
     /// Counts a failure, after too many of which there is another refusal.
     fn failed(&self, peer: &Peer, refusal: ErrorResponse) -> ErrorResponse {
         if self.failures.are_too_many(peer.network) { too_many_failures() } else { refusal }
@@ -101,7 +108,7 @@ impl Auth {
 /// # Errors
 /// If there are several, it is malformed, or it is in the URL too.
 fn bearer<'a>(uri: &Uri, headers: &'a HeaderMap) -> Result<Option<&'a [u8]>, &'static str> {
-    let is_token = |pair: &str| pair.split('=').next() == Some("access_token");
+    let is_token = |pair: &str| pair.split('=').next().is_some_and(|name| is_named(name, "access_token"));
     if uri.query().is_some_and(|query| query.split('&').any(is_token)) {
         return Err("a token belongs in the Authorization header, not in the URL, which ends up in logs");
     }
@@ -119,6 +126,11 @@ fn bearer<'a>(uri: &Uri, headers: &'a HeaderMap) -> Result<Option<&'a [u8]>, &'s
         token if !token.is_empty() && token.iter().all(u8::is_ascii_graphic) => Ok(Some(token)),
         _ => Err("the bearer token is malformed"),
     }
+}
+
+/// Whether a name of a query is that one, in any of its encodings.
+fn is_named(name: &str, wanted: &str) -> bool {
+    EStr::<Query>::new(name).is_some_and(|name| *name.decode().to_bytes() == *wanted.as_bytes())
 }
 
 #[cfg(test)]

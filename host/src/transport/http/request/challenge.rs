@@ -37,6 +37,11 @@ impl Challenge {
         refusal.with(WWW_AUTHENTICATE, self.value(Some(("invalid_token", why)))).recorded(Recorded::Unauthorized)
     }
 
+    /// The header for a request whose token was revoked while it ran.
+    pub(super) fn revoked(&self) -> HeaderValue {
+        self.value(Some(("invalid_token", "the bearer token was revoked")))
+    }
+
     /// The token is not sent as it should be.
     pub(super) fn invalid_request(&self, why: &str) -> ErrorResponse {
         let refusal = ErrorResponse::new(StatusCode::BAD_REQUEST, "invalid_authorization", why);

@@ -212,11 +212,15 @@ impl Front {
     /// What MCP answers, until the token is revoked.
     async fn handled(&self, reuse: &Reuse, caller: &Caller, request: Request) -> Response {
         let Some(revoked) = &caller.revoked else { return self.mcp.handle(reuse, caller, request).await };
-        let response = tokio::select! {
+        let mut response = tokio::select! {
             biased;
             response = self.mcp.handle(reuse, caller, request) => response,
-            () = revoked.cancelled() => return ErrorResponse::revoked().into(),
+            () = revoked.cancelled() => ErrorResponse::revoked().into(),
         };
+        // Whoever gets that far has a valid token until it is revoked.
+        if response.status() == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, self.auth.revoked());
+        }
         // Only a stream has no length.
         if response.body().size_hint().exact().is_some() {
             return response;

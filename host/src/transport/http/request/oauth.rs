@@ -2,6 +2,7 @@
 //!
 //! Source: MCP 2026-07-28, basic/authorization.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::challenge::Challenge;
@@ -31,12 +32,12 @@ pub(super) enum Denial {
 }
 
 impl OAuth {
-    /// Whose token it is.
+    /// Whose token it is, which came from that network.
     ///
     /// # Errors
     /// If it is not accepted, or lacks a scope that every request needs.
-    pub(super) async fn verified(&self, token: &[u8]) -> Result<Arc<Verified>, Denial> {
-        let verified = self.verifier.verify(token).await.map_err(Denial::Refused)?;
+    pub(super) async fn verified(&self, token: &[u8], network: Option<IpAddr>) -> Result<Arc<Verified>, Denial> {
+        let verified = self.verifier.verify_from(token, network).await.map_err(Denial::Refused)?;
         let suffices = self.scopes.iter().all(|scope| verified.identity.has_scope(scope));
         if suffices { Ok(verified) } else { Err(Denial::InsufficientScope(verified.identity.clone())) }
     }
