@@ -17,6 +17,7 @@ mod live;
 mod oauth;
 mod outbound;
 mod path;
+mod personal;
 mod private;
 mod program;
 mod registries;
@@ -51,7 +52,7 @@ pub use registries::{PublisherKey, RegistryConfig, RequiredKeys};
 pub use rights::RightsConfig;
 pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
-pub use secret::SecretConfig;
+pub use secret::{SecretConfig, SecretEntry};
 pub use trust::{SignaturesConfig, TrustConfig};
 use wharf_report::{InvalidToml, ShowPath as _, from_toml_of, toml_place};
 
@@ -83,7 +84,7 @@ pub struct Config {
     pub registries: BTreeMap<String, RegistryConfig>,
     pub plugins: BTreeMap<String, PluginConfig>,
     /// The sources of the secrets that grants name.
-    pub secrets: BTreeMap<String, SecretConfig>,
+    pub secrets: BTreeMap<String, SecretEntry>,
     /// The path that it was read from, or would have been.
     #[serde(skip)]
     pub file: Option<PathBuf>,

@@ -2,6 +2,8 @@
 //!
 //! A plain value: what an identity may do is decided elsewhere.
 
+mod own_name;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -14,7 +16,7 @@ pub struct Identity {
     /// `local`, the name of a static token, or issuer and subject of an access token.
     name: Arc<str>,
     /// Set if it comes from an access token.
-    pub grant: Option<AccessGrant>,
+    pub grant: Option<Arc<AccessGrant>>,
 }
 
 /// What a verified access token says.
@@ -45,7 +47,7 @@ impl Identity {
     pub fn subject(grant: AccessGrant) -> Self {
         // The name of a static token is no URL: `config` refuses one.
         let name = format!("{}#{}", grant.issuer, grant.subject.escape_default());
-        Self { name: name.into(), grant: Some(grant) }
+        Self { name: name.into(), grant: Some(Arc::new(grant)) }
     }
 
     pub fn name(&self) -> &Arc<str> {

@@ -49,6 +49,7 @@ pub use policy::access::Access;
 pub use policy::denial::Denial;
 pub use policy::grants::{FolderGrant, FolderMode, Grants, KeyvalueGrant, PrivateFile};
 pub use policy::outbound::grant::HttpGrant;
+pub use policy::personal::PersonalSecrets;
 pub use policy::secret::{Missing, Secret};
 pub use policy::template::SecretTemplate;
 pub use provider::{Call, Provider};

@@ -5,6 +5,7 @@ mod answers;
 mod expiry;
 mod issuer;
 mod metadata;
+mod own;
 mod rights;
 mod serving;
 mod state;

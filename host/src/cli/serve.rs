@@ -13,6 +13,7 @@ use wharf_report::{ShowPath as _, column, shell_word};
 
 use super::http::HttpOptions;
 use super::options::Options;
+use super::personal::Secrets;
 use super::reloadable::Reloadable;
 use super::signals::Signals;
 use super::survey::choice_in;
@@ -85,7 +86,8 @@ pub(super) async fn run(
     let hook = idle.clone();
     tokio::spawn(async move {
         let folder = std::slice::from_ref(&dir);
-        let failure = match options.sandbox_for(&config.get(), folder, audit.clone(), on_http).await {
+        let secrets = Secrets::Live(config.clone());
+        let failure = match options.sandbox_for(&config.get(), folder, audit.clone(), on_http, secrets).await {
             Ok(sandbox) => {
                 let ready = sandbox.clone();
                 hook.set(move || ready.on_idle());

@@ -264,6 +264,7 @@ const KEYS: &[Key] = &[
     key("secrets.*", SOURCE, ENV),
     key("secrets.*.env", VARIABLE, "\"WEATHER_TOKEN\""),
     key("secrets.*.file", PATH, "\"weather-token\""),
+    key("secrets.*.per", "\"subject\"", "\"subject\""),
 ];
 
 const PIN: &str = "\"blake3:0000000000000000000000000000000000000000000000000000000000000000\"";

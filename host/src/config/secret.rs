@@ -1,12 +1,14 @@
 //! Secrets, which the file names and never contains: each is in an environment variable or a file.
 
 use std::env::VarError;
+use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use wharf_report::{Hint, ShowPath as _, bounded, did_you_mean};
 
 use super::{Config, ConfigError, ConfigPath, WrongValue};
-use crate::os::files::FileError;
+use crate::identity::Identity;
 use crate::os::private;
 use crate::plugin::Missing;
 
@@ -17,11 +19,20 @@ const MAX_SIZE: u64 = 64 << 10;
 /// For a server, and for one command. The environment of a process is fixed at its start.
 const SET_IT: [&str; 2] = ["set its variable, then restart the server", "set its variable"];
 const WRITE_IT: [&str; 2] = ["write it to its file, then send the server SIGHUP", "write it to its file"];
+/// Files of users are read again by themselves.
+const PUT_IT: [&str; 2] = ["write it to its file", "write it to its file"];
 const PROTECT_IT: [&str; 2] = [
     "let no other user own or write it or its folder, then send the server SIGHUP",
     "let no other user own or write it or its folder",
 ];
 const GENERATE_IT: &str = "put one there; this prints one: openssl rand -hex 32";
+
+/// By whom something is kept apart.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum PerConfig {
+    Subject,
+}
 
 /// The source of a secret.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -33,6 +44,37 @@ pub struct SecretConfig {
     /// A file that contains only the secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<ConfigPath>,
+}
+
+/// One entry of `[secrets]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct SecretEntry {
+    /// As in [`SecretConfig`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub env: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<ConfigPath>,
+    /// Set if each user has their own: then `{subject}` is in the name of the variable or the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per: Option<PerConfig>,
+}
+
+/// Where a secret is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    Variable(String),
+    File(PathBuf),
+}
+
+/// As in errors.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => write!(f, "variable {name}"),
+            Self::File(path) => write!(f, "{}", path.shown()),
+        }
+    }
 }
 
 /// Why a secret cannot be used.
@@ -63,36 +105,43 @@ impl SecretConfig {
     }
 
     fn value(&self, config: &Config, min: usize) -> Result<String, Unusable> {
-        let unusable = |why: String| Unusable { why: bounded(&why).into(), repair: None, temporary: false };
-        let (text, place) = match (&self.env, &self.file) {
-            (Some(variable), _) => {
-                let place = format!("variable {variable}");
-                let read = std::env::var(variable).map_err(|error| match error {
-                    VarError::NotPresent => unusable(format!("is not set: {place}")),
-                    VarError::NotUnicode(_) => unusable(format!("is not UTF-8: {place}")),
-                });
-                (read?, place)
-            }
-            (None, Some(file)) => {
-                let path = config.resolve(file);
-                let place = path.shown().to_string();
-                let failed = |error: FileError| match private::repair(&error, &path) {
+        match (&self.env, &self.file) {
+            (Some(variable), _) => Place::Variable(variable.clone()).value(min),
+            (None, Some(file)) => Place::File(config.resolve(file)).value(min),
+            (None, None) => Err(Unusable::new(format!("is not at least {min} visible ASCII characters: no place"))),
+        }
+    }
+}
+
+impl Unusable {
+    fn new(why: String) -> Self {
+        Self { why: bounded(&why).into(), repair: None, temporary: false }
+    }
+}
+
+impl Place {
+    fn value(&self, min: usize) -> Result<String, Unusable> {
+        let text = match self {
+            Self::Variable(variable) => std::env::var(variable).map_err(|error| match error {
+                VarError::NotPresent => Unusable::new(format!("is not set: {self}")),
+                VarError::NotUnicode(_) => Unusable::new(format!("is not UTF-8: {self}")),
+            })?,
+            Self::File(path) => {
+                private::read_text(path, MAX_SIZE).map_err(|error| match private::repair(&error, path) {
                     None if error.is_temporary() => {
-                        Unusable { temporary: true, ..unusable(format!("cannot be read now: {error}: {place}")) }
+                        Unusable { temporary: true, ..Unusable::new(format!("cannot be read now: {error}: {self}")) }
                     }
-                    None => unusable(format!("cannot be read: {error}: {place}")),
-                    repair => Unusable { repair, ..unusable(format!("is not trusted: {error}: {place}")) },
-                };
-                (private::read_text(&path, MAX_SIZE).map_err(failed)?, place)
+                    None => Unusable::new(format!("cannot be read: {error}: {self}")),
+                    repair => Unusable { repair, ..Unusable::new(format!("is not trusted: {error}: {self}")) },
+                })?
             }
-            (None, None) => (String::new(), "no place".into()),
         };
         let secret = text.trim();
         if secret.contains(char::is_whitespace) {
-            return Err(unusable(format!("contains a blank: {place}")));
+            return Err(Unusable::new(format!("contains a blank: {self}")));
         }
         if secret.len() < min || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(unusable(format!("is not at least {min} visible ASCII characters: {place}")));
+            return Err(Unusable::new(format!("is not at least {min} visible ASCII characters: {self}")));
         }
         Ok(secret.to_owned())
     }
@@ -107,10 +156,11 @@ impl Config {
                 let why = format!("a name may contain letters, digits, '_' and '-' only: {name:?}");
                 return Err(WrongValue::at(&["secrets", name], why).hint("write it like this: api-token"));
             }
-            if !secret.has_one_source() {
+            if secret.env.is_some() == secret.file.is_some() {
                 return Err(WrongValue::at(&["secrets", name], "needs either env or file")
                     .hint("write { env = \"API_TOKEN\" } or { file = \"api-token\" }"));
             }
+            secret.check_personal(self).map_err(|wrong| wrong.below(&["secrets", name]))?;
         }
         for (plugin, own) in &self.plugins {
             let grants = ["plugins", plugin, "grants"];
@@ -138,22 +188,49 @@ impl Config {
         Ok(())
     }
 
-    /// The secrets that cannot be used now, by name.
+    /// The secrets that cannot be used now, by name; without those of which each user has their own.
     pub fn unreadable_secrets(&self) -> Vec<(&str, Missing)> {
-        let names = self.secrets.keys().map(String::as_str);
-        names.filter_map(|name| Some((name, self.secret(name).err()?))).collect()
+        let shared = self.secrets.iter().filter(|(_, secret)| !secret.is_personal());
+        shared.filter_map(|(name, _)| Some((name.as_str(), self.secret(name).err()?))).collect()
+    }
+
+    /// Whether each user has their own secret of that name.
+    pub(super) fn is_personal(&self, name: &str) -> bool {
+        self.secrets.get(name).is_some_and(SecretEntry::is_personal)
     }
 
     /// Reads a secret by name.
     pub(super) fn secret(&self, name: &str) -> Result<String, Missing> {
-        let Some(secret) = self.secrets.get(name) else {
-            return Err(Missing { why: "is not there".into(), hint: "define it under [secrets]", temporary: false });
-        };
-        let by_source = if secret.env.is_some() { SET_IT } else { WRITE_IT };
-        secret.value(self, 1).map_err(|Unusable { why, repair, temporary }| Missing {
-            why,
-            hint: if repair.is_some() { PROTECT_IT } else { by_source }[usize::from(self.of_command)],
-            temporary,
+        let secret = self.secrets.get(name).ok_or_else(undefined)?;
+        let SecretEntry { env, file, .. } = secret.clone();
+        SecretConfig { env, file }.value(self, 1).map_err(|unusable| self.missing(secret, unusable))
+    }
+
+    /// Reads somebody's own secret.
+    ///
+    /// # Errors
+    /// If it is missing or malformed. The details are for the operator, after a colon.
+    pub fn secret_of(&self, name: &str, who: &Identity) -> Result<String, Missing> {
+        let secret = self.secrets.get(name).ok_or_else(undefined)?;
+        let place = secret.place_of(self, who).map_err(Unusable::new);
+        place.and_then(|place| place.value(1)).map_err(|Unusable { why, repair, temporary }| {
+            // Never shown to callers: it is after the colon.
+            let why = format!("{why} (of {})", bounded(who.name()));
+            self.missing(secret, Unusable { why, repair, temporary })
         })
     }
+
+    fn missing(&self, secret: &SecretEntry, Unusable { why, repair, temporary }: Unusable) -> Missing {
+        let hints = match (repair, &secret.env) {
+            (Some(_), _) => PROTECT_IT,
+            (None, Some(_)) => SET_IT,
+            (None, None) if secret.is_personal() => PUT_IT,
+            (None, None) => WRITE_IT,
+        };
+        Missing { why, hint: hints[usize::from(self.of_command)], temporary }
+    }
+}
+
+fn undefined() -> Missing {
+    Missing { why: "is not there".into(), hint: "define it under [secrets]", temporary: false }
 }

@@ -1,5 +1,6 @@
 mod format;
 mod oauth;
+mod personal;
 
 use std::time::Duration;
 

@@ -513,7 +513,11 @@ fn file(path: &str, value: &str) -> String {
         let replaces = |other: &str| other == name || name == "file" && other == "env";
         let others = others.iter().filter(|(other, _)| !replaces(other));
         let others: String = others.map(|(other, value)| format!(", {other} = {value}")).collect();
-        let mode = if path.ends_with("fs[].quota") && name == "quota" { ", mode = 'write'" } else { "" };
+        let mode = match path {
+            "secrets.*.per" if name == "per" => ", file = 's/{subject}'",
+            _ if path.ends_with("fs[].quota") && name == "quota" => ", mode = 'write'",
+            _ => "",
+        };
         let name = if name == "*" { "weather" } else { name };
         text =
             if parts.is_empty() { format!("{name} = {text}") } else { format!("{{ {name} = {text}{others}{mode} }}") };

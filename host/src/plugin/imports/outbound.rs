@@ -157,16 +157,30 @@ type Headers = Vec<(HeaderName, HeaderValue)>;
 
 impl PluginOutbound {
     pub(in crate::plugin) fn new(grants: &Grants, outbound: Arc<Outbound>) -> Self {
+        let exchanges = Arc::new(Semaphore::new(outbound.caps.exchanges));
+        let pool = Pool::new(outbound.idle.clone(), outbound.caps.idle, outbound.handle().clone());
+        Self { rules: Self::rules(grants), exchanges, pool, outbound }
+    }
+
+    /// The same with other secrets.
+    pub(in crate::plugin) fn with_secrets(&self, grants: &Grants) -> Self {
+        let Self { rules: _, exchanges, pool, outbound } = self;
+        Self {
+            rules: Self::rules(grants),
+            exchanges: exchanges.clone(),
+            pool: pool.clone(),
+            outbound: outbound.clone(),
+        }
+    }
+
+    fn rules(grants: &Grants) -> Vec<Rule> {
         let secret = |name: &str| grants.secret(name);
         let rule = |grant: &HttpGrant| {
             let filled = grant.headers.iter().map(|(name, value)| Some((name.clone(), value.fill(secret)?)));
             let headers = filled.collect::<Option<_>>().ok_or_else(|| grants.problem_of(grant));
             Rule { grant: grant.clone(), headers }
         };
-        let rules = grants.http.iter().map(rule).collect();
-        let exchanges = Arc::new(Semaphore::new(outbound.caps.exchanges));
-        let pool = Pool::new(outbound.idle.clone(), outbound.caps.idle, outbound.handle().clone());
-        Self { rules, exchanges, pool, outbound }
+        grants.http.iter().map(rule).collect()
     }
 
     /// The configuration line with the existing entries and this one.

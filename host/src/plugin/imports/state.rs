@@ -14,6 +14,7 @@ use super::filesystem::OpenHandles;
 use super::granted::Granted;
 use super::guest_log::{GuestOutput, LogBudget, STDERR};
 use super::outbound::WasiHttp;
+use crate::identity::Identity;
 use crate::plugin::events::Events;
 use crate::plugin::id::PluginId;
 use crate::plugin::limits::cpu::CpuMeter;
@@ -35,8 +36,8 @@ pub(in crate::plugin) struct GuestState {
     pub(in crate::plugin) events: Option<Arc<Events>>,
     pub(in crate::plugin) cancelled: CancellationToken,
     pub(in crate::plugin) granted: Arc<Granted>,
-    /// Whose call it is; empty: the host's.
-    pub(in crate::plugin) subject: Arc<str>,
+    /// Whose call it is; `None`: the host's.
+    pub(in crate::plugin) identity: Option<Arc<Identity>>,
     /// The highest progress reported so far.
     pub(in crate::plugin) progress: f64,
     /// The remaining leeway for hidden characters in its messages.
@@ -69,7 +70,7 @@ impl GuestState {
             events,
             cancelled,
             granted,
-            subject: Arc::default(),
+            identity: None,
             progress: f64::NEG_INFINITY,
             hidden: Leeway::default(),
             held: OpenHandles::default(),
@@ -96,7 +97,7 @@ impl GuestState {
     /// Closes all handles of the guest and drops the references to its caller, when the call is over.
     pub(in crate::plugin) fn close(&mut self) {
         self.events = None;
-        self.subject = Arc::default();
+        self.identity = None;
         self.cancelled = CancellationToken::new();
         self.wasi = None;
         self.http = None;

@@ -258,6 +258,7 @@ impl PreparedComponent {
         cpu: Arc<CpuMeter>,
     ) -> Result<I::Outcome, Fault> {
         self.granted.open_folders().await;
+        let granted = self.granted.of_caller(call.identity.as_ref()).await;
         let _ticking = self.runtime.ticker.run();
         let (mut store, instance) = match self.runtime.ready.take(self) {
             Some(ReadyInstance { mut store, instance }) => {
@@ -267,7 +268,8 @@ impl PreparedComponent {
             }
             None => (self.store(cpu, call.events, call.cancelled), None),
         };
-        store.data_mut().subject = call.subject;
+        store.data_mut().granted = granted.clone();
+        store.data_mut().identity = call.identity;
         let context = CallContext {
             id: call.id,
             client: call.client & self.granted.grants.features(),
@@ -286,7 +288,7 @@ impl PreparedComponent {
         store.set_hostcall_fuel(self.lift_limit(I::LIFTED));
         match invocation.run(&mut store, &instance, context).await {
             Ok(mut outcome) => {
-                if let Some(redactor) = &self.granted.redactor {
+                if let Some(redactor) = &granted.redactor {
                     outcome.redact(redactor);
                 }
                 if store.data().quota.over_limit() {
@@ -308,8 +310,12 @@ impl PreparedComponent {
 
     /// Makes an instance before a call needs it, while the ticker runs. `None` if it could
     /// not be made, if the guest logged something, which belongs to a call, or if a granted folder
-    /// is missing, which may be there at the call.
+    /// is missing, which may be there at the call. Nor is there one of grants that are the caller's
+    /// own: it may read them when it starts.
     pub(in crate::plugin) async fn prepare(&self) -> Option<ReadyInstance> {
+        if self.granted.grants.are_personal() {
+            return None;
+        }
         self.granted.open_folders().await;
         if !self.granted.has_all_folders() {
             return None;

@@ -81,6 +81,8 @@ pub struct PrivateFile {
     pub what: String,
     /// It need not exist.
     pub path: PathBuf,
+    /// It is a folder, of which all is private.
+    pub is_folder: bool,
 }
 
 /// What a plugin may do with a folder.
@@ -144,6 +146,11 @@ impl Grants {
     /// Whether a secret could not be read now, so that the grants have to be read again.
     pub fn is_unread(&self) -> bool {
         self.secrets.iter().any(Secret::is_unread)
+    }
+
+    /// Whether a part of them is each caller's own.
+    pub(in crate::plugin) fn are_personal(&self) -> bool {
+        self.secrets.iter().any(Secret::is_personal)
     }
 
     /// Whether anything of that kind is granted.

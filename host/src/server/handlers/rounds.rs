@@ -89,7 +89,7 @@ pub(in crate::server) async fn once<'a, T>(
 fn call(scope: &Scope, relay: &Relay<'_>) -> Call {
     Call {
         caller: scope.caller.clone(),
-        subject: scope.identity.name().clone(),
+        identity: Some(scope.identity.clone()),
         permissions: scope.permissions.clone(),
         unread: Some(scope.client.bounds.unread.own().clone()),
         meta: Some(scope.meta.clone()),
