@@ -8,6 +8,7 @@ mod base;
 mod duration;
 mod edit;
 mod error;
+mod exchange;
 mod folders;
 mod format;
 mod grants;
@@ -40,6 +41,7 @@ pub use base::{Base, base};
 pub use edit::{GrantWord, add_grants, remove_grants, unchanged, with_line_ends};
 pub use error::ConfigError;
 use error::WrongValue;
+pub use exchange::ExchangeConfig;
 pub use folders::{FolderConfig, FolderModeConfig};
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
@@ -266,6 +268,7 @@ impl Config {
         }
         self.server.http.check().map_err(|wrong| wrong.below(&["server", "http"]))?;
         self.check_secrets()?;
+        self.check_exchanges()?;
         self.audit.check().map_err(|wrong| wrong.below(&["audit"]))
     }
 

@@ -17,6 +17,7 @@ pub(super) const FORMAT: Format = Format {
         ("secrets.*", &["value", "secret", "token", "key"], NOT_HERE),
         ("server.http.tokens[]", &["value", "secret", "token", "key"], NOT_HERE),
         ("server.http.oauth.issuers[].introspection.client-secret", &["value", "secret"], NOT_HERE),
+        ("secrets.*.exchange.client-secret", &["value", "secret"], NOT_HERE),
         ("server.state-key", &["value", "secret", "token", "key"], NOT_HERE),
         ("plugins.*.grants.fs[]", &["readonly", "read-only"], "a folder is read-only unless mode = \"write\""),
         ("plugins.*.grants.fs[]", &["write", "writable", "rw"], "write mode = \"write\""),
@@ -265,6 +266,16 @@ const KEYS: &[Key] = &[
     key("secrets.*.env", VARIABLE, "\"WEATHER_TOKEN\""),
     key("secrets.*.file", PATH, "\"weather-token\""),
     key("secrets.*.per", "\"subject\"", "\"subject\""),
+    key("secrets.*.exchange", "a table with client-id and client-secret", INTROSPECTION),
+    key("secrets.*.exchange.client-id", TEXT, "\"wharf\""),
+    key("secrets.*.exchange.client-secret", SOURCE, ENV),
+    key("secrets.*.exchange.client-secret.env", VARIABLE, "\"CLIENT_SECRET\""),
+    key("secrets.*.exchange.client-secret.file", PATH, "\"client-secret\""),
+    key("secrets.*.exchange.issuer", TEXT, "\"https://login.example\""),
+    key("secrets.*.exchange.endpoint", TEXT, "\"https://login.example/token\""),
+    key("secrets.*.exchange.audience", TEXT, "\"notes\""),
+    key("secrets.*.exchange.resource", TEXT, "\"https://notes.example\""),
+    key("secrets.*.exchange.scope", TEXT, "\"notes:read notes:write\""),
 ];
 
 const PIN: &str = "\"blake3:0000000000000000000000000000000000000000000000000000000000000000\"";

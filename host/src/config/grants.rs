@@ -99,6 +99,9 @@ impl GrantsConfig {
         let is_readable = |name: &str| self.secrets.iter().any(|own| own == name);
         let read = |name: String| {
             let readable = is_readable(&name);
+            if config.exchange(&name).is_some() {
+                return Secret::exchanged(name);
+            }
             if config.is_personal(&name) {
                 return Secret::personal(name, readable);
             }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use wharf_report::{Hint, ShowPath as _, bounded, did_you_mean};
 
-use super::{Config, ConfigError, ConfigPath, WrongValue};
+use super::{Config, ConfigError, ConfigPath, ExchangeConfig, WrongValue};
 use crate::identity::Identity;
 use crate::os::private;
 use crate::plugin::Missing;
@@ -58,6 +58,9 @@ pub struct SecretEntry {
     /// Set if each user has their own: then `{subject}` is in the name of the variable or the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per: Option<PerConfig>,
+    /// It is a token in the name of each user, for which theirs is exchanged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<ExchangeConfig>,
 }
 
 /// Where a secret is.
@@ -156,9 +159,17 @@ impl Config {
                 let why = format!("a name may contain letters, digits, '_' and '-' only: {name:?}");
                 return Err(WrongValue::at(&["secrets", name], why).hint("write it like this: api-token"));
             }
+            let wrong = |why: &str, hint: &str| Err(WrongValue::at(&["secrets", name], why).hint(hint));
+            if let Some(exchange) = &secret.exchange {
+                if secret.env.is_some() || secret.file.is_some() || secret.per.is_some() {
+                    return wrong("is an exchange, and has no other source", "keep only exchange, or give each a name");
+                }
+                exchange.check(self).map_err(|wrong| wrong.below(&["secrets", name, "exchange"]))?;
+                continue;
+            }
             if secret.env.is_some() == secret.file.is_some() {
-                return Err(WrongValue::at(&["secrets", name], "needs either env or file")
-                    .hint("write { env = \"API_TOKEN\" } or { file = \"api-token\" }"));
+                let hint = "write { env = \"API_TOKEN\" } or { file = \"api-token\" }";
+                return wrong("needs either env or file", hint);
             }
             secret.check_personal(self).map_err(|wrong| wrong.below(&["secrets", name]))?;
         }
@@ -190,7 +201,7 @@ impl Config {
 
     /// The secrets that cannot be used now, by name; without those of which each user has their own.
     pub fn unreadable_secrets(&self) -> Vec<(&str, Missing)> {
-        let shared = self.secrets.iter().filter(|(_, secret)| !secret.is_personal());
+        let shared = self.secrets.iter().filter(|(_, secret)| !secret.is_personal() && secret.exchange.is_none());
         shared.filter_map(|(name, _)| Some((name.as_str(), self.secret(name).err()?))).collect()
     }
 

@@ -500,6 +500,7 @@ fn file(path: &str, value: &str) -> String {
         "server.http.oauth.issuers[].introspection",
         &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")],
     );
+    needed.insert("secrets.*.exchange", &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")]);
     needed.insert("rights", &[("default", "'nothing'")]);
     needed.insert("rights.rules[]", &[("plugins", "['a']")]);
     needed.insert("server.http.tls", &[("cert", "'a'"), ("key", "'b'")]);
@@ -535,7 +536,7 @@ fn every_key_is_named_with_an_example_that_is_valid() {
         if key.path.ends_with(".when.token") {
             text += "\nserver = { http = { tokens = [{ name = \"ci\", env = \"A\" }] } }";
         }
-        if key.path.ends_with(".when.issuer") {
+        if key.path.ends_with(".when.issuer") || key.path.starts_with("secrets.*.exchange") {
             let oauth = "{ resource = \"https://a.example\", issuers = [{ issuer = \"https://login.example\" }] }";
             text += &format!("\nserver = {{ http = {{ oauth = {oauth} }} }}");
         }

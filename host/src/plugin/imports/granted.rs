@@ -71,7 +71,7 @@ pub(in crate::plugin) struct Granted {
     pub(in crate::plugin) config: WasiConfigVariables,
     reported: Mutex<HashSet<String>>,
     noted: Arc<Noted>,
-    personal: Arc<dyn PersonalSecrets>,
+    pub(in crate::plugin) personal: Arc<dyn PersonalSecrets>,
     people: Arc<People>,
     /// Under which its callers are kept; `None`: it is one caller's.
     number: Option<u64>,
@@ -135,7 +135,7 @@ impl Granted {
         let mut grants = self.grants.clone();
         for secret in &mut grants.secrets {
             if secret.is_personal() {
-                let value = self.personal.value(&secret.name, caller).await;
+                let value = self.personal.value(&secret.name, caller).await.map(|text| text.expose().to_owned());
                 *secret = Secret::new(std::mem::take(&mut secret.name), secret.readable, value);
             }
         }

@@ -268,8 +268,7 @@ impl PreparedComponent {
             }
             None => (self.store(cpu, call.events, call.cancelled), None),
         };
-        store.data_mut().granted = granted.clone();
-        store.data_mut().identity = call.identity;
+        store.data_mut().set_caller(call.identity, granted);
         let context = CallContext {
             id: call.id,
             client: call.client & self.granted.grants.features(),
@@ -288,8 +287,8 @@ impl PreparedComponent {
         store.set_hostcall_fuel(self.lift_limit(I::LIFTED));
         match invocation.run(&mut store, &instance, context).await {
             Ok(mut outcome) => {
-                if let Some(redactor) = &granted.redactor {
-                    outcome.redact(redactor);
+                for redactor in store.data().redaction.each() {
+                    outcome.redact(&redactor);
                 }
                 if store.data().quota.over_limit() {
                     let (plugin, limit) = (&self.id, size(self.limits.memory));

@@ -18,6 +18,8 @@ enum Value {
     Known(Result<String, Missing>),
     /// Each user has their own: found when a call begins.
     OfCaller,
+    /// A token in the user's name: had when a request needs it.
+    Exchanged,
 }
 
 /// Why a secret is not available.
@@ -54,11 +56,20 @@ impl Secret {
         self.value == Value::OfCaller
     }
 
+    /// One that is a token in the name of each user, which a plugin never has.
+    pub fn exchanged(name: String) -> Self {
+        Self { name, readable: false, value: Value::Exchanged }
+    }
+
+    pub(in crate::plugin) fn is_exchanged(&self) -> bool {
+        self.value == Value::Exchanged
+    }
+
     /// The value, if it is available.
     pub fn expose(&self) -> Option<&str> {
         match &self.value {
             Value::Known(value) => value.as_deref().ok(),
-            Value::OfCaller => None,
+            Value::OfCaller | Value::Exchanged => None,
         }
     }
 
@@ -70,7 +81,7 @@ impl Secret {
     fn missing(&self) -> Option<&Missing> {
         match &self.value {
             Value::Known(value) => value.as_ref().err(),
-            Value::OfCaller => None,
+            Value::OfCaller | Value::Exchanged => None,
         }
     }
 
@@ -82,10 +93,16 @@ impl Secret {
 
     /// The problem of a grant that needs it, if it is not available.
     pub(in crate::plugin) fn problem(&self) -> Option<GrantProblem> {
-        let missing = self.missing()?;
-        let needs = format!("it needs the secret '{}', which", self.name);
-        let (logged, message) = (format!("{needs} {}", missing.why), format!("{needs} {}", missing.outline()));
-        Some(GrantProblem { logged, message, hint: missing.hint })
+        Some(self.missing()?.problem(&self.name))
+    }
+}
+
+impl Missing {
+    /// That of a grant that needs the secret of that name.
+    pub(in crate::plugin) fn problem(&self, name: &str) -> GrantProblem {
+        let needs = format!("it needs the secret '{name}', which");
+        let (logged, message) = (format!("{needs} {}", self.why), format!("{needs} {}", self.outline()));
+        GrantProblem { logged, message, hint: self.hint }
     }
 }
 
