@@ -40,7 +40,7 @@ pub use error::LoadError;
 pub use events::{Event, Events, LogBody};
 pub use fault::{CallError, Fault, TrapKind};
 pub use id::{Digest, InvalidPluginId, PluginId};
-pub use imports::filesystem::{ProtectedFolders, folder_objection};
+pub use imports::filesystem::{ProtectedFolders, folder_objection, folder_of};
 pub use imports::outbound::{Caps, OutboundSettings};
 pub use limits::Limits;
 pub use loaded::Plugin;

@@ -2,6 +2,7 @@
 //! per aspect. How tokens are verified is tested beside `host/src/oauth`.
 
 mod answers;
+mod exchange;
 mod expiry;
 mod issuer;
 mod metadata;

@@ -256,6 +256,8 @@ const KEYS: &[Key] = &[
     key("plugins.*.grants.fs[].guest", "the path in the plugin in quotes", "\"/data\""),
     key("plugins.*.grants.fs[].mode", "\"read\" or \"write\"", "\"write\""),
     key("plugins.*.grants.fs[].quota", SIZE, "\"64 MiB\""),
+    key("plugins.*.grants.fs[].per", "\"subject\"", "\"subject\""),
+    key("plugins.*.grants.fs[].total", SIZE, "\"1 GiB\""),
     key("plugins.*.grants.env", "a table of strings", "{ LANG = \"C\" }"),
     key("plugins.*.grants.env.*", TEXT, "\"C\""),
     key("plugins.*.grants.config", "a table of strings", "{ unit = \"metric\" }"),

@@ -1,11 +1,12 @@
 //! What somebody has of their own: where a person puts or finds it.
 
 use serde_json::{Value, json};
-use wharf_report::{DIM, column};
+use wharf_report::{DIM, ShowPath as _, column};
 
 use crate::config::Config;
 use crate::identity::Identity;
 use crate::plugin::text::printable;
+use crate::plugin::{FolderGrant, FolderMode, PluginId, folder_of};
 
 /// One secret or folder.
 pub(super) struct Own {
@@ -38,7 +39,28 @@ pub(super) fn all(config: &Config, who: &Identity) -> Vec<Own> {
             Err(why) => Own { what, place: "none".into(), problem: Some(why) },
         }
     });
-    secrets.collect()
+    let plugins = config.plugins.keys().filter_map(|name| PluginId::parse(name).ok());
+    let folders = plugins.flat_map(|id| {
+        let own: Vec<Own> = config.grants(&id).folders.iter().filter_map(|grant| folder(&id, grant, who)).collect();
+        own
+    });
+    secrets.chain(folders).collect()
+}
+
+fn folder(id: &PluginId, grant: &FolderGrant, who: &Identity) -> Option<Own> {
+    grant.per_subject?;
+    let what = format!("folder {} of {id}", grant.guest);
+    let Some(below) = folder_of(who) else {
+        let problem = Some("has no folder for this user, whose name is too long for it".to_owned());
+        return Some(Own { what, place: "none".into(), problem });
+    };
+    let path = grant.host.join(below);
+    let problem = match grant.mode {
+        _ if path.is_dir() => None,
+        FolderMode::Read => Some("does not exist".to_owned()),
+        FolderMode::Write { .. } => Some("is created by the first call".to_owned()),
+    };
+    Some(Own { what, place: path.shown().to_string(), problem })
 }
 
 pub(super) fn shown(all: &[Own]) -> String {

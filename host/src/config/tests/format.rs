@@ -516,6 +516,7 @@ fn file(path: &str, value: &str) -> String {
         let others: String = others.map(|(other, value)| format!(", {other} = {value}")).collect();
         let mode = match path {
             "secrets.*.per" if name == "per" => ", file = 's/{subject}'",
+            "plugins.*.grants.fs[].total" if name == "total" => ", mode = 'write', per = 'subject'",
             _ if path.ends_with("fs[].quota") && name == "quota" => ", mode = 'write'",
             _ => "",
         };

@@ -110,3 +110,34 @@ fn each_user_gets_their_own_value_and_nobody_anothers() {
     assert_eq!(own, [Path::new(&at("own"))]);
     assert!(config.unreadable_secrets().is_empty());
 }
+
+#[test]
+fn exchanges_are_of_one_issuer_and_never_readable() {
+    let exchange = |more: &str| {
+        format!("[secrets]\nup = {{ exchange = {{ client-id = 'wharf', client-secret = {{ env = 'S' }}{more} }} }}\n")
+    };
+    let refused = |text: String| error(&text).to_string();
+    assert!(refused(exchange("")).contains("users have no tokens without server.http.oauth"));
+    assert!(refused(issuers(2) + &exchange("")).contains("must say which of several issuers"));
+    for (more, why) in [
+        (", issuer = 'https://9.example'", "there is no such issuer"),
+        (", endpoint = 'http://0.example/token'", "not an https URI"),
+        (", audience = ''", "must have 1 to 512 bytes"),
+        (", scope = 'a  b'", "not scopes"),
+    ] {
+        assert!(refused(issuers(1) + &exchange(more)).contains(why), "{more}");
+    }
+    let both = exchange("").replace("} } }", "} }, env = 'X' }");
+    assert!(refused(issuers(1) + &both).contains("has no other source"), "{both}");
+    for grants in ["secrets = ['up']", "env = { UP = '${up}' }"] {
+        let why = refused(format!("{}{}[plugins.a.grants]\n{grants}\n", issuers(1), exchange("")));
+        assert!(why.contains("\"up\" is a token of the user, which no plugin gets"), "{why}");
+    }
+    let http =
+        "[plugins.a.grants]\nhttp = [{ url = 'https://a.example', headers = { Authorization = 'Bearer ${up}' } }]\n";
+    let config = Config::parse(&format!("{}{}{http}", issuers(1), exchange(""))).expect("valid");
+    assert!(config.has_exchanges() && config.unreadable_secrets().is_empty());
+    assert_eq!(config.exchange("up").expect("one").issuer(&config), "https://0.example");
+    let two = Config::parse(&(issuers(2) + &exchange(", issuer = 'https://1.example'"))).expect("valid");
+    assert_eq!(two.exchange("up").expect("one").issuer(&two), "https://1.example");
+}

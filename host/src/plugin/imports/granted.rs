@@ -122,7 +122,7 @@ impl Granted {
         granted
     }
 
-    /// The same as that caller has it, with their own secrets. It is looked at again every few seconds.
+    /// The same as that caller has it, with their own secrets and folders. They are looked at again every few seconds.
     pub(in crate::plugin) async fn of_caller(self: &Arc<Self>, caller: Option<&Arc<Identity>>) -> Arc<Self> {
         let (Some(caller), Some(number)) = (caller, self.number.filter(|_| self.grants.are_personal())) else {
             return self.clone();
@@ -139,18 +139,20 @@ impl Granted {
                 *secret = Secret::new(std::mem::take(&mut secret.name), secret.readable, value);
             }
         }
-        let own = match known.take() {
-            Some((own, _)) if own.grants == grants => own,
-            _ => {
-                // Making what finds secrets in texts takes long.
-                let (base, made) = (self.clone(), grants.clone());
-                let made = spawn_blocking(move || base.with_grants(made)).await;
-                made.unwrap_or_else(|error| {
-                    tracing::error!(plugin = %self.plugin, "failed to prepare a caller's grants: {error}");
-                    self.with_grants(Grants { secrets: Vec::new(), ..grants })
-                })
-            }
-        };
+        // Making what finds secrets in texts takes long, and so does opening folders.
+        let (base, caller, before) = (self.clone(), caller.clone(), known.take());
+        let own = spawn_blocking(move || {
+            let own = match before {
+                Some((own, _)) if own.grants == grants => own,
+                _ => base.with_grants(grants),
+            };
+            own.folders.store(base.folders().map(|opened| Arc::new(opened.of_caller(&caller))));
+            own
+        });
+        let own = own.await.unwrap_or_else(|error| {
+            tracing::error!(plugin = %self.plugin, "failed to prepare a caller's grants: {error}");
+            self.with_grants(self.grants.none())
+        });
         *known = Some((own.clone(), Instant::now()));
         own
     }
@@ -164,7 +166,7 @@ impl Granted {
             redactor: Redactor::of(&grants.secrets).map(Arc::new),
             files: self.files.clone(),
             protected: self.protected.clone(),
-            folders: ArcSwapOption::new(self.folders()),
+            folders: ArcSwapOption::empty(),
             opening: AsyncMutex::default(),
             config: grants.configured().collect(),
             reported: Mutex::default(),
