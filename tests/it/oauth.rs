@@ -7,6 +7,7 @@ mod expiry;
 mod issuer;
 mod metadata;
 mod own;
+mod own_folders;
 mod rights;
 mod serving;
 mod state;
