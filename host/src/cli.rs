@@ -10,6 +10,7 @@ mod arguments;
 mod ask;
 mod audit;
 mod beside;
+mod budgets;
 mod call;
 mod candidate;
 mod changes;

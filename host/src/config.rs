@@ -5,6 +5,7 @@
 
 mod audit;
 mod base;
+mod budgets;
 mod duration;
 mod edit;
 mod error;
@@ -38,6 +39,7 @@ use serde::{Deserialize, Serialize};
 
 pub use audit::AuditConfig;
 pub use base::{Base, base};
+pub use budgets::BudgetConfig;
 pub use edit::{GrantWord, add_grants, remove_grants, unchanged, with_line_ends};
 pub use error::ConfigError;
 use error::WrongValue;
@@ -82,6 +84,9 @@ pub struct Config {
     /// Who may use what.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rights: Option<RightsConfig>,
+    /// What may be spent in a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budgets: Option<Vec<BudgetConfig>>,
     /// Where commands get plugins from, by host and path.
     pub registries: BTreeMap<String, RegistryConfig>,
     pub plugins: BTreeMap<String, PluginConfig>,
@@ -258,6 +263,7 @@ impl Config {
         self.check_trust()?;
         self.check_registries()?;
         self.check_rights().map_err(|wrong| wrong.below(&["rights"]))?;
+        self.check_budgets().map_err(|wrong| wrong.below(&["budgets"]))?;
         if self.server.page_size == 0 {
             let hint = "write it like this: page-size = 1000";
             return Err(WrongValue::at(&["server", "page-size"], "must be at least 1, found 0").hint(hint));

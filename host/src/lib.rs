@@ -3,6 +3,7 @@
 //! ARCHITECTURE.md describes the module layers.
 
 pub mod audit;
+pub mod budgets;
 pub mod byte_budget;
 pub mod catalog;
 pub mod cli;

@@ -34,6 +34,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit::Audit;
+use crate::budgets::Budgets;
 use crate::byte_budget::ByteBudget;
 use crate::catalog::{Catalog, Snapshot};
 use crate::proposals::ProposalFile;
@@ -51,7 +52,7 @@ pub use crate::protocol::headers::Headers;
 pub use bounds::unread::Unread;
 pub use built_in::DISCOVERY_ID;
 pub use connection::{Answered, Connection};
-pub use outgoing::{MessageKind, Outgoing};
+pub use outgoing::{MessageKind, Outgoing, Remedy};
 pub use permissions::{Allowed, verdict};
 pub use proposing::ID as PROPOSALS_ID;
 pub use questions::Sealed;
@@ -109,6 +110,8 @@ pub struct Settings {
     pub audit: Audit,
     /// Who may use what, until they are replaced.
     pub rights: Arc<Rights>,
+    /// What may be spent.
+    pub budgets: Arc<Budgets>,
 }
 
 impl Default for Settings {
@@ -138,6 +141,7 @@ impl Default for Settings {
             state_key: None,
             audit: Audit::default(),
             rights: Arc::default(),
+            budgets: Arc::default(),
         }
     }
 }

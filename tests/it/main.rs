@@ -9,6 +9,7 @@ mod abuse;
 mod ambiguous;
 mod asking;
 mod audit;
+mod budgets;
 mod calling;
 mod checking;
 mod cli;

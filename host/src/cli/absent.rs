@@ -57,7 +57,7 @@ pub(super) fn grants(id: &PluginId, grants: &Grants, protected: &ProtectedFolder
     folders.chain(http).chain(grants.secrets.iter().filter_map(secret)).collect()
 }
 
-/// Warnings about `[plugins.NAME]` of which the folder has no file, but one of a similar name. `present`: the names of its
+/// Warnings about `[plugins.NAME]`, rules and budgets, of which the folder has no file, but one of a similar name. `present`: the names of its
 /// plugins.
 pub(super) fn warnings<'n>(config: &Config, dir: &Path, present: impl Iterator<Item = &'n str>) -> Vec<Absent> {
     let present: Vec<&str> = present.collect();
@@ -75,6 +75,16 @@ pub(super) fn warnings<'n>(config: &Config, dir: &Path, present: impl Iterator<I
         }
         if warnings.len() == MAX_NAMED {
             break;
+        }
+    }
+    for (name, place) in config.named_plugins().filter(|(name, _)| !present.contains(name)) {
+        if warnings.len() == MAX_NAMED {
+            break;
+        }
+        if let Some(near) = did_you_mean(name, present.iter().copied()) {
+            let dir = dir.shown();
+            let text = format!("{place} names {name}, and no plugin in {dir} is called that; did you mean {near}?");
+            warnings.push(Absent { meant: near.to_owned(), text });
         }
     }
     warnings
@@ -100,6 +110,23 @@ mod tests {
         assert_eq!(warned(misspelt, &["weather"]), []);
         // The plugin has its own settings.
         assert_eq!(warned(&format!("{misspelt}[plugins.notes]\nprefix = false\n"), &["notes"]), []);
+    }
+
+    #[test]
+    fn rules_and_budgets_with_a_misspelt_name_are_warned_of() {
+        let rule = "[rights]\ndefault = 'everything'\n[[rights.rules]]\nname = 'closed'\ndeny = true\n";
+        let budget = "[[budgets]]\ncalls = 1\n";
+        let is_not_there = "names note, and no plugin in plugins is called that; did you mean notes?";
+        for (what, place) in [
+            (format!("{rule}plugins = ['note']\n"), "the rule 'closed' of [rights]"),
+            (format!("{rule}tools = ['note/x']\n"), "the rule 'closed' of [rights]"),
+            (format!("{rule}plugins = ['*']\nexcept = ['note/*']\n"), "the rule 'closed' of [rights]"),
+            (format!("{budget}tools = ['note/x', 'note/y']\n"), "the budget 'budget 1'"),
+        ] {
+            assert_eq!(warned(&what, &["notes"]), [("notes".to_owned(), format!("{place} {is_not_there}"))], "{what}");
+            assert_eq!(warned(&what, &["note", "notes"]), []);
+        }
+        assert_eq!(warned(&format!("{rule}plugins = ['note*', 'weather']\n"), &["notes"]), []);
     }
 
     #[test]

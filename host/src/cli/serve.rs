@@ -20,8 +20,9 @@ use super::signals::Signals;
 use super::survey::choice_in;
 use super::typed_input::TypedInput;
 use super::wiring::{self, needed_files, plugin_settings, server_settings};
-use super::{absent, audit, summary};
+use super::{absent, audit, budgets, summary};
 use crate::audit::Audit;
+use crate::budgets::Budgets;
 use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot};
 use crate::config::{Config, Live};
 use crate::idle::IdleHook;
@@ -73,7 +74,11 @@ pub(super) async fn run(
     }
     let catalog = Arc::new(Catalog::default());
     let rights = Arc::new(config.rights());
-    let settings = Settings { state_key, audit: audit.clone(), rights, ..server_settings(&config) };
+    let spent = Arc::new(Budgets::default());
+    let (built, implied) = config.budgets();
+    spent.replace(built, implied);
+    let settings =
+        Settings { state_key, audit: audit.clone(), rights, budgets: spent.clone(), ..server_settings(&config) };
     let server = Server::new(catalog.clone(), settings);
     let idle = IdleHook::default();
     let config = Live::new(config);
@@ -83,12 +88,14 @@ pub(super) async fn run(
     if let Some(oauth) = oauth {
         tokio::spawn(follow_exchanges(config.clone(), oauth));
     }
+    tokio::spawn(budgets::follow(config.clone(), spent.clone()));
     let reloadable = http.as_ref().map(|(_, settings)| Reloadable::of(settings));
     let shutdown = signals.shutdown_or_reload(config.clone(), reloadable);
     if !on_http && io::stdin().is_terminal() {
         report::message(&meant_for_a_client(&config.get().program(), &dir));
     }
     let words = not_a_message(&config.get().program(), &dir);
+    let reporting = budgets::report(spent, dir.clone());
     // The first response must not wait for the sandbox or for compilation.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     let hook = idle.clone();
@@ -133,6 +140,7 @@ pub(super) async fn run(
     let ended = tokio::select! {
         served = serve => served.map(|()| ExitCode::SUCCESS),
         Some(failure) = failed.recv() => Err(failure),
+        never = reporting => match never {},
     };
     if let Some(writer) = writer {
         writer.close(audit::CLOSING);

@@ -1,6 +1,6 @@
 //! `wharf status`: which versions run, which are pending approval, and what those would change.
 //!
-//! It does not contact a server: it reads the folder and the pins, as a server does.
+//! It does not contact a server: it reads the folder and the pins, as a server does, and what servers wrote of budgets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use super::summary::{CHANGE_LISTS, offers};
 use super::survey::{Survey, report_left, report_left_out};
 use super::target::{Target, is_same, plugin, unfound};
 use super::wiring::read_only_guard;
-use super::{absent, wrapped};
+use super::{absent, budgets, wrapped};
 use crate::config::{Config, base};
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
 use crate::plugin::text::escape_hidden_in_json;
@@ -59,15 +59,17 @@ pub(super) async fn run(
     let (mut found, left) = examination.of(files, one, |status| status.state.is_ok()).await;
     found.sort_by(|one, other| one.id.cmp(&other.id));
     let all_run = report_left(dir, left.as_deref()) && misnamed == 0 && found.iter().all(|status| status.state.is_ok());
+    let left = if only.is_none() { budgets::left(dir) } else { Vec::new() };
     if json {
         let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&program, dir)).collect();
-        report::print(&escape_hidden_in_json(&json!({ "plugins": plugins }).to_string()))?;
+        report::print(&escape_hidden_in_json(&json!({ "plugins": plugins, "budgets": left }).to_string()))?;
     } else if found.is_empty() && misnamed == 0 {
         report::message(&format!("no plugins in {}", dir.shown()));
     } else {
         found.iter().flat_map(|status| &status.warnings).for_each(|text| warning(text));
         let texts = found.iter().map(|status| status.to_text(&program, dir, only.is_some()));
-        report::print(&format!("{}{}", texts.collect::<String>(), counts(&found, misnamed)))?;
+        let left = wrapped::for_stdout(&budgets::to_text(&left));
+        report::print(&format!("{}{left}{}", texts.collect::<String>(), counts(&found, misnamed)))?;
         let waiting = found.iter().filter(|status| status.needs_approval()).count();
         let folder = shell_word(dir);
         hint((waiting > 1).then(|| format!("to approve all {waiting}: {program} approve --all {folder}")).as_deref());

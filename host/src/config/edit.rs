@@ -175,7 +175,11 @@ fn add(grants: &mut dyn TableLike, section: &str, addition: Addition) -> Result<
             Ok(())
         }
         Addition::Member(name, value) => {
-            let members = grants.entry(section).or_insert_with(|| Item::Value(InlineTable::new().into()));
+            let members = grants.entry(section).or_insert(Item::None);
+            // `true` is the short form of a table.
+            if members.is_none() || members.is_bool() {
+                *members = Item::Value(InlineTable::new().into());
+            }
             set(members.as_table_like_mut().ok_or("it is not a table")?, &name, value);
             Ok(())
         }

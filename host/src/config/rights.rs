@@ -2,7 +2,7 @@
 //!
 //! Checks the syntax and builds the rules; `rights` decides by them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -124,7 +124,7 @@ pub enum ScalarConfig {
 }
 
 impl Texts {
-    fn all(&self) -> &[String] {
+    pub(super) fn all(&self) -> &[String] {
         match self {
             Self::One(text) => std::slice::from_ref(text),
             Self::Many(texts) => texts,
@@ -157,21 +157,42 @@ impl Config {
     pub(super) fn check_rights(&self) -> Result<(), WrongValue> {
         let Some(rights) = &self.rights else { return Ok(()) };
         rights.build()?;
+        let mut rules = rights.rules.iter().enumerate();
+        rules.try_for_each(|(at, rule)| {
+            self.check_when(&rule.when).map_err(|wrong| wrong.below(&["rules", &at.to_string(), "when"]))
+        })
+    }
+
+    /// The plugins that rules and budgets name without a pattern, each with what names it, for people. The same name of
+    /// one rule is there once.
+    pub fn named_plugins(&self) -> impl Iterator<Item = (&str, String)> {
+        let rules = self.rights.iter().flat_map(|rights| rights.rules.iter().enumerate());
+        let rules = rules.flat_map(|(at, rule)| {
+            let lists = [&rule.plugins, &rule.tools, &rule.prompts, &rule.except];
+            exact(lists).into_iter().map(move |name| (name, format!("the rule '{}' of [rights]", rule.shown_name(at))))
+        });
+        let budgets = self.budgets.iter().flatten().enumerate();
+        rules.chain(budgets.flat_map(|(at, budget)| {
+            let names = exact([&budget.plugins, &budget.tools]);
+            names.into_iter().map(move |name| (name, format!("the budget '{}'", budget.shown_name(at))))
+        }))
+    }
+
+    /// # Errors
+    /// If it names a token or an issuer that is not configured.
+    pub(super) fn check_when(&self, when: &WhenConfig) -> Result<(), WrongValue> {
         let http = &self.server.http;
         let tokens: Vec<&str> = http.tokens.iter().map(|token| token.name.as_str()).chain(["local"]).collect();
         let issuers: Vec<&str> = http.oauth.iter().flat_map(|oauth| &oauth.issuers).map(|own| &*own.issuer).collect();
-        for (at, rule) in rights.rules.iter().enumerate() {
-            let known = [("token", &rule.when.token, &tokens), ("issuer", &rule.when.issuer, &issuers)];
-            for (key, texts, known) in known {
-                for text in texts.iter().flat_map(Texts::all).filter(|text| !text.contains('*')) {
-                    if !known.contains(&text.as_str()) {
-                        let hint = match known.as_slice() {
-                            [] => "server.http.oauth has no issuers".to_owned(),
-                            known => format!("configured are: {}", known.join(", ")),
-                        };
-                        let why = format!("there is no such {key}: {text:?}");
-                        return Err(WrongValue::at(&["rules", &at.to_string(), "when", key], why).hint(hint));
-                    }
+        for (key, texts, known) in [("token", &when.token, &tokens), ("issuer", &when.issuer, &issuers)] {
+            for text in texts.iter().flat_map(Texts::all).filter(|text| !text.contains('*')) {
+                if !known.contains(&text.as_str()) {
+                    let hint = match known.as_slice() {
+                        [] => "server.http.oauth has no issuers".to_owned(),
+                        known => format!("configured are: {}", known.join(", ")),
+                    };
+                    let why = format!("there is no such {key}: {text:?}");
+                    return Err(WrongValue::at(&[key], why).hint(hint));
                 }
             }
         }
@@ -218,9 +239,20 @@ impl RightsConfig {
     }
 }
 
+/// The plugins in such texts as `notes` and `notes/add`, without those that are patterns.
+fn exact<'a, const N: usize>(lists: [&'a Vec<String>; N]) -> BTreeSet<&'a str> {
+    let texts = lists.into_iter().flatten();
+    let plugins = texts.map(|text| text.split_once('/').map_or(text.as_str(), |(plugin, _)| plugin));
+    plugins.filter(|plugin| !plugin.contains('*')).collect()
+}
+
 impl RuleConfig {
+    fn shown_name(&self, at: usize) -> String {
+        self.name.clone().unwrap_or_else(|| format!("rule {}", at + 1))
+    }
+
     fn build(&self, at: usize) -> Result<Rule, WrongValue> {
-        let name = self.name.clone().unwrap_or_else(|| format!("rule {}", at + 1));
+        let name = self.shown_name(at);
         if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
             let why = format!("must be 1 to {MAX_NAME} bytes in one line");
             return Err(WrongValue::at(&["name"], why).hint("shorten it, or omit it"));
@@ -242,7 +274,7 @@ impl RuleConfig {
 }
 
 impl WhenConfig {
-    fn build(&self) -> Result<Condition, WrongValue> {
+    pub(super) fn build(&self) -> Result<Condition, WrongValue> {
         let texts = |key: &str, texts: &Option<Texts>| match texts {
             None => Ok(Vec::new()),
             Some(texts) if texts.all().is_empty() => {
@@ -333,7 +365,7 @@ fn plugin_pattern(keys: &[&str], text: &str) -> Result<Pattern, WrongValue> {
     pattern(keys, text)
 }
 
-fn plugins(texts: &[String]) -> Result<Vec<Pattern>, WrongValue> {
+pub(super) fn plugins(texts: &[String]) -> Result<Vec<Pattern>, WrongValue> {
     bounded("plugins", texts)?;
     texts.iter().enumerate().map(|(at, text)| plugin_pattern(&["plugins", &at.to_string()], text)).collect()
 }
@@ -344,7 +376,7 @@ fn patterns(key: &str, texts: &[String]) -> Result<Vec<Pattern>, WrongValue> {
 }
 
 /// Patterns of a plugin and of what it offers.
-fn pairs(key: &str, texts: &[String]) -> Result<Vec<(Pattern, Pattern)>, WrongValue> {
+pub(super) fn pairs(key: &str, texts: &[String]) -> Result<Vec<(Pattern, Pattern)>, WrongValue> {
     bounded(key, texts)?;
     let pair = |(at, text): (usize, &String)| {
         let keys = [key, &at.to_string()];

@@ -19,6 +19,7 @@ use super::limits::Limits;
 use super::policy::access::Access;
 use super::policy::grants::Grants;
 use super::surface::Surface;
+use crate::budgets::Charge;
 use crate::byte_budget::ByteBudget;
 use crate::identity::Identity;
 use crate::rights::Permissions;
@@ -143,6 +144,8 @@ pub struct Call {
     pub identity: Option<Arc<Identity>>,
     /// What the caller may use, for the host's own tools.
     pub permissions: Permissions,
+    /// The budgets that its computing time is charged to.
+    pub charge: Option<Arc<Charge>>,
     /// Counts the bytes that the caller has not read. The call starts only while this is open: it
     /// may have closed while the call waited for a permit.
     pub unread: Option<ByteBudget>,
@@ -171,6 +174,7 @@ impl Call {
             caller: Arc::default(),
             identity: None,
             permissions: Permissions::open(),
+            charge: None,
             unread: None,
             client: ClientFeatures::empty(),
             answers: Vec::new(),

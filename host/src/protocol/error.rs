@@ -223,12 +223,6 @@ pub fn insufficient_scope(scopes: &[Box<str>]) -> ErrorObject {
     )
 }
 
-/// The scopes that [`insufficient_scope`] names, with spaces between them.
-pub fn needed_scope(error: &ErrorObject) -> Option<Box<str>> {
-    let data = error.data.as_ref().filter(|_| error.code == INSUFFICIENT_SCOPE)?;
-    data["scope"].as_str().map(Into::into)
-}
-
 /// -32603: the connection has reached its limit of running requests.
 pub fn too_many_requests() -> ErrorObject {
     internal("too_many_requests", "too many or too large requests are pending; send fewer at a time")
@@ -237,6 +231,12 @@ pub fn too_many_requests() -> ErrorObject {
 /// -32603: nothing was done; the request may be retried.
 pub fn busy(detail: &str) -> ErrorObject {
     internal("busy", &format!("busy: {detail}"))
+}
+
+/// -32603: nothing was done; it may be sent again after so many seconds.
+pub fn over_budget(detail: &str, seconds: u64) -> ErrorObject {
+    let data = json!({ "reason": "busy", "retryAfter": seconds });
+    ErrorObject::new(INTERNAL_ERROR, format!("Busy: {detail}"), data)
 }
 
 /// -32603: too many unread bytes: no further request is started.

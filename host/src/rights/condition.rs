@@ -32,6 +32,11 @@ pub enum Accepted {
 }
 
 impl Condition {
+    /// Whether it holds for an identity, `scopes` being those that it has.
+    pub fn holds(&self, identity: &Identity, scopes: &BTreeSet<&str>) -> bool {
+        self.missing(identity, scopes).is_some_and(|missing| missing.is_empty())
+    }
+
     /// The scopes that an identity lacks for it, `scopes` being those that it has. `None`: scopes alone do not help.
     pub(super) fn missing(&self, identity: &Identity, scopes: &BTreeSet<&str>) -> Option<Vec<Box<str>>> {
         let any = |patterns: &[Pattern], text: Option<&str>| {
@@ -88,7 +93,7 @@ pub struct Implications(pub BTreeMap<Box<str>, Vec<Box<str>>>);
 
 impl Implications {
     /// The scopes of an identity, with those that they include.
-    pub(super) fn all_of<'a>(&'a self, identity: &'a Identity) -> BTreeSet<&'a str> {
+    pub fn all_of<'a>(&'a self, identity: &'a Identity) -> BTreeSet<&'a str> {
         let mut all = BTreeSet::new();
         let mut found: Vec<&str> =
             identity.grant.iter().flat_map(|grant| grant.scopes.iter().map(|scope| &**scope)).collect();

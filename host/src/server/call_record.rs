@@ -1,4 +1,5 @@
-//! The audit record of one request to a plugin: exactly one, however the request ends.
+//! The audit record of one request to a plugin: exactly one, however the request ends. With it, the budgets that the
+//! request is charged to.
 //! It is also logged to stderr at the level `call=debug`.
 
 use std::borrow::Cow;
@@ -13,10 +14,12 @@ use super::refusal::Refusal;
 use super::response::Response;
 use super::scope::Scope;
 use crate::audit::{Audit, Commit, Event, Record};
+use crate::budgets::Charge;
 use crate::identity::Identity;
 use crate::plugin::text::quote;
 use crate::plugin::{CallError, Fault, Provider};
 use crate::protocol::{ErrorObject, error};
+use crate::rights::Item;
 
 /// Maximum bytes of a name in the log.
 const MAX_NAME: usize = 120;
@@ -41,6 +44,7 @@ pub(in crate::server) struct CallRecord {
     cancelled: CancellationToken,
     /// `None`: no log is enabled, or it is committed already.
     record: Option<Record>,
+    charge: Option<Arc<Charge>>,
 }
 
 impl CallRecord {
@@ -63,7 +67,7 @@ impl CallRecord {
             id: Some(Record::capped(scope.id.as_json())),
             ..of(&scope.identity)
         });
-        Ok(Self { audit, began: Instant::now(), cancelled: scope.cancelled.clone(), record })
+        Ok(Self { audit, began: Instant::now(), cancelled: scope.cancelled.clone(), record, charge: None })
     }
 
     /// The input for the plugin, as text.
@@ -96,6 +100,28 @@ impl CallRecord {
         checked.result
     }
 
+    /// Charges the budgets of its sender, with the bytes of its input. The computing time is charged through what is
+    /// returned, which is `None` without a budget for it.
+    ///
+    /// # Errors
+    /// If one is used up.
+    pub(in crate::server) fn charge(
+        &mut self,
+        server: &Server,
+        scope: &Scope,
+        provider: &dyn Provider,
+        item: Item<'_>,
+        input: &str,
+    ) -> Result<Option<Arc<Charge>>, ErrorObject> {
+        let budgets = &server.settings.budgets;
+        let begun = budgets.begin(&scope.identity, provider.id().as_ref(), item, input.len(), Instant::now());
+        self.charge = begun.map_err(|exhausted| {
+            self.set_code("over-budget");
+            error::over_budget(&exhausted.to_string(), exhausted.seconds())
+        })?;
+        Ok(self.charge.clone())
+    }
+
     /// The outcome, where the response alone does not show it.
     pub(in crate::server) fn set_code(&mut self, code: &'static str) {
         if let Some(record) = &mut self.record {
@@ -120,6 +146,9 @@ impl CallRecord {
 
     /// Commits the record; where required, it is in the file before the response is sent.
     pub(in crate::server) async fn finish(mut self, answer: Response) -> Response {
+        if let (Some(charge), Ok(result)) = (self.charge.take(), &answer) {
+            charge.output(result.len());
+        }
         if let Some(mut record) = self.record.take() {
             match &answer {
                 // A response that is not sent does not count as ok.

@@ -6,15 +6,15 @@ use super::bounds::unread::{Unread, UnreadBytes};
 use super::response::Response;
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, RequestId};
-use crate::protocol::error::needed_scope;
+use crate::protocol::error::{INSUFFICIENT_SCOPE, INTERNAL_ERROR};
 
 #[derive(Debug)]
 pub struct Outgoing {
     /// JSON on one line.
     pub text: String,
     pub kind: MessageKind,
-    /// Of an error, the scopes that an access token would need for this.
-    pub needed_scope: Option<Box<str>>,
+    /// Of an error, what the client can do about it.
+    pub remedy: Option<Remedy>,
     /// Counts its bytes until the client has read them.
     held: Option<UnreadBytes>,
 }
@@ -22,7 +22,7 @@ pub struct Outgoing {
 /// A copy is not counted here: its owner does that.
 impl Clone for Outgoing {
     fn clone(&self) -> Self {
-        Self { needed_scope: self.needed_scope.clone(), ..Self::new(self.text.clone(), self.kind) }
+        Self { remedy: self.remedy.clone(), ..Self::new(self.text.clone(), self.kind) }
     }
 }
 
@@ -36,6 +36,26 @@ impl AsRef<[u8]> for Outgoing {
 impl From<Outgoing> for Bytes {
     fn from(message: Outgoing) -> Self {
         if message.held.is_some() { Self::from_owner(message) } else { message.text.into() }
+    }
+}
+
+/// What a client can do about an error, where a transport has a form of its own for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Get an access token with these scopes, with spaces between them.
+    Scope(Box<str>),
+    /// Send the request again after so many seconds.
+    RetryAfter(u64),
+}
+
+impl Remedy {
+    fn of(error: &ErrorObject) -> Option<Self> {
+        let data = error.data.as_ref()?;
+        match error.code {
+            INSUFFICIENT_SCOPE => data["scope"].as_str().map(|scope| Self::Scope(scope.into())),
+            INTERNAL_ERROR => data["retryAfter"].as_u64().map(Self::RetryAfter),
+            _ => None,
+        }
     }
 }
 
@@ -55,7 +75,7 @@ pub enum MessageKind {
 
 impl Outgoing {
     pub fn new(text: String, kind: MessageKind) -> Self {
-        Self { text, kind, needed_scope: None, held: None }
+        Self { text, kind, remedy: None, held: None }
     }
 
     /// Counts it from now on, even beyond the limits; no effect if it is counted already.
@@ -100,7 +120,7 @@ impl Outgoing {
         of_envelope: bool,
     ) -> Self {
         let kind = MessageKind::Error { code: error.code, of_envelope };
-        Self { needed_scope: needed_scope(error), ..Self::new(encode::error(id, unreadable, error), kind) }
+        Self { remedy: Remedy::of(error), ..Self::new(encode::error(id, unreadable, error), kind) }
     }
 
     /// The responses to one batch.

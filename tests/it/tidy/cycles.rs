@@ -137,6 +137,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "program",
             "registries",
             "rights",
+            "budgets",
         ],
     ),
     ("transport/http", &["caller", "responses", "mcp", "request", "socket"]),

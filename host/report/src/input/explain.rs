@@ -1,5 +1,6 @@
 //! Rewrites the messages of serde and of the parser in terms of TOML.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::locate::{ITEM, Located};
@@ -101,10 +102,18 @@ impl Value {
     /// What to write in place of it: made of the value itself, or the example.
     fn meant(&self, repaired: fn(&Written) -> Option<String>) -> Option<Hint> {
         let key = self.key?;
+        // `org.id = …` is a table with the name `org`.
+        if key.path.ends_with(".*") && self.kind == "a table" && self.raw.is_none() {
+            let (name, example) = (last(&self.path), key.example);
+            return Some(Hint::form(format!("write a name with dots in quotes: \"{name}.NAME\" = {example}")));
+        }
+        if key.takes == "an array of tables" && self.kind == "a table" && self.raw.is_none() {
+            return Some(Hint::form(format!("write its header in two brackets: [[{}]]", shown_path(&self.path))));
+        }
         let written = Written { key, entry: self.entry, text: self.raw.clone(), kind: self.kind };
         let repaired = repaired(&written).map(|repaired| match repaired.split_once(": ") {
             Some((how, value)) if self.path.last().is_some_and(|last| last != ITEM) => {
-                Hint::form(format!("write it {how}: {} = {value}", last(&self.path)))
+                Hint::form(format!("write it {how}: {} = {value}", written_key(last(&self.path))))
             }
             _ => Hint::form(format!("write it {repaired}")),
         });
@@ -235,11 +244,20 @@ fn is_shown(format: &Format, path: &[String]) -> bool {
 }
 
 fn like_this(key: &Key, path: &[String]) -> Hint {
-    let (name, example) = (last(path), key.example);
+    let (name, example) = (written_key(last(path)), key.example);
     if path.last().is_some_and(|last| last == ITEM) {
         return Hint::form(format!("write it like this: {name} = [{example}]"));
     }
     Hint::form(format!("write it like this: {name} = {example}"))
+}
+
+/// A key as TOML has it: in quotes, unless it is bare.
+fn written_key(name: &str) -> Cow<'_, str> {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if !name.is_empty() && name.chars().all(is_bare) {
+        return name.into();
+    }
+    toml::Value::from(name).to_string().into()
 }
 
 /// The name of a key, or of the array of an entry.

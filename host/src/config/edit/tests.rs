@@ -178,3 +178,17 @@ fn the_line_ends_of_a_file_stay() {
     assert_eq!(edited, format!("{text}keyvalue = true\r\n"));
     assert_eq!(removed(&edited, &["keyvalue"]), text);
 }
+
+#[test]
+fn a_quota_changes_nothing_else_of_the_stored_values() {
+    let text = |keyvalue: &str| format!("[plugins.notes.grants]\nkeyvalue = {keyvalue}\n");
+    for (before, word, after) in [
+        ("{ per = \"subject\" } # each", "keyvalue=4MiB", "{ per = \"subject\", quota = \"4MiB\" } # each"),
+        ("{ quota = \"1MiB\", per = \"subject\" }", "keyvalue=4MiB", "{ quota = \"4MiB\", per = \"subject\" }"),
+        ("{ per = \"subject\" }", "keyvalue", "{ per = \"subject\" }"),
+        ("true", "keyvalue=4MiB", "{ quota = \"4MiB\" }"),
+        ("false", "keyvalue=4MiB", "{ quota = \"4MiB\" }"),
+    ] {
+        assert_eq!(added(&text(before), &[word]), text(after), "{before} {word}");
+    }
+}

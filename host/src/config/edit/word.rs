@@ -117,7 +117,7 @@ impl GrantWord {
             "keyvalue" if size::parse(value).is_none() => {
                 return Err(format!("the quota is a number of bytes with its unit: {}", self.word));
             }
-            "keyvalue" => Addition::Whole(Value::InlineTable([("quota", value.as_str())].into_iter().collect())),
+            "keyvalue" => Addition::Member("quota".to_owned(), value.as_str().into()),
             "fs" if !value.starts_with('{') => return Err(format!("the grant fs takes a table: {}", self.word)),
             "http" if !value.starts_with('{') => Addition::Element(value.as_str().into()),
             "secrets" => Addition::Element(value.as_str().into()),

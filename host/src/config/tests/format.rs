@@ -192,6 +192,31 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
             "sandbox.os-sandbox: expected true or false, found 'no'",
             "os-sandbox = false",
         ),
+        (
+            "[rights.rules]\nplugins = ['a']".into(),
+            "rights.rules: expected an array of tables, found a table",
+            "[[rights.rules]]",
+        ),
+        ("[budgets]\ncalls = 1".into(), "budgets: expected an array of tables, found a table", "[[budgets]]"),
+        (rules("allow = ['a']"), "unknown key `allow` in an entry of rules", "a rule allows what it names: plugins ="),
+        (
+            rules("plugins = ['a']\nwhen = { claims = { org.id = 'a' } }"),
+            "when.claims.org: expected",
+            "\"org.NAME\" = \"acme\"",
+        ),
+        ("[rights]\nscopes = { a:b = ['c'] }".into(), "rights.scopes.a:b: invalid unquoted key", "\"a:b\" = ["),
+        ("[[budgets]]\nname = 'a'".into(), "budgets: limits nothing", "calls = 60"),
+        ("[[budgets]]\ncalls = 0".into(), "budgets.calls: must not be 0", "[rights]"),
+        ("[[budgets]]\ncalls = 1\nwindow = '0s'".into(), "budgets.window: must be from 1s", "\"1m\""),
+        ("[[budgets]]\ncalls = 1\nper = 'group'".into(), "budgets.per: cannot have \"group\"", "per = []"),
+        ("[[budgets]]\ncalls = 1\nper = ['user']".into(), "budgets.per: cannot have \"user\"", "\"subject\""),
+        (
+            "[[budgets]]\ncalls = 1\n[[budgets]]\nname = 'budget 1'\ncalls = 1".into(),
+            "two budgets have the name \"budget 1\"",
+            "name of its own",
+        ),
+        ("[[budgets]]\ncalls = 1\nwhen = { token = 'ci' }".into(), "there is no such token: \"ci\"", "local"),
+        ("[[budgets]]\nrate = 1".into(), "unknown key `rate` in an entry of budgets", "calls"),
         ("[rights]\n[[rights.rules]]\nplugins = ['a']".into(), "rights: needs a default", "default = \"nothing\""),
         (rules("tools = ['notes_delete']"), "has no plugin: \"notes_delete\"", "\"notes/delete\""),
         (rules("tools = ['text']"), "has no plugin", "\"text/*\""),
@@ -503,6 +528,7 @@ fn file(path: &str, value: &str) -> String {
     needed.insert("secrets.*.exchange", &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")]);
     needed.insert("rights", &[("default", "'nothing'")]);
     needed.insert("rights.rules[]", &[("plugins", "['a']")]);
+    needed.insert("budgets[]", &[("calls", "1")]);
     needed.insert("server.http.tls", &[("cert", "'a'"), ("key", "'b'")]);
     let mut parts: Vec<&str> = path.split('.').collect();
     while let Some(part) = parts.pop() {

@@ -30,6 +30,7 @@ use super::ready::{MAX_RECYCLED, Source};
 use super::runtime::Runtime;
 use super::ticker::Ticking;
 use crate::audit::{Event, Record};
+use crate::budgets::Charge;
 use crate::inline::poll_inline;
 use crate::plugin::abi::CallContext;
 use crate::plugin::component::engine;
@@ -155,7 +156,7 @@ impl PreparedComponent {
                 return Err(Fault::Busy.into());
             }
             let cpu = CpuMeter::new(prepared.limits.cpu);
-            let _timed = Timed { inline: &prepared.inline, cpu: cpu.clone() };
+            let _timed = Timed { inline: &prepared.inline, cpu: cpu.clone(), charge: call.charge.clone() };
             let meter = cpu.clone();
             let future = Box::pin(async {
                 before.await?;
@@ -356,11 +357,16 @@ impl Source for PreparedComponent {
 struct Timed<'a> {
     inline: &'a InlineEligibility,
     cpu: Arc<CpuMeter>,
+    charge: Option<Arc<Charge>>,
 }
 
 impl Drop for Timed<'_> {
     fn drop(&mut self) {
-        self.inline.record(self.cpu.spent());
+        let spent = self.cpu.spent();
+        self.inline.record(spent);
+        if let Some(charge) = &self.charge {
+            charge.cpu(spent);
+        }
     }
 }
 

@@ -39,8 +39,12 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, request: C
         }
         let completion = match named.subject().filter(|_| provider.surface().completions) {
             Some(subject) => {
+                let charge = match record.charge(&server, &scope, &*provider, named.item(), &value) {
+                    Ok(charge) => charge,
+                    Err(error) => return record.finish(Err(error)).await,
+                };
                 let complete = |call| provider.complete(subject, &argument, &value, given, call);
-                match once(&server, &scope, &provider, complete).await {
+                match once(&server, &scope, &provider, charge, complete).await {
                     Ok(completion) => completion,
                     Err(error) => {
                         let id = provider.id();

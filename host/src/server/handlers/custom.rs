@@ -54,7 +54,8 @@ async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, record: &
     drop(snapshot);
     record.set_target(&provider, &request.method);
     record.permitted(scope.check(&*provider, Item::Rest, not_found))?;
-    match once(server, scope, &provider, |call| provider.call_method(name, &request.params, call)).await {
+    let charge = record.charge(server, scope, &*provider, Item::Rest, &request.params)?;
+    match once(server, scope, &provider, charge, |call| provider.call_method(name, &request.params, call)).await {
         Ok(outcome) => shape(server, scope, &outcome),
         Err(error) => {
             record.set_refusal(&error);

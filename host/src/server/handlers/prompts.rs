@@ -80,8 +80,9 @@ async fn answer(
         record.set_code("bad-input");
         return Err(error::missing_arguments(name, &missing));
     }
-    let rounds =
-        Rounds { server, scope, provider: &entry.provider, method: "prompts/get", name, arguments: &given_text };
+    let (method, provider) = ("prompts/get", &entry.provider);
+    let charge = record.charge(server, scope, &**provider, Item::Prompt(&prompt.name), &given_text)?;
+    let rounds = Rounds { server, scope, provider, method, name, arguments: &given_text, charge };
     let invoke = |call| entry.provider.get_prompt(&prompt.name, arguments.clone(), call);
     let refuse = |error| {
         let not_found = error::unknown_prompt(name, []);

@@ -78,7 +78,9 @@ async fn answer(
     record.set_target(&provider, uri);
     let not_found = || error::resource_not_found(scope.revision, uri);
     record.permitted(scope.check(&*provider, Item::Resource(uri), not_found))?;
-    let rounds = Rounds { server, scope, provider: &provider, method: "resources/read", name: uri, arguments: "{}" };
+    let charge = record.charge(server, scope, &*provider, Item::Resource(uri), uri)?;
+    let (method, name, arguments) = ("resources/read", uri, "{}");
+    let rounds = Rounds { server, scope, provider: &provider, method, name, arguments, charge };
     let settled = rounds.run(resumed, |call| provider.read_resource(uri, call)).await;
     let settled = settled.and_then(|settled| only_own_contents(server, &provider, settled));
     let refuse = |error| {

@@ -19,6 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use self::input_required::ResumePoint;
 pub(in crate::server) use self::input_required::ResumedInput;
 use super::settled::Settled;
+use crate::budgets::Charge;
 use crate::plugin::abi::{
     self, Answer, Elicited, GuestError, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply,
     ToolOutcome, ToolResult,
@@ -75,22 +76,24 @@ pub(in crate::server) async fn once<'a, T>(
     server: &Arc<Server>,
     scope: &Scope,
     provider: &Arc<dyn Provider>,
+    charge: Option<Arc<Charge>>,
     invoke: impl FnOnce(Call) -> Calling<'a, T> + Send,
 ) -> Result<T, Refusal> {
     let mut relay = Relay::new(server, scope, provider);
     let permit = scope.client.bounds.acquire(provider.id(), &mut WaitDeadline::default()).await?;
-    let outcome = relay.forward_during(invoke(call(scope, &relay))).await;
+    let outcome = relay.forward_during(invoke(call(scope, charge, &relay))).await;
     drop(permit);
     relay.finish().await;
     Ok(outcome?)
 }
 
 /// The parts that all calls of a request share.
-fn call(scope: &Scope, relay: &Relay<'_>) -> Call {
+fn call(scope: &Scope, charge: Option<Arc<Charge>>, relay: &Relay<'_>) -> Call {
     Call {
         caller: scope.caller.clone(),
         identity: Some(scope.identity.clone()),
         permissions: scope.permissions.clone(),
+        charge,
         unread: Some(scope.client.bounds.unread.own().clone()),
         meta: Some(scope.meta.clone()),
         events: Some(relay.events()),
@@ -109,6 +112,8 @@ pub(in crate::server) struct Rounds<'a> {
     pub(in crate::server) name: &'a str,
     /// A JSON object.
     pub(in crate::server) arguments: &'a str,
+    /// The budgets that it is charged to.
+    pub(in crate::server) charge: Option<Arc<Charge>>,
 }
 
 type Calling<'a, O> = Pin<Box<dyn Future<Output = Result<O, CallError>> + Send + 'a>>;
@@ -173,8 +178,8 @@ impl<'a> Rounds<'a> {
         loop {
             let permit = bounds.acquire(self.provider.id(), &mut deadline).await?;
             let features = self.scope.client.features();
-            let round =
-                Call { client: features, answers: answers.to_vec(), state: state.clone(), ..call(self.scope, relay) };
+            let shared = call(self.scope, self.charge.clone(), relay);
+            let round = Call { client: features, answers: answers.to_vec(), state: state.clone(), ..shared };
             let outcome = relay.forward_during(invoke(round)).await;
             drop(permit);
             match outcome {

@@ -84,8 +84,9 @@ async fn answer(
         }
     };
     let frozen = entry.item();
-    let rounds =
-        Rounds { server, scope, provider: &entry.provider, method: "tools/call", name: &name, arguments: &arguments };
+    let (method, provider) = ("tools/call", &entry.provider);
+    let charge = record.charge(server, scope, &**provider, Item::Tool(&frozen.tool.name), &arguments)?;
+    let rounds = Rounds { server, scope, provider, method, name: &name, arguments: &arguments, charge };
     let invoke = |call| entry.provider.call_tool(&frozen.tool.name, arguments.clone(), call);
     let settled = rounds.run(resumed, invoke).await;
     if let Ok(Settled::Complete(ToolResult { is_error: true, .. })) = &settled {

@@ -319,7 +319,9 @@ impl Mcp {
 /// The JSON response to a POST in a session.
 fn session_response(message: Outgoing) -> Response {
     let refused = matches!(message.kind, MessageKind::Error { code: -32600, of_envelope: true });
-    reply::whole(if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK }, message)
+    let status = if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    // Not 429, which a client of these revisions may take for the end of its session: the official one in Python does.
+    reply::whole(status, StatusCode::OK, message)
 }
 
 /// Counts a copy of a retained message as unread.

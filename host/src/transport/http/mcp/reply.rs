@@ -8,13 +8,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
 use http::StatusCode;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use tokio::sync::mpsc;
 
 use super::replay::{EventId, ReplayReader};
-use crate::server::{MessageKind, Outgoing};
+use crate::server::{MessageKind, Outgoing, Remedy};
 use crate::transport::http::{Response, responses};
 
 /// An idle stream gets a comment after this time, so that no proxy times out.
@@ -40,12 +40,22 @@ pub(super) fn status_stateless(kind: MessageKind) -> StatusCode {
 #[derive(Clone)]
 pub(in crate::transport::http) struct NeededScope(pub(in crate::transport::http) Box<str>);
 
-/// A response of one message. What needs more scopes has one status in all revisions.
-pub(super) fn whole(status: StatusCode, mut message: Outgoing) -> Response {
-    let Some(scope) = message.needed_scope.take() else { return responses::json(status, message) };
-    let mut response = responses::json(StatusCode::FORBIDDEN, message);
-    response.extensions_mut().insert(NeededScope(scope));
-    response
+/// A response of one message. What needs more scopes has one status in all revisions; `busy` is that of what may be
+/// sent again later.
+pub(super) fn whole(status: StatusCode, busy: StatusCode, mut message: Outgoing) -> Response {
+    match message.remedy.take() {
+        None => responses::json(status, message),
+        Some(Remedy::Scope(scope)) => {
+            let mut response = responses::json(StatusCode::FORBIDDEN, message);
+            response.extensions_mut().insert(NeededScope(scope));
+            response
+        }
+        Some(Remedy::RetryAfter(seconds)) => {
+            let mut response = responses::json(busy, message);
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+            response
+        }
+    }
 }
 
 /// The source of one request's messages.

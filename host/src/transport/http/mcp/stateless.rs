@@ -104,5 +104,5 @@ async fn next(
 }
 
 fn json_response(message: Outgoing) -> Response {
-    reply::whole(reply::status_stateless(message.kind), message)
+    reply::whole(reply::status_stateless(message.kind), StatusCode::TOO_MANY_REQUESTS, message)
 }

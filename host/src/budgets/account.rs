@@ -1,0 +1,149 @@
+//! What is left of one budget for one who spends.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// What a call that finds no place among those that run is told to wait: when one ends is not known.
+const RUNNING_WAIT: Duration = Duration::from_secs(1);
+
+/// What can be spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Calls,
+    /// Seconds.
+    Cpu,
+    /// Of inputs and results.
+    Bytes,
+    /// Calls at a time.
+    Running,
+}
+
+/// What an account has when nothing is spent. Unset: no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Limits {
+    pub calls: Option<u32>,
+    pub cpu: Option<Duration>,
+    pub bytes: Option<u64>,
+    pub concurrent: Option<u32>,
+    /// The time in which all of it comes back.
+    pub window: Duration,
+}
+
+#[derive(Debug)]
+pub(super) struct Account {
+    pub(super) limits: Limits,
+    /// What is left of calls, seconds and bytes; below zero, it is overdrawn.
+    left: [f64; 3],
+    running: u32,
+    pub(super) refused: u64,
+    /// When the rest was last brought up to date.
+    at: Instant,
+}
+
+impl Limits {
+    /// Of calls, seconds and bytes.
+    fn most(&self) -> [Option<f64>; 3] {
+        [self.calls.map(f64::from), self.cpu.map(|cpu| cpu.as_secs_f64()), self.bytes.map(|bytes| bytes as f64)]
+    }
+}
+
+impl Kind {
+    const REFILLING: [Self; 3] = [Self::Calls, Self::Cpu, Self::Bytes];
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Calls => "the calls",
+            Self::Cpu => "the seconds of computing",
+            Self::Bytes => "the bytes",
+            Self::Running => "the calls at a time",
+        })
+    }
+}
+
+impl Account {
+    pub(super) fn new(limits: Limits, now: Instant) -> Self {
+        let left = limits.most().map(Option::unwrap_or_default);
+        Self { limits, left, running: 0, refused: 0, at: now }
+    }
+
+    /// Other limits. What was spent stays spent.
+    pub(super) fn set_limits(&mut self, limits: Limits, now: Instant) {
+        self.refill(now);
+        let before = self.limits.most();
+        for (at, most) in limits.most().into_iter().enumerate() {
+            let spent = before[at].map_or(0.0, |before| before - self.left[at]);
+            self.left[at] = most.unwrap_or_default() - spent;
+        }
+        self.limits = limits;
+    }
+
+    pub(super) fn refill(&mut self, now: Instant) {
+        let passed = now.saturating_duration_since(self.at).as_secs_f64();
+        for (left, most) in self.left.iter_mut().zip(self.limits.most()) {
+            if let Some(most) = most {
+                *left = (*left + most * passed / self.limits.window.as_secs_f64()).min(most);
+            }
+        }
+        self.at = self.at.max(now);
+    }
+
+    /// # Errors
+    /// What is used up, and the time until it is not.
+    pub(super) fn admit(&mut self, now: Instant) -> Result<(), (Kind, Duration)> {
+        self.refill(now);
+        let mut longest = None;
+        for ((kind, left), most) in Kind::REFILLING.into_iter().zip(self.left).zip(self.limits.most()) {
+            let Some(most) = most else { continue };
+            // A call costs one, the others are charged later: something must be left of them.
+            let missing = if kind == Kind::Calls { 1.0 - left } else { -left };
+            let is_open = if kind == Kind::Calls { missing <= 0.0 } else { missing < 0.0 };
+            if !is_open {
+                let wait = Duration::try_from_secs_f64(missing * self.limits.window.as_secs_f64() / most);
+                let wait = wait.unwrap_or(Duration::MAX);
+                if longest.is_none_or(|(_, longest)| longest < wait) {
+                    longest = Some((kind, wait));
+                }
+            }
+        }
+        if longest.is_none() && self.limits.concurrent.is_some_and(|most| self.running >= most) {
+            longest = Some((Kind::Running, RUNNING_WAIT));
+        }
+        longest.map_or(Ok(()), Err)
+    }
+
+    pub(super) fn begin(&mut self, input: usize) {
+        self.running += 1;
+        self.spend(Kind::Calls, 1.0);
+        self.spend(Kind::Bytes, input as f64);
+    }
+
+    pub(super) fn end(&mut self) {
+        self.running = self.running.saturating_sub(1);
+    }
+
+    pub(super) fn spend(&mut self, kind: Kind, much: f64) {
+        let limits = self.limits.most();
+        if let Some(at) = Kind::REFILLING.iter().position(|own| *own == kind)
+            && limits[at].is_some()
+        {
+            self.left[at] -= much;
+        }
+    }
+
+    pub(super) fn running(&self) -> u32 {
+        self.running
+    }
+
+    /// Of calls, seconds and bytes: what is left, and of how much.
+    pub(super) fn left(&self) -> [Option<(f64, f64)>; 3] {
+        let most = self.limits.most();
+        std::array::from_fn(|at| most[at].map(|most| (self.left[at], most)))
+    }
+
+    /// Whether it differs from a new one.
+    pub(super) fn is_used(&self) -> bool {
+        self.running > 0 || self.left().into_iter().flatten().any(|(left, most)| left < most)
+    }
+}
