@@ -28,6 +28,7 @@ mod sandbox;
 mod schemas;
 mod secret;
 mod size;
+mod source;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -56,7 +57,8 @@ pub use registries::{PublisherKey, RegistryConfig, RequiredKeys};
 pub use rights::RightsConfig;
 pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
-pub use secret::{SecretConfig, SecretEntry};
+pub use secret::SecretEntry;
+pub use source::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
 use wharf_report::{InvalidToml, ShowPath as _, from_toml_of, toml_place};
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use super::secret::PerConfig;
+use super::source::PerConfig;
 use super::{Config, ConfigPath, WrongValue};
 use crate::os::stamp::FolderState;
 use crate::plugin::{FolderGrant, FolderMode};

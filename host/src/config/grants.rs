@@ -9,7 +9,7 @@ use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 use wharf_report::Hint;
 
-use super::secret::PerConfig;
+use super::source::PerConfig;
 use super::{Config, FolderConfig, HttpEntry, WrongValue};
 use crate::plugin::{Grants, KeyvalueGrant, Secret, SecretTemplate};
 

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::secret::Place;
+use super::source::Place;
 use super::{Config, SecretEntry, WrongValue};
 use crate::identity::Identity;
 

@@ -1,21 +1,15 @@
-//! Secrets, which the file names and never contains: each is in an environment variable or a file.
-
-use std::env::VarError;
-use std::fmt;
-use std::path::PathBuf;
+//! Secrets, which the file names and never contains.
 
 use serde::{Deserialize, Serialize};
-use wharf_report::{Hint, ShowPath as _, bounded, did_you_mean};
+use wharf_report::{Hint, bounded, did_you_mean};
 
-use super::{Config, ConfigError, ConfigPath, ExchangeConfig, WrongValue};
+use super::source::{PerConfig, Unusable};
+use super::{Config, ConfigPath, ExchangeConfig, SecretConfig, WrongValue};
 use crate::identity::Identity;
-use crate::os::private;
 use crate::plugin::Missing;
 
 /// Characters allowed in names of secrets, besides letters and digits.
 const NAME_CHARS: [char; 2] = ['_', '-'];
-/// Maximum bytes of a secret's file.
-const MAX_SIZE: u64 = 64 << 10;
 /// For a server, and for one command. The environment of a process is fixed at its start.
 const SET_IT: [&str; 2] = ["set its variable, then restart the server", "set its variable"];
 const WRITE_IT: [&str; 2] = ["write it to its file, then send the server SIGHUP", "write it to its file"];
@@ -25,26 +19,6 @@ const PROTECT_IT: [&str; 2] = [
     "let no other user own or write it or its folder, then send the server SIGHUP",
     "let no other user own or write it or its folder",
 ];
-const GENERATE_IT: &str = "put one there; this prints one: openssl rand -hex 32";
-
-/// By whom something is kept apart.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum PerConfig {
-    Subject,
-}
-
-/// The source of a secret.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct SecretConfig {
-    /// An environment variable.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub env: Option<String>,
-    /// A file that contains only the secret.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<ConfigPath>,
-}
 
 /// One entry of `[secrets]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -61,93 +35,6 @@ pub struct SecretEntry {
     /// It is a token in the name of each user, for which theirs is exchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchange: Option<ExchangeConfig>,
-}
-
-/// Where a secret is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    Variable(String),
-    File(PathBuf),
-}
-
-/// As in errors.
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Variable(name) => write!(f, "variable {name}"),
-            Self::File(path) => write!(f, "{}", path.shown()),
-        }
-    }
-}
-
-/// Why a secret cannot be used.
-struct Unusable {
-    /// Reads after what it is.
-    why: String,
-    /// The command for a file that other users can write.
-    repair: Option<String>,
-    /// The system cannot read it now; it may later.
-    temporary: bool,
-}
-
-impl SecretConfig {
-    /// Whether it has exactly one source.
-    pub(super) fn has_one_source(&self) -> bool {
-        self.env.is_some() != self.file.is_some()
-    }
-
-    /// Reads the secret, without surrounding whitespace. `what` describes it in errors.
-    ///
-    /// # Errors
-    /// If it is missing, shorter than `min` characters, or not visible ASCII.
-    pub(super) fn read(&self, config: &Config, what: &str, min: usize) -> Result<String, ConfigError> {
-        self.value(config, min).map_err(|Unusable { why, repair, temporary }| ConfigError {
-            temporary,
-            ..ConfigError::new(format!("{what} {why}"), Some(repair.unwrap_or_else(|| GENERATE_IT.into())))
-        })
-    }
-
-    fn value(&self, config: &Config, min: usize) -> Result<String, Unusable> {
-        match (&self.env, &self.file) {
-            (Some(variable), _) => Place::Variable(variable.clone()).value(min),
-            (None, Some(file)) => Place::File(config.resolve(file)).value(min),
-            (None, None) => Err(Unusable::new(format!("is not at least {min} visible ASCII characters: no place"))),
-        }
-    }
-}
-
-impl Unusable {
-    fn new(why: String) -> Self {
-        Self { why: bounded(&why).into(), repair: None, temporary: false }
-    }
-}
-
-impl Place {
-    fn value(&self, min: usize) -> Result<String, Unusable> {
-        let text = match self {
-            Self::Variable(variable) => std::env::var(variable).map_err(|error| match error {
-                VarError::NotPresent => Unusable::new(format!("is not set: {self}")),
-                VarError::NotUnicode(_) => Unusable::new(format!("is not UTF-8: {self}")),
-            })?,
-            Self::File(path) => {
-                private::read_text(path, MAX_SIZE).map_err(|error| match private::repair(&error, path) {
-                    None if error.is_temporary() => {
-                        Unusable { temporary: true, ..Unusable::new(format!("cannot be read now: {error}: {self}")) }
-                    }
-                    None => Unusable::new(format!("cannot be read: {error}: {self}")),
-                    repair => Unusable { repair, ..Unusable::new(format!("is not trusted: {error}: {self}")) },
-                })?
-            }
-        };
-        let secret = text.trim();
-        if secret.contains(char::is_whitespace) {
-            return Err(Unusable::new(format!("contains a blank: {self}")));
-        }
-        if secret.len() < min || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(Unusable::new(format!("is not at least {min} visible ASCII characters: {self}")));
-        }
-        Ok(secret.to_owned())
-    }
 }
 
 impl Config {

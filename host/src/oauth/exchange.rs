@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::clock::Now;
 use super::fetch::{self, Address};
 use super::flight::{self, Flight};
 use super::verifier::Verifier;
@@ -137,8 +138,9 @@ impl Exchanges {
                     if state.flights.len() >= MOST_WAITING || own_waiting >= WAITING_OF_SUBJECT {
                         return Err("cannot be had now: too many exchanges wait".into());
                     }
-                    let expires = grant.expires.duration_since(SystemTime::now()).unwrap_or_default();
-                    let flight = self.begin(key, settings.clone(), own.clone(), (of.clone(), now + expires));
+                    let expires = grant.expires.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+                    let until = Now::read().at(expires);
+                    let flight = self.begin(key, settings.clone(), own.clone(), (of.clone(), until));
                     state.flights.insert(key, (of, flight.clone()));
                     flight
                 }

@@ -44,8 +44,8 @@ fn each_user_reaches_only_their_own_folder() {
     let (ada, bob) = (issuer.token("ada"), issuer.token("bob"));
     let on = |token: &str, what: &str, path: &str| attempt(address, token, what, json!({"path": path, "count": 3}));
     for _ in 0..2 {
-        assert_eq!(on(&ada, "write", "hers"), "ok");
-        assert_eq!(on(&bob, "write", "his"), "ok");
+        assert_eq!(on(&ada, "write", "hers"), "ok 3 bytes");
+        assert_eq!(on(&bob, "write", "his"), "ok 3 bytes");
         assert_eq!((on(&ada, "list", "."), on(&bob, "list", ".")), ("ok hers".into(), "ok his".into()));
     }
     let below = home.path("shared").join(encoded(&issuer));
@@ -70,7 +70,7 @@ fn each_user_reaches_only_their_own_folder() {
         assert!(!on(&token, "read", "his").starts_with("ok"), "{stranger}");
         assert!(!on(&token, "list", ".").contains("his"), "{stranger}");
     }
-    assert_eq!(on("0123456789abcdef", "write", "of-the-token"), "ok");
+    assert_eq!(on("0123456789abcdef", "write", "of-the-token"), "ok 3 bytes");
     assert_eq!(names_in(&home.path("shared/@")), ["@bob"]);
     assert_eq!(fs::read(below.join("bob/his")).expect("his"), b"xxx", "nobody changed it");
     // A link in place of a user's folder is not followed.
@@ -92,11 +92,11 @@ fn quotas_are_of_each_user_and_of_all() {
         attempt(address, &issuer.token(who), "write", json!({"path": path, "count": count}))
     };
     assert_eq!(write("ada", "a", 10_001), "quota");
-    assert_eq!(write("ada", "a", 10_000), "ok");
+    assert_eq!(write("ada", "a", 10_000), "ok 10000 bytes");
     assert_eq!(write("bob", "b", 6_000), "quota", "she took most of it");
-    assert_eq!(write("bob", "b", 5_000), "ok");
+    assert_eq!(write("bob", "b", 5_000), "ok 5000 bytes");
     assert_eq!(attempt(address, &issuer.token("ada"), "unlink", json!({"path": "a"})), "ok");
-    assert_eq!(write("bob", "b", 9_000), "ok");
+    assert_eq!(write("bob", "b", 9_000), "ok 9000 bytes");
 }
 
 #[test]

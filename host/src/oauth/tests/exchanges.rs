@@ -1,11 +1,11 @@
 //! Exchanges of tokens with issuers that are slow, wrong, huge, or lead elsewhere.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
-use super::crafted::{Signer, set};
+use super::crafted::{Signer, set, unix};
 use super::issuers::Issuer;
 use super::server::Reply;
 use crate::identity::{AccessGrant, Identity, SecretText};
@@ -45,7 +45,7 @@ impl Case {
             scopes: Vec::new(),
             groups: Vec::new(),
             claims: Map::new(),
-            expires: SystemTime::now() + Duration::from_secs(seconds),
+            expires: UNIX_EPOCH + Duration::from_secs(unix(seconds.cast_signed()).cast_unsigned()),
         })
         .with_token(SecretText::new(token.into()))
     }
@@ -113,11 +113,13 @@ async fn what_is_no_such_token_is_refused_and_not_asked_for_again_soon() {
     let long = json!("x".repeat(100_000)).to_string();
     let location = format!("location: {}/elsewhere\r\n", case.issuer.url());
     case.issuer.0.reply("/elsewhere", Reply::json(good("stolen")));
-    let refusal = b"HTTP/1.1 400 X\r\ncontent-length: 35\r\n\r\n{\"error\":\"invalid_target\",\"a\":\"own\"}";
-    let secretive = b"HTTP/1.1 401 X\r\ncontent-length: 21\r\n\r\n{\"error\":\"eyJ.to.ken\"}";
+    let refused = |status: u16, body: &str| {
+        let length = body.len();
+        Reply::Raw(format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n\r\n{body}").into_bytes())
+    };
     for (number, (reply, why)) in [
-        (Reply::Raw(refusal.to_vec()), "answered 400 Bad Request, invalid_target"),
-        (Reply::Raw(secretive.to_vec()), "answered 401 Unauthorized"),
+        (refused(400, r#"{"error":"invalid_target"}"#), "answered 400 Bad Request, invalid_target"),
+        (refused(401, r#"{"error":"eyJ.to.ken"}"#), "answered 401 Unauthorized"),
         (Reply::Status(500, String::new()), "answered 500"),
         (Reply::Status(302, location.clone()), "answered 302"),
         (Reply::Status(307, location), "answered 307"),
@@ -189,6 +191,13 @@ async fn one_user_does_not_keep_others_from_their_exchanges() {
     let waiting: Vec<_> = (0..8).map(|number| case.user("alice", &number.to_string(), 3600)).collect();
     let asked = waiting.iter().map(|user| case.ask(user));
     let others = async {
+        // All of hers are there.
+        let sent = async {
+            while case.count() < 8 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_mins(1), sent).await.expect("they are sent");
         let more = case.ask(&case.user("alice", "more", 3600)).await;
         assert!(more.is_err_and(|why| why.contains("too many exchanges wait")));
         case.answer(good("his"));
