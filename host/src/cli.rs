@@ -40,6 +40,7 @@ mod oauth;
 mod options;
 mod origins;
 mod os_sandbox;
+mod personal;
 mod place;
 mod prompt;
 mod proposals;

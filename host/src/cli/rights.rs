@@ -1,5 +1,7 @@
 //! `wharf rights`: what somebody may use, and by which rule.
 
+mod own;
+
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -58,12 +60,20 @@ pub(super) async fn run(options: &Options, how: RightsOptions, screen: &Screen) 
             lacking.join(" ")
         ));
     }
+    let own = own::all(&config, &identity);
     if how.json {
         let all: Vec<Value> = decisions.iter().map(Decision::to_json).collect();
-        let shown = json!({ "identity": &**identity.name(), "decisions": all });
+        let mut shown = json!({ "identity": &**identity.name(), "decisions": all });
+        if !own.is_empty() {
+            shown["own"] = own.iter().map(own::Own::to_json).collect();
+        }
         report::print(&indented(&escape_hidden_in_json(&shown.to_string())))?;
     } else {
-        report::print(&wrapped::for_stdout(&format!("{}\n\n{}", who(&identity), by_plugin(&decisions))))?;
+        let mut shown = format!("{}\n\n{}", who(&identity), by_plugin(&decisions));
+        if !own.is_empty() {
+            shown += &format!("\n\n{NAME}of its own{NAME:#}\n{}", own::shown(&own));
+        }
+        report::print(&wrapped::for_stdout(&shown))?;
         for name in unmatched(&rights, &local.snapshot()) {
             warning(&format!("nothing in {} is named by {name}", dir.shown()));
         }

@@ -17,6 +17,7 @@ pub(super) const FORMAT: Format = Format {
         ("secrets.*", &["value", "secret", "token", "key"], NOT_HERE),
         ("server.http.tokens[]", &["value", "secret", "token", "key"], NOT_HERE),
         ("server.http.oauth.issuers[].introspection.client-secret", &["value", "secret"], NOT_HERE),
+        ("secrets.*.exchange.client-secret", &["value", "secret"], NOT_HERE),
         ("server.state-key", &["value", "secret", "token", "key"], NOT_HERE),
         (
             "rights.rules[]",
@@ -297,6 +298,8 @@ const KEYS: &[Key] = &[
     key("plugins.*.grants.fs[].guest", "the path in the plugin in quotes", "\"/data\""),
     key("plugins.*.grants.fs[].mode", "\"read\" or \"write\"", "\"write\""),
     key("plugins.*.grants.fs[].quota", SIZE, "\"64 MiB\""),
+    key("plugins.*.grants.fs[].per", "\"subject\"", "\"subject\""),
+    key("plugins.*.grants.fs[].total", SIZE, "\"1 GiB\""),
     key("plugins.*.grants.env", "a table of strings", "{ LANG = \"C\" }"),
     key("plugins.*.grants.env.*", TEXT, "\"C\""),
     key("plugins.*.grants.config", "a table of strings", "{ unit = \"metric\" }"),
@@ -306,6 +309,17 @@ const KEYS: &[Key] = &[
     key("secrets.*", SOURCE, ENV),
     key("secrets.*.env", VARIABLE, "\"WEATHER_TOKEN\""),
     key("secrets.*.file", PATH, "\"weather-token\""),
+    key("secrets.*.per", "\"subject\"", "\"subject\""),
+    key("secrets.*.exchange", "a table with client-id and client-secret", INTROSPECTION),
+    key("secrets.*.exchange.client-id", TEXT, "\"wharf\""),
+    key("secrets.*.exchange.client-secret", SOURCE, ENV),
+    key("secrets.*.exchange.client-secret.env", VARIABLE, "\"CLIENT_SECRET\""),
+    key("secrets.*.exchange.client-secret.file", PATH, "\"client-secret\""),
+    key("secrets.*.exchange.issuer", TEXT, "\"https://login.example\""),
+    key("secrets.*.exchange.endpoint", TEXT, "\"https://login.example/token\""),
+    key("secrets.*.exchange.audience", TEXT, "\"notes\""),
+    key("secrets.*.exchange.resource", TEXT, "\"https://notes.example\""),
+    key("secrets.*.exchange.scope", TEXT, "\"notes:read notes:write\""),
 ];
 
 const PIN: &str = "\"blake3:0000000000000000000000000000000000000000000000000000000000000000\"";

@@ -531,6 +531,7 @@ fn file(path: &str, value: &str) -> String {
         "server.http.oauth.issuers[].introspection",
         &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")],
     );
+    needed.insert("secrets.*.exchange", &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")]);
     needed.insert("rights", &[("default", "'nothing'")]);
     needed.insert("rights.rules[]", &[("plugins", "['a']")]);
     needed.insert("budgets[]", &[("calls", "1")]);
@@ -545,7 +546,12 @@ fn file(path: &str, value: &str) -> String {
         let replaces = |other: &str| other == name || name == "file" && other == "env";
         let others = others.iter().filter(|(other, _)| !replaces(other));
         let others: String = others.map(|(other, value)| format!(", {other} = {value}")).collect();
-        let mode = if path.ends_with("fs[].quota") && name == "quota" { ", mode = 'write'" } else { "" };
+        let mode = match path {
+            "secrets.*.per" if name == "per" => ", file = 's/{subject}'",
+            "plugins.*.grants.fs[].total" if name == "total" => ", mode = 'write', per = 'subject'",
+            _ if path.ends_with("fs[].quota") && name == "quota" => ", mode = 'write'",
+            _ => "",
+        };
         let name = if name == "*" { "weather" } else { name };
         text =
             if parts.is_empty() { format!("{name} = {text}") } else { format!("{{ {name} = {text}{others}{mode} }}") };
@@ -563,7 +569,7 @@ fn every_key_is_named_with_an_example_that_is_valid() {
         if key.path.ends_with(".when.token") {
             text += "\nserver = { http = { tokens = [{ name = \"ci\", env = \"A\" }] } }";
         }
-        if key.path.ends_with(".when.issuer") {
+        if key.path.ends_with(".when.issuer") || key.path.starts_with("secrets.*.exchange") {
             let oauth = "{ resource = \"https://a.example\", issuers = [{ issuer = \"https://login.example\" }] }";
             text += &format!("\nserver = {{ http = {{ oauth = {oauth} }} }}");
         }

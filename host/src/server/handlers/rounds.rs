@@ -91,7 +91,7 @@ pub(in crate::server) async fn once<'a, T>(
 fn call(scope: &Scope, charge: Option<Arc<Charge>>, relay: &Relay<'_>) -> Call {
     Call {
         caller: scope.caller.clone(),
-        subject: scope.identity.name().clone(),
+        identity: Some(scope.identity.clone()),
         permissions: scope.permissions.clone(),
         charge,
         unread: Some(scope.client.bounds.unread.own().clone()),
