@@ -29,8 +29,9 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let issuer = Issuer::start()?;
     let mut variants = vec![("no token".to_owned(), "", Vec::new()), ("a static token".into(), "static", one(STATIC))];
     for users in USERS {
+        let users = bench.options.size(users, users.min(1_000));
         let name = if users == 1 { "a user's token".to_owned() } else { format!("tokens of {users} users") };
-        variants.push((name, "oauth", issuer.tokens(bench.options.size(users, users.min(1_000)))?));
+        variants.push((name, "oauth", issuer.tokens(users)?));
     }
     let mut servers = Vec::new();
     for (kind, settings) in [
