@@ -109,12 +109,13 @@ impl Contender {
     }
 
     /// Starts it on a free port, with a connection limit above what the suites need, and with `more`
-    /// tools besides `echo` and `add`.
-    pub fn start_http(&self, home: &Home, more: usize) -> Result<(Process, SocketAddr)> {
+    /// tools besides `echo` and `add`. `settings` are added to `[server.http]` of Wharf.
+    pub fn start_http(&self, home: &Home, more: usize, settings: &str) -> Result<(Process, SocketAddr)> {
         let mut command = self.serve(home);
         if self.kind == Kind::Wharf {
-            let settings = "[server.http]\nconnections = 20000\nconnections-per-address = 20000\n";
-            command.args(["--http", "127.0.0.1:0", "--config"]).arg(home.settings(settings)?);
+            let limits = "[server.http]\nconnections = 20000\nconnections-per-address = 20000\n";
+            let settings = home.settings(&format!("{limits}{settings}"))?;
+            command.args(["--http", "127.0.0.1:0", "--config"]).arg(settings);
         } else {
             command.arg("--http").arg("--tools").arg(more.to_string());
         }

@@ -1,6 +1,8 @@
 //! A measured server's own environment: home, XDG folders and plugin folder.
 
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -89,6 +91,14 @@ impl Home {
         let file = self.root.join("wharf.toml");
         fs::write(&file, text).context("write the settings")?;
         Ok(file)
+    }
+
+    /// Writes a file beside the configuration that others may not read.
+    pub fn secret(&self, name: &str, text: &str) -> Result<()> {
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let mut file = options.open(self.root.join(name)).context("create a secret")?;
+        file.write_all(text.as_bytes()).context("write a secret")
     }
 
     /// Writes a component that can be moved into the plugin folder.

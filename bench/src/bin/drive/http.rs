@@ -1,7 +1,6 @@
 //! The latency and rate of calls over HTTP, on one connection and on many. All servers,
 //! alternating, with and without sessions.
 
-use std::net::SocketAddr;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use crate::Bench;
 use crate::batch::ECHO;
 use crate::calls::percentile;
 use crate::contender::{Contender, Kind};
-use crate::http_client::{self, Connection, LEGACY, MODERN, message};
+use crate::http_client::{Client, Connection, LEGACY, MODERN, message};
 use crate::report::{Report, Unit};
 
 pub const CONNECTIONS: [usize; 4] = [1, 16, 64, 256];
@@ -32,11 +31,12 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         let ceilings = bare.as_ref().map_or(Ok(Vec::new()), |bare| http_only(bench, bare))?;
         for (contender, home) in &turns {
             bench.progress(&format!("http, round {}: {}", round + 1, contender.name()));
-            let (process, address) = contender.start_http(home, 0)?;
+            let (process, address) = contender.start_http(home, 0, "")?;
             for revision in [MODERN, LEGACY] {
                 for (nth, connections) in CONNECTIONS.into_iter().enumerate() {
                     let row = row(revision, connections);
-                    let (took, times) = load(bench, contender, address, revision, connections)?;
+                    let client = Client::new(address, revision)?;
+                    let (took, times) = load(bench, contender, &client, connections)?;
                     let rate = rate(took, &times);
                     let mut add = |what: &str, unit, figure| {
                         report.add(&format!("{row}: {what}"), unit, contender.name(), figure);
@@ -59,9 +59,9 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
 /// Calls per second of the HTTP-only server, for each number of connections.
 fn http_only(bench: &Bench, bare: &Contender) -> Result<Vec<f64>> {
     bench.progress("http: HTTP only");
-    let (process, address) = bare.start_http(&bench.scratch.home()?, 0)?;
+    let (process, address) = bare.start_http(&bench.scratch.home()?, 0, "")?;
     let rates = CONNECTIONS.map(|connections| {
-        let (took, times) = load(bench, bare, address, MODERN, connections)?;
+        let (took, times) = load(bench, bare, &Client::new(address, MODERN)?, connections)?;
         Ok(rate(took, &times))
     });
     process.kill();
@@ -75,19 +75,17 @@ pub fn row(revision: &str, connections: usize) -> String {
 }
 
 /// Calls per second.
-fn rate(took: Duration, times: &[Duration]) -> f64 {
+pub fn rate(took: Duration, times: &[Duration]) -> f64 {
     times.len() as f64 / took.as_secs_f64()
 }
 
 /// The duration of all calls together, and the sorted durations of each.
-fn load(
+pub fn load(
     bench: &Bench,
     contender: &Contender,
-    address: SocketAddr,
-    revision: &'static str,
+    client: &Client,
     connections: usize,
 ) -> Result<(Duration, Vec<Duration>)> {
-    let client = http_client::Client::new(address, revision)?;
     // The first list waits until the plugins are loaded.
     client.send(&client.request(2, "tools/list", json!({})))?;
     let each = bench.options.size(20_000_usize, 1_024).div_ceil(connections).max(WARM_UP);
@@ -95,8 +93,8 @@ fn load(
     thread::scope(|scope| {
         let all: Vec<_> = (0..connections)
             .map(|nth| {
-                let (client, start) = (&client, &start);
-                scope.spawn(move || one_connection(client, contender, address, (nth * 1_000_000) as u64, each, start))
+                let start = &start;
+                scope.spawn(move || one_connection(client, contender, (nth * 1_000_000) as u64, each, start))
             })
             .collect();
         start.wait();
@@ -114,9 +112,8 @@ fn load(
 /// The duration of each call, one after the other, from before it is written to after its answer
 /// is read.
 fn one_connection(
-    client: &http_client::Client,
+    client: &Client,
     contender: &Contender,
-    address: SocketAddr,
     first: u64,
     count: usize,
     start: &Barrier,
@@ -127,7 +124,7 @@ fn one_connection(
     };
     let ids = first..first + (WARM_UP + count) as u64;
     let calls: Vec<_> = ids.clone().map(call).collect();
-    let prepared = Connection::connect(address).and_then(|mut connection| {
+    let prepared = client.connect().and_then(|mut connection| {
         let warm = calls[..WARM_UP].iter().map(|call| one_call(&mut connection, call)).collect::<Result<Vec<_>>>()?;
         Ok((connection, warm))
     });

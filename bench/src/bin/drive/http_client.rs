@@ -96,12 +96,14 @@ pub struct Client {
     revision: &'static str,
     /// The session id, if the server has assigned one.
     session: Option<String>,
+    /// Each request has one of them; none if there are none.
+    tokens: Vec<String>,
 }
 
 impl Client {
     /// Initialises a session if the revision has a handshake.
     pub fn new(address: SocketAddr, revision: &'static str) -> Result<Self> {
-        let mut client = Self { address, revision, session: None };
+        let mut client = Self { address, revision, session: None, tokens: Vec::new() };
         if revision == LEGACY {
             let info = json!({ "name": "wharf-bench", "version": env!("CARGO_PKG_VERSION") });
             let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": info });
@@ -112,6 +114,29 @@ impl Client {
             client.send(&client.post("notifications/initialized", None, &ready))?;
         }
         Ok(client)
+    }
+
+    /// The same client with tokens, of which each request has a random one.
+    pub fn with_tokens(mut self, tokens: Vec<String>) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// Runs `send` so often that each token is in a request; at least once.
+    pub fn for_each_token(&self, send: impl Fn(&Self, u64) -> Result<()>) -> Result<()> {
+        let own = |token: &String| Self { tokens: vec![token.clone()], session: self.session.clone(), ..*self };
+        if self.tokens.is_empty() {
+            return send(self, 0);
+        }
+        self.tokens.iter().try_for_each(|token| send(&own(token), 0))
+    }
+
+    /// The token of the request with that id.
+    fn token(&self, id: u64) -> Option<&str> {
+        // Ids are consecutive: the multiplier of splitmix64 spreads them.
+        let random = id.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let count = u64::try_from(self.tokens.len()).ok().filter(|count| *count > 0)?;
+        self.tokens.get(usize::try_from(random % count).ok()?).map(String::as_str)
     }
 
     /// The bytes of a request.
@@ -128,9 +153,13 @@ impl Client {
         self.post(method, name.as_deref(), &message)
     }
 
+    pub fn connect(&self) -> Result<Connection> {
+        Connection::connect(self.address)
+    }
+
     /// Sends a request on a new connection, and returns its answer.
     pub fn send(&self, request: &[u8]) -> Result<(Head, Value)> {
-        let mut connection = Connection::connect(self.address)?;
+        let mut connection = self.connect()?;
         connection.send(request)?;
         let head = connection.head()?;
         let body = if head.status == 202 { Vec::new() } else { connection.body(&head)? };
@@ -153,6 +182,9 @@ impl Client {
             if let Some(name) = name {
                 head += &format!("Mcp-Name: {name}\r\n");
             }
+        }
+        if let Some(token) = self.token(message["id"].as_u64().unwrap_or_default()) {
+            head += &format!("Authorization: Bearer {token}\r\n");
         }
         if let Some(session) = &self.session {
             head += &format!("Mcp-Session-Id: {session}\r\n");

@@ -67,7 +67,7 @@ fn one_server(bench: &Bench, contender: &Contender, home: &Home, report: &mut Re
     add("echo of 1 MiB, stdio: p50", sorted_durations(calls, call, check_echo)?);
     drop(client);
 
-    let (process, address) = contender.start_http(home, TOOLS)?;
+    let (process, address) = contender.start_http(home, TOOLS, "")?;
     let client = http_client::Client::new(address, MODERN)?;
     // The first list waits until the plugins are loaded.
     let request = client.request(1, "tools/list", json!({}));

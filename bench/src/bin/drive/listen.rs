@@ -17,7 +17,7 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
             bench.progress(&format!("listen, round {}: {}", round + 1, contender.name()));
             let home = bench.scratch.home()?;
             home.put("echo", &bench.v1)?;
-            let (process, address) = contender.start_http(&home, 0)?;
+            let (process, address) = contender.start_http(&home, 0, "")?;
             let client = http_client::Client::new(address, MODERN)?;
             client.send(&client.request(1, "tools/list", json!({})))?;
             let before = settled(process.id())?;

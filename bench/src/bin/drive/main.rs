@@ -28,6 +28,7 @@ mod report;
 mod scale;
 mod sleepers;
 mod start;
+mod tokens;
 mod turns;
 
 /// The tests' builder of small plugins from WAT, and their web sites.
@@ -133,6 +134,7 @@ fn run() -> Result<()> {
             Suite::Reload => reload::run(&bench, &mut report)?,
             Suite::Http => {
                 http::run(&bench, &mut report)?;
+                tokens::run(&bench, &mut report)?;
                 listen::run(&bench, &mut report)?;
             }
             Suite::Kill => hostile::kill::run(&bench, &mut report)?,
