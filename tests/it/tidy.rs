@@ -12,7 +12,8 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 27] = [
+const FLOORS: [(&str, &[&str], &[&str]); 28] = [
+    ("approvals", &["json", "os", "sync"], &["tokio", "wasmtime", "plugin"]),
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
     ("byte_budget", &["sync"], &["wasmtime", "mcp"]),
@@ -39,6 +40,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 27] = [
     (
         "server",
         &[
+            "approvals",
             "audit",
             "budgets",
             "byte_budget",
@@ -491,6 +493,10 @@ fn p36_deadlines_do_not_use_the_system_clock() {
         // Expiry of a sealed state, which all processes behind one address must agree on.
         "host/src/server/handlers/rounds",
         "host/src/server/seal",
+        // Expiry of decisions on calls, which are in a file.
+        "host/src/approvals",
+        "host/src/cli/approvals.rs",
+        "host/src/server/handlers/approval.rs",
         // The time that guests see.
         "host/src/plugin/imports/state.rs",
         // When tokens expire, which their issuer says.

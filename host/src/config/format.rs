@@ -56,6 +56,8 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("server.http.allowed-origins", &["cors", "origins"]),
     ("server.http.allowed-hosts", &["hosts"]),
     ("rights", &["right", "rbac", "access", "authorization"]),
+    ("rights.ask-expires", &["expires", "expiry"]),
+    ("rights.approver", &["approvers", "approve"]),
     ("budgets", &["budget", "quotas", "quota", "rate-limits", "rate-limit"]),
     ("budgets[].calls", &["requests", "calls-per-minute", "rate"]),
     ("budgets[].concurrent", &["concurrency", "parallel"]),
@@ -63,6 +65,7 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("budgets[].per", &["by", "each"]),
     ("budgets[].when", &["if", "who"]),
     ("rights.rules", &["rule"]),
+    ("rights.rules[].ask", &["confirm", "approval", "approve"]),
     ("rights.rules[].when", &["if", "who"]),
     ("rights.rules[].when.scope", &["scopes"]),
     ("rights.rules[].when.group", &["groups", "role", "roles"]),
@@ -102,6 +105,7 @@ const TEXTS: &str = "a string or an array of strings";
 const SWITCH: &str = "true or false";
 const COUNT: &str = "a whole number";
 const SIZE: &str = "a size with its unit in quotes, or a number of bytes";
+const ASK: &str = "\"always\", \"first\" or \"never\"";
 const TIME: &str = "a duration in quotes";
 const PATH: &str = "a path in quotes";
 const SOURCE: &str = "a table with the source of the secret";
@@ -184,6 +188,9 @@ const KEYS: &[Key] = &[
     key("rights", TABLE, "{ default = \"nothing\" }"),
     key("rights.default", "\"everything\" or \"nothing\"", "\"nothing\""),
     key("rights.denied", "\"hide\" or \"challenge\"", "\"challenge\""),
+    key("rights.ask-destructive", ASK, "\"always\""),
+    key("rights.approver", "\"user\" or \"operator\"", "\"operator\""),
+    key("rights.ask-expires", TIME, "\"8h\""),
     key("rights.scopes", "a table of arrays of scopes", "{ admin = [\"notes:write\"] }"),
     key("rights.scopes.*", "an array of scopes", "[\"notes:write\"]"),
     key("rights.scopes.*[]", TEXT, "\"notes:write\""),
@@ -200,6 +207,7 @@ const KEYS: &[Key] = &[
     key("rights.rules[].when.claims", "a table of claims and their values", "{ \"org.id\" = \"acme\" }"),
     key("rights.rules[].when.claims.*", "a string, a whole number, true, false, or an array of them", "\"acme\""),
     key("rights.rules[].deny", SWITCH, "true"),
+    key("rights.rules[].ask", ASK, "\"always\""),
     key("rights.rules[].plugins", "an array of plugins", "[\"notes\", \"text\"]"),
     key("rights.rules[].plugins[]", TEXT, "\"notes\""),
     key("rights.rules[].tools", "an array of PLUGIN/TOOL", "[\"notes/get_*\"]"),

@@ -64,6 +64,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
         "server",
         &[
             "response",
+            "unapproved",
             "refusal",
             "questions",
             "seal",

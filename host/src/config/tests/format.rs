@@ -225,6 +225,12 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
         (rules("when = { issuer = 'https://a.example' }\nplugins = ['*']"), "there is no such issuer", "no issuers"),
         (rules("when = { scope = '' }\nplugins = ['*']"), "scope: must not be empty", "omit it"),
         (rules("when = { group = 'a' }"), "names nothing", "plugins = ["),
+        (rules("ask = 'always'\ndeny = true\nplugins = ['a']"), "ask: must not be in a rule that denies", "omit ask"),
+        (rules("ask = 'first'\nresources = ['a://*']"), "ask: must be in a rule that names tools", "plugins or tools"),
+        (rules("ask = true\nplugins = ['a']"), "ask: expected \"always\", \"first\" or \"never\"", "ask = \"always\""),
+        ("[rights]\nask-expires = '1ms'".into(), "rights.ask-expires: must be between a second", "\"8h\""),
+        ("[rights]\nask-expires = '400days'".into(), "rights.ask-expires: must be between a second", "\"8h\""),
+        ("[rights]\napprover = 'me'".into(), "rights.approver: expected \"user\" or \"operator\"", "\"operator\""),
         ("[server".into(), "line 1, column 8: ", ""),
     ];
     for (text, reason, hint) in &cases {

@@ -6,7 +6,7 @@
 //!
 //! Source: MCP 2026-07-28, basic/patterns/mrtr; the older revisions, client/*.
 
-mod input_required;
+pub(super) mod input_required;
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -112,6 +112,8 @@ pub(in crate::server) struct Rounds<'a> {
     pub(in crate::server) name: &'a str,
     /// A JSON object.
     pub(in crate::server) arguments: &'a str,
+    /// Whether a person was asked about it, and allowed it.
+    pub(in crate::server) approved: bool,
     /// The budgets that it is charged to.
     pub(in crate::server) charge: Option<Arc<Charge>>,
 }
