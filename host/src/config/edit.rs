@@ -249,13 +249,14 @@ fn add_element(list: &mut Item, section: &str, value: Value) -> Result<(), Strin
 
 /// A folder that replaces one in which each user has their own: that stays so, unless it says otherwise.
 fn with_own_folders(old: &Value, mut value: Value) -> Value {
-    let (Some(old), Some(new)) = (old.as_inline_table(), value.as_inline_table_mut()) else { return value };
-    let writes = new.get("mode").and_then(Value::as_str) == Some("write");
-    for key in ["per", "total"] {
-        if let Some(kept) = old.get(key).filter(|_| !new.contains_key(key) && (key == "per" || writes)) {
-            let mut kept = kept.clone();
-            kept.decor_mut().clear();
-            new.insert(key, kept);
+    if let (Some(old), Some(new)) = (old.as_inline_table(), value.as_inline_table_mut()) {
+        let writes = new.get("mode").and_then(Value::as_str) == Some("write");
+        for key in ["per", "total"] {
+            if let Some(kept) = old.get(key).filter(|_| !new.contains_key(key) && (key == "per" || writes)) {
+                let mut kept = kept.clone();
+                kept.decor_mut().clear();
+                new.insert(key, kept);
+            }
         }
     }
     value
