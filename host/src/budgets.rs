@@ -135,7 +135,7 @@ impl Budgets {
         let mut closed: Option<Exhausted> = None;
         for (key, limits) in counting {
             let (key, account) = accounts.open(key, limits, now);
-            if let Err((kind, retry_after)) = account.admit(now)
+            if let Err((kind, retry_after)) = account.admit(input, now)
                 && closed.as_ref().is_none_or(|closed| closed.retry_after < retry_after)
             {
                 closed = Some(Exhausted { budget: key.budget.clone(), kind, retry_after });

@@ -89,17 +89,23 @@ impl Account {
         self.at = self.at.max(now);
     }
 
+    /// Whether a call with so many bytes of input may begin.
+    ///
     /// # Errors
     /// What is used up, and the time until it is not.
-    pub(super) fn admit(&mut self, now: Instant) -> Result<(), (Kind, Duration)> {
+    pub(super) fn admit(&mut self, input: usize, now: Instant) -> Result<(), (Kind, Duration)> {
         self.refill(now);
         let mut longest = None;
         for ((kind, left), most) in Kind::REFILLING.into_iter().zip(self.left).zip(self.limits.most()) {
             let Some(most) = most else { continue };
-            // A call costs one, the others are charged later: something must be left of them.
-            let missing = if kind == Kind::Calls { 1.0 - left } else { -left };
-            let is_open = if kind == Kind::Calls { missing <= 0.0 } else { missing < 0.0 };
-            if !is_open {
+            // What is known only later: something must be left of it. An input that never fits needs all.
+            let needed = match kind {
+                Kind::Calls => 1.0,
+                Kind::Bytes => (input as f64).min(most),
+                Kind::Cpu | Kind::Running => 0.0,
+            };
+            let missing = needed - left;
+            if missing > 0.0 || left <= 0.0 {
                 let wait = Duration::try_from_secs_f64(missing * self.limits.window.as_secs_f64() / most);
                 let wait = wait.unwrap_or(Duration::MAX);
                 if longest.is_none_or(|(_, longest)| longest < wait) {

@@ -74,6 +74,12 @@ fn what_is_known_late_is_paid_back() {
     let input = all.begin(&Identity::token("bob"), "notes", Item::Rest, 1000, start).expect("it is open");
     assert_eq!(wait(call(&all, "bob", "add", start)), (Kind::Bytes, 1));
     drop(input);
+    // Half of it is there again.
+    let later = start + MINUTE / 2;
+    let of = |bytes| all.begin(&Identity::token("bob"), "notes", Item::Rest, bytes, later);
+    assert_eq!(wait(of(800)), (Kind::Bytes, 18));
+    assert_eq!(wait(of(1 << 20)), (Kind::Bytes, 30));
+    assert!(of(400).is_ok());
 }
 
 #[test]

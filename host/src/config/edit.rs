@@ -224,7 +224,10 @@ fn add_element(list: &mut Item, section: &str, value: Value) -> Result<(), Strin
             let same = array.iter().position(|old| wanted.is_some() && identity(section, old) == wanted);
             match same.and_then(|at| array.get_mut(at)) {
                 Some(old) if section == "http" => add_methods(old, value),
-                Some(old) => set_value(old, value),
+                Some(old) => {
+                    let value = with_own_folders(old, value);
+                    set_value(old, value);
+                }
                 None => push(array, value),
             }
             Ok(())
@@ -242,6 +245,21 @@ fn add_element(list: &mut Item, section: &str, value: Value) -> Result<(), Strin
         }
         _ => Err(format!("`{section}` is not a list")),
     }
+}
+
+/// A folder that replaces one in which each user has their own: that stays so, unless it says otherwise.
+fn with_own_folders(old: &Value, mut value: Value) -> Value {
+    if let (Some(old), Some(new)) = (old.as_inline_table(), value.as_inline_table_mut()) {
+        let writes = new.get("mode").and_then(Value::as_str) == Some("write");
+        for key in ["per", "total"] {
+            if let Some(kept) = old.get(key).filter(|_| !new.contains_key(key) && (key == "per" || writes)) {
+                let mut kept = kept.clone();
+                kept.decor_mut().clear();
+                new.insert(key, kept);
+            }
+        }
+    }
+    value
 }
 
 /// Replaces a value, but not what is around it.

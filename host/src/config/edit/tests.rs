@@ -192,3 +192,15 @@ fn a_quota_changes_nothing_else_of_the_stored_values() {
         assert_eq!(added(&text(before), &[word]), text(after), "{before} {word}");
     }
 }
+
+#[test]
+fn folders_of_each_user_stay_their_own() {
+    let text = |fs: &str| format!("[plugins.notes.grants]\nfs = [{fs}]\n");
+    let own = text("{ host = \"/a\", guest = \"/data\", mode = \"write\", per = \"subject\", total = \"1GiB\" }");
+    let read = added(&own, &["read=/a:/data"]);
+    assert!(read.contains("per = \"subject\"") && !read.contains("total") && !read.contains("write"), "{read}");
+    let written = added(&read, &["write=/b:/data"]);
+    assert!(written.contains("per = \"subject\"") && written.contains("/b") && written.contains("write"), "{written}");
+    let shared = added(&text("{ host = \"/a\", guest = \"/data\" }"), &["write=/a:/data"]);
+    assert!(!shared.contains("subject"), "{shared}");
+}

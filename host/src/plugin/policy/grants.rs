@@ -286,9 +286,14 @@ impl Grants {
         let (mut entries, mut word) = (Vec::new(), String::new());
         for folder in &self.folders {
             if folder.guest == guest {
-                word = format!("write={}:{guest}", folder.host.to_string_lossy());
                 let mode = FolderMode::Write { quota: FolderGrant::QUOTA };
-                entries.push(FolderGrant { mode, ..folder.clone() }.to_string());
+                let changed = FolderGrant { mode, ..folder.clone() }.to_string();
+                // A short word says nothing of each user's own.
+                word = match folder.per_subject {
+                    None => format!("write={}:{guest}", folder.host.to_string_lossy()),
+                    Some(_) => format!("fs={changed}"),
+                };
+                entries.push(changed);
             } else {
                 entries.push(folder.to_string());
             }
