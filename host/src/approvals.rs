@@ -15,7 +15,7 @@ use crate::os::lock::lock;
 use crate::os::private::{self, Durability, OpenMode};
 use crate::sync;
 
-pub use state::{Bound, Decider, Decision, Deed, Request, Standing};
+pub use state::{Bound, Decider, Decision, Deed, Request, Standing, Wanted};
 use state::{Full, State};
 
 const FILE_NAME: &str = "approvals.json";
@@ -65,15 +65,15 @@ impl Approvals {
         }
     }
 
-    /// Whether a call may run. What allows one call alone is used up. `once`: each call needs a decision of its own.
+    /// Whether a call may run. What allows one call alone is used up.
     ///
     /// # Errors
     /// If others can write the file, it is damaged, or it cannot be written.
-    pub fn take(&self, deed: &Deed, once: bool) -> Result<Standing, ApprovalError> {
+    pub fn take(&self, deed: &Deed, wanted: Wanted) -> Result<Standing, ApprovalError> {
         let now = now();
         // Most calls have no decision of their own, and need not wait for their turn.
-        match self.read()?.standing(deed, once, now) {
-            Standing::Allowed { .. } => self.edit(|state| Ok(state.take(deed, once, now))),
+        match self.read()?.standing(deed, wanted, now) {
+            Standing::Allowed { .. } => self.edit(|state| Ok(state.take(deed, wanted, now))),
             other => Ok(other),
         }
     }

@@ -108,7 +108,8 @@ fn clients_are_told_when_to_send_it_again() {
     let status = || String::from_utf8_lossy(&wharf(&home, &["status"]).stdout).into_owned();
     until("what is left is in wharf status", || {
         let shown = status();
-        shown.contains("few  ci  left: 0 of 3 calls; 6 refused") && shown.contains("few  me  left: 1 of 3 calls")
+        shown.contains("few  ci  left: 0 of 3 calls, in 1h; 6 refused")
+            && shown.contains("few  me  left: 1 of 3 calls, in 1h\n")
     });
     let shown: Value = serde_json::from_slice(&wharf(&home, &["status", "--json"]).stdout).expect("JSON");
     assert_eq!(shown["budgets"][0]["subject"], "ci", "{shown}");

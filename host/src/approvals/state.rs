@@ -27,6 +27,9 @@ pub struct Deed {
     pub version: String,
     /// By its name within the plugin.
     pub tool: String,
+    /// By the name that clients know.
+    #[serde(default)]
+    pub name: String,
     /// JSON, escaped for a terminal, and shortened.
     pub arguments: String,
     /// Bytes of the arguments, and their digest in hexadecimal, as the client wrote them.
@@ -60,6 +63,7 @@ impl Deed {
             plugin: plugin.to_owned(),
             version: version.to_owned(),
             tool: tool.to_owned(),
+            name: tool.to_owned(),
             arguments: shown,
             bytes: written.len() as u64,
             digest: blake3::hash(written.as_bytes()).to_hex().to_string(),
@@ -67,6 +71,11 @@ impl Deed {
             any: hash(&[caller, plugin, version, tool]),
             this: hash(&[caller, plugin, version, tool, arguments]),
         }
+    }
+
+    /// The same with the name that clients know.
+    pub fn named(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
     }
 }
 
@@ -128,6 +137,15 @@ impl Request {
     }
 }
 
+/// Which decisions count for a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Each call needs one of its own.
+    pub once: bool,
+    /// What users allowed does not count.
+    pub of_operator: bool,
+}
+
 /// Whether a call may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
@@ -169,7 +187,12 @@ impl State {
 
     /// The request that decides on a call, and where it is. One that denies comes first; one for all calls of the tool
     /// before one that would be used up.
-    fn deciding(&self, call: &Deed, once: bool, now: u64) -> Option<usize> {
+    fn deciding(&self, call: &Deed, wanted: Wanted, now: u64) -> Option<usize> {
+        let Wanted { once, of_operator } = wanted;
+        let counts = |request: &&(usize, &Request)| {
+            let (_, request) = request;
+            !of_operator || request.decision == Decision::Denied || request.by == Some(Decider::Operator)
+        };
         let rank = |request: &Request| match request.decision {
             Decision::Denied if request.call.this == call.this => Some(0),
             Decision::Allowed if !once && !request.once && request.call.any == call.any => Some(1),
@@ -177,12 +200,14 @@ impl State {
             _ => None,
         };
         let live = self.requests.iter().enumerate().filter(|(_, request)| request.is_live(now));
-        let ranked = live.filter_map(|(at, request)| Some((rank(request)?, at)));
+        let ranked = live.filter(counts).filter_map(|(at, request)| Some((rank(request)?, at)));
         ranked.min().map(|(_, at)| at)
     }
 
-    pub(super) fn standing(&self, call: &Deed, once: bool, now: u64) -> Standing {
-        let Some(request) = self.deciding(call, once, now).map(|at| &self.requests[at]) else { return Standing::Open };
+    pub(super) fn standing(&self, call: &Deed, wanted: Wanted, now: u64) -> Standing {
+        let Some(request) = self.deciding(call, wanted, now).map(|at| &self.requests[at]) else {
+            return Standing::Open;
+        };
         match request.decision {
             Decision::Allowed => Standing::Allowed { by: request.by.unwrap_or(Decider::Operator) },
             _ => Standing::Denied,
@@ -190,9 +215,9 @@ impl State {
     }
 
     /// The same; what allows one call alone is used up.
-    pub(super) fn take(&mut self, call: &Deed, once: bool, now: u64) -> Standing {
-        let standing = self.standing(call, once, now);
-        if let (Standing::Allowed { .. }, Some(at)) = (standing, self.deciding(call, once, now))
+    pub(super) fn take(&mut self, call: &Deed, wanted: Wanted, now: u64) -> Standing {
+        let standing = self.standing(call, wanted, now);
+        if let (Standing::Allowed { .. }, Some(at)) = (standing, self.deciding(call, wanted, now))
             && self.requests[at].once
         {
             self.requests.remove(at);
@@ -227,7 +252,8 @@ impl State {
     /// Allows all calls of a tool, in place of what was decided on it before.
     pub(super) fn remember(&mut self, id: String, call: Deed, holds: u64, now: u64) -> Result<Request, Full> {
         self.forget_expired(now);
-        self.requests.retain(|other| other.once || other.call.any != call.any || other.decision == Decision::Denied);
+        let stays = |other: &Request| other.decision == Decision::Denied || other.by == Some(Decider::Operator);
+        self.requests.retain(|other| other.once || other.call.any != call.any || stays(other));
         let expires = now.saturating_add(holds);
         let by = Some(Decider::User);
         self.add(Request { id, call, once: false, decision: Decision::Allowed, by, since: now, expires, holds })

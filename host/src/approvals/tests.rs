@@ -5,6 +5,9 @@ use super::*;
 
 const HOLDS: Duration = Duration::from_secs(60);
 
+const ONCE: Wanted = Wanted { once: true, of_operator: false };
+const WHILE: Wanted = Wanted { once: false, of_operator: false };
+
 fn deed() -> Deed {
     let bound = Bound { caller: "ci", plugin: "notes", version: "1", tool: "delete", arguments: "{}" };
     Deed::new(bound, "ci".into(), "{}".into(), "{}")
@@ -18,7 +21,7 @@ fn in_folder(folder: &tempfile::TempDir) -> Approvals {
 fn a_decision_of_another_process_holds_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let (server, command) = (in_folder(&folder), in_folder(&folder));
-    assert_eq!(server.take(&deed(), true).expect("no file"), Standing::Open);
+    assert_eq!(server.take(&deed(), ONCE).expect("no file"), Standing::Open);
     let request = server.request(deed(), true, HOLDS).expect("it is written");
     assert_eq!(command.list().expect("the file"), std::slice::from_ref(&request));
     assert!(command.decide("other", Decision::Allowed).expect("the file").is_none());
@@ -30,7 +33,7 @@ fn a_decision_of_another_process_holds_once() {
             .map(|_| {
                 scope.spawn(|| {
                     barrier.wait();
-                    in_folder(&folder).take(&deed(), true).expect("the file")
+                    in_folder(&folder).take(&deed(), ONCE).expect("the file")
                 })
             })
             .collect();
@@ -64,9 +67,9 @@ fn a_file_that_others_can_write_decides_nothing() {
     let path = approvals.path().expect("a file");
     assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("permissions");
-    assert!(matches!(approvals.take(&deed(), false), Err(ApprovalError::Io(_))));
+    assert!(matches!(approvals.take(&deed(), WHILE), Err(ApprovalError::Io(_))));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("permissions");
-    assert_eq!(approvals.take(&deed(), false).expect("the file"), Standing::Allowed { by: Decider::User });
+    assert_eq!(approvals.take(&deed(), WHILE).expect("the file"), Standing::Allowed { by: Decider::User });
     fs::write(&path, "[").expect("a file");
-    assert!(matches!(approvals.take(&deed(), false), Err(ApprovalError::Io(_))), "it is damaged");
+    assert!(matches!(approvals.take(&deed(), WHILE), Err(ApprovalError::Io(_))), "it is damaged");
 }

@@ -77,6 +77,13 @@ pub(super) fn warnings<'n>(config: &Config, dir: &Path, present: impl Iterator<I
             break;
         }
     }
+    for (key, place) in config.conditions_without_issuer().take(MAX_NAMED) {
+        let text = format!(
+            "{place} is for nobody: only access tokens have a {key}, and there is no server.http.oauth; a static token is \
+             named by when = {{ token = \"NAME\" }}"
+        );
+        warnings.push(Absent { meant: String::new(), text });
+    }
     for (name, place) in config.named_plugins().filter(|(name, _)| !present.contains(name)) {
         if warnings.len() == MAX_NAMED {
             break;
@@ -127,6 +134,16 @@ mod tests {
             assert_eq!(warned(&what, &["note", "notes"]), []);
         }
         assert_eq!(warned(&format!("{rule}plugins = ['note*', 'weather']\n"), &["notes"]), []);
+    }
+
+    #[test]
+    fn conditions_that_no_token_meets_are_warned_of() {
+        let budget = "[[budgets]]\ncalls = 1\nwhen = { subject = 'ci' }\n";
+        let [(_, text)] = &warned(budget, &["notes"])[..] else { panic!("one warning") };
+        assert!(text.starts_with("the budget 'budget 1' is for nobody: only access tokens have a subject"), "{text}");
+        let oauth =
+            "[server.http.oauth]\nresource = 'https://a.example/mcp'\nissuers = [{ issuer = 'https://b.example' }]\n";
+        assert_eq!(warned(&format!("{oauth}{budget}"), &["notes"]), []);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
+use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
 use tokio::time::MissedTickBehavior;
@@ -23,6 +24,8 @@ const MAX_SIZE: u64 = 1 << 20;
 /// Maximum accounts in a file, and files that are read.
 const MAX_ACCOUNTS: usize = 100;
 const MAX_FILES: usize = 100;
+/// A window that a file may name: anything of this user may have written it.
+const MAX_SECONDS: f64 = 1e9;
 const PAUSE: Duration = Duration::from_secs(1);
 /// A file that was not written for so long is of a server that was killed.
 const STALE: Duration = Duration::from_secs(10);
@@ -126,24 +129,33 @@ pub(super) fn left(dir: &Path) -> Vec<Usage> {
     left
 }
 
-/// For people.
-pub(super) fn to_text(left: &[Usage]) -> String {
-    if left.is_empty() {
-        return String::new();
-    }
-    let mut text = "budgets\n".to_owned();
-    for usage in left {
-        let mut parts = Vec::new();
-        let whole = |Left { left, of }: Left, unit: &str| format!("{} of {of} {unit}", left.floor());
-        parts.extend(usage.calls.map(|calls| whole(calls, "calls")));
-        parts.extend(usage.cpu.map(|Left { left, of }| format!("{left:.1} of {of:.1} s of computing")));
-        parts.extend(usage.bytes.map(|bytes| whole(bytes, "bytes")));
-        parts
-            .extend(usage.concurrent.map(|most| format!("{} of {most} at a time", most.saturating_sub(usage.running))));
-        let whose = [&usage.subject, &usage.plugin, &usage.tool].into_iter().flatten();
-        let whose: String = whose.map(|name| format!("  {}", line(name))).collect();
-        let refused = if usage.refused == 0 { String::new() } else { format!("; {} refused", usage.refused) };
-        text += &format!("  {}{whose}  left: {}{refused}\n", line(&usage.budget), parts.join(", "));
-    }
-    text
+/// For people: what is left of each budget of the configuration, and of those before it that a server still has.
+pub(super) fn to_text(config: &Config, left: &[Usage]) -> String {
+    let configured = config.budgets.iter().flatten().enumerate().map(|(at, budget)| budget.shown_name(at));
+    let unspent = configured.filter(|name| left.iter().all(|usage| usage.budget != *name));
+    let lines: String =
+        left.iter().map(spent).chain(unspent.map(|name| format!("  {}  nothing spent\n", line(&name)))).collect();
+    if lines.is_empty() { lines } else { format!("budgets\n{lines}") }
+}
+
+fn spent(usage: &Usage) -> String {
+    let overdrawn =
+        |left: f64, less: String| if left < 0.0 { format!(" (overdrawn by {less})") } else { String::new() };
+    let bytes = |bytes: f64| ByteSize(bytes as u64).to_string();
+    let calls = usage.calls.map(|Left { left, of }| format!("{} of {of} calls", left.max(0.0).floor()));
+    let cpu = usage.cpu.map(|Left { left, of }| {
+        let overdrawn = overdrawn(left, format!("{:.1} s", -left));
+        format!("{:.1} of {of:.1} s of computing{overdrawn}", left.max(0.0))
+    });
+    let size = usage.bytes.map(|Left { left, of }| {
+        let overdrawn = overdrawn(left, bytes(-left));
+        format!("{} of {}{overdrawn}", bytes(left.max(0.0)), bytes(of))
+    });
+    let running = usage.concurrent.map(|most| format!("{} of {most} at a time", most.saturating_sub(usage.running)));
+    let left: Vec<String> = [calls, cpu, size, running].into_iter().flatten().collect();
+    let whose = [&usage.subject, &usage.plugin, &usage.tool].into_iter().flatten();
+    let whose: String = whose.map(|name| format!("  {}", line(name))).collect();
+    let window = humantime::format_duration(Duration::from_secs_f64(usage.window.clamp(0.0, MAX_SECONDS)));
+    let refused = if usage.refused == 0 { String::new() } else { format!("; {} refused", usage.refused) };
+    format!("  {}{whose}  left: {}, in {window}{refused}\n", line(&usage.budget), left.join(", "))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::config::{Config, ConfigError, TokenConfig};
+use crate::config::{Config, ConfigError};
 use crate::transport::http::{Settings, Tls, Token, TokenSet};
 
 /// The settings of an HTTP server that can be reloaded while it runs.
@@ -67,6 +67,5 @@ impl Reloadable {
 }
 
 pub(super) fn tokens(config: &Config) -> Result<Vec<Token>, ConfigError> {
-    let token = |token: &TokenConfig| Ok(Token::new(&token.name, &token.read(config)?));
-    config.server.http.tokens.iter().map(token).collect()
+    Ok(config.tokens()?.iter().map(|(name, value)| Token::new(name, value)).collect())
 }

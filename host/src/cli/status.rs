@@ -68,7 +68,7 @@ pub(super) async fn run(
     } else {
         found.iter().flat_map(|status| &status.warnings).for_each(|text| warning(text));
         let texts = found.iter().map(|status| status.to_text(&program, dir, only.is_some()));
-        let left = wrapped::for_stdout(&budgets::to_text(&left));
+        let left = wrapped::for_stdout(&budgets::to_text(config, &left));
         report::print(&format!("{}{left}{}", texts.collect::<String>(), counts(&found, misnamed)))?;
         let waiting = found.iter().filter(|status| status.needs_approval()).count();
         let folder = shell_word(dir);

@@ -86,7 +86,7 @@ impl Config {
 }
 
 impl BudgetConfig {
-    pub(super) fn shown_name(&self, at: usize) -> String {
+    pub fn shown_name(&self, at: usize) -> String {
         self.name.clone().unwrap_or_else(|| format!("budget {}", at + 1))
     }
 
@@ -119,7 +119,7 @@ impl BudgetConfig {
         }
         if !(MIN_WINDOW..=MAX_WINDOW).contains(&limits.window) {
             return Err(
-                WrongValue::at(&["window"], "must be from 1s to 31days").hint("write it like this: window = \"1m\"")
+                WrongValue::at(&["window"], "must be from 1s to 31days").hint("write it like this: window = \"60s\"")
             );
         }
         let when = self.when.build().map_err(|wrong| wrong.below(&["when"]))?;
@@ -137,6 +137,10 @@ impl BudgetConfig {
                 "tool" => &mut per.tool,
                 other => {
                     let hint = match other {
+                        "minute" | "hour" | "day" | "second" => "the time is written as window: window = \"1m\"",
+                        other if humantime::parse_duration(other).is_ok() => {
+                            "the time is written as window: window = \"1m\""
+                        }
                         "group" => "one account of a group is per = [] with when = { group = \"NAME\" }",
                         _ => "it can have \"subject\", \"plugin\" and \"tool\"; per = [] is one account for all",
                     };

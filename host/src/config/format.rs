@@ -10,6 +10,10 @@ pub(super) const FORMAT: Format = Format {
         ("plugins.*.grants.fs[].mode", "write", &["rw", "readwrite", "read-write", "r/w", "w", "rwx", "writable"]),
         ("plugins.*.grants.fs[].mode", "read", &["r", "ro", "readonly", "read-only"]),
         ("server.trust", "dev", &["development", "none", "off", "all"]),
+        ("rights.default", "everything", &["allow", "all", "any", "open", "yes"]),
+        ("rights.default", "nothing", &["deny", "none", "closed", "no"]),
+        ("rights.rules[].ask", "first", &["once", "one", "remember"]),
+        ("rights.ask-destructive", "first", &["once", "one", "remember"]),
         ("server.trust", "default", &["normal", "on"]),
         ("server.schemas", "verbatim", &["raw", "original", "unchanged"]),
     ],
@@ -19,6 +23,17 @@ pub(super) const FORMAT: Format = Format {
         ("server.http.oauth.issuers[].introspection.client-secret", &["value", "secret"], NOT_HERE),
         ("secrets.*.exchange.client-secret", &["value", "secret"], NOT_HERE),
         ("server.state-key", &["value", "secret", "token", "key"], NOT_HERE),
+        ("rights.rules[]", CONDITIONS, "it is a condition: when = { token = \"ci\" }, when = { group = \"staff\" }"),
+        ("budgets[]", CONDITIONS, "it is a condition: when = { token = \"ci\" }, when = { group = \"staff\" }"),
+        ("rights.rules[].when", &["name"], WHO),
+        ("budgets[].when", &["name"], WHO),
+        ("rights", &["ask"], ASK),
+        ("plugins.*", &["ask"], ASK),
+        ("plugins.*.grants", &["ask"], ASK),
+        ("budgets[]", &["ask"], ASK),
+        ("limits", &["calls", "rate", "requests"], BUDGET),
+        ("plugins.*", &["calls", "rate", "requests"], BUDGET),
+        ("plugins.*.limits", &["calls", "rate", "requests"], BUDGET),
         (
             "rights.rules[]",
             &["allow", "allows", "grant", "grants-to"],
@@ -36,6 +51,13 @@ pub(super) const FORMAT: Format = Format {
         "plugins.*.grants.config",
     ],
 };
+
+const CONDITIONS: &[&str] = &[
+    "token", "tokens", "scope", "scopes", "group", "groups", "subject", "user", "users", "issuer", "client", "claims",
+];
+const WHO: &str = "the name of a static token is token = \"ci\", a user of an authorization server subject = \"ada\"";
+const ASK: &str = "it is for a rule of [rights]: [[rights.rules]] with tools = [\"notes/delete\"] and ask = \"always\"";
+const BUDGET: &str = "calls in a time are limited by [[budgets]] with calls = 60";
 
 const NOT_HERE: &str =
     "the secret itself is never in this file: name its source, env = \"VARIABLE\" or file = \"PATH\"";
@@ -85,7 +107,7 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("plugins.*.grants.env", &["environment", "vars", "variables"]),
     ("plugins.*.grants.secrets", &["secret"]),
     ("plugins.*.grants.sample", &["sampling"]),
-    ("plugins.*.grants.elicit", &["elicitation", "ask"]),
+    ("plugins.*.grants.elicit", &["elicitation"]),
     ("plugins.*.grants.fs[].host", &["path", "source", "src", "from"]),
     ("plugins.*.grants.fs[].guest", &["target", "to", "mount"]),
     ("plugins.*.grants.fs[].mode", &["access"]),
@@ -240,7 +262,7 @@ const KEYS: &[Key] = &[
     key("budgets[].concurrent", COUNT, "4"),
     key("budgets[].cpu", TIME, "\"30s\""),
     key("budgets[].bytes", SIZE, "\"10 MiB\""),
-    key("budgets[].window", TIME, "\"1m\""),
+    key("budgets[].window", TIME, "\"60s\""),
     key("registries", "a table with one table for each registry or path", "{ \"ghcr.io/acme\" = { private = true } }"),
     key("registries.*", TABLE, "{ private = true }"),
     key("registries.*.keys", "an array of paths of cosign.pub, and keys of minisign", "[\"acme.pub\"]"),

@@ -151,6 +151,26 @@ impl HttpConfig {
     }
 }
 
+impl Config {
+    /// Reads all tokens, with their names.
+    ///
+    /// # Errors
+    /// If one is missing or too short, or two are the same: whose request it is would be decided by their order.
+    pub fn tokens(&self) -> Result<Vec<(&str, String)>, ConfigError> {
+        let mut all: Vec<(&str, String)> = Vec::new();
+        for token in &self.server.http.tokens {
+            let value = token.read(self)?;
+            if let Some((other, _)) = all.iter().find(|(_, known)| *known == value) {
+                let why = format!("server.http.tokens: {other:?} and {:?} have the same token", token.name);
+                let hint = "give each a token of its own; this prints one: openssl rand -hex 32";
+                return Err(ConfigError::new(why, Some(hint.into())));
+            }
+            all.push((&token.name, value));
+        }
+        Ok(all)
+    }
+}
+
 impl TokenConfig {
     /// Reads the token.
     ///

@@ -194,6 +194,16 @@ impl Config {
         }))
     }
 
+    /// Rules and budgets for what only access tokens have, if there is no issuer of any: the key, and what has it.
+    pub fn conditions_without_issuer(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let rules = self.rights.iter().flat_map(|rights| rights.rules.iter().enumerate());
+        let rules = rules.map(|(at, rule)| (&rule.when, format!("the rule '{}' of [rights]", rule.shown_name(at))));
+        let budgets = self.budgets.iter().flatten().enumerate();
+        let budgets = budgets.map(|(at, budget)| (&budget.when, format!("the budget '{}'", budget.shown_name(at))));
+        let all = rules.chain(budgets).filter(|_| self.server.http.oauth.is_none());
+        all.filter_map(|(when, place)| Some((when.of_access_tokens()?, place)))
+    }
+
     /// # Errors
     /// If it names a token or an issuer that is not configured.
     pub(super) fn check_when(&self, when: &WhenConfig) -> Result<(), WrongValue> {
@@ -231,7 +241,15 @@ impl RightsConfig {
             return Err(too_many("scopes", MAX_ENTRIES));
         }
         if self.default.is_none() && !self.rules.is_empty() {
-            let hint = "write default = \"nothing\", or default = \"everything\" if all rules deny";
+            let allows = self.rules.iter().any(|rule| !rule.deny && rule.ask.is_none());
+            let hint = match allows {
+                true => {
+                    "write default = \"nothing\" if the rules say all that may be used, or default = \"everything\""
+                }
+                false => {
+                    "write default = \"everything\", or default = \"nothing\" if the rules say all that may be used"
+                }
+            };
             return Err(WrongValue::at(&[], "needs a default, which holds for what no rule names").hint(hint));
         }
         let implied = self.scopes.iter().map(|(scope, others)| {
@@ -291,6 +309,14 @@ impl RuleConfig {
 }
 
 impl WhenConfig {
+    /// The first key that only access tokens meet.
+    fn of_access_tokens(&self) -> Option<&'static str> {
+        let keys =
+            [("scope", &self.scope), ("group", &self.group), ("subject", &self.subject), ("client", &self.client)];
+        let claim = (!self.claims.is_empty()).then_some("claim");
+        keys.into_iter().find_map(|(key, texts)| texts.as_ref().map(|_| key)).or(claim)
+    }
+
     pub(super) fn build(&self) -> Result<Condition, WrongValue> {
         let texts = |key: &str, texts: &Option<Texts>| match texts {
             None => Ok(Vec::new()),
@@ -374,6 +400,7 @@ fn plugin_pattern(keys: &[&str], text: &str) -> Result<Pattern, WrongValue> {
     if !text.chars().all(is_valid) {
         let plain = text.strip_suffix(".wasm").unwrap_or(text).to_lowercase().replace('_', "-");
         let hint = match plain.chars().all(is_valid) {
+            false if text.contains('/') => format!("a tool is named in tools: tools = [{text:?}]"),
             true => format!("plugins have names of lower-case letters, digits and hyphens: \"{plain}\""),
             false => "plugins have names of lower-case letters, digits and hyphens".to_owned(),
         };
@@ -399,7 +426,7 @@ pub(super) fn pairs(key: &str, texts: &[String]) -> Result<Vec<(Pattern, Pattern
         let keys = [key, &at.to_string()];
         let Some((plugin, name)) = text.split_once('/') else {
             // The name that clients know, or a plugin.
-            let hint = match text.split_once('_') {
+            let hint = match text.split_once(['_', '.', ':']) {
                 Some((plugin, name)) => format!("write the plugin and its own name of it: \"{plugin}/{name}\""),
                 None => format!("write \"{text}/*\" for all of the plugin {text}, or the plugin before the name"),
             };

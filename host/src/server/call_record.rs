@@ -130,7 +130,10 @@ impl CallRecord {
         let budgets = &server.settings.budgets;
         let begun = budgets.begin(&scope.identity, provider.id().as_ref(), item, input.len(), Instant::now());
         self.charge = begun.map_err(|exhausted| {
-            self.set_code("over-budget");
+            if let Some(record) = &mut self.record {
+                record.code = Some("over-budget");
+                record.reason = Some(Record::capped(format!("the budget '{}'", exhausted.budget)));
+            }
             error::over_budget(&exhausted.to_string(), exhausted.seconds())
         })?;
         Ok(self.charge.clone())
@@ -153,6 +156,7 @@ impl CallRecord {
                     record.access = fault.access().map(|access| access.name());
                 }
                 Refusal::Call(CallError::Fault(_)) | Refusal::TooManyRounds => record.event = Event::Fault,
+                Refusal::Unapproved(why) => record.reason = why.request().map(Record::capped),
                 _ => {}
             }
         }

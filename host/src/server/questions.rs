@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::approvals::Decider;
 use crate::plugin::abi::{Ask, Sampling, SamplingContent};
 use crate::protocol;
 
@@ -13,9 +14,9 @@ pub struct Sealed {
     /// The plugin's state.
     #[serde(with = "base64_bytes", skip_serializing_if = "Option::is_none", default)]
     pub(in crate::server) state: Option<Vec<u8>>,
-    /// Whether a person allowed the call, which must not be asked again: such a state is used once.
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
-    pub(in crate::server) approved: bool,
+    /// Who allowed the call, if somebody was asked: nobody must be again, and such a state is used once.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(in crate::server) approved: Option<Decider>,
     /// Rounds so far.
     pub(in crate::server) round: u32,
 }

@@ -81,11 +81,14 @@ struct Value {
     kind: &'static str,
     /// As it is written, if it may be repeated.
     raw: Option<String>,
+    /// Whether it is a table with a header of its own.
+    has_header: bool,
 }
 
 impl Value {
     fn of(text: &str, located: Located, format: &Format) -> Self {
         let Located { mut path, value, kind } = located;
+        let has_header = kind == "a table" && !text[value.clone()].starts_with('{');
         let mut raw = repeated(&text[value], kind, is_shown(format, &path)).map(str::to_owned);
         let mut kind = kind;
         let mut found = raw.clone();
@@ -96,18 +99,18 @@ impl Value {
         }
         let entry = [path.as_slice(), &[ITEM.to_owned()]].concat();
         let found = found.unwrap_or_else(|| kind.to_owned());
-        Self { key: key(format, &path), entry: key(format, &entry), path, found, kind, raw }
+        Self { key: key(format, &path), entry: key(format, &entry), path, found, kind, raw, has_header }
     }
 
     /// What to write in place of it: made of the value itself, or the example.
     fn meant(&self, repaired: fn(&Written) -> Option<String>) -> Option<Hint> {
         let key = self.key?;
         // `org.id = …` is a table with the name `org`.
-        if key.path.ends_with(".*") && self.kind == "a table" && self.raw.is_none() {
+        if key.path.ends_with(".*") && self.has_header {
             let (name, example) = (last(&self.path), key.example);
             return Some(Hint::form(format!("write a name with dots in quotes: \"{name}.NAME\" = {example}")));
         }
-        if key.takes == "an array of tables" && self.kind == "a table" && self.raw.is_none() {
+        if key.takes == "an array of tables" && self.has_header {
             return Some(Hint::form(format!("write its header in two brackets: [[{}]]", shown_path(&self.path))));
         }
         let written = Written { key, entry: self.entry, text: self.raw.clone(), kind: self.kind };
@@ -205,8 +208,16 @@ fn elsewhere(key: &Key, parent: &[String]) -> Hint {
         (part, _) => part,
     });
     let table = filled.collect::<Vec<_>>().join(".");
-    let table = if table.is_empty() { "at the beginning of the file".to_owned() } else { format!("under [{table}]") };
     let name = if *name == "*" { "NAME" } else { *name };
+    // The example would be all of it.
+    match key.takes {
+        "a table" if table.is_empty() => return Hint::form(format!("write it as a table of its own: [{name}]")),
+        "an array of tables" if table.is_empty() => {
+            return Hint::form(format!("write each as a table of its own: [[{name}]]"));
+        }
+        _ => {}
+    }
+    let table = if table.is_empty() { "at the beginning of the file".to_owned() } else { format!("under [{table}]") };
     Hint::form(format!("write it {table}: {name} = {}", key.example))
 }
 

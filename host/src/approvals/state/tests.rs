@@ -2,6 +2,9 @@ use super::*;
 
 const HOLDS: u64 = 100;
 
+const ONCE: Wanted = Wanted { once: true, of_operator: false };
+const WHILE: Wanted = Wanted { once: false, of_operator: false };
+
 fn deed_of(caller: &str, version: &str, tool: &str, arguments: &str) -> Deed {
     let bound = Bound { caller, plugin: "notes", version, tool, arguments };
     Deed::new(bound, caller.to_owned(), arguments.to_owned(), arguments)
@@ -32,21 +35,21 @@ fn what_allows_one_call_is_used_up_by_it() {
         deed_of("ci", "1", "add", "{}"),
         deed_of("ci", "1delete", "", "{}"),
     ] {
-        assert_eq!(state.take(&other, true, 1), Standing::Open, "{other:?}");
+        assert_eq!(state.take(&other, ONCE, 1), Standing::Open, "{other:?}");
     }
-    assert_eq!([1, 1].map(|now| state.take(&call, true, now)), [ALLOWED, Standing::Open]);
+    assert_eq!([1, 1].map(|now| state.take(&call, ONCE, now)), [ALLOWED, Standing::Open]);
 }
 
 #[test]
 fn what_allows_a_tool_holds_for_its_calls_until_it_expires() {
     let mut state = decided(deed("ci", "{}"), false, Decision::Allowed);
     let other = deed("ci", r#"{"a":1}"#);
-    assert_eq!([1, HOLDS - 1, HOLDS].map(|now| state.take(&other, false, now)), [ALLOWED, ALLOWED, Standing::Open]);
+    assert_eq!([1, HOLDS - 1, HOLDS].map(|now| state.take(&other, WHILE, now)), [ALLOWED, ALLOWED, Standing::Open]);
     for stranger in [deed("me", "{}"), deed_of("ci", "2", "delete", "{}"), deed_of("ci", "1", "add", "{}")] {
-        assert_eq!(state.take(&stranger, false, 1), Standing::Open, "{stranger:?}");
+        assert_eq!(state.take(&stranger, WHILE, 1), Standing::Open, "{stranger:?}");
     }
     // Where each call needs a decision, this is none.
-    assert_eq!(state.take(&deed("ci", "{}"), true, 1), Standing::Open);
+    assert_eq!(state.take(&deed("ci", "{}"), ONCE, 1), Standing::Open);
 }
 
 #[test]
@@ -55,13 +58,13 @@ fn what_is_denied_stays_denied_until_it_expires() {
     for once in [true, false] {
         let mut state = decided(call.clone(), once, Decision::Denied);
         assert_eq!(
-            [1, 2, HOLDS].map(|now| state.take(&call, once, now)),
+            [1, 2, HOLDS].map(|now| state.take(&call, Wanted { once, of_operator: false }, now)),
             [Standing::Denied, Standing::Denied, Standing::Open]
         );
-        assert_eq!(state.take(&deed("ci", r#"{"a":1}"#), once, 1), Standing::Open);
+        assert_eq!(state.take(&deed("ci", r#"{"a":1}"#), Wanted { once, of_operator: false }, 1), Standing::Open);
         // Also if the tool is allowed otherwise.
         state.remember("user".into(), deed("ci", r#"{"a":1}"#), HOLDS, 1).expect("there is room");
-        assert_eq!(state.take(&call, false, 2), Standing::Denied);
+        assert_eq!(state.take(&call, WHILE, 2), Standing::Denied);
     }
 }
 
@@ -70,13 +73,13 @@ fn an_operator_can_end_what_a_user_allowed() {
     let mut state = State::default();
     let call = deed("ci", "{}");
     let request = state.remember("user".into(), call.clone(), HOLDS, 0).expect("there is room");
-    assert_eq!(state.standing(&call, false, 1), Standing::Allowed { by: Decider::User });
+    assert_eq!(state.standing(&call, WHILE, 1), Standing::Allowed { by: Decider::User });
     // Allowing it again replaces it.
     state.remember("again".into(), deed("ci", r#"{"a":1}"#), HOLDS, 1).expect("there is room");
     assert!(state.decide(&request.id, Decision::Denied, 2).is_none());
     assert!(state.decide("again", Decision::Denied, 2).is_some());
-    assert_eq!(state.standing(&call, false, 3), Standing::Open);
-    assert_eq!(state.standing(&deed("ci", r#"{"a":1}"#), false, 3), Standing::Denied);
+    assert_eq!(state.standing(&call, WHILE, 3), Standing::Open);
+    assert_eq!(state.standing(&deed("ci", r#"{"a":1}"#), WHILE, 3), Standing::Denied);
 }
 
 #[test]
@@ -84,8 +87,8 @@ fn a_clock_that_is_set_back_makes_no_decision_last_longer() {
     let mut state = State::default();
     state.request("id".into(), deed("ci", "{}"), false, HOLDS, 10_000).expect("there is room");
     state.decide("id", Decision::Allowed, 10_000);
-    assert_eq!(state.standing(&deed("ci", "{}"), false, 10_000 - LEEWAY), ALLOWED);
-    assert_eq!(state.standing(&deed("ci", "{}"), false, 10_000 - LEEWAY - 1), Standing::Open);
+    assert_eq!(state.standing(&deed("ci", "{}"), WHILE, 10_000 - LEEWAY), ALLOWED);
+    assert_eq!(state.standing(&deed("ci", "{}"), WHILE, 10_000 - LEEWAY - 1), Standing::Open);
 }
 
 #[test]
@@ -172,4 +175,20 @@ fn a_state_of_the_largest_size_can_be_read() {
         state.spend(&at.to_string(), &(at / MAX_SPENT_OF_ONE).to_string(), u64::MAX, 0).expect("there is room");
     }
     assert!((serde_json::to_vec(&state).expect("JSON").len() as u64) < crate::approvals::MAX_SIZE);
+}
+
+/// What users allowed does not count any more, and does not stand before what an operator allows.
+#[test]
+fn decisions_of_operators_alone_can_count() {
+    let operators = Wanted { of_operator: true, ..WHILE };
+    let mut state = State::default();
+    let call = deed("ci", "{}");
+    state.remember("1".into(), call.clone(), HOLDS, 0).expect("room");
+    assert_eq!(state.standing(&call, WHILE, 1), Standing::Allowed { by: Decider::User });
+    assert_eq!(state.standing(&call, operators, 1), Standing::Open);
+    state.request("2".into(), call.clone(), false, HOLDS, 1).expect("room");
+    state.decide("2", Decision::Allowed, 2);
+    assert_eq!(state.standing(&call, operators, 3), ALLOWED);
+    state.decide("2", Decision::Denied, 4);
+    assert_eq!(state.standing(&call, operators, 5), Standing::Denied);
 }

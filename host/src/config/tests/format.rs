@@ -207,7 +207,7 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
         ("[rights]\nscopes = { a:b = ['c'] }".into(), "rights.scopes.a:b: invalid unquoted key", "\"a:b\" = ["),
         ("[[budgets]]\nname = 'a'".into(), "budgets: limits nothing", "calls = 60"),
         ("[[budgets]]\ncalls = 0".into(), "budgets.calls: must not be 0", "[rights]"),
-        ("[[budgets]]\ncalls = 1\nwindow = '0s'".into(), "budgets.window: must be from 1s", "\"1m\""),
+        ("[[budgets]]\ncalls = 1\nwindow = '0s'".into(), "budgets.window: must be from 1s", "\"60s\""),
         ("[[budgets]]\ncalls = 1\nper = 'group'".into(), "budgets.per: cannot have \"group\"", "per = []"),
         ("[[budgets]]\ncalls = 1\nper = ['user']".into(), "budgets.per: cannot have \"user\"", "\"subject\""),
         (

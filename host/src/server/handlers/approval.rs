@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::rounds::ResumedInput;
 use super::rounds::input_required;
-use crate::approvals::{Decider, Deed, Standing};
+use crate::approvals::{Decider, Deed, Standing, Wanted};
 use crate::catalog::Entry;
 use crate::json;
 use crate::plugin::abi::{Ask as AbiAsk, ElicitAction, Elicited, Form, Reply};
@@ -59,8 +59,8 @@ pub(super) struct Admitted {
     /// The tool as it is now.
     pub(super) entry: Entry<FrozenTool>,
     pub(super) resumed: ResumedInput,
-    /// Whether a person was asked.
-    pub(super) approved: bool,
+    /// Who allowed it, if somebody was asked.
+    pub(super) approved: Option<Decider>,
 }
 
 /// The content of a question's state.
@@ -104,24 +104,36 @@ impl Attempt<'_> {
     pub(super) async fn admit(&self, resumed: ResumedInput, record: &mut CallRecord) -> Result<Admission, Refusal> {
         let terms = self.terms(self.entry);
         if terms.ask == Ask::Never {
-            return Ok(self.runs(resumed, false));
+            return Ok(match self.carried(&resumed) {
+                // Nobody needs to answer the question any more.
+                Ok(Carried::Question(_)) => self.runs(ResumedInput::default(), None),
+                _ => self.runs(resumed, None),
+            });
         }
         let carried = self.carried(&resumed)?;
-        let was_approved = matches!(&carried, Carried::Round(Sealed { approved: true, .. }));
-        if was_approved && self.spend(&resumed).await? {
-            return Ok(self.runs(resumed, true));
+        let of_operator = terms.asking.approver == Approver::Operator;
+        let by = match &carried {
+            Carried::Round(sealed) => sealed.approved.filter(|by| !of_operator || *by == Decider::Operator),
+            _ => None,
+        };
+        let was_approved = by.is_some();
+        if let Some(by) = by
+            && self.spend(&resumed).await?
+        {
+            record.set_decider(by.name());
+            return Ok(self.runs(resumed, Some(by)));
         }
         let once = terms.ask == Ask::Always;
         if was_approved && once {
             return Err(error::used_state().into());
         }
-        let (deed, standing) = self.standing(once).await?;
+        let (deed, standing) = self.standing(Wanted { once, of_operator }).await?;
         match standing {
             Standing::Allowed { by } => {
                 record.set_decider(by.name());
                 // The question is answered otherwise.
                 let resumed = if matches!(carried, Carried::Question(_)) { ResumedInput::default() } else { resumed };
-                return Ok(self.runs(resumed, true));
+                return Ok(self.runs(resumed, Some(by)));
             }
             Standing::Denied => {
                 record.set_decider(Decider::Operator.name());
@@ -159,7 +171,7 @@ impl Attempt<'_> {
         )?))
     }
 
-    fn runs(&self, resumed: ResumedInput, approved: bool) -> Admission {
+    fn runs(&self, resumed: ResumedInput, approved: Option<Decider>) -> Admission {
         Admission::Runs(Admitted { entry: self.entry.clone(), resumed, approved })
     }
 
@@ -255,7 +267,7 @@ impl Attempt<'_> {
                 Err(refusal) => return Err(refusal),
             }
         }
-        Ok(Admission::Runs(Admitted { entry, resumed: ResumedInput::default(), approved: true }))
+        Ok(Admission::Runs(Admitted { entry, resumed: ResumedInput::default(), approved: Some(Decider::User) }))
     }
 
     /// The tool after a person was asked, which may have taken long.

@@ -19,6 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use self::input_required::ResumePoint;
 pub(in crate::server) use self::input_required::ResumedInput;
 use super::settled::Settled;
+use crate::approvals::Decider;
 use crate::budgets::Charge;
 use crate::plugin::abi::{
     self, Answer, Elicited, GuestError, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply,
@@ -112,8 +113,8 @@ pub(in crate::server) struct Rounds<'a> {
     pub(in crate::server) name: &'a str,
     /// A JSON object.
     pub(in crate::server) arguments: &'a str,
-    /// Whether a person was asked about it, and allowed it.
-    pub(in crate::server) approved: bool,
+    /// Who allowed it, if somebody was asked.
+    pub(in crate::server) approved: Option<Decider>,
     /// The budgets that it is charged to.
     pub(in crate::server) charge: Option<Arc<Charge>>,
 }

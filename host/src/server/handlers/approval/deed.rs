@@ -24,7 +24,7 @@ pub(super) fn deed(principal: &Arc<str>, entry: &Entry<FrozenTool>, arguments: &
         tool: &entry.item().tool.name,
         arguments: &equal,
     };
-    Deed::new(bound, Record::capped_name(principal).to_string(), shown(&equal), arguments)
+    Deed::new(bound, Record::capped_name(principal).to_string(), shown(&equal), arguments).named(entry.name.as_str())
 }
 
 /// Arguments on one line, hidden characters escaped; if they are cut, without the rest of an escape.
@@ -45,10 +45,12 @@ fn shown(arguments: &str) -> String {
 
 /// The question to the user of a client. `holds`: how long the answer is for all calls of the tool; zero: for this one.
 pub(super) fn question(deed: &Deed, holds: Duration) -> String {
-    let Deed { by, plugin, tool, arguments, bytes, digest, .. } = deed;
-    let [by, tool] = [by, tool].map(|text| quote(text, usize::MAX));
+    let Deed { by, plugin, name, arguments, bytes, digest, .. } = deed;
+    let [by, tool] = [by, name].map(|text| quote(text, usize::MAX));
     let whole = if arguments.ends_with('…') {
-        format!("\n(The first {SHOWN} characters of {bytes} bytes with the BLAKE3 hash {digest}.)")
+        format!(
+            "\n(The first {SHOWN} characters; as they were sent, they have {bytes} bytes and the BLAKE3 hash {digest}.)"
+        )
     } else {
         String::new()
     };
@@ -92,7 +94,7 @@ mod tests {
         let long = format!(r#"{{"id":"{}"}}"#, "1".repeat(SHOWN));
         let first = question(&deed(&long), Duration::from_secs(8 * 60 * 60));
         let hash = blake3::hash(long.as_bytes()).to_hex();
-        assert!(first.contains(&format!("of 1009 bytes with the BLAKE3 hash {hash}")), "{first}");
+        assert!(first.contains(&format!("they have 1009 bytes and the BLAKE3 hash {hash}")), "{first}");
         assert!(first.contains("for 8h this version") && first.contains("with any arguments"), "{first}");
     }
 }

@@ -3,7 +3,7 @@
 use wharf_report::ShowPath as _;
 
 use super::{Attempt, deed};
-use crate::approvals::{ApprovalError, Approvals, Deed, Standing};
+use crate::approvals::{ApprovalError, Approvals, Deed, Standing, Wanted};
 use crate::plugin::Fault;
 use crate::server::bounds::WaitDeadline;
 use crate::server::handlers::rounds::ResumedInput;
@@ -13,12 +13,12 @@ use crate::server::unapproved::Unapproved;
 
 impl Attempt<'_> {
     /// The call as it is bound, and what was decided on it.
-    pub(super) async fn standing(&self, once: bool) -> Result<(Deed, Standing), Refusal> {
+    pub(super) async fn standing(&self, wanted: Wanted) -> Result<(Deed, Standing), Refusal> {
         let (entry, arguments) = (self.entry.clone(), self.arguments.clone());
         let principal = self.scope.identity.name().clone();
         self.with_approvals(move |approvals| {
             let deed = deed::deed(&principal, &entry, &arguments);
-            let standing = approvals.take(&deed, once)?;
+            let standing = approvals.take(&deed, wanted)?;
             Ok((deed, standing))
         })
         .await
