@@ -148,6 +148,8 @@ pub enum Event {
     Quarantine,
     /// A request was not let in.
     Refuse,
+    /// A person decided whether a call may run.
+    Decide,
 }
 
 impl Event {
@@ -166,6 +168,7 @@ impl Event {
             Self::Deny => "deny",
             Self::Quarantine => "quarantine",
             Self::Refuse => "refuse",
+            Self::Decide => "decide",
         }
     }
 }
@@ -187,6 +190,8 @@ pub struct Record {
     pub scopes: Option<String>,
     /// The rule that allowed or denied it.
     pub rule: Option<String>,
+    /// Who decided on it: `user` or `operator`.
+    pub by: Option<&'static str>,
     /// The network address of a sender that is not known otherwise.
     pub peer: Option<String>,
     /// The MCP method.
@@ -221,6 +226,7 @@ impl Record {
             client: None,
             scopes: None,
             rule: None,
+            by: None,
             peer: None,
             method: None,
             tool: None,
@@ -232,6 +238,26 @@ impl Record {
             access: None,
             reason: None,
             omitted: None,
+        }
+    }
+
+    /// Of what a person decided on the call of this record.
+    pub fn decision(&self, code: &'static str) -> Self {
+        Self {
+            plugin: self.plugin.clone(),
+            content: self.content,
+            principal: self.principal.clone(),
+            issuer: self.issuer.clone(),
+            subject: self.subject.clone(),
+            client: self.client.clone(),
+            rule: self.rule.clone(),
+            by: self.by,
+            tool: self.tool.clone(),
+            id: self.id.clone(),
+            // The text is in the record of the call.
+            input: self.input.as_ref().map(|input| Body { text: None, ..*input }),
+            code: Some(code),
+            ..Self::new(Event::Decide)
         }
     }
 

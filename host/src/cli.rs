@@ -4,6 +4,7 @@
 
 mod absent;
 mod add;
+mod approvals;
 mod approve;
 mod approve_all;
 mod arguments;
@@ -39,6 +40,7 @@ mod oauth;
 mod options;
 mod origins;
 mod os_sandbox;
+mod personal;
 mod place;
 mod prompt;
 mod proposals;
@@ -181,6 +183,8 @@ enum Command {
     Remove(add::RemoveOptions),
     /// Show the plugins that models proposed (server.proposals), or forget them
     Proposals(proposals::ProposalOptions),
+    /// Show calls that wait for your decision ([rights], ask) and what was decided, or decide
+    Approvals(approvals::ApprovalOptions),
     /// Show what somebody may use, and by which rule ([rights])
     Rights(rights::RightsOptions),
     /// Add the server to the configuration of an MCP client
@@ -286,6 +290,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Save(how) => sync::save_to(&options, how, &screen).await,
             Command::Search(how) => search::run(&options, how, &screen).await,
             Command::Proposals(how) => proposals::run(&options, how),
+            Command::Approvals(how) => approvals::run(&options, how),
             Command::Push(how) => push::run(&options, how, &screen).await,
             Command::Remove(how) => add::remove(&options, how, &screen).await,
             Command::Rights(how) => rights::run(&options, how, &screen).await,

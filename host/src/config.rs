@@ -9,6 +9,7 @@ mod budgets;
 mod duration;
 mod edit;
 mod error;
+mod exchange;
 mod folders;
 mod format;
 mod grants;
@@ -18,6 +19,7 @@ mod live;
 mod oauth;
 mod outbound;
 mod path;
+mod personal;
 mod private;
 mod program;
 mod registries;
@@ -26,6 +28,7 @@ mod sandbox;
 mod schemas;
 mod secret;
 mod size;
+mod source;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -41,6 +44,7 @@ pub use budgets::BudgetConfig;
 pub use edit::{GrantWord, add_grants, remove_grants, unchanged, with_line_ends};
 pub use error::ConfigError;
 use error::WrongValue;
+pub use exchange::ExchangeConfig;
 pub use folders::{FolderConfig, FolderModeConfig};
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
@@ -53,7 +57,8 @@ pub use registries::{PublisherKey, RegistryConfig, RequiredKeys};
 pub use rights::RightsConfig;
 pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
-pub use secret::SecretConfig;
+pub use secret::SecretEntry;
+pub use source::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
 use wharf_report::{InvalidToml, ShowPath as _, from_toml_of, toml_place};
 
@@ -88,7 +93,7 @@ pub struct Config {
     pub registries: BTreeMap<String, RegistryConfig>,
     pub plugins: BTreeMap<String, PluginConfig>,
     /// The sources of the secrets that grants name.
-    pub secrets: BTreeMap<String, SecretConfig>,
+    pub secrets: BTreeMap<String, SecretEntry>,
     /// The path that it was read from, or would have been.
     #[serde(skip)]
     pub file: Option<PathBuf>,
@@ -271,6 +276,7 @@ impl Config {
         }
         self.server.http.check().map_err(|wrong| wrong.below(&["server", "http"]))?;
         self.check_secrets()?;
+        self.check_exchanges()?;
         self.audit.check().map_err(|wrong| wrong.below(&["audit"]))
     }
 

@@ -2,19 +2,26 @@
 //!
 //! A plain value: what an identity may do is decided elsewhere.
 
+mod own_name;
+mod secret_text;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
+pub use secret_text::SecretText;
+
 /// A verified identity. Its name is the key of sessions, states, limits and records.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Identity {
     /// `local`, the name of a static token, or issuer and subject of an access token.
     name: Arc<str>,
     /// Set if it comes from an access token.
-    pub grant: Option<AccessGrant>,
+    pub grant: Option<Arc<AccessGrant>>,
+    /// The access token, where something is to be had for it; for the host alone.
+    pub token: Option<SecretText>,
 }
 
 /// What a verified access token says.
@@ -33,19 +40,24 @@ pub struct AccessGrant {
 impl Identity {
     /// Without authentication; the same as over stdio.
     pub fn local() -> Self {
-        Self { name: "local".into(), grant: None }
+        Self { name: "local".into(), grant: None, token: None }
     }
 
     /// The owner of a static token.
     pub fn token(name: &str) -> Self {
-        Self { name: name.into(), grant: None }
+        Self { name: name.into(), grant: None, token: None }
     }
 
     /// The subject of an access token.
     pub fn subject(grant: AccessGrant) -> Self {
         // The name of a static token is no URL: `config` refuses one.
         let name = format!("{}#{}", grant.issuer, grant.subject.escape_default());
-        Self { name: name.into(), grant: Some(grant) }
+        Self { name: name.into(), grant: Some(Arc::new(grant)), token: None }
+    }
+
+    /// The same with the token that it comes from.
+    pub fn with_token(&self, token: SecretText) -> Self {
+        Self { token: Some(token), ..self.clone() }
     }
 
     pub fn name(&self) -> &Arc<str> {
@@ -54,6 +66,13 @@ impl Identity {
 
     pub fn has_scope(&self, scope: &str) -> bool {
         self.grant.as_ref().is_some_and(|grant| grant.scopes.iter().any(|has| **has == *scope))
+    }
+}
+
+impl PartialEq for Identity {
+    /// Whatever the token: another one may say the same.
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.grant == other.grant
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Pure: it knows neither the configuration's format nor MCP. A rule that denies overrides those that allow.
 
+mod ask;
 mod condition;
 mod pattern;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use crate::identity::Identity;
 
+pub use ask::{Approver, Ask, Asking};
 pub use condition::{Accepted, Condition, Implications};
 use pattern::uri_forms;
 pub use pattern::{Pattern, PatternError};
@@ -36,6 +38,8 @@ pub struct Rule {
     pub when: Condition,
     /// Whether it denies what it names.
     pub denies: bool,
+    /// Whether a person is asked before the tools that it names run.
+    pub ask: Option<Ask>,
     pub what: Named,
 }
 
@@ -63,6 +67,7 @@ pub struct Rights {
     pub shows_more: bool,
     pub implied: Implications,
     pub rules: Vec<Rule>,
+    pub asking: Asking,
     /// Tells them from others that a server had before.
     pub generation: u64,
 }
@@ -70,7 +75,14 @@ pub struct Rights {
 impl Default for Rights {
     /// Who may come in may use everything.
     fn default() -> Self {
-        Self { otherwise: true, shows_more: false, implied: Implications::default(), rules: Vec::new(), generation: 0 }
+        Self {
+            otherwise: true,
+            shows_more: false,
+            implied: Implications::default(),
+            rules: Vec::new(),
+            asking: Asking::default(),
+            generation: 0,
+        }
     }
 }
 

@@ -24,15 +24,17 @@ mod relay;
 mod response;
 mod scope;
 mod seal;
+mod unapproved;
 mod wire;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::approvals::Approvals;
 use crate::audit::Audit;
 use crate::budgets::Budgets;
 use crate::byte_budget::ByteBudget;
@@ -53,7 +55,7 @@ pub use bounds::unread::Unread;
 pub use built_in::DISCOVERY_ID;
 pub use connection::{Answered, Connection};
 pub use outgoing::{MessageKind, Outgoing, Remedy};
-pub use permissions::{Allowed, verdict};
+pub use permissions::{Allowed, asks, verdict};
 pub use proposing::ID as PROPOSALS_ID;
 pub use questions::Sealed;
 pub use seal::{Binding, Seal, SealError};
@@ -103,6 +105,8 @@ pub struct Settings {
     pub discovery: bool,
     /// Adds the tool by which a model may propose a plugin, written to this file.
     pub proposals: Option<ProposalFile>,
+    /// What an operator is asked, and which answers were used.
+    pub approvals: Approvals,
     /// Encrypts request states and signs cursors. Without it the process generates its own key, and
     /// accepts neither from another process.
     pub state_key: Option<[u8; 32]>,
@@ -138,6 +142,7 @@ impl Default for Settings {
             ask_timeout: EXPIRY,
             discovery: false,
             proposals: None,
+            approvals: Approvals::default(),
             state_key: None,
             audit: Audit::default(),
             rights: Arc::default(),
@@ -158,6 +163,8 @@ pub struct Server {
     /// Unique to this process: another one numbers its calls from zero, too.
     visit_key: [u8; 32],
     rights: CurrentRights,
+    /// Held while the approvals are read or changed, which takes a thread each.
+    deciding: Semaphore,
     rejected: Rejected,
     updates: Updates,
     pages: Pages,
@@ -197,6 +204,7 @@ impl Server {
             large: ByteBudget::new(settings.waiting_together),
             unread: AllUnread::new(settings.unread_of_caller, settings.unread_together),
             rights: CurrentRights::new(settings.rights.clone()),
+            deciding: Semaphore::new(4),
             rejected: Rejected::default(),
             catalog,
             settings,

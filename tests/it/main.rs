@@ -7,6 +7,7 @@ mod support;
 mod abi;
 mod abuse;
 mod ambiguous;
+mod approvals;
 mod asking;
 mod audit;
 mod budgets;

@@ -2,9 +2,12 @@
 //! per aspect. How tokens are verified is tested beside `host/src/oauth`.
 
 mod answers;
+mod exchange;
 mod expiry;
 mod issuer;
 mod metadata;
+mod own;
+mod own_folders;
 mod rights;
 mod serving;
 mod state;

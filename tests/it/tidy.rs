@@ -12,7 +12,8 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 27] = [
+const FLOORS: [(&str, &[&str], &[&str]); 28] = [
+    ("approvals", &["json", "os", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
     ("byte_budget", &["sync"], &["wasmtime", "mcp"]),
@@ -27,7 +28,11 @@ const FLOORS: [(&str, &[&str], &[&str]); 27] = [
     ("os", &[], &["wasmtime", "plugin"]),
     ("rights", &["identity"], &["tokio", "wasmtime", "mcp"]),
     ("sync", &[], &["wasmtime"]),
-    ("plugin", &["audit", "budgets", "byte_budget", "inline", "json", "net", "os", "rights", "sync"], &["jsonrpc"]),
+    (
+        "plugin",
+        &["audit", "budgets", "byte_budget", "identity", "inline", "json", "net", "os", "rights", "sync"],
+        &["jsonrpc"],
+    ),
     ("proposals", &["json", "os"], &["tokio", "wasmtime", "plugin"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
     ("pins", &["os", "plugin", "sync"], &["serde_json", "jsonrpc"]),
@@ -35,6 +40,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 27] = [
     (
         "server",
         &[
+            "approvals",
             "audit",
             "budgets",
             "byte_budget",
@@ -57,7 +63,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 27] = [
         &["byte_budget", "identity", "idle", "json", "jsonrpc", "oauth", "os", "server", "sync", "protocol::revision"],
         &["wasmtime"],
     ),
-    ("config", &["audit", "budgets", "json", "os", "plugin", "pins", "registry", "rights"], &[]),
+    ("config", &["audit", "budgets", "identity", "json", "os", "plugin", "pins", "registry", "rights"], &[]),
     ("cli", &["*"], &[]),
     ("report", &["*"], &[]),
     ("lib", &["*"], &[]),
@@ -487,6 +493,10 @@ fn p36_deadlines_do_not_use_the_system_clock() {
         // Expiry of a sealed state, which all processes behind one address must agree on.
         "host/src/server/handlers/rounds",
         "host/src/server/seal",
+        // Expiry of decisions on calls, which are in a file.
+        "host/src/approvals",
+        "host/src/cli/approvals.rs",
+        "host/src/server/handlers/approval",
         // The time that guests see.
         "host/src/plugin/imports/state.rs",
         // When tokens expire, which their issuer says.

@@ -31,6 +31,7 @@ fn file(test: &str) -> String {
 }
 
 transcripts! {
+    approval
     apps
     asking_2024_11_05
     asking_2025_03_26

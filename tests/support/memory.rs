@@ -1,5 +1,5 @@
 //! An in-memory transport to the library in this process. It loads the plugin folder once without
-//! watching it, applies only the settings of plugins, and has no persistent storage.
+//! watching it, applies only the settings of plugins and the rights, and has no persistent storage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub struct Memory {
 
 impl Memory {
     pub fn serve(home: &Home) -> Self {
-        Self::serve_with(home, Settings::default())
+        Self::serve_with(home, Settings { rights: Arc::new(config(home).rights()), ..Settings::default() })
     }
 
     pub fn serve_with(home: &Home, settings: Settings) -> Self {
@@ -50,6 +50,11 @@ impl Memory {
     }
 }
 
+fn config(home: &Home) -> Config {
+    let file = home.path("config/wharf/wharf.toml");
+    if file.exists() { Config::read(&file).expect("a valid configuration") } else { Config::default() }
+}
+
 /// Loads the plugins of that home into the catalog.
 pub async fn load(home: &Home, catalog: Arc<Catalog>) -> Arc<Sandbox> {
     let settings = SandboxSettings {
@@ -58,8 +63,7 @@ pub async fn load(home: &Home, catalog: Arc<Catalog>) -> Arc<Sandbox> {
         ..SandboxSettings::default()
     };
     let sandbox = Sandbox::new(settings).expect("a sandbox");
-    let file = home.path("config/wharf/wharf.toml");
-    let config = if file.exists() { Config::read(&file).expect("a valid configuration") } else { Config::default() };
+    let config = config(home);
     let plugins = move |id: &PluginId| PluginSettings {
         limits: config.limits(id),
         grants: config.grants(id),

@@ -55,6 +55,8 @@ struct Members<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<&'a str>,
@@ -105,6 +107,7 @@ pub(super) fn render(record: &Record) -> Vec<u8> {
         client: record.client.as_deref(),
         scopes: record.scopes.as_deref(),
         rule: record.rule.as_deref(),
+        by: record.by,
         peer: record.peer.as_deref(),
         method: record.method.as_deref(),
         tool: record.tool.as_deref(),

@@ -101,21 +101,24 @@ pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
 ///
 /// # Errors
 /// If it is not recorded although it must be.
-pub(super) fn decided(
-    (audit, writer): Log,
-    config: &Config,
-    event: Event,
-    id: &PluginId,
-    content: Digest,
-) -> Result<(), Failure> {
+pub(super) fn decided(log: Log, config: &Config, event: Event, id: &PluginId, content: Digest) -> Result<(), Failure> {
     let content = Some(*content.as_bytes());
-    audit.record(&Record { plugin: Some(id.to_string()), content, ..Record::new(event) });
+    let record = Record { plugin: Some(id.to_string()), content, ..Record::new(event) };
+    recorded(log, config, &record, id.as_ref())
+}
+
+/// Records a decision on what is named so.
+///
+/// # Errors
+/// If it is not recorded although it must be.
+pub(super) fn recorded((audit, writer): Log, config: &Config, record: &Record, name: &str) -> Result<(), Failure> {
+    audit.record(record);
     let recorded = writer.is_none_or(|writer| writer.close(CLOSING));
     if recorded || config.audit.enabled != Some(true) {
         return Ok(());
     }
-    let hint = format!("the decision is in effect, but the log has no '{}' record of it", event.name());
-    Err(Failure::new(format!("write to the audit log: {id}")).hint(hint))
+    let hint = format!("the decision is in effect, but the log has no '{}' record of it", record.event.name());
+    Err(Failure::new(format!("write to the audit log: {name}")).hint(hint))
 }
 
 pub(super) fn run(options: &Options, command: AuditCommand) -> Result<ExitCode, Failure> {

@@ -234,7 +234,8 @@ impl Findings {
         }
         for folder in &self.grants.folders {
             let mode = mode(folder);
-            text += &format!("  folder   {}, granted to {mode}, from {}\n", folder.guest, folder.host.shown());
+            let own = if folder.per_subject.is_some() { ", a folder of each user's own" } else { "" };
+            text += &format!("  folder   {}, granted to {mode}, from {}{own}\n", folder.guest, folder.host.shown());
         }
         for (kind, offered) in [
             ("tool    ", &self.tools),

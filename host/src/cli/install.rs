@@ -190,7 +190,8 @@ fn report_plugins(config: &Config, dir: &Path) {
 
 /// Clients start servers with few of the user's variables, or none.
 fn warn_of_variables(config: &Config, form: Option<Form>) {
-    let variables = config.secrets.iter().filter_map(|(name, secret)| Some((name, secret.env.as_deref()?)));
+    let shared = config.secrets.iter().filter(|(_, secret)| !secret.is_personal());
+    let variables = shared.filter_map(|(name, secret)| Some((name, secret.env.as_deref()?)));
     let variables: Vec<_> = variables.collect();
     let Some((first, variable)) = variables.first() else { return };
     let names: Vec<&str> = variables.iter().map(|(_, variable)| *variable).collect();

@@ -1,6 +1,7 @@
 //! From `[server.http.oauth]` to what verifies tokens.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
@@ -33,6 +34,7 @@ pub(super) fn oauth(config: &Config) -> Result<Option<Arc<OAuth>>, ConfigError> 
         name: oauth.resource_name.clone(),
         documentation: oauth.resource_documentation.clone(),
         legacy_metadata: oauth.legacy_metadata,
+        carries_tokens: AtomicBool::new(config.has_exchanges()),
     })))
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::personal::Secrets;
 use super::writable;
 use crate::audit::Audit;
 use crate::config::{self, Base, Config};
@@ -53,16 +54,18 @@ impl Options {
         plugins: &[PathBuf],
         audit: Audit,
     ) -> Result<Arc<Sandbox>, Failure> {
-        self.sandbox_for(config, plugins, audit, false).await
+        let secrets = Secrets::Fixed(Arc::new(config.clone()));
+        self.sandbox_for(config, plugins, audit, false, secrets).await
     }
 
-    /// As [`Self::sandbox`]; `shared` if there may be several callers.
+    /// As [`Self::sandbox`]; `shared` if there may be several callers, who have those secrets of their own.
     pub(super) async fn sandbox_for(
         &self,
         config: &Config,
         plugins: &[PathBuf],
         audit: Audit,
         shared: bool,
+        personal: Secrets,
     ) -> Result<Arc<Sandbox>, Failure> {
         writable::warn(plugins);
         let base = config::base();
@@ -81,6 +84,7 @@ impl Options {
             audit,
             shared,
             schemas: config.server.schemas.into(),
+            personal: Arc::new(personal),
             ..SandboxSettings::default()
         };
         match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {

@@ -60,6 +60,7 @@ fn allowed_paths(options: &Options, config: &Config, dir: &Path, http: &HttpOpti
         allowed.read.extend(around(&file));
         allowed.read.push(file);
     }
+    allowed.read.extend(config.folders_of_secrets());
     allowed.read.push(dir.to_owned());
     allowed.read.extend(around(dir));
     if let Some(file) = &config.file {
@@ -97,7 +98,8 @@ fn secret_files(config: &Config) -> impl Iterator<Item = PathBuf> {
     let http = &config.server.http;
     let key = config.server.state_key.iter().filter_map(|key| key.file.as_ref());
     let tokens = http.tokens.iter().filter_map(|token| token.file.as_ref());
-    let named = config.secrets.values().filter_map(|secret| secret.file.as_ref());
+    let shared = config.secrets.values().filter(|secret| !secret.is_personal());
+    let named = shared.filter_map(|secret| secret.file.as_ref());
     key.chain(tokens)
         .chain(named)
         .chain(config.client_secrets())

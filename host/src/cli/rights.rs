@@ -1,5 +1,7 @@
 //! `wharf rights`: what somebody may use, and by which rule.
 
+mod own;
+
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,8 +25,8 @@ use crate::oauth::{self, IssuerSettings};
 use crate::os::private;
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME, Screen};
-use crate::rights::{Pattern, Permissions, Rights, Verdict};
-use crate::server::{Allowed, verdict};
+use crate::rights::{Ask, Pattern, Permissions, Rights, Verdict};
+use crate::server::{Allowed, asks, verdict};
 
 /// Maximum bytes of claims.
 const MAX_CLAIMS: u64 = 64 << 10;
@@ -49,7 +51,8 @@ pub(super) async fn run(options: &Options, how: RightsOptions, screen: &Screen) 
     local.report();
     let rights = Arc::new(config.rights());
     let permissions = rights.of(&identity);
-    let decisions = decisions(&local.snapshot(), &permissions);
+    let mut decisions = decisions(&local.snapshot(), &permissions);
+    add_asks(&mut decisions, &local.snapshot(), &rights, &identity);
     let lacking = lacking(&config, &identity);
     if !lacking.is_empty() {
         warning(&format!(
@@ -57,16 +60,24 @@ pub(super) async fn run(options: &Options, how: RightsOptions, screen: &Screen) 
             lacking.join(" ")
         ));
     }
+    let own = own::all(&config, &identity);
     if how.json {
         let all: Vec<Value> = decisions.iter().map(Decision::to_json).collect();
-        let shown = json!({ "identity": &**identity.name(), "decisions": all });
+        let mut shown = json!({ "identity": &**identity.name(), "decisions": all });
+        if !own.is_empty() {
+            shown["own"] = own.iter().map(own::Own::to_json).collect();
+        }
         report::print(&indented(&escape_hidden_in_json(&shown.to_string())))?;
     } else {
-        report::print(&wrapped::for_stdout(&format!("{}\n\n{}", who(&identity), by_plugin(&decisions))))?;
+        let mut shown = format!("{}\n\n{}", who(&identity), by_plugin(&decisions));
+        if !own.is_empty() {
+            shown += &format!("\n\n{NAME}of its own{NAME:#}\n{}", own::shown(&own));
+        }
+        report::print(&wrapped::for_stdout(&shown))?;
         for name in unmatched(&rights, &local.snapshot()) {
             warning(&format!("nothing in {} is named by {name}", dir.shown()));
         }
-        if rights.is_open() {
+        if rights.is_open() && !rights.asks() {
             report::message("there are no rights in the configuration: who may come in may use everything");
         }
     }
@@ -111,6 +122,8 @@ struct Decision {
     /// The public name or the URI.
     name: String,
     allowed: bool,
+    /// Whether a person is asked before it runs.
+    ask: Ask,
     /// The rule, or why there is none.
     why: String,
     /// With which scopes it would be allowed.
@@ -119,8 +132,11 @@ struct Decision {
 
 impl Decision {
     fn to_json(&self) -> Value {
-        let Self { plugin, kind, name, allowed, why, scopes } = self;
+        let Self { plugin, kind, name, allowed, ask, why, scopes } = self;
         let mut shown = json!({ "plugin": plugin, "kind": kind, "name": name, "allowed": allowed, "reason": why });
+        if let Some(ask) = often(*ask) {
+            shown["asks"] = json!(ask);
+        }
         if !scopes.is_empty() {
             shown["scopes"] = json!(scopes);
         }
@@ -154,9 +170,28 @@ fn add<T: catalog::Item + Allowed>(
             kind,
             name: entry.name.as_str().to_owned(),
             allowed: verdict.is_allowed(),
+            ask: Ask::Never,
             why: verdict.to_string(),
             scopes,
         });
+    }
+}
+
+/// Finds out of the tools that may be used whether a person is asked before they run.
+fn add_asks(decisions: &mut [Decision], snapshot: &Snapshot, rights: &Arc<Rights>, identity: &Identity) {
+    for decision in decisions.iter_mut().filter(|decision| decision.allowed && decision.kind == "tool") {
+        if let Some(entry) = snapshot.tools.get(&decision.name) {
+            decision.ask = asks(rights, identity, &*entry.provider, entry.item());
+        }
+    }
+}
+
+/// How often a person is asked; `None`: never.
+fn often(ask: Ask) -> Option<&'static str> {
+    match ask {
+        Ask::Never => None,
+        Ask::First => Some("first"),
+        Ask::Always => Some("always"),
     }
 }
 
@@ -169,13 +204,21 @@ fn by_plugin(decisions: &[Decision]) -> String {
         let own: Vec<&Decision> = decisions.iter().filter(|decision| decision.plugin == **plugin).collect();
         let allowed = own.iter().filter(|decision| decision.allowed).count();
         let lines = own.iter().map(|decision| {
-            let word = if decision.allowed { "allowed" } else { "denied " };
+            let word = match (decision.allowed, decision.ask) {
+                (false, _) => "denied ",
+                (true, Ask::Never) => "allowed",
+                (true, _) => "asks   ",
+            };
             let name = printable(&decision.name);
-            format!("  {word}  {:<8}  {name:<width$}  {DIM}{}{DIM:#}", decision.kind, printable(&decision.why))
+            let asks = often(decision.ask).map(|often| format!(", asks: {often}")).unwrap_or_default();
+            format!("  {word}  {:<8}  {name:<width$}  {DIM}{}{asks}{DIM:#}", decision.kind, printable(&decision.why))
         });
         let heading = format!("{NAME}{plugin}{NAME:#} {DIM}{allowed} of {} allowed", own.len());
         // Nearly always so with many plugins.
-        match own.iter().all(|decision| decision.allowed == own[0].allowed && decision.why == own[0].why) {
+        let like_first = |decision: &&Decision| {
+            decision.allowed == own[0].allowed && decision.why == own[0].why && decision.ask == Ask::Never
+        };
+        match own.iter().all(like_first) {
             true => format!("{heading}: {}{DIM:#}", printable(&own[0].why)),
             false => format!("{heading}{DIM:#}\n{}", lines.collect::<Vec<_>>().join("\n")),
         }

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use wharf_report::{ShowPath as _, column, shell_word};
 
 use super::http::HttpOptions;
 use super::options::Options;
+use super::personal::Secrets;
 use super::reloadable::Reloadable;
 use super::signals::Signals;
 use super::survey::choice_in;
@@ -24,6 +26,7 @@ use crate::budgets::Budgets;
 use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot};
 use crate::config::{Config, Live};
 use crate::idle::IdleHook;
+use crate::oauth::Exchanges;
 use crate::os::paths::absolute;
 use crate::os::{limits, memory, service};
 use crate::pins::{Guard, Reason, Trust};
@@ -31,6 +34,7 @@ use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
 use crate::sync::lock;
+use crate::transport::http::OAuth;
 use crate::transport::{self, stdio};
 
 /// From the start to the log of versions that wait for approval, if the first scan takes longer.
@@ -79,6 +83,11 @@ pub(super) async fn run(
     let idle = IdleHook::default();
     let config = Live::new(config);
     tokio::spawn(follow_rights(config.clone(), server.clone()));
+    let oauth = http.as_ref().and_then(|(_, settings)| settings.oauth.clone());
+    let exchanges = oauth.as_ref().map(|oauth| Exchanges::new(oauth.verifier.clone()));
+    if let Some(oauth) = oauth {
+        tokio::spawn(follow_exchanges(config.clone(), oauth));
+    }
     tokio::spawn(budgets::follow(config.clone(), spent.clone()));
     let reloadable = http.as_ref().map(|(_, settings)| Reloadable::of(settings));
     let shutdown = signals.shutdown_or_reload(config.clone(), reloadable);
@@ -92,7 +101,8 @@ pub(super) async fn run(
     let hook = idle.clone();
     tokio::spawn(async move {
         let folder = std::slice::from_ref(&dir);
-        let failure = match options.sandbox_for(&config.get(), folder, audit.clone(), on_http).await {
+        let secrets = Secrets::Live(config.clone(), exchanges);
+        let failure = match options.sandbox_for(&config.get(), folder, audit.clone(), on_http, secrets).await {
             Ok(sandbox) => {
                 let ready = sandbox.clone();
                 hook.set(move || ready.on_idle());
@@ -156,6 +166,17 @@ async fn follow_rights(config: Live, server: Arc<Server>) {
             server.set_rights(new.rights());
             let rules = current.as_ref().map_or(0, |rights| rights.rules.len());
             tracing::info!(rules, "rights changed");
+        }
+    }
+}
+
+/// Keeps users' tokens with their requests while something is to be had for them.
+async fn follow_exchanges(config: Live, oauth: Arc<OAuth>) {
+    let mut changed = config.changed();
+    loop {
+        oauth.carries_tokens.store(config.get().has_exchanges(), Ordering::Relaxed);
+        if changed.changed().await.is_err() {
+            return;
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use wharf_report::ShowPath as _;
 
+use crate::approvals::Approvals;
 use crate::catalog::{Naming, PluginSettings};
 use crate::config::{self, Config, NamesConfig};
 use crate::os::lock::lock as file_lock;
@@ -42,6 +43,7 @@ pub(super) fn server_settings(config: &Config) -> Settings {
         first_list: config.server.first_list,
         discovery: config.server.discovery,
         proposals: config.server.proposals.then(config::base).flatten().map(|base| ProposalFile::new(base.state)),
+        approvals: config::base().map(|base| Approvals::in_folder(base.state)).unwrap_or_default(),
         ..Settings::default()
     }
 }

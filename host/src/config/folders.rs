@@ -7,9 +7,13 @@ use std::path::PathBuf;
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
+use super::source::PerConfig;
 use super::{Config, ConfigPath, WrongValue};
 use crate::os::stamp::FolderState;
 use crate::plugin::{FolderGrant, FolderMode};
+
+/// Maximum folders of each user in one plugin: they are open for many users at a time.
+const MOST_PERSONAL: usize = 4;
 
 /// One entry of `fs`.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
@@ -24,6 +28,12 @@ pub struct FolderConfig {
     /// Total bytes that a writable folder may hold.
     #[serde(default, with = "super::size", skip_serializing_if = "Option::is_none")]
     pub quota: Option<ByteSize>,
+    /// Whether all users share it, or each has a folder of their own in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<PerConfig>,
+    /// Total bytes of all users together, if each has their own.
+    #[serde(default, with = "super::size", skip_serializing_if = "Option::is_none")]
+    pub total: Option<ByteSize>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
@@ -62,6 +72,15 @@ impl FolderConfig {
                 let why = format!("a folder that is only read has no quota: {guest:?}");
                 return wrong("quota", why, "remove it, or add mode = \"write\"");
             }
+            if folder.total.is_some() && (folder.per.is_none() || folder.mode == FolderModeConfig::Read) {
+                let why = format!("is for folders of users that can be written: {guest:?}");
+                return wrong("total", why, "add per = \"subject\" and mode = \"write\", or write quota");
+            }
+            let before = folders[..at].iter().filter(|folder| folder.per.is_some()).count();
+            if folder.per.is_some() && before == MOST_PERSONAL {
+                let why = format!("a plugin may have at most {MOST_PERSONAL} folders of each user");
+                return wrong("per", why, "grant a folder that contains them");
+            }
         }
         Ok(())
     }
@@ -74,7 +93,9 @@ impl FolderConfig {
         };
         let host = config.resolve(&self.host);
         let found = FolderState::of(&host);
-        FolderGrant { host, guest: self.guest.clone(), mode, found }
+        let total = || self.total.map_or(FolderGrant::TOTAL, |total| total.as_u64());
+        let per_subject = self.per.map(|PerConfig::Subject| total());
+        FolderGrant { host, guest: self.guest.clone(), mode, per_subject, found }
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) const FORMAT: Format = Format {
         ("secrets.*", &["value", "secret", "token", "key"], NOT_HERE),
         ("server.http.tokens[]", &["value", "secret", "token", "key"], NOT_HERE),
         ("server.http.oauth.issuers[].introspection.client-secret", &["value", "secret"], NOT_HERE),
+        ("secrets.*.exchange.client-secret", &["value", "secret"], NOT_HERE),
         ("server.state-key", &["value", "secret", "token", "key"], NOT_HERE),
         (
             "rights.rules[]",
@@ -55,6 +56,8 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("server.http.allowed-origins", &["cors", "origins"]),
     ("server.http.allowed-hosts", &["hosts"]),
     ("rights", &["right", "rbac", "access", "authorization"]),
+    ("rights.ask-expires", &["expires", "expiry"]),
+    ("rights.approver", &["approvers", "approve"]),
     ("budgets", &["budget", "quotas", "quota", "rate-limits", "rate-limit"]),
     ("budgets[].calls", &["requests", "calls-per-minute", "rate"]),
     ("budgets[].concurrent", &["concurrency", "parallel"]),
@@ -62,6 +65,7 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("budgets[].per", &["by", "each"]),
     ("budgets[].when", &["if", "who"]),
     ("rights.rules", &["rule"]),
+    ("rights.rules[].ask", &["confirm", "approval", "approve"]),
     ("rights.rules[].when", &["if", "who"]),
     ("rights.rules[].when.scope", &["scopes"]),
     ("rights.rules[].when.group", &["groups", "role", "roles"]),
@@ -101,6 +105,7 @@ const TEXTS: &str = "a string or an array of strings";
 const SWITCH: &str = "true or false";
 const COUNT: &str = "a whole number";
 const SIZE: &str = "a size with its unit in quotes, or a number of bytes";
+const ASK: &str = "\"always\", \"first\" or \"never\"";
 const TIME: &str = "a duration in quotes";
 const PATH: &str = "a path in quotes";
 const SOURCE: &str = "a table with the source of the secret";
@@ -184,6 +189,9 @@ const KEYS: &[Key] = &[
     key("rights", TABLE, "{ default = \"nothing\" }"),
     key("rights.default", "\"everything\" or \"nothing\"", "\"nothing\""),
     key("rights.denied", "\"hide\" or \"challenge\"", "\"challenge\""),
+    key("rights.ask-destructive", ASK, "\"always\""),
+    key("rights.approver", "\"user\" or \"operator\"", "\"operator\""),
+    key("rights.ask-expires", TIME, "\"8h\""),
     key("rights.scopes", "a table of arrays of scopes", "{ admin = [\"notes:write\"] }"),
     key("rights.scopes.*", "an array of scopes", "[\"notes:write\"]"),
     key("rights.scopes.*[]", TEXT, "\"notes:write\""),
@@ -200,6 +208,7 @@ const KEYS: &[Key] = &[
     key("rights.rules[].when.claims", "a table of claims and their values", "{ \"org.id\" = \"acme\" }"),
     key("rights.rules[].when.claims.*", "a string, a whole number, true, false, or an array of them", "\"acme\""),
     key("rights.rules[].deny", SWITCH, "true"),
+    key("rights.rules[].ask", ASK, "\"always\""),
     key("rights.rules[].plugins", "an array of plugins", "[\"notes\", \"text\"]"),
     key("rights.rules[].plugins[]", TEXT, "\"notes\""),
     key("rights.rules[].tools", "an array of PLUGIN/TOOL", "[\"notes/get_*\"]"),
@@ -289,6 +298,8 @@ const KEYS: &[Key] = &[
     key("plugins.*.grants.fs[].guest", "the path in the plugin in quotes", "\"/data\""),
     key("plugins.*.grants.fs[].mode", "\"read\" or \"write\"", "\"write\""),
     key("plugins.*.grants.fs[].quota", SIZE, "\"64 MiB\""),
+    key("plugins.*.grants.fs[].per", "\"subject\"", "\"subject\""),
+    key("plugins.*.grants.fs[].total", SIZE, "\"1 GiB\""),
     key("plugins.*.grants.env", "a table of strings", "{ LANG = \"C\" }"),
     key("plugins.*.grants.env.*", TEXT, "\"C\""),
     key("plugins.*.grants.config", "a table of strings", "{ unit = \"metric\" }"),
@@ -298,6 +309,17 @@ const KEYS: &[Key] = &[
     key("secrets.*", SOURCE, ENV),
     key("secrets.*.env", VARIABLE, "\"WEATHER_TOKEN\""),
     key("secrets.*.file", PATH, "\"weather-token\""),
+    key("secrets.*.per", "\"subject\"", "\"subject\""),
+    key("secrets.*.exchange", "a table with client-id and client-secret", INTROSPECTION),
+    key("secrets.*.exchange.client-id", TEXT, "\"wharf\""),
+    key("secrets.*.exchange.client-secret", SOURCE, ENV),
+    key("secrets.*.exchange.client-secret.env", VARIABLE, "\"CLIENT_SECRET\""),
+    key("secrets.*.exchange.client-secret.file", PATH, "\"client-secret\""),
+    key("secrets.*.exchange.issuer", TEXT, "\"https://login.example\""),
+    key("secrets.*.exchange.endpoint", TEXT, "\"https://login.example/token\""),
+    key("secrets.*.exchange.audience", TEXT, "\"notes\""),
+    key("secrets.*.exchange.resource", TEXT, "\"https://notes.example\""),
+    key("secrets.*.exchange.scope", TEXT, "\"notes:read notes:write\""),
 ];
 
 const PIN: &str = "\"blake3:0000000000000000000000000000000000000000000000000000000000000000\"";

@@ -9,6 +9,7 @@ use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 use wharf_report::Hint;
 
+use super::source::PerConfig;
 use super::{Config, FolderConfig, HttpEntry, WrongValue};
 use crate::plugin::{Grants, KeyvalueGrant, Secret, SecretTemplate};
 
@@ -70,13 +71,6 @@ pub struct KeyvalueLimits {
     pub total: Option<ByteSize>,
 }
 
-/// By whom state is kept apart.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum PerConfig {
-    Subject,
-}
-
 impl GrantsConfig {
     /// # Errors
     /// If a value is invalid.
@@ -104,7 +98,14 @@ impl GrantsConfig {
     pub(super) fn grants(&self, config: &Config, place: String) -> Grants {
         let is_readable = |name: &str| self.secrets.iter().any(|own| own == name);
         let read = |name: String| {
-            let (readable, value) = (is_readable(&name), config.secret(&name));
+            let readable = is_readable(&name);
+            if config.exchange(&name).is_some() {
+                return Secret::exchanged(name);
+            }
+            if config.is_personal(&name) {
+                return Secret::personal(name, readable);
+            }
+            let value = config.secret(&name);
             Secret::new(name, readable, value)
         };
         Grants {

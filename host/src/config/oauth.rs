@@ -208,7 +208,12 @@ impl Config {
     /// The files of client secrets.
     pub fn client_secrets(&self) -> impl Iterator<Item = &ConfigPath> {
         let issuers = self.server.http.oauth.iter().flat_map(|oauth| &oauth.issuers);
-        issuers.filter_map(|issuer| issuer.introspection.as_ref()?.client_secret.file.as_ref())
+        let exchanges = self.secrets.values().filter_map(|secret| secret.exchange.as_ref());
+        let introspections = issuers.filter_map(|issuer| issuer.introspection.as_ref());
+        introspections
+            .map(|introspection| &introspection.client_secret)
+            .chain(exchanges.map(|exchange| &exchange.client_secret))
+            .filter_map(|secret| secret.file.as_ref())
     }
 }
 
@@ -242,7 +247,7 @@ fn web_uri(text: &str) -> Option<Uri<&str>> {
 }
 
 /// What the server itself asks: over TLS, or this machine.
-fn is_fetched(text: &str) -> bool {
+pub(super) fn is_fetched(text: &str) -> bool {
     let Some(uri) = web_uri(text).filter(|uri| !uri.has_fragment()) else { return false };
     uri.scheme().as_str() == "https"
         || uri.scheme().as_str() == "http" && uri.authority().is_some_and(|a| is_loopback(a.host()))
@@ -261,7 +266,7 @@ fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-fn is_text(text: &str) -> bool {
+pub(super) fn is_text(text: &str) -> bool {
     (1..=MAX_TEXT).contains(&text.len()) && !text.contains(char::is_control)
 }
 

@@ -8,7 +8,7 @@ impl Config {
     /// All private files, each with a description.
     pub fn private_files(&self) -> Vec<PrivateFile> {
         let http = &self.server.http;
-        let named = |what: &str, path| PrivateFile { what: what.to_owned(), path };
+        let named = |what: &str, path| PrivateFile { what: what.to_owned(), path, is_folder: false };
         let resolved = |what: &str, path: &_| named(what, self.resolve(path));
         let mut files = Vec::new();
         files.extend(self.file.clone().map(|file| named("the configuration", file)));
@@ -21,8 +21,13 @@ impl Config {
         if let Some(tls) = &http.tls {
             files.extend([resolved("the certificate", &tls.cert), resolved("the certificate's key", &tls.key)]);
         }
-        let secrets = self.secrets.iter().filter_map(|(name, secret)| secret.file.as_ref().map(|file| (name, file)));
-        files.extend(secrets.map(|(name, file)| resolved(&format!("the secret '{name}'"), file)));
+        for (name, secret) in &self.secrets {
+            if let Some(path) = secret.folder_of_all(self) {
+                files.push(PrivateFile { what: format!("the users' secrets '{name}'"), path, is_folder: true });
+            } else if let Some(file) = &secret.file {
+                files.push(resolved(&format!("the secret '{name}'"), file));
+            }
+        }
         files
     }
 }

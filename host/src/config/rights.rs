@@ -2,11 +2,15 @@
 //!
 //! Checks the syntax and builds the rules; `rights` decides by them.
 
+mod asking;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::asking::{ApproverConfig, AskConfig};
 use super::oauth::is_scope;
 use super::{Config, WrongValue};
 use crate::rights::{Accepted, Condition, Implications, Named, Pattern, Rights, Rule};
@@ -26,6 +30,15 @@ pub struct RightsConfig {
     pub default: Option<DefaultConfig>,
     /// What clients see of what needs more scopes.
     pub denied: DeniedConfig,
+    /// For tools that may destroy something, where no rule says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask_destructive: Option<AskConfig>,
+    /// Who is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approver: Option<ApproverConfig>,
+    /// How long a decision holds, and a request waits for an operator.
+    #[serde(skip_serializing_if = "Option::is_none", with = "super::duration")]
+    pub ask_expires: Option<Duration>,
     /// Scopes that include others.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub scopes: BTreeMap<String, Vec<String>>,
@@ -62,6 +75,9 @@ pub struct RuleConfig {
     /// Whether it denies what it names, whatever other rules allow.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub deny: bool,
+    /// Whether a person is asked before the tools that it names run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask: Option<AskConfig>,
     /// Plugins, with all that they offer.
     pub plugins: Vec<String>,
     /// `PLUGIN/TOOL`.
@@ -234,13 +250,14 @@ impl RightsConfig {
             shows_more: self.denied == DeniedConfig::Challenge,
             implied: Implications(implied.collect::<Result<_, _>>()?),
             rules: rules.collect::<Result<_, _>>()?,
+            asking: self.asking()?,
             generation: 0,
         })
     }
 }
 
 /// The plugins in such texts as `notes` and `notes/add`, without those that are patterns.
-fn exact<'a, const N: usize>(lists: [&'a Vec<String>; N]) -> BTreeSet<&'a str> {
+fn exact<const N: usize>(lists: [&Vec<String>; N]) -> BTreeSet<&str> {
     let texts = lists.into_iter().flatten();
     let plugins = texts.map(|text| text.split_once('/').map_or(text.as_str(), |(plugin, _)| plugin));
     plugins.filter(|plugin| !plugin.contains('*')).collect()
@@ -269,7 +286,7 @@ impl RuleConfig {
                 .hint("write what it is for: plugins = [\"*\"], tools = [\"notes/*\"], prompts or resources"));
         }
         let when = self.when.build().map_err(|wrong| wrong.below(&["when"]))?;
-        Ok(Rule { name: name.into(), when, denies: self.deny, what })
+        Ok(Rule { name: name.into(), when, denies: self.deny, ask: self.asks()?, what })
     }
 }
 

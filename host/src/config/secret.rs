@@ -1,101 +1,40 @@
-//! Secrets, which the file names and never contains: each is in an environment variable or a file.
-
-use std::env::VarError;
+//! Secrets, which the file names and never contains.
 
 use serde::{Deserialize, Serialize};
-use wharf_report::{Hint, ShowPath as _, bounded, did_you_mean};
+use wharf_report::{Hint, bounded, did_you_mean};
 
-use super::{Config, ConfigError, ConfigPath, WrongValue};
-use crate::os::files::FileError;
-use crate::os::private;
+use super::source::{PerConfig, Unusable};
+use super::{Config, ConfigPath, ExchangeConfig, SecretConfig, WrongValue};
+use crate::identity::Identity;
 use crate::plugin::Missing;
 
 /// Characters allowed in names of secrets, besides letters and digits.
 const NAME_CHARS: [char; 2] = ['_', '-'];
-/// Maximum bytes of a secret's file.
-const MAX_SIZE: u64 = 64 << 10;
 /// For a server, and for one command. The environment of a process is fixed at its start.
 const SET_IT: [&str; 2] = ["set its variable, then restart the server", "set its variable"];
 const WRITE_IT: [&str; 2] = ["write it to its file, then send the server SIGHUP", "write it to its file"];
+/// Files of users are read again by themselves.
+const PUT_IT: [&str; 2] = ["write it to its file", "write it to its file"];
 const PROTECT_IT: [&str; 2] = [
     "let no other user own or write it or its folder, then send the server SIGHUP",
     "let no other user own or write it or its folder",
 ];
-const GENERATE_IT: &str = "put one there; this prints one: openssl rand -hex 32";
 
-/// The source of a secret.
+/// One entry of `[secrets]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct SecretConfig {
-    /// An environment variable.
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct SecretEntry {
+    /// As in [`SecretConfig`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env: Option<String>,
-    /// A file that contains only the secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<ConfigPath>,
-}
-
-/// Why a secret cannot be used.
-struct Unusable {
-    /// Reads after what it is.
-    why: String,
-    /// The command for a file that other users can write.
-    repair: Option<String>,
-    /// The system cannot read it now; it may later.
-    temporary: bool,
-}
-
-impl SecretConfig {
-    /// Whether it has exactly one source.
-    pub(super) fn has_one_source(&self) -> bool {
-        self.env.is_some() != self.file.is_some()
-    }
-
-    /// Reads the secret, without surrounding whitespace. `what` describes it in errors.
-    ///
-    /// # Errors
-    /// If it is missing, shorter than `min` characters, or not visible ASCII.
-    pub(super) fn read(&self, config: &Config, what: &str, min: usize) -> Result<String, ConfigError> {
-        self.value(config, min).map_err(|Unusable { why, repair, temporary }| ConfigError {
-            temporary,
-            ..ConfigError::new(format!("{what} {why}"), Some(repair.unwrap_or_else(|| GENERATE_IT.into())))
-        })
-    }
-
-    fn value(&self, config: &Config, min: usize) -> Result<String, Unusable> {
-        let unusable = |why: String| Unusable { why: bounded(&why).into(), repair: None, temporary: false };
-        let (text, place) = match (&self.env, &self.file) {
-            (Some(variable), _) => {
-                let place = format!("variable {variable}");
-                let read = std::env::var(variable).map_err(|error| match error {
-                    VarError::NotPresent => unusable(format!("is not set: {place}")),
-                    VarError::NotUnicode(_) => unusable(format!("is not UTF-8: {place}")),
-                });
-                (read?, place)
-            }
-            (None, Some(file)) => {
-                let path = config.resolve(file);
-                let place = path.shown().to_string();
-                let failed = |error: FileError| match private::repair(&error, &path) {
-                    None if error.is_temporary() => {
-                        Unusable { temporary: true, ..unusable(format!("cannot be read now: {error}: {place}")) }
-                    }
-                    None => unusable(format!("cannot be read: {error}: {place}")),
-                    repair => Unusable { repair, ..unusable(format!("is not trusted: {error}: {place}")) },
-                };
-                (private::read_text(&path, MAX_SIZE).map_err(failed)?, place)
-            }
-            (None, None) => (String::new(), "no place".into()),
-        };
-        let secret = text.trim();
-        if secret.contains(char::is_whitespace) {
-            return Err(unusable(format!("contains a blank: {place}")));
-        }
-        if secret.len() < min || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(unusable(format!("is not at least {min} visible ASCII characters: {place}")));
-        }
-        Ok(secret.to_owned())
-    }
+    /// Set if each user has their own: then `{subject}` is in the name of the variable or the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per: Option<PerConfig>,
+    /// It is a token in the name of each user, for which theirs is exchanged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<ExchangeConfig>,
 }
 
 impl Config {
@@ -107,10 +46,19 @@ impl Config {
                 let why = format!("a name may contain letters, digits, '_' and '-' only: {name:?}");
                 return Err(WrongValue::at(&["secrets", name], why).hint("write it like this: api-token"));
             }
-            if !secret.has_one_source() {
-                return Err(WrongValue::at(&["secrets", name], "needs either env or file")
-                    .hint("write { env = \"API_TOKEN\" } or { file = \"api-token\" }"));
+            let wrong = |why: &str, hint: &str| Err(WrongValue::at(&["secrets", name], why).hint(hint));
+            if let Some(exchange) = &secret.exchange {
+                if secret.env.is_some() || secret.file.is_some() || secret.per.is_some() {
+                    return wrong("is an exchange, and has no other source", "keep only exchange, or give each a name");
+                }
+                exchange.check(self).map_err(|wrong| wrong.below(&["secrets", name, "exchange"]))?;
+                continue;
             }
+            if secret.env.is_some() == secret.file.is_some() {
+                let hint = "write { env = \"API_TOKEN\" } or { file = \"api-token\" }";
+                return wrong("needs either env or file", hint);
+            }
+            secret.check_personal(self).map_err(|wrong| wrong.below(&["secrets", name]))?;
         }
         for (plugin, own) in &self.plugins {
             let grants = ["plugins", plugin, "grants"];
@@ -138,22 +86,49 @@ impl Config {
         Ok(())
     }
 
-    /// The secrets that cannot be used now, by name.
+    /// The secrets that cannot be used now, by name; without those of which each user has their own.
     pub fn unreadable_secrets(&self) -> Vec<(&str, Missing)> {
-        let names = self.secrets.keys().map(String::as_str);
-        names.filter_map(|name| Some((name, self.secret(name).err()?))).collect()
+        let shared = self.secrets.iter().filter(|(_, secret)| !secret.is_personal() && secret.exchange.is_none());
+        shared.filter_map(|(name, _)| Some((name.as_str(), self.secret(name).err()?))).collect()
+    }
+
+    /// Whether each user has their own secret of that name.
+    pub(super) fn is_personal(&self, name: &str) -> bool {
+        self.secrets.get(name).is_some_and(SecretEntry::is_personal)
     }
 
     /// Reads a secret by name.
     pub(super) fn secret(&self, name: &str) -> Result<String, Missing> {
-        let Some(secret) = self.secrets.get(name) else {
-            return Err(Missing { why: "is not there".into(), hint: "define it under [secrets]", temporary: false });
-        };
-        let by_source = if secret.env.is_some() { SET_IT } else { WRITE_IT };
-        secret.value(self, 1).map_err(|Unusable { why, repair, temporary }| Missing {
-            why,
-            hint: if repair.is_some() { PROTECT_IT } else { by_source }[usize::from(self.of_command)],
-            temporary,
+        let secret = self.secrets.get(name).ok_or_else(undefined)?;
+        let SecretEntry { env, file, .. } = secret.clone();
+        SecretConfig { env, file }.value(self, 1).map_err(|unusable| self.missing(secret, unusable))
+    }
+
+    /// Reads somebody's own secret.
+    ///
+    /// # Errors
+    /// If it is missing or malformed. The details are for the operator, after a colon.
+    pub fn secret_of(&self, name: &str, who: &Identity) -> Result<String, Missing> {
+        let secret = self.secrets.get(name).ok_or_else(undefined)?;
+        let place = secret.place_of(self, who).map_err(Unusable::new);
+        place.and_then(|place| place.value(1)).map_err(|Unusable { why, repair, temporary }| {
+            // Never shown to callers: it is after the colon.
+            let why = format!("{why} (of {})", bounded(who.name()));
+            self.missing(secret, Unusable { why, repair, temporary })
         })
     }
+
+    fn missing(&self, secret: &SecretEntry, Unusable { why, repair, temporary }: Unusable) -> Missing {
+        let hints = match (repair, &secret.env) {
+            (Some(_), _) => PROTECT_IT,
+            (None, Some(_)) => SET_IT,
+            (None, None) if secret.is_personal() => PUT_IT,
+            (None, None) => WRITE_IT,
+        };
+        Missing { why, hint: hints[usize::from(self.of_command)], temporary }
+    }
+}
+
+fn undefined() -> Missing {
+    Missing { why: "is not there".into(), hint: "define it under [secrets]", temporary: false }
 }

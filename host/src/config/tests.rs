@@ -1,5 +1,6 @@
 mod format;
 mod oauth;
+mod personal;
 
 use std::time::Duration;
 
@@ -150,8 +151,13 @@ fn folders_are_read_only_by_default() {
     let text = "[plugins.files.grants]\nfs = [{ host = './data', guest = '/data' }, \
                 { host = '/not/there', guest = '/', mode = 'write' }, { host = 'a', guest = '/a/b', mode = 'write', quota = '1MiB' }]";
     let config = Config { file: Some("/etc/wharf/wharf.toml".into()), ..Config::parse(text).expect("valid") };
-    let granted =
-        |host: &str, guest: &str, mode| FolderGrant { host: host.into(), guest: guest.into(), mode, found: None };
+    let granted = |host: &str, guest: &str, mode| FolderGrant {
+        host: host.into(),
+        guest: guest.into(),
+        mode,
+        per_subject: None,
+        found: None,
+    };
     let expected = [
         granted("/etc/wharf/./data", "/data", FolderMode::Read),
         granted("/not/there", "/", FolderMode::Write { quota: FolderGrant::QUOTA }),

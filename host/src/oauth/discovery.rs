@@ -15,6 +15,8 @@ pub(super) struct Metadata {
     pub(super) document: Bytes,
     pub(super) jwks_uri: Option<Address>,
     pub(super) introspection_endpoint: Option<Address>,
+    /// Where tokens are exchanged, if that can be used.
+    pub(super) token_endpoint: Option<Address>,
 }
 
 #[derive(Deserialize)]
@@ -22,6 +24,7 @@ struct Members {
     issuer: String,
     jwks_uri: Option<String>,
     introspection_endpoint: Option<String>,
+    token_endpoint: Option<String>,
 }
 
 /// Where metadata may be, in the order of MCP's specification. An issuer with a path has three places, others two.
@@ -83,7 +86,9 @@ fn read(document: Bytes, issuer: &str, place: &Address) -> Result<Metadata, Stri
     let address =
         |url: Option<String>| url.map(|url| Address::named(&url, place)).transpose().map_err(|why| unusable(&why));
     let (jwks_uri, introspection_endpoint) = (address(members.jwks_uri)?, address(members.introspection_endpoint)?);
-    Ok(Metadata { jwks_uri, introspection_endpoint, document })
+    // Not needed to verify a token: no reason to refuse all.
+    let token_endpoint = members.token_endpoint.and_then(|url| Address::named(&url, place).ok());
+    Ok(Metadata { jwks_uri, introspection_endpoint, token_endpoint, document })
 }
 
 #[cfg(test)]

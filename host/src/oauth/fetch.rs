@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{self, HeaderValue};
-use http::{HeaderMap, Request, StatusCode, Uri};
+use http::{HeaderMap, Method, Request, StatusCode, Uri};
 use http_body_util::Full;
 use tokio::time::timeout;
 
-use crate::net::http::{Http, NamedBy, is_loopback};
+use crate::net::http::{Http, NamedBy, form, is_loopback};
 use crate::net::target::Target;
 
 /// For one document, from the lookup of the name to its last byte.
@@ -84,29 +86,67 @@ pub(super) async fn get(http: &Http, address: &Address, what: &'static str) -> R
     send(http, address, request, what, MAX_DOCUMENT).await
 }
 
-/// Sends a request, and receives what answers it. Redirects are not followed: they are another status.
+/// Sends a request, and receives what answers it with status 200. Redirects are not followed: they are another status.
 pub(super) async fn send(
+    http: &Http,
+    address: &Address,
+    request: Request<Full<Bytes>>,
+    what: &'static str,
+    limit: u64,
+) -> Result<Document, FetchError> {
+    match receive(http, address, request, what, limit).await? {
+        (StatusCode::OK, Some(document)) => Ok(document),
+        (status, _) => Err(FetchError::Status(format!("{} answered {status} when asked for {what}", address.host()))),
+    }
+}
+
+/// The same with any status; a body is received with those that say why something was refused.
+pub(super) async fn receive(
     http: &Http,
     address: &Address,
     mut request: Request<Full<Bytes>>,
     what: &'static str,
     limit: u64,
-) -> Result<Document, FetchError> {
+) -> Result<(StatusCode, Option<Document>), FetchError> {
     request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json"));
     let named = address.by.as_deref().map_or(NamedBy::Person, NamedBy::Server);
     let exchange = async {
         let failed = |error: crate::net::http::HttpError| FetchError::Failed(error.to_string());
         let received = http.send(request, &address.target, named).await.map_err(failed)?;
         let status = received.response.status();
-        if status != StatusCode::OK {
-            return Err(FetchError::Status(format!("{} answered {status} when asked for {what}", address.host())));
+        if !matches!(status, StatusCode::OK | StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED) {
+            return Ok((status, None));
         }
         let max_age = max_age(received.response.headers());
-        let bytes = received.text(what, limit).await.map_err(failed)?;
-        Ok(Document { bytes: bytes.into(), max_age })
+        match received.text(what, limit).await {
+            Ok(bytes) => Ok((status, Some(Document { bytes: bytes.into(), max_age }))),
+            Err(error) if status == StatusCode::OK => Err(failed(error)),
+            Err(_) => Ok((status, None)),
+        }
     };
     let late = || FetchError::Failed(format!("{} did not answer in time", address.host()));
     timeout(TIME, exchange).await.unwrap_or_else(|_| Err(late()))
+}
+
+/// A form of this server, with its credentials there.
+pub(super) fn form_of_client(
+    address: &Address,
+    (id, secret): (&str, &str),
+    body: String,
+) -> Result<Request<Full<Bytes>>, String> {
+    // Both are encoded before they are joined: RFC 6749, section 2.3.1.
+    let encoded = |text: &str| form([("", text)]).split_off(1);
+    let credentials = format!("{}:{}", encoded(id), encoded(secret));
+    let mut authorization = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(credentials)))
+        .map_err(|_| "the client's credentials are no header".to_owned())?;
+    authorization.set_sensitive(true);
+    Request::builder()
+        .method(Method::POST)
+        .uri(address.uri.clone())
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .header(header::AUTHORIZATION, authorization)
+        .body(Full::new(Bytes::from(body)))
+        .map_err(|error| error.to_string())
 }
 
 /// How long a response may be used: RFC 9111, section 5.2.2.

@@ -5,11 +5,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::header::{self, HeaderValue};
-use http::{Method, Request};
+use http::Request;
 use http_body_util::Full;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
@@ -181,24 +178,16 @@ pub(super) async fn ask(
 }
 
 fn request(endpoint: &Address, settings: &IntrospectionSettings, token: &str) -> Result<Request<Full<Bytes>>, String> {
-    // Both are encoded before they are joined: RFC 6749, section 2.3.1.
-    let encoded = |text: &str| form([("", text)]).split_off(1);
-    let credentials = format!("{}:{}", encoded(&settings.client_id), encoded(&settings.client_secret));
-    let mut authorization = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(credentials)))
-        .map_err(|_| "the credentials for introspection are no header".to_owned())?;
-    authorization.set_sensitive(true);
     let body = form([("token", token), ("token_type_hint", "access_token")]);
-    Request::builder()
-        .method(Method::POST)
-        .uri(endpoint.uri.clone())
-        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-        .header(header::AUTHORIZATION, authorization)
-        .body(Full::new(Bytes::from(body)))
-        .map_err(|error| error.to_string())
+    fetch::form_of_client(endpoint, (&settings.client_id, &settings.client_secret), body)
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use http::header;
+
     use super::*;
 
     #[test]

@@ -168,6 +168,11 @@ impl Issuer {
         Some(self.metadata().await?.document.clone())
     }
 
+    /// Where it exchanges tokens; `None` if it does not say, or its metadata cannot be had.
+    pub(super) async fn token_endpoint(self: &Arc<Self>) -> Option<Address> {
+        self.metadata().await?.token_endpoint.clone()
+    }
+
     async fn metadata(self: &Arc<Self>) -> Option<Arc<Metadata>> {
         let known = |issuer: &Self| lock(&issuer.state).metadata.clone();
         if let Some(metadata) = known(self) {

@@ -12,6 +12,7 @@ use futures_util::future::select_all;
 
 use super::claims::{Expected, Granted, Vouched};
 use super::clock::Now;
+use super::fetch::Address;
 use super::introspection::{self, Answer, Introspections};
 use super::issuer::Issuer;
 pub use super::issuer::IssuerStatus;
@@ -151,6 +152,11 @@ impl Verifier {
     #[cfg(test)]
     pub(super) fn later(&self, time: std::time::Duration) {
         self.issuers.iter().for_each(|issuer| issuer.age_by(time));
+    }
+
+    /// Where an issuer exchanges tokens, as its metadata says.
+    pub(super) async fn token_endpoint(&self, issuer: &str) -> Option<Address> {
+        self.issuers.iter().find(|known| *known.name == *issuer)?.token_endpoint().await
     }
 
     /// How it is with each issuer.

@@ -6,7 +6,9 @@ use super::stamp::Identity;
 use super::system;
 
 pub(crate) use super::system::write_all_at;
-pub(crate) use super::system::{append, is_foreign_link, open_folder, set_nonblocking, special_kind, this_user};
+pub(crate) use super::system::{
+    append, create_private_folder, is_foreign_link, open_folder, set_nonblocking, special_kind, this_user,
+};
 
 pub(crate) use cap_primitives::fs::Metadata;
 

@@ -125,6 +125,13 @@ pub(crate) fn open_folder(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(OFlags::DIRECTORY.bits().cast_signed()).open(path)
 }
 
+/// Creates a folder in another one, for this user alone.
+pub(crate) fn create_private_folder(dir: &File, name: &Path) -> io::Result<()> {
+    let mut options = within::DirOptions::new();
+    within::DirBuilderExt::mode(&mut options, 0o700);
+    within::create_dir(dir, name, &options)
+}
+
 /// See [`set_open_flags`].
 pub(crate) fn set_nonblocking(options: &mut within::OpenOptions) {
     options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());

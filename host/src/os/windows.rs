@@ -137,6 +137,11 @@ pub(crate) fn open_folder(path: &Path) -> io::Result<File> {
     if folder.metadata()?.is_dir() { Ok(folder) } else { Err(Errno::NOTDIR.into()) }
 }
 
+/// Creates a folder in another one, with the access control list of that one.
+pub(crate) fn create_private_folder(dir: &File, name: &Path) -> io::Result<()> {
+    within::create_dir(dir, name, &within::DirOptions::new())
+}
+
 /// Does nothing: opening a file does not block.
 pub(crate) fn set_nonblocking(_: &mut within::OpenOptions) {}
 

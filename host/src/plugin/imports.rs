@@ -8,6 +8,7 @@ mod guest_log;
 mod host_calls;
 pub(in crate::plugin) mod keyvalue;
 pub(in crate::plugin) mod outbound;
+pub(in crate::plugin) mod people;
 pub(in crate::plugin) mod state;
 
 use wasmtime::component::Linker;

@@ -21,6 +21,7 @@ use super::policy::grants::Grants;
 use super::surface::Surface;
 use crate::budgets::Charge;
 use crate::byte_budget::ByteBudget;
+use crate::identity::Identity;
 use crate::rights::Permissions;
 
 /// A source of tools, resources and prompts. Dropping a call's future cancels the call; methods
@@ -139,8 +140,8 @@ pub struct Call {
     /// The caller: a plugin's permits and queue are shared fairly among callers. Empty for the
     /// host itself.
     pub caller: Arc<str>,
-    /// Whose call it is, for what is kept by user. Empty for the host itself.
-    pub subject: Arc<str>,
+    /// Whose call it is, for what each user has of their own. `None`: of the host itself.
+    pub identity: Option<Arc<Identity>>,
     /// What the caller may use, for the host's own tools.
     pub permissions: Permissions,
     /// The budgets that its computing time is charged to.
@@ -171,7 +172,7 @@ impl Call {
         Self {
             id: id.into(),
             caller: Arc::default(),
-            subject: Arc::default(),
+            identity: None,
             permissions: Permissions::open(),
             charge: None,
             unread: None,

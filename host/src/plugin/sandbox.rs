@@ -21,6 +21,7 @@ use super::imports::outbound::{Outbound, OutboundSettings};
 use super::imports::state::GuestState;
 use super::instance::ready::MAX_EXTRA_INSTANCES;
 use super::instance::runtime::{Runtime, RuntimeSettings};
+use super::policy::personal::{NoPersonalSecrets, PersonalSecrets};
 use super::surface::SchemaStyle;
 use super::threads::Threads;
 use crate::audit::Audit;
@@ -29,7 +30,7 @@ use crate::audit::Audit;
 const BLOCKING_THREADS: usize = 64;
 
 /// Settings of a sandbox.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SandboxSettings {
     /// The cache of compiled components; `None` disables it.
     pub cache_dir: Option<PathBuf>,
@@ -54,6 +55,8 @@ pub struct SandboxSettings {
     pub shared: bool,
     /// How clients are shown the schemas of tools.
     pub schemas: SchemaStyle,
+    /// Secrets of which each caller has their own.
+    pub personal: Arc<dyn PersonalSecrets>,
 }
 
 impl Default for SandboxSettings {
@@ -73,6 +76,7 @@ impl Default for SandboxSettings {
             outbound: OutboundSettings::default(),
             shared: false,
             schemas: SchemaStyle::default(),
+            personal: Arc::new(NoPersonalSecrets),
         }
     }
 }
@@ -105,6 +109,8 @@ impl Sandbox {
             protected: Arc::new(settings.protected),
             files: Arc::new(Semaphore::new(MAX_OPEN_IN_ALL)),
             runtime: guests.handle().clone(),
+            personal: settings.personal,
+            people: Arc::default(),
         };
         let runtime = RuntimeSettings {
             audit: settings.audit,

@@ -213,6 +213,15 @@ pub fn expired_state(limit: std::time::Duration) -> ErrorObject {
     )
 }
 
+/// -32602: a `requestState` that is accepted once, and was used.
+pub fn used_state() -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        "Invalid requestState: it was used before; send the request again without requestState and inputResponses",
+        json!({ "reason": "request_state_used", "path": "params.requestState" }),
+    )
+}
+
 /// -32003: a token with all of these scopes could do it.
 pub fn insufficient_scope(scopes: &[Box<str>]) -> ErrorObject {
     let scope = scopes.join(" ");

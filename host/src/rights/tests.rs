@@ -35,7 +35,7 @@ fn scope(scopes: &[&str]) -> Condition {
 }
 
 fn rule(name: &str, when: Condition, what: Named) -> Rule {
-    Rule { name: name.into(), when, denies: false, what }
+    Rule { name: name.into(), when, denies: false, ask: None, what }
 }
 
 fn tools(texts: &[&str]) -> Named {

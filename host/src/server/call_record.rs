@@ -100,6 +100,20 @@ impl CallRecord {
         checked.result
     }
 
+    /// Who allowed it, or did not.
+    pub(in crate::server) fn set_decider(&mut self, who: &'static str) {
+        if let Some(record) = &mut self.record {
+            record.by = Some(who);
+        }
+    }
+
+    /// A person was asked about it, and decided. The call has a record of its own at its end.
+    pub(in crate::server) fn decided(&self, decision: &'static str) {
+        if let Some(record) = &self.record {
+            self.audit.record(&record.decision(decision));
+        }
+    }
+
     /// Charges the budgets of its sender, with the bytes of its input. The computing time is charged through what is
     /// returned, which is `None` without a budget for it.
     ///

@@ -36,6 +36,10 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
         Refusal::TooManyRounds => {
             failed(server, scope, entry, &FaultMeta::new(entry, "bad-output"), &too_many_rounds(plugin))
         }
+        Refusal::Unapproved(why) => {
+            let meta = FaultMeta { approval: why.request(), ..FaultMeta::new(entry, why.code()) };
+            result_of(server, scope, &format!("Tool '{}' was not run: {why}.", entry.name), &meta)
+        }
         Refusal::Call(CallError::Fault(fault)) => {
             let (limit, access) = (fault.limit(), fault.access().map(Access::name));
             let meta = FaultMeta { limit, access, ..FaultMeta::new(entry, fault.code()) };
@@ -76,6 +80,8 @@ pub(super) fn without_result(
         Refusal::TooManyRounds => {
             error::plugin_fault(plugin.as_ref(), "bad-output", json!({}), &too_many_rounds(plugin))
         }
+        // Only tools are asked about.
+        Refusal::Unapproved(why) => error::plugin_fault(plugin.as_ref(), why.code(), json!({}), &why.to_string()),
         Refusal::Call(CallError::Fault(fault)) => {
             let more = match (fault.limit(), fault.access()) {
                 (Some(limit), _) => json!({ "limit": limit }),
@@ -171,13 +177,23 @@ struct FaultMeta<'a> {
     limit: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     access: Option<&'static str>,
+    /// The request that an operator has to decide on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<serde_json::Value>,
 }
 
 impl<'a> FaultMeta<'a> {
     fn new(entry: &'a Entry<FrozenTool>, code: &'static str) -> Self {
-        Self { plugin: entry.provider.id().as_ref(), code, limit: None, access: None, errors: Vec::new() }
+        Self {
+            plugin: entry.provider.id().as_ref(),
+            code,
+            limit: None,
+            access: None,
+            approval: None,
+            errors: Vec::new(),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! One file per feature: converts typed requests to results of the wire.
 
+mod approval;
 pub(in crate::server) mod completions;
 pub(in crate::server) mod custom;
 pub(in crate::server) mod lifecycle;

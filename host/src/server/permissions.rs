@@ -14,7 +14,7 @@ use crate::plugin::Provider;
 use crate::plugin::abi::{Prompt, ResourceDescription};
 use crate::plugin::{FrozenTemplate, FrozenTool};
 use crate::protocol::{ErrorObject, error};
-use crate::rights::{Item, Permissions, Rights, Verdict};
+use crate::rights::{Ask, Asking, Item, Permissions, Rights, Verdict};
 
 /// The rights in force, which can be replaced while the server runs.
 pub(super) struct CurrentRights {
@@ -49,6 +49,12 @@ impl Server {
     pub(super) fn permissions_of(&self, identity: &Identity) -> Permissions {
         let rights = self.rights.rights.load();
         if rights.is_open() { Permissions::open() } else { rights.of(identity) }
+    }
+
+    /// Whether a person is asked before somebody runs a tool that they may use, and how.
+    pub(super) fn asks(&self, identity: &Identity, provider: &dyn Provider, tool: &FrozenTool) -> (Ask, Asking) {
+        let rights = self.rights.rights.load_full();
+        (asks(&rights, identity, provider, tool), rights.asking)
     }
 
     /// Whether somebody may read a resource that is there.
@@ -104,10 +110,27 @@ impl Allowed for FrozenTemplate {
 /// Whether somebody may use something of a plugin. All may use the tools of discovery, which find and call only what
 /// may be used.
 pub fn verdict<'a>(permissions: &'a Permissions, provider: &dyn Provider, item: Item<'_>) -> Verdict<'a> {
-    if provider.is_host() && provider.id().as_ref() == DISCOVERY_ID {
+    if is_discovery(provider) {
         return Verdict::Allowed(None);
     }
     permissions.verdict(provider.id().as_ref(), item)
+}
+
+/// Whether a person is asked before somebody runs a tool that they may use. Nobody is about those of discovery: it is
+/// asked about the tool that they call.
+pub fn asks(rights: &Arc<Rights>, identity: &Identity, provider: &dyn Provider, tool: &FrozenTool) -> Ask {
+    if is_discovery(provider) {
+        return Ask::Never;
+    }
+    let said = tool.tool.annotations.as_ref();
+    // The defaults are those of MCP, schema `ToolAnnotations`.
+    let is_read_only = said.and_then(|said| said.read_only).unwrap_or(false);
+    let is_destructive = !is_read_only && said.and_then(|said| said.destructive).unwrap_or(true);
+    rights.ask(identity, provider.id().as_ref(), tool.own_name(), is_destructive)
+}
+
+fn is_discovery(provider: &dyn Provider) -> bool {
+    provider.is_host() && provider.id().as_ref() == DISCOVERY_ID
 }
 
 /// Whether an entry is in the list of somebody with those permissions.

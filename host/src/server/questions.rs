@@ -13,6 +13,9 @@ pub struct Sealed {
     /// The plugin's state.
     #[serde(with = "base64_bytes", skip_serializing_if = "Option::is_none", default)]
     pub(in crate::server) state: Option<Vec<u8>>,
+    /// Whether a person allowed the call, which must not be asked again: such a state is used once.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub(in crate::server) approved: bool,
     /// Rounds so far.
     pub(in crate::server) round: u32,
 }

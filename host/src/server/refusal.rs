@@ -1,5 +1,6 @@
 //! Why a call has no result. `fault` converts it to the wire's form.
 
+use super::unapproved::Unapproved;
 use crate::plugin::abi::GuestError;
 use crate::plugin::{CallError, Fault};
 use crate::protocol::{Ask, ErrorObject};
@@ -11,6 +12,8 @@ pub(in crate::server) enum Refusal {
     NeedsClient(Ask),
     /// The plugin exceeded the limit of rounds.
     TooManyRounds,
+    /// A person did not allow it.
+    Unapproved(Unapproved),
     /// The request itself is wrong.
     Request(ErrorObject),
 }
@@ -25,6 +28,7 @@ impl Refusal {
             Self::Call(CallError::Guest(GuestError::NotFound)) => "not-found",
             Self::NeedsClient(_) => "needs-client",
             Self::TooManyRounds => "bad-output",
+            Self::Unapproved(why) => why.code(),
             Self::Request(_) => "refused",
         }
     }
@@ -39,6 +43,12 @@ impl From<CallError> for Refusal {
 impl From<Fault> for Refusal {
     fn from(fault: Fault) -> Self {
         Self::Call(fault.into())
+    }
+}
+
+impl From<Unapproved> for Refusal {
+    fn from(why: Unapproved) -> Self {
+        Self::Unapproved(why)
     }
 }
 

@@ -119,7 +119,7 @@ impl Binding<'_> {
 
 /// The same JSON with sorted members: a client may serialize its request differently for each
 /// round. A text that cannot be parsed is returned verbatim.
-fn canonical(text: &str) -> String {
+pub(in crate::server) fn canonical(text: &str) -> String {
     let Ok(mut tree) = json::tree(text, json::MAX_DEPTH) else { return text.to_owned() };
     tree.sort_all_objects();
     json::canonical(&tree)

@@ -119,6 +119,7 @@ impl Issuer {
             name: Some("Tools".into()),
             documentation: None,
             legacy_metadata: false,
+            carries_tokens: AtomicBool::new(false),
         }
     }
 }

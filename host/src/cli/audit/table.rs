@@ -47,15 +47,16 @@ impl Row {
         let number = |member: &str| record.get(member).and_then(Value::as_u64).filter(|number| *number > 0);
         let time = text("ts").map(|ts| ts.get(..19).map_or_else(|| ts.to_owned(), |seconds| format!("{seconds}Z")));
         let target: Vec<&str> = [text("plugin"), text("tool")].into_iter().flatten().collect();
-        let reasons = [text("rule"), text("access"), text("reason")].map(|text| text.map(cell));
+        let by = text("by").map(|by| format!("by the {by}"));
+        let reasons = [text("rule"), by.as_deref(), text("access"), text("reason")].map(|text| text.map(cell));
         let counts = [("count", "lost"), ("refused", "refused"), ("omitted", "omitted")]
             .map(|(member, word)| number(member).map(|count| format!("{count} {word}")));
         let reasons: Vec<String> = reasons.into_iter().chain(counts).flatten().collect();
         let took = number("dur_us").map(|took| format!("{:.1?}", Duration::from_micros(took)));
         let style = match (text("event"), text("code")) {
             (Some("fault"), _) => ERROR,
-            (_, Some("ok" | "asks")) => GOOD,
-            (Some("deny" | "refuse"), _) | (_, Some("forbidden")) => WARNING,
+            (_, Some("ok" | "asks" | "allowed")) => GOOD,
+            (Some("deny" | "refuse"), _) | (_, Some("forbidden" | "declined" | "denied")) => WARNING,
             _ => Style::new(),
         };
         let cells = [
@@ -115,6 +116,8 @@ mod tests {
             "method": "tools/call", "tool": "echo_add", "dur_us": 1234, "code": "ok", "rule": "all", "new": {},
         });
         assert_eq!(row(&call), ["2026-07-28T08:00:00Z", "ci", "tools/call", "echo/echo_add", "ok", "1.2ms", "all"]);
+        let decided = json!({"event": "decide", "plugin": "echo", "tool": "add", "code": "allowed", "by": "operator"});
+        assert_eq!(row(&decided), ["-", "-", "decide", "echo/add", "allowed", "-", "by the operator"]);
         let refused = json!({"event": "refuse", "peer": "192.0.2.1", "code": "unauthorized", "omitted": 3});
         assert_eq!(row(&refused), ["-", "192.0.2.1", "refuse", "-", "unauthorized", "-", "3 omitted"]);
         let rejected = json!({"event": "reject", "plugin": "a", "reason": "no\ncomponent", "refused": 0});

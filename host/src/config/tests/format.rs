@@ -225,6 +225,12 @@ fn errors_say_the_place_the_key_what_was_there_and_what_to_write() {
         (rules("when = { issuer = 'https://a.example' }\nplugins = ['*']"), "there is no such issuer", "no issuers"),
         (rules("when = { scope = '' }\nplugins = ['*']"), "scope: must not be empty", "omit it"),
         (rules("when = { group = 'a' }"), "names nothing", "plugins = ["),
+        (rules("ask = 'always'\ndeny = true\nplugins = ['a']"), "ask: must not be in a rule that denies", "omit ask"),
+        (rules("ask = 'first'\nresources = ['a://*']"), "ask: must be in a rule that names tools", "plugins or tools"),
+        (rules("ask = true\nplugins = ['a']"), "ask: expected \"always\", \"first\" or \"never\"", "ask = \"always\""),
+        ("[rights]\nask-expires = '1ms'".into(), "rights.ask-expires: must be between a second", "\"8h\""),
+        ("[rights]\nask-expires = '400days'".into(), "rights.ask-expires: must be between a second", "\"8h\""),
+        ("[rights]\napprover = 'me'".into(), "rights.approver: expected \"user\" or \"operator\"", "\"operator\""),
         ("[server".into(), "line 1, column 8: ", ""),
     ];
     for (text, reason, hint) in &cases {
@@ -525,6 +531,7 @@ fn file(path: &str, value: &str) -> String {
         "server.http.oauth.issuers[].introspection",
         &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")],
     );
+    needed.insert("secrets.*.exchange", &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")]);
     needed.insert("rights", &[("default", "'nothing'")]);
     needed.insert("rights.rules[]", &[("plugins", "['a']")]);
     needed.insert("budgets[]", &[("calls", "1")]);
@@ -539,7 +546,12 @@ fn file(path: &str, value: &str) -> String {
         let replaces = |other: &str| other == name || name == "file" && other == "env";
         let others = others.iter().filter(|(other, _)| !replaces(other));
         let others: String = others.map(|(other, value)| format!(", {other} = {value}")).collect();
-        let mode = if path.ends_with("fs[].quota") && name == "quota" { ", mode = 'write'" } else { "" };
+        let mode = match path {
+            "secrets.*.per" if name == "per" => ", file = 's/{subject}'",
+            "plugins.*.grants.fs[].total" if name == "total" => ", mode = 'write', per = 'subject'",
+            _ if path.ends_with("fs[].quota") && name == "quota" => ", mode = 'write'",
+            _ => "",
+        };
         let name = if name == "*" { "weather" } else { name };
         text =
             if parts.is_empty() { format!("{name} = {text}") } else { format!("{{ {name} = {text}{others}{mode} }}") };
@@ -557,7 +569,7 @@ fn every_key_is_named_with_an_example_that_is_valid() {
         if key.path.ends_with(".when.token") {
             text += "\nserver = { http = { tokens = [{ name = \"ci\", env = \"A\" }] } }";
         }
-        if key.path.ends_with(".when.issuer") {
+        if key.path.ends_with(".when.issuer") || key.path.starts_with("secrets.*.exchange") {
             let oauth = "{ resource = \"https://a.example\", issuers = [{ issuer = \"https://login.example\" }] }";
             text += &format!("\nserver = {{ http = {{ oauth = {oauth} }} }}");
         }

@@ -7,6 +7,7 @@ pub(super) mod bindings;
 mod folder;
 mod ledger;
 mod open;
+mod personal;
 mod protected;
 mod survey;
 #[cfg(test)]
@@ -36,6 +37,7 @@ use bindings::{
 pub use folder::objection as folder_objection;
 pub(in crate::plugin) use folder::{Folder, Opened, open_all};
 use open::Request;
+pub use personal::folder_of;
 pub use protected::ProtectedFolders;
 use writer::FileWriter;
 

@@ -17,11 +17,14 @@ use wasmtime_wasi_config::WasiConfigVariables;
 use super::filesystem::{Opened, ProtectedFolders, open_all};
 use super::keyvalue::Store;
 use super::outbound::{Outbound, PluginOutbound};
+use super::people::{FRESH, People};
+use crate::identity::Identity;
 use crate::plugin::events::Events;
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::denial::{Denial, GrantProblem};
 use crate::plugin::policy::grants::Grants;
+use crate::plugin::policy::personal::PersonalSecrets;
 use crate::plugin::policy::redact::Redactor;
 use crate::plugin::policy::secret::Secret;
 use crate::sync::lock;
@@ -45,6 +48,9 @@ pub(in crate::plugin) struct Resources {
     pub(in crate::plugin) files: Arc<Semaphore>,
     /// The runtime on which folders are opened.
     pub(in crate::plugin) runtime: Handle,
+    /// What callers have of their own.
+    pub(in crate::plugin) personal: Arc<dyn PersonalSecrets>,
+    pub(in crate::plugin) people: Arc<People>,
 }
 
 pub(in crate::plugin) struct Granted {
@@ -64,9 +70,19 @@ pub(in crate::plugin) struct Granted {
     /// Its entries in `wasi:config/store`.
     pub(in crate::plugin) config: WasiConfigVariables,
     reported: Mutex<HashSet<String>>,
-    /// Grants that were missing, as words for `wharf grant`; at most as many as are reported.
+    noted: Arc<Noted>,
+    pub(in crate::plugin) personal: Arc<dyn PersonalSecrets>,
+    people: Arc<People>,
+    /// Under which its callers are kept; `None`: it is one caller's.
+    number: Option<u64>,
+}
+
+/// What happened since a plugin was loaded, for all its callers.
+#[derive(Default)]
+struct Noted {
+    /// Grants that were missing, as words for `wharf grant`.
     missing: Mutex<Vec<String>>,
-    /// Why others could not be used; as many.
+    /// Why others could not be used.
     unusable: Mutex<Vec<String>>,
     /// A call failed that looked for a file, without any folder.
     lacked_folder: AtomicBool,
@@ -92,10 +108,10 @@ impl Granted {
             opening: AsyncMutex::default(),
             config: grants.configured().collect(),
             reported: Mutex::default(),
-            missing: Mutex::default(),
-            unusable: Mutex::default(),
-            lacked_folder: AtomicBool::new(false),
-            asked: Mutex::default(),
+            noted: Arc::default(),
+            personal: resources.personal.clone(),
+            people: resources.people.clone(),
+            number: Some(resources.people.number()),
             grants,
         });
         // At load, so that problems are in the log before the first call.
@@ -104,6 +120,62 @@ impl Granted {
             resources.runtime.spawn(async move { granted.open_folders().await });
         }
         granted
+    }
+
+    /// The same as that caller has it, with their own secrets and folders. They are looked at again every few seconds.
+    pub(in crate::plugin) async fn of_caller(self: &Arc<Self>, caller: Option<&Arc<Identity>>) -> Arc<Self> {
+        let (Some(caller), Some(number)) = (caller, self.number.filter(|_| self.grants.are_personal())) else {
+            return self.clone();
+        };
+        let person = self.people.person(number, caller.name());
+        let mut known = person.lock().await;
+        if let Some((own, _)) = known.as_ref().filter(|(_, seen)| seen.elapsed() < FRESH) {
+            return own.clone();
+        }
+        let mut grants = self.grants.clone();
+        for secret in &mut grants.secrets {
+            if secret.is_personal() {
+                let value = self.personal.value(&secret.name, caller).await.map(|text| text.expose().to_owned());
+                *secret = Secret::new(std::mem::take(&mut secret.name), secret.readable, value);
+            }
+        }
+        // Making what finds secrets in texts takes long, and so does opening folders.
+        let (base, caller, before) = (self.clone(), caller.clone(), known.take());
+        let own = spawn_blocking(move || {
+            let own = match before {
+                Some((own, _)) if own.grants == grants => own,
+                _ => base.with_grants(grants),
+            };
+            own.folders.store(base.folders().map(|opened| Arc::new(opened.of_caller(&caller))));
+            own
+        });
+        let own = own.await.unwrap_or_else(|error| {
+            tracing::error!(plugin = %self.plugin, "failed to prepare a caller's grants: {error}");
+            self.with_grants(self.grants.none())
+        });
+        *known = Some((own.clone(), Instant::now()));
+        own
+    }
+
+    /// The same plugin with grants that one caller has.
+    fn with_grants(&self, grants: Grants) -> Arc<Self> {
+        Arc::new(Self {
+            plugin: self.plugin.clone(),
+            store: self.store.clone(),
+            http: self.http.with_secrets(&grants),
+            redactor: Redactor::of(&grants.secrets).map(Arc::new),
+            files: self.files.clone(),
+            protected: self.protected.clone(),
+            folders: ArcSwapOption::empty(),
+            opening: AsyncMutex::default(),
+            config: grants.configured().collect(),
+            reported: Mutex::default(),
+            noted: self.noted.clone(),
+            personal: self.personal.clone(),
+            people: self.people.clone(),
+            number: None,
+            grants,
+        })
     }
 
     /// Records a denied access. The line of the plugin's grants, and the word for `wharf grant`, would allow it.
@@ -128,7 +200,7 @@ impl Granted {
 
     /// Records that a call failed for lack of a file, while no folder is granted: that may be the reason.
     pub(in crate::plugin) fn suspect_missing_folder(&self) {
-        if !self.lacked_folder.swap(true, Ordering::Relaxed) {
+        if !self.noted.lacked_folder.swap(true, Ordering::Relaxed) {
             let hint = self.grants.remedy(&Access::Fs.line(), &Access::Fs.word());
             tracing::warn!(target: MISSING_GRANT, plugin = %self.plugin, access = Access::Fs.name(), %hint, "a call failed for lack of a file, and no folder is granted");
         }
@@ -136,14 +208,14 @@ impl Granted {
 
     /// Whether that was recorded since the plugin was loaded.
     pub(in crate::plugin) fn lacked_folder(&self) -> bool {
-        self.lacked_folder.load(Ordering::Relaxed)
+        self.noted.lacked_folder.load(Ordering::Relaxed)
     }
 
     /// Whether the plugin may ask clients for that. A missing grant is logged.
     pub(in crate::plugin) fn may_ask(&self, access: Access) -> bool {
         let may = self.grants.allow(access);
         if may {
-            lock(&self.asked).insert(access);
+            lock(&self.noted.asked).insert(access);
         } else {
             self.report_missing_grant(access, &access.line(), &access.word());
         }
@@ -152,7 +224,7 @@ impl Granted {
 
     /// What it asked of clients since it was loaded, without what it may not ask.
     pub(in crate::plugin) fn asked(&self) -> BTreeSet<Access> {
-        lock(&self.asked).clone()
+        lock(&self.noted.asked).clone()
     }
 
     /// Records that an access was denied although granted, since the grant cannot be used.
@@ -161,7 +233,7 @@ impl Granted {
             events.deny(problem.denial(access));
             if self.is_new(&problem.logged) {
                 let GrantProblem { logged, hint, .. } = problem;
-                lock(&self.unusable).push(format!("{logged}; {hint}"));
+                note(&self.noted.unusable, format!("{logged}; {hint}"));
                 tracing::warn!(target: UNUSABLE_GRANT, plugin = %self.plugin, access = access.name(), hint, "access denied: grant cannot be used: {logged}");
             }
         }
@@ -225,25 +297,41 @@ impl Granted {
         let (line, word) = (redacted(line), redacted(word));
         if self.is_new(&line) {
             let hint = self.grants.remedy(&line, &word);
-            lock(&self.missing).push(word);
+            note(&self.noted.missing, word);
             tracing::warn!(target: MISSING_GRANT, plugin = %self.plugin, access = access.name(), %hint, "access denied: missing grant `{}`", access.name());
         }
     }
 
     /// The grants that were missing since the plugin was loaded, as words for `wharf grant`.
     pub(in crate::plugin) fn missing(&self) -> Vec<String> {
-        lock(&self.missing).clone()
+        lock(&self.noted.missing).clone()
     }
 
     /// Why grants could not be used since the plugin was loaded: what is wrong, and what to do.
     pub(in crate::plugin) fn unusable(&self) -> Vec<String> {
-        lock(&self.unusable).clone()
+        lock(&self.noted.unusable).clone()
     }
 
     /// Whether it was not reported yet, and the maximum is not reached.
     fn is_new(&self, what: &str) -> bool {
         let mut reported = lock(&self.reported);
         reported.len() < MAX_REPORTED && reported.insert(what.to_owned())
+    }
+}
+
+impl Drop for Granted {
+    fn drop(&mut self) {
+        if let Some(number) = self.number.filter(|_| self.grants.are_personal()) {
+            self.people.forget(number);
+        }
+    }
+}
+
+/// Notes something, unless there is much already.
+fn note(noted: &Mutex<Vec<String>>, what: String) {
+    let mut noted = lock(noted);
+    if noted.len() < MAX_REPORTED && !noted.contains(&what) {
+        noted.push(what);
     }
 }
 
@@ -261,6 +349,8 @@ impl Resources {
             protected: Arc::default(),
             files: Arc::new(Semaphore::new(1)),
             runtime: threads.handle().clone(),
+            personal: Arc::new(crate::plugin::policy::personal::NoPersonalSecrets),
+            people: Arc::default(),
         }
     }
 }

@@ -17,7 +17,7 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
 use crate::plugin::abi::LogLevel;
 use crate::plugin::id::PluginId;
-use crate::plugin::policy::redact::Redactor;
+use crate::plugin::policy::redact::call::Redaction;
 use crate::plugin::text;
 use crate::sync::lock;
 
@@ -31,7 +31,7 @@ const TAIL: u64 = LINE as u64 + LINE_COST;
 /// The log budget of one call, shared by its streams.
 pub(in crate::plugin) struct LogBudget {
     plugin: PluginId,
-    redactor: Option<Arc<Redactor>>,
+    redaction: Redaction,
     left: AtomicU64,
     dropped: AtomicU64,
     /// The last lines on stderr that were over the budget, as printed.
@@ -42,10 +42,10 @@ pub(in crate::plugin) struct LogBudget {
 }
 
 impl LogBudget {
-    pub(in crate::plugin) fn new(plugin: PluginId, redactor: Option<Arc<Redactor>>, bytes: u64) -> Self {
+    pub(in crate::plugin) fn new(plugin: PluginId, redaction: Redaction, bytes: u64) -> Self {
         Self {
             plugin,
-            redactor,
+            redaction,
             left: AtomicU64::new(bytes),
             dropped: AtomicU64::new(0),
             tail: Mutex::default(),
@@ -82,12 +82,15 @@ impl LogBudget {
 
     /// Printed bytes with the secrets redacted.
     fn redacted<'a>(&self, printed: &'a [u8]) -> Cow<'a, [u8]> {
-        self.redactor.as_ref().map_or(Cow::Borrowed(printed), |redactor| redactor.bytes(printed))
+        self.redaction.each().fold(Cow::Borrowed(printed), |printed, redactor| match printed {
+            Cow::Borrowed(printed) => redactor.bytes(printed),
+            Cow::Owned(printed) => Cow::Owned(redactor.bytes(&printed).into_owned()),
+        })
     }
 
     /// Where a long line may be split: not within a secret.
     fn cut(&self, line: &[u8]) -> usize {
-        self.redactor.as_ref().map_or(line.len(), |redactor| redactor.cut(line))
+        self.redaction.each().map(|redactor| redactor.cut(line)).min().unwrap_or(line.len())
     }
 
     /// Writes one line of a stream.

@@ -31,8 +31,8 @@ impl GuestState {
     }
 
     fn redacted(&self, mut text: String) -> String {
-        if let Some(redactor) = &self.granted.redactor {
-            text.redact(redactor);
+        for redactor in self.redaction.each() {
+            text.redact(&redactor);
         }
         text
     }

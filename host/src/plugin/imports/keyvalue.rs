@@ -41,7 +41,7 @@ impl GuestState {
         let Some(grant) = self.granted.grants.keyvalue else { return Err(Error::AccessDenied) };
         let bucket = self.table().get(bucket).map_err(|error| Error::Other(error.to_string()))?.name.clone();
         let owner = match grant.per_subject {
-            Some(_) => format!("{}/{}", self.plugin, self.subject),
+            Some(_) => format!("{}/{}", self.plugin, self.identity.as_ref().map_or("", |who| who.name())),
             None => self.plugin.to_string(),
         };
         let store = self.granted.store.clone();

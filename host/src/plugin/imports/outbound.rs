@@ -28,6 +28,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::granted::Granted;
 use super::state::GuestState;
+use crate::identity::Identity;
 use crate::net::dial;
 use crate::net::resolve::{Resolve, SystemResolver};
 use crate::net::target::Target;
@@ -37,6 +38,8 @@ use crate::plugin::policy::denial::GrantProblem;
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::policy::outbound::grant::{HttpGrant, Requested};
 use crate::plugin::policy::outbound::headers;
+use crate::plugin::policy::redact::call::Redaction;
+use crate::plugin::policy::secret::Missing;
 use crate::plugin::threads::Threads;
 use connection::{BoxError, Route};
 use exchange::{Exchange, Received};
@@ -149,24 +152,44 @@ pub(in crate::plugin) struct PluginOutbound {
 struct Rule {
     grant: HttpGrant,
     /// Or why the entry cannot be used. It still applies to the requests that it covers: a later
-    /// entry must not send them with other header fields.
-    headers: Result<Headers, GrantProblem>,
+    /// entry must not send them with other header fields. `None`: they need a token of the caller,
+    /// which is had when a request is sent.
+    headers: Option<Result<Headers, GrantProblem>>,
 }
 
 type Headers = Vec<(HeaderName, HeaderValue)>;
 
 impl PluginOutbound {
     pub(in crate::plugin) fn new(grants: &Grants, outbound: Arc<Outbound>) -> Self {
-        let secret = |name: &str| grants.secret(name);
-        let rule = |grant: &HttpGrant| {
-            let filled = grant.headers.iter().map(|(name, value)| Some((name.clone(), value.fill(secret)?)));
-            let headers = filled.collect::<Option<_>>().ok_or_else(|| grants.problem_of(grant));
-            Rule { grant: grant.clone(), headers }
-        };
-        let rules = grants.http.iter().map(rule).collect();
         let exchanges = Arc::new(Semaphore::new(outbound.caps.exchanges));
         let pool = Pool::new(outbound.idle.clone(), outbound.caps.idle, outbound.handle().clone());
-        Self { rules, exchanges, pool, outbound }
+        Self { rules: Self::rules(grants), exchanges, pool, outbound }
+    }
+
+    /// The same with other secrets.
+    pub(in crate::plugin) fn with_secrets(&self, grants: &Grants) -> Self {
+        let Self { rules: _, exchanges, pool, outbound } = self;
+        Self {
+            rules: Self::rules(grants),
+            exchanges: exchanges.clone(),
+            pool: pool.clone(),
+            outbound: outbound.clone(),
+        }
+    }
+
+    fn rules(grants: &Grants) -> Vec<Rule> {
+        let secret = |name: &str| grants.secret(name);
+        let is_exchanged =
+            |name: &str| grants.secrets.iter().any(|secret| secret.is_exchanged() && secret.name == name);
+        let rule = |grant: &HttpGrant| {
+            if grant.secrets().any(is_exchanged) {
+                return Rule { grant: grant.clone(), headers: None };
+            }
+            let filled = grant.headers.iter().map(|(name, value)| Some((name.clone(), value.fill(secret)?)));
+            let headers = filled.collect::<Option<_>>().ok_or_else(|| grants.problem_of(grant));
+            Rule { grant: grant.clone(), headers: Some(headers) }
+        };
+        grants.http.iter().map(rule).collect()
     }
 
     /// The configuration line with the existing entries and this one.
@@ -191,11 +214,19 @@ struct GuestTimeouts {
 struct Sender {
     granted: Arc<Granted>,
     events: Option<Arc<Events>>,
+    caller: Option<Arc<Identity>>,
+    redaction: Redaction,
 }
 
 impl Sender {
     fn of(state: &GuestState) -> Self {
-        Self { granted: state.granted.clone(), events: state.events.clone() }
+        let GuestState { granted, events, identity, redaction, .. } = state;
+        Self {
+            granted: granted.clone(),
+            events: events.clone(),
+            caller: identity.clone(),
+            redaction: redaction.clone(),
+        }
     }
 
     /// Sends a request with an absolute URI, if a grant covers it. Dropping the future, or a body
@@ -215,8 +246,12 @@ impl Sender {
             let would = if first { format!("http = [{entry}]") } else { format!("{entry}, added to its http") };
             return Err(Failure::NotGranted(would));
         };
-        let headers = rule.headers.as_ref().map_err(|problem| {
-            self.granted.deny_unusable(self.events.as_deref(), Access::Http, problem);
+        let headers = match &rule.headers {
+            Some(headers) => headers.clone(),
+            None => self.with_tokens(&rule.grant).await,
+        };
+        let headers = headers.map_err(|problem| {
+            self.granted.deny_unusable(self.events.as_deref(), Access::Http, &problem);
             Failure::Unusable(problem.to_string())
         })?;
         let outbound = own.outbound.clone();
@@ -225,7 +260,7 @@ impl Sender {
         shorter(&mut caps.connect, timeouts.connect);
         shorter(&mut caps.first_byte, timeouts.first_byte);
         shorter(&mut caps.whole, timeouts.whole);
-        let request = prepare(request, &requested, headers, caps.headers)?;
+        let request = prepare(request, &requested, &headers, caps.headers)?;
         let exchange = Exchange {
             request: request.map(|body| connection::request_body(body, caps.request)),
             route: Route { target: requested.target.clone(), private: rule.grant.private },
@@ -246,6 +281,38 @@ impl Sender {
             }
             outcome => outcome,
         }
+    }
+
+    /// The header fields of an entry with tokens in the caller's name, which are not sent anywhere else.
+    async fn with_tokens(&self, entry: &HttpGrant) -> Result<Headers, GrantProblem> {
+        let grants = &self.granted.grants;
+        let mut tokens = Vec::new();
+        for secret in grants.secrets.iter().filter(|secret| secret.is_exchanged()) {
+            if !entry.secrets().any(|name| name == secret.name) {
+                continue;
+            }
+            let Some(caller) = self.caller.clone() else {
+                let why = String::from("is only for calls of users");
+                let missing = Missing { why, hint: "call it as a user", temporary: false };
+                return Err(missing.problem(&secret.name));
+            };
+            let (personal, name) = (self.granted.personal.clone(), secret.name.clone());
+            // On the threads for such: a guest that spins delays none.
+            let had = self.granted.http.outbound.handle().spawn(async move { personal.value(&name, &caller).await });
+            let had = AbortOnDropHandle::new(had).await.unwrap_or_else(|error| {
+                tracing::error!("an exchange of tokens failed: {error}");
+                Err(Missing { why: "cannot be had now".into(), hint: "try again", temporary: true })
+            });
+            let token = had.map_err(|missing| missing.problem(&secret.name))?;
+            self.redaction.add(&secret.name, token.expose());
+            tokens.push((&secret.name, token));
+        }
+        let value = |name: &str| {
+            let token = tokens.iter().find(|(own, _)| *own == name).map(|(_, token)| token.expose());
+            token.or_else(|| grants.secret(name))
+        };
+        let filled = entry.headers.iter().map(|(name, template)| Some((name.clone(), template.fill(value)?)));
+        filled.collect::<Option<_>>().ok_or_else(|| grants.problem_of(entry))
     }
 
     fn deny(&self, entry: &HttpGrant) {

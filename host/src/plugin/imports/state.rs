@@ -14,11 +14,13 @@ use super::filesystem::OpenHandles;
 use super::granted::Granted;
 use super::guest_log::{GuestOutput, LogBudget, STDERR};
 use super::outbound::WasiHttp;
+use crate::identity::Identity;
 use crate::plugin::events::Events;
 use crate::plugin::id::PluginId;
 use crate::plugin::limits::cpu::CpuMeter;
 use crate::plugin::limits::quota::Quota;
 use crate::plugin::policy::access::Access;
+use crate::plugin::policy::redact::call::Redaction;
 use crate::plugin::text::Leeway;
 
 /// Maximum handles of host resources that a guest holds, files and buckets included.
@@ -35,8 +37,9 @@ pub(in crate::plugin) struct GuestState {
     pub(in crate::plugin) events: Option<Arc<Events>>,
     pub(in crate::plugin) cancelled: CancellationToken,
     pub(in crate::plugin) granted: Arc<Granted>,
-    /// Whose call it is; empty: the host's.
-    pub(in crate::plugin) subject: Arc<str>,
+    /// Whose call it is; `None`: the host's.
+    pub(in crate::plugin) identity: Option<Arc<Identity>>,
+    pub(in crate::plugin) redaction: Redaction,
     /// The highest progress reported so far.
     pub(in crate::plugin) progress: f64,
     /// The remaining leeway for hidden characters in its messages.
@@ -68,8 +71,9 @@ impl GuestState {
             cpu,
             events,
             cancelled,
+            redaction: Redaction::new(granted.redactor.clone()),
             granted,
-            subject: Arc::default(),
+            identity: None,
             progress: f64::NEG_INFINITY,
             hidden: Leeway::default(),
             held: OpenHandles::default(),
@@ -96,7 +100,8 @@ impl GuestState {
     /// Closes all handles of the guest and drops the references to its caller, when the call is over.
     pub(in crate::plugin) fn close(&mut self) {
         self.events = None;
-        self.subject = Arc::default();
+        self.identity = None;
+        self.redaction = Redaction::default();
         self.cancelled = CancellationToken::new();
         self.wasi = None;
         self.http = None;
@@ -123,6 +128,12 @@ impl GuestState {
         &mut self.table
     }
 
+    /// Whose call it is, and what is granted to them.
+    pub(in crate::plugin) fn set_caller(&mut self, caller: Option<Arc<Identity>>, granted: Arc<Granted>) {
+        self.redaction = Redaction::new(granted.redactor.clone());
+        (self.identity, self.granted) = (caller, granted);
+    }
+
     /// As [`Granted::deny`].
     pub(in crate::plugin) fn deny(&self, access: Access, remedy: impl FnOnce() -> (String, String)) {
         self.granted.deny(self.events.as_deref(), access, remedy);
@@ -131,7 +142,7 @@ impl GuestState {
     /// The call's log budget, made when first needed.
     pub(in crate::plugin) fn log(&mut self) -> &Arc<LogBudget> {
         self.log.get_or_insert_with(|| {
-            Arc::new(LogBudget::new(self.plugin.clone(), self.granted.redactor.clone(), self.log_limit))
+            Arc::new(LogBudget::new(self.plugin.clone(), self.redaction.clone(), self.log_limit))
         })
     }
 }

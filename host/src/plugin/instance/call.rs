@@ -259,6 +259,7 @@ impl PreparedComponent {
         cpu: Arc<CpuMeter>,
     ) -> Result<I::Outcome, Fault> {
         self.granted.open_folders().await;
+        let granted = self.granted.of_caller(call.identity.as_ref()).await;
         let _ticking = self.runtime.ticker.run();
         let (mut store, instance) = match self.runtime.ready.take(self) {
             Some(ReadyInstance { mut store, instance }) => {
@@ -268,7 +269,7 @@ impl PreparedComponent {
             }
             None => (self.store(cpu, call.events, call.cancelled), None),
         };
-        store.data_mut().subject = call.subject;
+        store.data_mut().set_caller(call.identity, granted);
         let context = CallContext {
             id: call.id,
             client: call.client & self.granted.grants.features(),
@@ -287,8 +288,8 @@ impl PreparedComponent {
         store.set_hostcall_fuel(self.lift_limit(I::LIFTED));
         match invocation.run(&mut store, &instance, context).await {
             Ok(mut outcome) => {
-                if let Some(redactor) = &self.granted.redactor {
-                    outcome.redact(redactor);
+                for redactor in store.data().redaction.each() {
+                    outcome.redact(&redactor);
                 }
                 if store.data().quota.over_limit() {
                     let (plugin, limit) = (&self.id, size(self.limits.memory));
@@ -309,8 +310,12 @@ impl PreparedComponent {
 
     /// Makes an instance before a call needs it, while the ticker runs. `None` if it could
     /// not be made, if the guest logged something, which belongs to a call, or if a granted folder
-    /// is missing, which may be there at the call.
+    /// is missing, which may be there at the call. Nor is there one of grants that are the caller's
+    /// own: it may read them when it starts.
     pub(in crate::plugin) async fn prepare(&self) -> Option<ReadyInstance> {
+        if self.granted.grants.are_personal() {
+            return None;
+        }
         self.granted.open_folders().await;
         if !self.granted.has_all_folders() {
             return None;

@@ -69,6 +69,8 @@ pub struct FolderGrant {
     /// Its absolute path in the guest.
     pub guest: String,
     pub mode: FolderMode,
+    /// Set if each user has a folder of their own in it: bytes of all together.
+    pub per_subject: Option<u64>,
     /// Identity of the folder when the configuration was read, if it existed. A folder that is
     /// created or becomes readable later changes the grant.
     pub found: Option<FolderState>,
@@ -81,6 +83,8 @@ pub struct PrivateFile {
     pub what: String,
     /// It need not exist.
     pub path: PathBuf,
+    /// It is a folder, of which all is private.
+    pub is_folder: bool,
 }
 
 /// What a plugin may do with a folder.
@@ -97,6 +101,8 @@ pub enum FolderMode {
 impl FolderGrant {
     /// The default quota.
     pub const QUOTA: u64 = 64 << 20;
+    /// The default for all users together.
+    pub const TOTAL: u64 = 1 << 30;
 
     /// What can be changed with it besides the person's own files, in plain words; `None`: nothing.
     pub fn reach(&self) -> Option<&'static str> {
@@ -130,13 +136,19 @@ const SYSTEM: [&str; 17] = [
 /// As an entry of the configuration.
 impl fmt::Display for FolderGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, guest, mode, .. } = self;
+        let Self { host, guest, mode, per_subject, .. } = self;
         write!(f, "{{ host = {:?}, guest = {guest:?}", host.to_string_lossy())?;
         match mode {
-            FolderMode::Read => f.write_str(" }"),
-            FolderMode::Write { quota: Self::QUOTA } => f.write_str(", mode = \"write\" }"),
-            FolderMode::Write { quota } => write!(f, ", mode = \"write\", quota = {quota} }}"),
+            FolderMode::Read => {}
+            FolderMode::Write { quota: Self::QUOTA } => f.write_str(", mode = \"write\"")?,
+            FolderMode::Write { quota } => write!(f, ", mode = \"write\", quota = {quota}")?,
         }
+        match per_subject {
+            None => {}
+            Some(Self::TOTAL) => f.write_str(", per = \"subject\"")?,
+            Some(total) => write!(f, ", per = \"subject\", total = {total}")?,
+        }
+        f.write_str(" }")
     }
 }
 
@@ -144,6 +156,11 @@ impl Grants {
     /// Whether a secret could not be read now, so that the grants have to be read again.
     pub fn is_unread(&self) -> bool {
         self.secrets.iter().any(Secret::is_unread)
+    }
+
+    /// Whether a part of them is each caller's own.
+    pub(in crate::plugin) fn are_personal(&self) -> bool {
+        self.secrets.iter().any(Secret::is_personal) || self.folders.iter().any(|folder| folder.per_subject.is_some())
     }
 
     /// Whether anything of that kind is granted.
@@ -204,7 +221,8 @@ impl Grants {
         };
         let folder = |grant: &FolderGrant| {
             let mode = if grant.mode == FolderMode::Read { "read" } else { "write" };
-            format!("fs {}, {mode}, from {}", grant.guest, grant.host.shown())
+            let own = if grant.per_subject.is_some() { ", a folder of each user's own" } else { "" };
+            format!("fs {}, {mode}, from {}{own}", grant.guest, grant.host.shown())
         };
         let whole = [Access::Keyvalue, Access::Elicit, Access::Sample, Access::Roots];
         let mut texts: BTreeSet<String> =

@@ -3,6 +3,7 @@
 //! It prevents accidents. A plugin that reads a secret and means to leak it can encode it
 //! in other ways.
 
+pub(in crate::plugin) mod call;
 mod redactable;
 mod spelling;
 #[cfg(test)]
@@ -55,18 +56,24 @@ struct Hit {
 impl Redactor {
     /// `None` if there is nothing to redact.
     pub(in crate::plugin) fn of(secrets: &[Secret]) -> Option<Self> {
-        let value = |secret: &Secret| Some((secret.expose()?.to_owned(), secret.name.clone()));
-        let mut secrets: Vec<_> =
-            secrets.iter().filter_map(value).filter(|(value, _)| value.len() >= MIN_LENGTH).collect();
-        // The longest first: one may be a prefix of another.
-        secrets.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
-        let longest = secrets.first()?.0.len() * spelling::MAX_GROWTH;
-        let (values, names): (Vec<String>, Vec<String>) = secrets.into_iter().unzip();
+        let (values, names) = split(secrets);
+        let longest = values.first()?.len() * spelling::MAX_GROWTH;
         let finder = spellings(&values).or_else(|why| {
             let names = names.join(", ");
             tracing::warn!("the secrets {names} are redacted verbatim only, not in other encodings: {why}");
-            plain(&values).map_err(|error| error.to_string())
+            plain(&values)
         });
+        Self::with(finder, names, longest)
+    }
+
+    /// The same for secrets that are found only as they are.
+    fn verbatim(secrets: &[Secret]) -> Option<Self> {
+        let (values, names) = split(secrets);
+        let longest = values.first()?.len();
+        Self::with(plain(&values), names, longest)
+    }
+
+    fn with(finder: Result<Finder, String>, names: Vec<String>, longest: usize) -> Option<Self> {
         match finder {
             Ok(finder) => Some(Self { finder, names, longest }),
             Err(error) => {
@@ -171,6 +178,14 @@ impl Redactor {
     }
 }
 
+/// The values that are long enough, and their names; the longest first: one may be a prefix of another.
+fn split(secrets: &[Secret]) -> (Vec<String>, Vec<String>) {
+    let value = |secret: &Secret| Some((secret.expose()?.to_owned(), secret.name.clone()));
+    let mut secrets: Vec<_> = secrets.iter().filter_map(value).filter(|(value, _)| value.len() >= MIN_LENGTH).collect();
+    secrets.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+    secrets.into_iter().unzip()
+}
+
 /// One regex pattern per secret.
 fn spellings(values: &[String]) -> Result<Finder, String> {
     let length: usize = values.iter().map(String::len).sum();
@@ -188,6 +203,7 @@ fn spellings(values: &[String]) -> Result<Finder, String> {
 }
 
 /// The secrets verbatim.
-fn plain(values: &[String]) -> Result<Finder, aho_corasick::BuildError> {
-    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values).map(Finder::Plain)
+fn plain(values: &[String]) -> Result<Finder, String> {
+    let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values);
+    built.map(Finder::Plain).map_err(|error| error.to_string())
 }

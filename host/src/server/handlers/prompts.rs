@@ -82,7 +82,7 @@ async fn answer(
     }
     let (method, provider) = ("prompts/get", &entry.provider);
     let charge = record.charge(server, scope, &**provider, Item::Prompt(&prompt.name), &given_text)?;
-    let rounds = Rounds { server, scope, provider, method, name, arguments: &given_text, charge };
+    let rounds = Rounds { server, scope, provider, method, name, arguments: &given_text, charge, approved: false };
     let invoke = |call| entry.provider.get_prompt(&prompt.name, arguments.clone(), call);
     let refuse = |error| {
         let not_found = error::unknown_prompt(name, []);

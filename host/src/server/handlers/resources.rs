@@ -80,7 +80,7 @@ async fn answer(
     record.permitted(scope.check(&*provider, Item::Resource(uri), not_found))?;
     let charge = record.charge(server, scope, &*provider, Item::Resource(uri), uri)?;
     let (method, name, arguments) = ("resources/read", uri, "{}");
-    let rounds = Rounds { server, scope, provider: &provider, method, name, arguments, charge };
+    let rounds = Rounds { server, scope, provider: &provider, method, name, arguments, charge, approved: false };
     let settled = rounds.run(resumed, |call| provider.read_resource(uri, call)).await;
     let settled = settled.and_then(|settled| only_own_contents(server, &provider, settled));
     let refuse = |error| {

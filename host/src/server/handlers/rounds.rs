@@ -6,7 +6,7 @@
 //!
 //! Source: MCP 2026-07-28, basic/patterns/mrtr; the older revisions, client/*.
 
-mod input_required;
+pub(super) mod input_required;
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -91,7 +91,7 @@ pub(in crate::server) async fn once<'a, T>(
 fn call(scope: &Scope, charge: Option<Arc<Charge>>, relay: &Relay<'_>) -> Call {
     Call {
         caller: scope.caller.clone(),
-        subject: scope.identity.name().clone(),
+        identity: Some(scope.identity.clone()),
         permissions: scope.permissions.clone(),
         charge,
         unread: Some(scope.client.bounds.unread.own().clone()),
@@ -112,6 +112,8 @@ pub(in crate::server) struct Rounds<'a> {
     pub(in crate::server) name: &'a str,
     /// A JSON object.
     pub(in crate::server) arguments: &'a str,
+    /// Whether a person was asked about it, and allowed it.
+    pub(in crate::server) approved: bool,
     /// The budgets that it is charged to.
     pub(in crate::server) charge: Option<Arc<Charge>>,
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use super::approval::{Admission, Admitted, Attempt};
 use super::page::Listed;
 use super::rounds::{ResumedInput, Rounds};
 use super::settled::Settled;
@@ -83,10 +84,24 @@ async fn answer(
             }
         }
     };
+    let tool = Item::Tool(&entry.item().tool.name);
+    // Before anybody is asked: a person should not allow what is refused afterwards.
+    let charge = record.charge(server, scope, &*entry.provider, tool, &arguments)?;
+    let attempt = Attempt { server, scope, entry: &entry, arguments: &arguments };
+    let Admitted { entry, resumed, approved } = match attempt.admit(resumed, record).await {
+        Ok(Admission::Runs(admitted)) => admitted,
+        Ok(Admission::Asks(result)) => {
+            record.set_code("asks");
+            return Ok(result);
+        }
+        Err(refusal) => {
+            record.set_refusal(&refusal);
+            return fault::tool(&server.implementation, scope, &entry, refusal);
+        }
+    };
     let frozen = entry.item();
     let (method, provider) = ("tools/call", &entry.provider);
-    let charge = record.charge(server, scope, &**provider, Item::Tool(&frozen.tool.name), &arguments)?;
-    let rounds = Rounds { server, scope, provider, method, name: &name, arguments: &arguments, charge };
+    let rounds = Rounds { server, scope, provider, method, name: &name, arguments: &arguments, charge, approved };
     let invoke = |call| entry.provider.call_tool(&frozen.tool.name, arguments.clone(), call);
     let settled = rounds.run(resumed, invoke).await;
     if let Ok(Settled::Complete(ToolResult { is_error: true, .. })) = &settled {

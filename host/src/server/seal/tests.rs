@@ -22,7 +22,7 @@ fn sealed() -> Sealed {
         QuestionKind::Roots,
     ];
     let asked = kinds.into_iter().enumerate().map(|(at, kind)| Question { key: format!("q{at}"), kind }).collect();
-    Sealed { asked, state: Some(vec![0, 255, 7]), round: 3 }
+    Sealed { asked, state: Some(vec![0, 255, 7]), round: 3, approved: false }
 }
 
 fn closed(seal: &Seal, now: SystemTime) -> String {

@@ -243,7 +243,7 @@ fn folder(uri: &str, access: Option<&Value>, denied: &[String]) -> Result<(Folde
         (false, true) => return Err("it allows write without read, and a writable grant can also be read".into()),
         (false, false) => return Err("it allows neither read nor write".into()),
     };
-    let grant = FolderGrant { host: path.into(), guest: path.to_owned(), mode, found: None };
+    let grant = FolderGrant { host: path.into(), guest: path.to_owned(), mode, per_subject: None, found: None };
     Ok((grant, format!("{{ host = {0}, guest = {0}{written} }}", quoted(path))))
 }
 

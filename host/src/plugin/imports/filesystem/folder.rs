@@ -12,11 +12,13 @@ use bytesize::ByteSize;
 use tokio::sync::Mutex;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode, runtime};
-use wharf_report::ShowPath as _;
+use wharf_report::{ShowPath as _, bounded};
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Total};
+use super::personal::Homes;
 use super::protected::{ProtectedFolders, identities, real};
-use super::survey::{ENTRIES, survey};
+use super::survey::{ENTRIES, Survey, survey};
+use crate::identity;
 use crate::os::Errno;
 use crate::os::entries::{open_folder, this_user};
 use crate::os::files::{Links, is_temporary};
@@ -49,9 +51,32 @@ pub(super) struct FolderError {
     temporary: bool,
 }
 
+impl FolderError {
+    pub(super) fn new(why: &str, hint: &'static str) -> Self {
+        Self { why: why.to_owned(), hint, is_missing: false, temporary: false }
+    }
+
+    pub(super) fn failed(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::NotADirectory {
+            return Self::new("is not a folder", "grant a folder");
+        }
+        let temporary = is_temporary(error);
+        let hint = if temporary { AGAIN } else { "fix that, or grant another folder" };
+        Self { temporary, ..Self::new(&format!("cannot be opened: {error}"), hint) }
+    }
+}
+
 /// The granted folders in the order of the grants, as far as they are given.
 #[derive(Default)]
-pub(in crate::plugin) struct Opened(Vec<Result<Arc<Folder>, NotOpened>>);
+pub(in crate::plugin) struct Opened(Vec<Result<Given, NotOpened>>);
+
+#[derive(Clone)]
+enum Given {
+    /// To all callers.
+    Shared(Arc<Folder>),
+    /// One to each.
+    Each(Arc<Homes>),
+}
 
 #[derive(Clone)]
 struct NotOpened {
@@ -62,7 +87,24 @@ struct NotOpened {
 
 impl Opened {
     pub(in crate::plugin) fn given(&self) -> impl Iterator<Item = &Arc<Folder>> {
-        self.0.iter().flatten()
+        self.0.iter().flatten().filter_map(|given| match given {
+            Given::Shared(folder) => Some(folder),
+            Given::Each(_) => None,
+        })
+    }
+
+    /// As one caller has them. May take seconds.
+    pub(in crate::plugin) fn of_caller(&self, who: &identity::Identity) -> Self {
+        let own = |given: &Result<Given, NotOpened>| match given {
+            Ok(Given::Each(homes)) => homes.of(who).map(Given::Shared).map_err(|(path, error)| {
+                let logged = format!("the folder {path} of {} {}", bounded(who.name()), error.why);
+                let message = format!("its folder '{}' of this user is not available", homes.grant.guest);
+                let problem = GrantProblem { logged, message, hint: error.hint };
+                NotOpened { problem, temporary: error.temporary }
+            }),
+            given => given.clone(),
+        };
+        Self(self.0.iter().map(own).collect())
     }
 
     pub(in crate::plugin) fn problems(&self) -> impl Iterator<Item = &GrantProblem> {
@@ -93,22 +135,16 @@ impl Folder {
         grant: &FolderGrant,
         private: &[PrivateFile],
         protected: &ProtectedFolders,
-    ) -> Result<(Self, Option<String>), FolderError> {
-        let refusal = |why: &str, hint| FolderError { why: why.to_owned(), hint, is_missing: false, temporary: false };
-        let missing = |hint| FolderError { is_missing: true, ..refusal("does not exist", hint) };
-        let refused = |why: String| refusal(&why, ANOTHER);
+    ) -> Result<(Given, Option<String>), FolderError> {
+        let missing = |hint| FolderError { is_missing: true, ..FolderError::new("does not exist", hint) };
+        let refused = |why: String| FolderError::new(&why, ANOTHER);
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound if is_outside_os_sandbox(grant) => missing(CREATE_AND_RESTART),
             io::ErrorKind::NotFound => missing(CREATE),
-            io::ErrorKind::NotADirectory => refusal("is not a folder", "grant a folder"),
             io::ErrorKind::PermissionDenied if denies(&grant.host, false) => {
-                refusal("is outside what the OS sandbox allows", RESTART)
+                FolderError::new("is outside what the OS sandbox allows", RESTART)
             }
-            _ => {
-                let temporary = is_temporary(&error);
-                let hint = if temporary { AGAIN } else { "fix that, or grant another folder" };
-                FolderError { temporary, ..refusal(&format!("cannot be opened: {error}"), hint) }
-            }
+            _ => FolderError::failed(&error),
         };
         // Checked first: no hint to create a folder, or to restart, for one that is never granted.
         let objection = |path: &Path| protected.objection(path, private).map_or(Ok(()), |why| Err(refused(why)));
@@ -118,40 +154,28 @@ impl Folder {
         objection(&path)?;
         let own = this_user();
         let found = survey(&dir, own, ENTRIES, &identities(private)).map_err(failed)?;
-        if let Some((what, place)) = found.objection {
-            // The name was chosen by someone who can write there.
-            let why = format!("has {what} in it: {}", quote(&place.to_string_lossy(), 200));
-            return Err(refusal(&why, MOVE_IT));
-        }
-        let opened = |dir, ledger: Option<Ledger>| Self {
-            guest: grant.guest.clone(),
-            dir,
-            ledger: ledger.map(|ledger| Arc::new(Mutex::new(ledger))),
-            plugin: plugin.clone(),
-            logged_full: AtomicBool::new(false),
+        let remark = match grant.mode {
+            FolderMode::Write { .. } if denies(&grant.host, true) => {
+                Some(format!("only for reading: the OS sandbox does not allow writing there; {RESTART}"))
+            }
+            _ => None,
         };
-        match grant.mode {
-            FolderMode::Read => {
-                let dir = Dir::new(dir, FsPerms::ReadOnly, OpenMode::READ, false);
-                let remark = found.cut.then(|| format!("only its first {ENTRIES} entries were checked"));
-                Ok((opened(dir, None), remark))
+        let Some(total) = grant.per_subject else {
+            let used = Counted { found, remark };
+            return used
+                .folder(plugin, grant, dir, None)
+                .map(|(folder, remark)| (Given::Shared(Arc::new(folder)), remark));
+        };
+        // What is wrong with the folder of one caller does not concern the others.
+        let total = match grant.mode {
+            FolderMode::Read => None,
+            FolderMode::Write { .. } if found.cut => return Err(too_many()),
+            FolderMode::Write { .. } => {
+                let root = dir.try_clone().map_err(failed)?;
+                Some(Arc::new(Total::new(root, total, found.usage, own)))
             }
-            FolderMode::Write { .. } if found.cut => {
-                Err(refused(format!("holds more than {ENTRIES} entries, too many to count for writing")))
-            }
-            FolderMode::Write { quota } => {
-                let dir = Dir::new(dir, FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE, false);
-                let ledger = Ledger::new(dir.dir.clone(), quota, found.usage, own);
-                let counted = found.usage.counted();
-                let remark = if denies(&grant.host, true) {
-                    Some(format!("only for reading: the OS sandbox does not allow writing there; {RESTART}"))
-                } else {
-                    (counted >= quota)
-                        .then(|| format!("it already holds {} of a quota of {}", ByteSize(counted), ByteSize(quota)))
-                };
-                Ok((opened(dir, Some(ledger)), remark))
-            }
-        }
+        };
+        Ok((Given::Each(Arc::new(Homes::new(plugin.clone(), grant.clone(), dir, total))), remark))
     }
 
     pub(super) fn is_writable(&self) -> bool {
@@ -177,6 +201,63 @@ impl Folder {
         }
         done
     }
+}
+
+/// A folder that was looked through, and what its owner should know of it.
+struct Counted {
+    found: Survey,
+    remark: Option<String>,
+}
+
+impl Counted {
+    fn folder(
+        self,
+        plugin: &PluginId,
+        grant: &FolderGrant,
+        dir: File,
+        total: Option<Arc<Total>>,
+    ) -> Result<(Folder, Option<String>), FolderError> {
+        let Self { found, remark } = self;
+        if let Some((what, place)) = found.objection {
+            // The name was chosen by someone who can write there.
+            let why = format!("has {what} in it: {}", quote(&place.to_string_lossy(), 200));
+            return Err(FolderError::new(&why, MOVE_IT));
+        }
+        let opened = |dir, ledger: Option<Ledger>| Folder {
+            guest: grant.guest.clone(),
+            dir,
+            ledger: ledger.map(|ledger| Arc::new(Mutex::new(ledger))),
+            plugin: plugin.clone(),
+            logged_full: AtomicBool::new(false),
+        };
+        match grant.mode {
+            FolderMode::Read => {
+                let dir = Dir::new(dir, FsPerms::ReadOnly, OpenMode::READ, false);
+                let cut = found.cut.then(|| format!("only its first {ENTRIES} entries were checked"));
+                Ok((opened(dir, None), cut))
+            }
+            FolderMode::Write { .. } if found.cut => Err(too_many()),
+            FolderMode::Write { quota } => {
+                let dir = Dir::new(dir, FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE, false);
+                let ledger = Ledger::new(dir.dir.clone(), quota, found.usage, this_user()).within(total);
+                let counted = found.usage.counted();
+                let full = (counted >= quota)
+                    .then(|| format!("it already holds {} of a quota of {}", ByteSize(counted), ByteSize(quota)));
+                Ok((opened(dir, Some(ledger)), remark.or(full)))
+            }
+        }
+    }
+}
+
+/// The folder of one caller.
+pub(super) fn within_folder(homes: &Homes, dir: File) -> Result<Folder, FolderError> {
+    let found = survey(&dir, this_user(), ENTRIES, &[]).map_err(|error| FolderError::failed(&error))?;
+    let (folder, _) = Counted { found, remark: None }.folder(&homes.plugin, &homes.grant, dir, homes.total.clone())?;
+    Ok(folder)
+}
+
+fn too_many() -> FolderError {
+    FolderError::new(&format!("holds more than {ENTRIES} entries, too many to count for writing"), ANOTHER)
 }
 
 /// Whether the OS sandbox would deny a missing folder after it is created: it denies the nearest
@@ -233,7 +314,7 @@ pub(in crate::plugin) fn open_all(
                 if let Some(remark) = remark {
                     tracing::warn!(%plugin, %folder, "granted, but {remark}");
                 }
-                Ok(Arc::new(opened))
+                Ok(opened)
             }
             Err(FolderError { why, hint, temporary, .. }) => {
                 let logged = format!("the folder {folder} {why}");

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use cap_primitives::fs::{self as within, DirOptions, FollowSymlinks, Metadata};
@@ -15,6 +15,7 @@ use super::survey::{ENTRIES, Usage, survey};
 use crate::os::entries::{append, identity, link_count, write_all_at};
 use crate::os::stamp::Identity;
 use crate::os::{Errno, is_removed};
+use crate::sync::lock;
 
 /// Minimum time between two measurements because of an exhausted quota: each reads the whole folder.
 const MEASURE_INTERVAL: Duration = Duration::from_secs(2);
@@ -28,11 +29,88 @@ pub(super) struct Ledger {
     measured: Instant,
     /// Files that guests have open: a removed one takes space until it is closed.
     open: Vec<(Identity, Weak<File>)>,
+    /// Of the folders of all callers, if it is one of them.
+    total: Option<Arc<Total>>,
+}
+
+/// The usage of a folder in which each caller has one of their own, and its limit. Changes of the callers' ledgers count in
+/// it too; one that goes on while it is measured may not.
+pub(super) struct Total {
+    root: File,
+    limit: u64,
+    own: u32,
+    state: Mutex<(Usage, Instant)>,
+}
+
+impl Total {
+    pub(super) fn new(root: File, limit: u64, used: Usage, own: u32) -> Self {
+        Self { root, limit, own, state: Mutex::new((used, Instant::now())) }
+    }
+
+    /// Creates an entry that is in no caller's ledger.
+    ///
+    /// # Errors
+    /// As [`Ledger::create`].
+    pub(super) fn create(&self, make: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let entry = Usage { bytes: 0, entries: 1 };
+        self.charge(entry)?;
+        make().inspect_err(|_| self.release(entry))
+    }
+
+    fn charge(&self, more: Usage) -> io::Result<()> {
+        let mut state = lock(&self.state);
+        let (used, measured) = &mut *state;
+        let mut after = used.plus(more);
+        if !after.fits(self.limit) && measured.elapsed() >= MEASURE_INTERVAL {
+            *used = survey(&self.root, self.own, ENTRIES, &[])?.usage;
+            *measured = Instant::now();
+            after = used.plus(more);
+        }
+        if !after.fits(self.limit) {
+            return Err(Errno::DQUOT.into());
+        }
+        *used = after;
+        Ok(())
+    }
+
+    fn add(&self, more: Usage) {
+        let used = &mut lock(&self.state).0;
+        *used = used.plus(more);
+    }
+
+    fn release(&self, less: Usage) {
+        let used = &mut lock(&self.state).0;
+        *used = used.minus(less);
+    }
+
+    #[cfg(test)]
+    pub(super) fn used(&self) -> Usage {
+        lock(&self.state).0
+    }
+}
+
+impl Usage {
+    fn plus(self, more: Self) -> Self {
+        Self { bytes: self.bytes.saturating_add(more.bytes), entries: self.entries.saturating_add(more.entries) }
+    }
+
+    fn minus(self, less: Self) -> Self {
+        Self { bytes: self.bytes.saturating_sub(less.bytes), entries: self.entries.saturating_sub(less.entries) }
+    }
+
+    fn fits(self, limit: u64) -> bool {
+        self.counted() <= limit && self.entries <= ENTRIES
+    }
 }
 
 impl Ledger {
     pub(super) fn new(root: Arc<File>, quota: u64, used: Usage, own: u32) -> Self {
-        Self { root, quota, used, own, measured: Instant::now(), open: Vec::new() }
+        Self { root, quota, used, own, measured: Instant::now(), open: Vec::new(), total: None }
+    }
+
+    /// As one of those whose usage together is limited.
+    pub(super) fn within(self, total: Option<Arc<Total>>) -> Self {
+        Self { total, ..self }
     }
 
     /// Records that a guest has that file open.
@@ -76,7 +154,9 @@ impl Ledger {
         self.charge(Usage { bytes: growth, entries: 0 })?;
         let changed = change(file);
         let after = file.metadata()?.len();
-        self.used.bytes = (self.used.bytes - growth).saturating_add(after).saturating_sub(before);
+        let bytes = |bytes| Usage { bytes, entries: 0 };
+        self.release(bytes(growth + before.saturating_sub(after)));
+        self.add(bytes(after.saturating_sub(before)));
         changed
     }
 
@@ -137,31 +217,30 @@ impl Ledger {
     }
 
     fn charge(&mut self, more: Usage) -> io::Result<()> {
-        let mut after = self.after(more);
-        if !self.fits(after) && self.measured.elapsed() >= MEASURE_INTERVAL {
+        let mut after = self.used.plus(more);
+        if !after.fits(self.quota) && self.measured.elapsed() >= MEASURE_INTERVAL {
             self.used = self.measure()?;
             self.measured = Instant::now();
-            after = self.after(more);
+            after = self.used.plus(more);
         }
-        if !self.fits(after) {
+        if !after.fits(self.quota) {
             return Err(Errno::DQUOT.into());
+        }
+        if let Some(total) = &self.total {
+            total.charge(more)?;
         }
         self.used = after;
         Ok(())
     }
 
-    fn after(&self, more: Usage) -> Usage {
-        let Usage { bytes, entries } = self.used;
-        Usage { bytes: bytes.saturating_add(more.bytes), entries: entries + more.entries }
-    }
-
-    fn fits(&self, usage: Usage) -> bool {
-        usage.counted() <= self.quota && usage.entries <= ENTRIES
+    fn add(&mut self, more: Usage) {
+        self.used = self.used.plus(more);
+        self.total.iter().for_each(|total| total.add(more));
     }
 
     fn release(&mut self, less: Usage) {
-        let Usage { bytes, entries } = self.used;
-        self.used = Usage { bytes: bytes.saturating_sub(less.bytes), entries: entries.saturating_sub(less.entries) };
+        self.used = self.used.minus(less);
+        self.total.iter().for_each(|total| total.release(less));
     }
 
     /// The usage of the folder, with removed files that are still open.

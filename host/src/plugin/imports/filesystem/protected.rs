@@ -58,6 +58,9 @@ impl ProtectedFolders {
             }
         }
         let contains = |file: &&PrivateFile| on_the_way(&file.path).iter().any(|place| is_in(place, folder));
+        if let Some(place) = private.iter().find(|file| file.is_folder && is_in(folder, &real(&file.path))) {
+            return Some(format!("is in the folder of {}: {}", place.what, place.path.shown()));
+        }
         let file = private.iter().find(contains)?;
         Some(format!("contains {}: {}", file.what, file.path.shown()))
     }

@@ -68,7 +68,7 @@ fn folders_with_private_files_or_links_to_them_are_refused() {
     symlink("../data", path.join("links/way")).expect("a link");
     symlink(path.join("links/way/deep"), path.join("far/on")).expect("a link");
     let objection = |file: &str, folder: &str| {
-        let private = [PrivateFile { what: "a token".into(), path: path.join(file) }];
+        let private = [PrivateFile { what: "a token".into(), path: path.join(file), is_folder: false }];
         ProtectedFolders::default().objection(&path.join(folder), &private)
     };
     for file in
@@ -85,7 +85,7 @@ fn folders_with_private_files_or_links_to_them_are_refused() {
     assert_eq!(objection("data/deep/token", "links"), None);
     // Under another name.
     fs::hard_link(path.join("data/deep/token"), path.join("other/harmless")).expect("a link");
-    let private = [PrivateFile { what: "a token".into(), path: path.join("far/on/token") }];
+    let private = [PrivateFile { what: "a token".into(), path: path.join("far/on/token"), is_folder: false }];
     let other = File::open(path.join("other")).expect("a folder");
     let found = survey(&other, own(), LIMIT, &identities(&private)).expect("it can be read");
     assert_eq!(found.objection, Some(("a token by another name".into(), PathBuf::from("harmless"))));

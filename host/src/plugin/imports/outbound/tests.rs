@@ -76,7 +76,12 @@ fn with_caps(caps: Caps) -> Arc<Sandbox> {
 fn call_of(sandbox: &Sandbox, http: Vec<HttpGrant>, secrets: Vec<Secret>) -> Sender {
     let id = PluginId::parse("guest").expect("an id");
     let grants = Grants { http, secrets, ..Grants::default() };
-    Sender { granted: Granted::new(id, grants, &sandbox.runtime.resources), events: Some(Arc::default()) }
+    Sender {
+        granted: Granted::new(id, grants, &sandbox.runtime.resources),
+        events: Some(Arc::default()),
+        caller: None,
+        redaction: Redaction::default(),
+    }
 }
 
 fn grant(url: &str) -> HttpGrant {

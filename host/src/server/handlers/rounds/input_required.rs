@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::time::SystemTime;
 
+use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -14,8 +15,10 @@ use crate::plugin::abi::{Answer, Reply};
 use crate::protocol::request::Retry;
 use crate::protocol::result::{self, Envelope, ResultType};
 use crate::protocol::{ErrorObject, error};
+use crate::server::Server;
 use crate::server::questions::{Question, Sealed};
 use crate::server::refusal::Refusal;
+use crate::server::scope::Scope;
 use crate::server::seal::{Binding, EXPIRY, SealError};
 use crate::server::wire::question::Request;
 use crate::server::wire::{answer, text};
@@ -27,8 +30,8 @@ const ANSWERS: usize = 32;
 #[derive(Default)]
 pub(in crate::server) struct ResumedInput {
     /// An object of answers by key.
-    pub(super) answers: Option<Box<RawValue>>,
-    pub(super) state: Option<String>,
+    pub(in crate::server::handlers) answers: Option<Box<RawValue>>,
+    pub(in crate::server::handlers) state: Option<String>,
 }
 
 impl From<Retry<'_>> for ResumedInput {
@@ -45,6 +48,13 @@ impl ResumedInput {
     pub(in crate::server) fn is_retry(&self) -> bool {
         self.answers.is_some() || self.state.is_some()
     }
+
+    /// The answers by key.
+    pub(in crate::server::handlers) fn given(&self) -> Result<Vec<(Cow<'_, str>, &RawValue)>, ErrorObject> {
+        let Some(answers) = &self.answers else { return Ok(Vec::new()) };
+        json::entries(answers.get())
+            .map_err(|fault| error::invalid_params("params.inputResponses", &format!("cannot be read: {fault}")))
+    }
 }
 
 /// Where the rounds continue.
@@ -59,11 +69,7 @@ pub(super) struct ResumePoint {
 impl Rounds<'_> {
     /// Where a request continues: at the beginning, or as its state says.
     pub(super) async fn resume(&self, resumed: ResumedInput) -> Result<ResumePoint, Refusal> {
-        let given = match &resumed.answers {
-            None => Vec::new(),
-            Some(answers) => json::entries(answers.get())
-                .map_err(|fault| error::invalid_params("params.inputResponses", &format!("cannot be read: {fault}")))?,
-        };
+        let given = resumed.given()?;
         let Some(state) = &resumed.state else {
             let answer = |(key, raw): &(Cow<'_, str>, &RawValue)| {
                 let path = format!("params.inputResponses.{key}");
@@ -73,11 +79,7 @@ impl Rounds<'_> {
             let answers = given.iter().take(ANSWERS).map(answer).collect::<Result<_, ErrorObject>>()?;
             return Ok(ResumePoint { answers, state: None, round: 0 });
         };
-        let sealed: Sealed =
-            self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|error| match error {
-                SealError::Expired => error::expired_state(EXPIRY),
-                SealError::Invalid => error::foreign_state(),
-            })?;
+        let sealed: Sealed = open(self.server, &self.binding(), state)?;
         let mut answers = Vec::new();
         for Question { key, kind } in sealed.asked {
             let path = format!("params.inputResponses.{key}");
@@ -94,20 +96,11 @@ impl Rounds<'_> {
 
     /// The `InputRequiredResult`: the client's retry contains the answers.
     pub(super) fn input_required(&self, prepared: PreparedQuestions, round: u32) -> Result<String, Refusal> {
-        let asks = !prepared.requests.is_empty();
-        let input_requests = text(&Requests(&prepared.requests))?;
         // Unsupported questions are answered at the retry.
         let refused = prepared.refused.into_iter().map(|(question, _)| question);
-        let asked = prepared.requests.into_iter().map(|(question, _)| question).chain(refused).collect();
-        let sealed = Sealed { asked, state: prepared.state, round };
-        let state = self.server.seal.close(&self.binding(), sealed, SystemTime::now()).map_err(|fault| {
-            tracing::error!("failed to seal a state: {fault}");
-            Refusal::from(Fault::Host)
-        })?;
-        let members =
-            InputRequiredResult { input_requests: asks.then_some(Raw(&input_requests)), request_state: &state };
-        let envelope = Envelope { result_type: ResultType::InputRequired, ..Envelope::default() };
-        Ok(result::object(self.scope.revision, &self.server.implementation, &members, envelope)?)
+        let asked = prepared.requests.iter().map(|(question, _)| question.clone()).chain(refused).collect();
+        let sealed = Sealed { asked, state: prepared.state, approved: self.approved, round };
+        ask(self.server, self.scope, &self.binding(), &prepared.requests, sealed)
     }
 
     pub(super) fn binding(&self) -> Binding<'_> {
@@ -120,6 +113,39 @@ impl Rounds<'_> {
             arguments: self.arguments,
         }
     }
+}
+
+/// The content of a state.
+pub(in crate::server::handlers) fn open<T: DeserializeOwned>(
+    server: &Server,
+    binding: &Binding<'_>,
+    state: &str,
+) -> Result<T, ErrorObject> {
+    server.seal.open(binding, state, SystemTime::now()).map_err(|error| match error {
+        SealError::Expired => error::expired_state(EXPIRY),
+        SealError::Invalid => error::foreign_state(),
+    })
+}
+
+/// An `InputRequiredResult` with questions and the content of its state.
+pub(in crate::server::handlers) fn ask(
+    server: &Server,
+    scope: &Scope,
+    binding: &Binding<'_>,
+    questions: &[(Question, Request)],
+    content: impl Serialize,
+) -> Result<String, Refusal> {
+    let input_requests = text(&Requests(questions))?;
+    let state = server.seal.close(binding, content, SystemTime::now()).map_err(|fault| {
+        tracing::error!("failed to seal a state: {fault}");
+        Refusal::from(Fault::Host)
+    })?;
+    let members = InputRequiredResult {
+        input_requests: (!questions.is_empty()).then_some(Raw(&input_requests)),
+        request_state: &state,
+    };
+    let envelope = Envelope { result_type: ResultType::InputRequired, ..Envelope::default() };
+    Ok(result::object(scope.revision, &server.implementation, &members, envelope)?)
 }
 
 /// The wire's `InputRequiredResult`, without the envelope.

@@ -89,7 +89,7 @@ impl Fixture {
 
     fn rounds<'a>(&'a self, arguments: &'a str) -> Rounds<'a> {
         let (server, scope, provider) = (&self.server, &self.scope, &self.provider);
-        Rounds { server, scope, provider, method: "tools/call", name: "p_t", arguments, charge: None }
+        Rounds { server, scope, provider, method: "tools/call", name: "p_t", arguments, charge: None, approved: false }
     }
 
     async fn settle(&self, resumed: ResumedInput) -> Result<Settled<ToolResult>, Refusal> {

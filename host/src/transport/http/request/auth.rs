@@ -62,7 +62,7 @@ impl Auth {
                 };
                 match oauth.verified(token, peer.network).await {
                     Ok(verified) => {
-                        let caller = peer.caller(verified.identity.clone(), true);
+                        let caller = peer.caller(oauth.identity(&verified, token), true);
                         return Ok(Caller { expires: Some(verified.expires), ..caller });
                     }
                     Err(Denial::InsufficientScope(who)) => {

@@ -4,10 +4,11 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::challenge::Challenge;
 use super::metadata::Metadata;
-use crate::identity::Identity;
+use crate::identity::{Identity, SecretText};
 use crate::oauth::{Refusal, Verified, Verifier};
 
 /// How access tokens are verified, and what clients are told about them.
@@ -23,6 +24,8 @@ pub struct OAuth {
     pub documentation: Option<String>,
     /// Whether clients of 2025-03-26 are told the metadata of the issuer.
     pub legacy_metadata: bool,
+    /// Whether requests carry the tokens that they came with, since others are to be had for them.
+    pub carries_tokens: AtomicBool,
 }
 
 /// Why a token is not accepted.
@@ -40,6 +43,16 @@ impl OAuth {
         let verified = self.verifier.verify_from(token, network).await.map_err(Denial::Refused)?;
         let suffices = self.scopes.iter().all(|scope| verified.identity.has_scope(scope));
         if suffices { Ok(verified) } else { Err(Denial::InsufficientScope(verified.identity.clone())) }
+    }
+
+    /// Whose request it is, with the token if that is needed further.
+    pub(super) fn identity(&self, verified: &Verified, token: &[u8]) -> Arc<Identity> {
+        match std::str::from_utf8(token) {
+            Ok(text) if self.carries_tokens.load(Ordering::Relaxed) => {
+                Arc::new(verified.identity.with_token(SecretText::new(text.to_owned())))
+            }
+            _ => verified.identity.clone(),
+        }
     }
 
     pub(super) fn challenge(&self) -> Challenge {

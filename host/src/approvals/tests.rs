@@ -1,0 +1,72 @@
+use std::sync::Barrier;
+use std::time::Duration;
+
+use super::*;
+
+const HOLDS: Duration = Duration::from_secs(60);
+
+fn deed() -> Deed {
+    let bound = Bound { caller: "ci", plugin: "notes", version: "1", tool: "delete", arguments: "{}" };
+    Deed::new(bound, "ci".into(), "{}".into(), "{}")
+}
+
+fn in_folder(folder: &tempfile::TempDir) -> Approvals {
+    Approvals::in_folder(folder.path().join("state"))
+}
+
+#[test]
+fn a_decision_of_another_process_holds_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (server, command) = (in_folder(&folder), in_folder(&folder));
+    assert_eq!(server.take(&deed(), true).expect("no file"), Standing::Open);
+    let request = server.request(deed(), true, HOLDS).expect("it is written");
+    assert_eq!(command.list().expect("the file"), std::slice::from_ref(&request));
+    assert!(command.decide("other", Decision::Allowed).expect("the file").is_none());
+    assert!(command.decide(&request.id, Decision::Allowed).expect("the file").is_some());
+    // Several servers, or calls of one, at the same time.
+    let barrier = Barrier::new(4);
+    let allowed = std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    barrier.wait();
+                    in_folder(&folder).take(&deed(), true).expect("the file")
+                })
+            })
+            .collect();
+        let standings = calls.into_iter().map(|call| call.join().expect("no panic"));
+        standings.filter(|standing| *standing != Standing::Open).count()
+    });
+    assert_eq!(allowed, 1);
+    assert_eq!(command.list().expect("the file"), []);
+}
+
+#[test]
+fn an_answer_is_used_once_by_all_processes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (first, second) in [(in_folder(&folder), in_folder(&folder)), {
+        let memory = Approvals::default();
+        (memory.clone(), memory)
+    }] {
+        assert!(first.spend("state", "ci", HOLDS).expect("it is written"));
+        assert!(!second.spend("state", "ci", HOLDS).expect("it is read"));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_others_can_write_decides_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let approvals = in_folder(&folder);
+    approvals.remember(deed(), HOLDS).expect("it is written");
+    let path = approvals.path().expect("a file");
+    assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("permissions");
+    assert!(matches!(approvals.take(&deed(), false), Err(ApprovalError::Io(_))));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("permissions");
+    assert_eq!(approvals.take(&deed(), false).expect("the file"), Standing::Allowed { by: Decider::User });
+    fs::write(&path, "[").expect("a file");
+    assert!(matches!(approvals.take(&deed(), false), Err(ApprovalError::Io(_))), "it is damaged");
+}

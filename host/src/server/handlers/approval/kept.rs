@@ -1,0 +1,55 @@
+//! The use of what is kept of decisions: in a file, so in a thread that serves nobody.
+
+use wharf_report::ShowPath as _;
+
+use super::{Attempt, deed};
+use crate::approvals::{ApprovalError, Approvals, Deed, Standing};
+use crate::plugin::Fault;
+use crate::server::bounds::WaitDeadline;
+use crate::server::handlers::rounds::ResumedInput;
+use crate::server::refusal::Refusal;
+use crate::server::seal::EXPIRY;
+use crate::server::unapproved::Unapproved;
+
+impl Attempt<'_> {
+    /// The call as it is bound, and what was decided on it.
+    pub(super) async fn standing(&self, once: bool) -> Result<(Deed, Standing), Refusal> {
+        let (entry, arguments) = (self.entry.clone(), self.arguments.clone());
+        let principal = self.scope.identity.name().clone();
+        self.with_approvals(move |approvals| {
+            let deed = deed::deed(&principal, &entry, &arguments);
+            let standing = approvals.take(&deed, once)?;
+            Ok((deed, standing))
+        })
+        .await
+    }
+
+    /// Whether a state was not used before.
+    pub(super) async fn spend(&self, resumed: &ResumedInput) -> Result<bool, Refusal> {
+        let state = resumed.state.clone().unwrap_or_default();
+        let principal = self.scope.identity.name().clone();
+        self.with_approvals(move |approvals| approvals.spend(&state, &principal, EXPIRY)).await
+    }
+
+    /// Uses the approvals, in a thread of their own: they are in a file.
+    pub(super) async fn with_approvals<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Approvals) -> Result<T, ApprovalError> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        // No client can fill the queue alone.
+        let bounds = &self.scope.client.bounds;
+        let _permit = bounds.acquire(self.entry.provider.id(), &mut WaitDeadline::default()).await?;
+        let _turn = self.server.deciding.acquire().await.map_err(|_| Fault::Host)?;
+        let approvals = self.server.settings.approvals.clone();
+        match tokio::task::spawn_blocking(move || work(&approvals)).await {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(ApprovalError::Full)) => Err(Unapproved::TooMany.into()),
+            Ok(Err(ApprovalError::Io(error))) => {
+                let path = self.server.settings.approvals.path().unwrap_or_default();
+                tracing::error!("failed to use the approvals: {error}: {}", path.shown());
+                Err(Fault::Host.into())
+            }
+            Err(_) => Err(Fault::Host.into()),
+        }
+    }
+}
