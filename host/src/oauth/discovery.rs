@@ -124,12 +124,12 @@ mod tests {
         let read = |text: &str| read(Bytes::copy_from_slice(text.as_bytes()), "https://h.example", place);
         let found = read(r#"{"issuer": "https://h.example", "jwks_uri": "https://h.example/k"}"#).expect("metadata");
         assert_eq!(found.jwks_uri.expect("an address").uri, "https://h.example/k");
-        let why = read(r#"{"issuer": "https://h.example/"}"#).err().expect("another issuer");
+        let why = read(r#"{"issuer": "https://h.example/"}"#).expect_err("another issuer");
         assert!(
             why.ends_with("https://h.example/: in the configuration, write the slash at the end as there"),
             "{why}"
         );
-        let why = read(r#"{"issuer": "https://h.example/a"}"#).err().expect("another issuer");
+        let why = read(r#"{"issuer": "https://h.example/a"}"#).expect_err("another issuer");
         assert!(why.ends_with("it is of another issuer, https://h.example/a"), "{why}");
         for text in [
             r#"{"issuer": "https://H.example"}"#,
