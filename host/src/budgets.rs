@@ -83,8 +83,9 @@ struct Key {
 pub struct Exhausted {
     pub budget: Arc<str>,
     pub kind: Kind,
-    /// Until the account is open again, if nothing else is charged; for calls at a time a guess.
-    pub retry_after: Duration,
+    /// Until the account is open again, if nothing else is charged; for calls at a time a guess. `None`: the input is
+    /// larger than the whole budget.
+    pub retry_after: Option<Duration>,
 }
 
 /// A call that is charged. It counts as running until the last reference is dropped.
@@ -136,7 +137,7 @@ impl Budgets {
         for (key, limits) in counting {
             let (key, account) = accounts.open(key, limits, now);
             if let Err((kind, retry_after)) = account.admit(input, now)
-                && closed.as_ref().is_none_or(|closed| closed.retry_after < retry_after)
+                && closed.as_ref().is_none_or(|closed| is_longer(retry_after, closed.retry_after))
             {
                 closed = Some(Exhausted { budget: key.budget.clone(), kind, retry_after });
             }
@@ -167,6 +168,11 @@ impl Budgets {
         used.truncate(most);
         used
     }
+}
+
+/// Whether the first wait is longer; none is for ever.
+fn is_longer(one: Option<Duration>, other: Option<Duration>) -> bool {
+    one.map_or(other.is_some(), |one| other.is_some_and(|other| other < one))
 }
 
 impl Rules {
@@ -264,15 +270,17 @@ impl fmt::Display for Exhausted {
     /// Reads after "busy: ".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { budget, kind, .. } = self;
-        let seconds = self.seconds();
-        write!(f, "{kind} of the budget '{budget}' are used up; send this again in {seconds} s")
+        match self.seconds() {
+            Some(seconds) => write!(f, "{kind} of the budget '{budget}' are used up; send this again in {seconds} s"),
+            None => write!(f, "the request has more than {kind} of the budget '{budget}'"),
+        }
     }
 }
 
 impl Exhausted {
     /// Whole seconds to wait, at least one.
-    pub fn seconds(&self) -> u64 {
-        (self.retry_after.as_secs_f64().ceil() as u64).max(1)
+    pub fn seconds(&self) -> Option<u64> {
+        Some((self.retry_after?.as_secs_f64().ceil() as u64).max(1))
     }
 }
 

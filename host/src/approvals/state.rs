@@ -144,6 +144,8 @@ pub struct Wanted {
     pub once: bool,
     /// What users allowed does not count.
     pub of_operator: bool,
+    /// Seconds for which one that allows holds at most, whatever held when it was made.
+    pub holds: u64,
 }
 
 /// Whether a call may run.
@@ -188,13 +190,14 @@ impl State {
     /// The request that decides on a call, and where it is. One that denies comes first; one for all calls of the tool
     /// before one that would be used up.
     fn deciding(&self, call: &Deed, wanted: Wanted, now: u64) -> Option<usize> {
-        let Wanted { once, of_operator } = wanted;
-        let counts = |request: &&(usize, &Request)| {
-            let (_, request) = request;
-            !of_operator || request.decision == Decision::Denied || request.by == Some(Decider::Operator)
+        let Wanted { once, of_operator, holds } = wanted;
+        let counts = |(_, request): &(usize, &Request)| {
+            let is_trusted = !of_operator || request.by == Some(Decider::Operator);
+            request.decision == Decision::Denied || is_trusted && now < request.since.saturating_add(holds)
         };
         let rank = |request: &Request| match request.decision {
             Decision::Denied if request.call.this == call.this => Some(0),
+            Decision::Denied if !request.once && request.call.any == call.any => Some(0),
             Decision::Allowed if !once && !request.once && request.call.any == call.any => Some(1),
             Decision::Allowed if request.once && request.call.this == call.this => Some(2),
             _ => None,
@@ -278,7 +281,13 @@ impl State {
         request.by = Some(Decider::Operator);
         request.since = now;
         request.expires = now.saturating_add(request.holds);
-        Some(request.clone())
+        let decided = request.clone();
+        if decision == Decision::Denied && !decided.once {
+            // Nothing else that allows all calls of the tool is left.
+            let is_undone = |other: &Request| other.decision == Decision::Allowed && !other.once;
+            self.requests.retain(|other| !(is_undone(other) && other.call.any == decided.call.any));
+        }
+        Some(decided)
     }
 
     /// Whether an answer was not used before. It is kept until then, by whom it was sent.

@@ -5,8 +5,8 @@ use super::*;
 
 const HOLDS: Duration = Duration::from_secs(60);
 
-const ONCE: Wanted = Wanted { once: true, of_operator: false };
-const WHILE: Wanted = Wanted { once: false, of_operator: false };
+const ONCE: Wanted = Wanted { once: true, of_operator: false, holds: u64::MAX };
+const WHILE: Wanted = Wanted { once: false, of_operator: false, holds: u64::MAX };
 
 fn deed() -> Deed {
     let bound = Bound { caller: "ci", plugin: "notes", version: "1", tool: "delete", arguments: "{}" };

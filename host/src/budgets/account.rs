@@ -92,16 +92,19 @@ impl Account {
     /// Whether a call with so many bytes of input may begin.
     ///
     /// # Errors
-    /// What is used up, and the time until it is not.
-    pub(super) fn admit(&mut self, input: usize, now: Instant) -> Result<(), (Kind, Duration)> {
+    /// What is used up, and the time until it is not; none if it never fits.
+    pub(super) fn admit(&mut self, input: usize, now: Instant) -> Result<(), (Kind, Option<Duration>)> {
+        if self.limits.bytes.is_some_and(|most| input as u64 > most) {
+            return Err((Kind::Bytes, None));
+        }
         self.refill(now);
         let mut longest = None;
         for ((kind, left), most) in Kind::REFILLING.into_iter().zip(self.left).zip(self.limits.most()) {
             let Some(most) = most else { continue };
-            // What is known only later: something must be left of it. An input that never fits needs all.
+            // Of what is known only later, something must be left.
             let needed = match kind {
                 Kind::Calls => 1.0,
-                Kind::Bytes => (input as f64).min(most),
+                Kind::Bytes => input as f64,
                 Kind::Cpu | Kind::Running => 0.0,
             };
             let missing = needed - left;
@@ -116,7 +119,7 @@ impl Account {
         if longest.is_none() && self.limits.concurrent.is_some_and(|most| self.running >= most) {
             longest = Some((Kind::Running, RUNNING_WAIT));
         }
-        longest.map_or(Ok(()), Err)
+        longest.map_or(Ok(()), |(kind, wait)| Err((kind, Some(wait))))
     }
 
     pub(super) fn begin(&mut self, input: usize) {

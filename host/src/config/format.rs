@@ -27,10 +27,10 @@ pub(super) const FORMAT: Format = Format {
         ("budgets[]", CONDITIONS, "it is a condition: when = { token = \"ci\" }, when = { group = \"staff\" }"),
         ("rights.rules[].when", &["name"], WHO),
         ("budgets[].when", &["name"], WHO),
-        ("rights", &["ask"], ASK),
-        ("plugins.*", &["ask"], ASK),
-        ("plugins.*.grants", &["ask"], ASK),
-        ("budgets[]", &["ask"], ASK),
+        ("rights", &["ask"], ASK_PLACE),
+        ("plugins.*", &["ask"], ASK_PLACE),
+        ("plugins.*.grants", &["ask"], ASK_PLACE),
+        ("budgets[]", &["ask"], ASK_PLACE),
         ("limits", &["calls", "rate", "requests"], BUDGET),
         ("plugins.*", &["calls", "rate", "requests"], BUDGET),
         ("plugins.*.limits", &["calls", "rate", "requests"], BUDGET),
@@ -56,7 +56,8 @@ const CONDITIONS: &[&str] = &[
     "token", "tokens", "scope", "scopes", "group", "groups", "subject", "user", "users", "issuer", "client", "claims",
 ];
 const WHO: &str = "the name of a static token is token = \"ci\", a user of an authorization server subject = \"ada\"";
-const ASK: &str = "it is for a rule of [rights]: [[rights.rules]] with tools = [\"notes/delete\"] and ask = \"always\"";
+const ASK_PLACE: &str =
+    "it is for a rule of [rights]: [[rights.rules]] with tools = [\"notes/delete\"] and ask = \"always\"";
 const BUDGET: &str = "calls in a time are limited by [[budgets]] with calls = 60";
 
 const NOT_HERE: &str =

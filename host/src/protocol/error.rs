@@ -242,8 +242,9 @@ pub fn busy(detail: &str) -> ErrorObject {
     internal("busy", &format!("busy: {detail}"))
 }
 
-/// -32603: nothing was done; it may be sent again after so many seconds.
-pub fn over_budget(detail: &str, seconds: u64) -> ErrorObject {
+/// -32603: nothing was done; it may be sent again after so many seconds. `None`: it never fits.
+pub fn over_budget(detail: &str, seconds: Option<u64>) -> ErrorObject {
+    let Some(seconds) = seconds else { return internal("over_budget", detail) };
     let data = json!({ "reason": "busy", "retryAfter": seconds });
     ErrorObject::new(INTERNAL_ERROR, format!("Busy: {detail}"), data)
 }

@@ -114,7 +114,7 @@ impl CallRecord {
         }
     }
 
-    /// Charges the budgets of its sender, with the bytes of its input. The computing time is charged through what is
+    /// Charges the budgets of its sender, with the bytes of its params. The computing time is charged through what is
     /// returned, which is `None` without a budget for it.
     ///
     /// # Errors
@@ -125,14 +125,13 @@ impl CallRecord {
         scope: &Scope,
         provider: &dyn Provider,
         item: Item<'_>,
-        input: &str,
     ) -> Result<Option<Arc<Charge>>, ErrorObject> {
         let budgets = &server.settings.budgets;
-        let begun = budgets.begin(&scope.identity, provider.id().as_ref(), item, input.len(), Instant::now());
+        let begun = budgets.begin(&scope.identity, provider.id().as_ref(), item, scope.bytes, Instant::now());
         self.charge = begun.map_err(|exhausted| {
             if let Some(record) = &mut self.record {
                 record.code = Some("over-budget");
-                record.reason = Some(Record::capped(format!("the budget '{}'", exhausted.budget)));
+                record.reason = Some(Record::capped(&format!("the budget '{}'", exhausted.budget)));
             }
             error::over_budget(&exhausted.to_string(), exhausted.seconds())
         })?;

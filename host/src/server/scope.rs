@@ -21,6 +21,8 @@ pub(in crate::server) struct Scope {
     /// The host's id of the call.
     pub(in crate::server) call: u64,
     pub(in crate::server) revision: Revision,
+    /// Bytes of the request's params.
+    pub(in crate::server) bytes: usize,
     /// The client's `_meta` for the plugin: a JSON object.
     pub(in crate::server) meta: String,
     /// Whose request it is: a request state is bound to its name.

@@ -2,8 +2,8 @@ use super::*;
 
 const HOLDS: u64 = 100;
 
-const ONCE: Wanted = Wanted { once: true, of_operator: false };
-const WHILE: Wanted = Wanted { once: false, of_operator: false };
+const ONCE: Wanted = Wanted { once: true, of_operator: false, holds: 10 * HOLDS };
+const WHILE: Wanted = Wanted { once: false, of_operator: false, holds: 10 * HOLDS };
 
 fn deed_of(caller: &str, version: &str, tool: &str, arguments: &str) -> Deed {
     let bound = Bound { caller, plugin: "notes", version, tool, arguments };
@@ -58,10 +58,12 @@ fn what_is_denied_stays_denied_until_it_expires() {
     for once in [true, false] {
         let mut state = decided(call.clone(), once, Decision::Denied);
         assert_eq!(
-            [1, 2, HOLDS].map(|now| state.take(&call, Wanted { once, of_operator: false }, now)),
+            [1, 2, HOLDS].map(|now| state.take(&call, Wanted { once, of_operator: false, holds: 10 * HOLDS }, now)),
             [Standing::Denied, Standing::Denied, Standing::Open]
         );
-        assert_eq!(state.take(&deed("ci", r#"{"a":1}"#), Wanted { once, of_operator: false }, 1), Standing::Open);
+        // What is about all calls of the tool denies all of them.
+        let other = if once { Standing::Open } else { Standing::Denied };
+        assert_eq!(state.take(&deed("ci", r#"{"a":1}"#), Wanted { once, ..WHILE }, 1), other);
         // Also if the tool is allowed otherwise.
         state.remember("user".into(), deed("ci", r#"{"a":1}"#), HOLDS, 1).expect("there is room");
         assert_eq!(state.take(&call, WHILE, 2), Standing::Denied);
@@ -189,6 +191,14 @@ fn decisions_of_operators_alone_can_count() {
     state.request("2".into(), call.clone(), false, HOLDS, 1).expect("room");
     state.decide("2", Decision::Allowed, 2);
     assert_eq!(state.standing(&call, operators, 3), ALLOWED);
+    assert_eq!(state.standing(&call, Wanted { holds: 2, ..operators }, 3), ALLOWED);
+    assert_eq!(state.standing(&call, Wanted { holds: 2, ..operators }, 4), Standing::Open, "settings are shorter now");
+    // One denial ends all that allows the tool.
+    state.request("3".into(), deed("ci", r#"{"a":1}"#), false, HOLDS, 4).expect("room");
+    state.decide("3", Decision::Allowed, 4);
     state.decide("2", Decision::Denied, 4);
     assert_eq!(state.standing(&call, operators, 5), Standing::Denied);
+    assert_eq!(state.standing(&deed("ci", r#"{"b":1}"#), WHILE, 5), Standing::Denied);
+    state.decide("2", Decision::Allowed, 5);
+    assert_eq!(state.standing(&deed("ci", r#"{"b":1}"#), WHILE, 6), ALLOWED);
 }

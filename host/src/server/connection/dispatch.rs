@@ -75,6 +75,7 @@ impl Connection {
             id: request.id.clone(),
             call: self.own.server.next_call_id(),
             revision,
+            bytes: request.params.map_or(0, |params| params.get().len()),
             meta,
             identity: arrival.identity.clone(),
             permissions: self.own.server.permissions_of(arrival.identity),

@@ -127,7 +127,8 @@ impl Attempt<'_> {
         if was_approved && once {
             return Err(error::used_state().into());
         }
-        let (deed, standing) = self.standing(Wanted { once, of_operator }).await?;
+        let (deed, standing) =
+            self.standing(Wanted { once, of_operator, holds: terms.asking.expires.as_secs() }).await?;
         match standing {
             Standing::Allowed { by } => {
                 record.set_decider(by.name());

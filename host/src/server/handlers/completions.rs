@@ -39,7 +39,7 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, request: C
         }
         let completion = match named.subject().filter(|_| provider.surface().completions) {
             Some(subject) => {
-                let charge = match record.charge(&server, &scope, &*provider, named.item(), &value) {
+                let charge = match record.charge(&server, &scope, &*provider, named.item()) {
                     Ok(charge) => charge,
                     Err(error) => return record.finish(Err(error)).await,
                 };

@@ -54,7 +54,7 @@ async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, record: &
     drop(snapshot);
     record.set_target(&provider, &request.method);
     record.permitted(scope.check(&*provider, Item::Rest, not_found))?;
-    let charge = record.charge(server, scope, &*provider, Item::Rest, &request.params)?;
+    let charge = record.charge(server, scope, &*provider, Item::Rest)?;
     match once(server, scope, &provider, charge, |call| provider.call_method(name, &request.params, call)).await {
         Ok(outcome) => shape(server, scope, &outcome),
         Err(error) => {

@@ -81,7 +81,7 @@ async fn answer(
         return Err(error::missing_arguments(name, &missing));
     }
     let (method, provider) = ("prompts/get", &entry.provider);
-    let charge = record.charge(server, scope, &**provider, Item::Prompt(&prompt.name), &given_text)?;
+    let charge = record.charge(server, scope, &**provider, Item::Prompt(&prompt.name))?;
     let rounds = Rounds { server, scope, provider, method, name, arguments: &given_text, charge, approved: None };
     let invoke = |call| entry.provider.get_prompt(&prompt.name, arguments.clone(), call);
     let refuse = |error| {

@@ -78,7 +78,7 @@ async fn answer(
     record.set_target(&provider, uri);
     let not_found = || error::resource_not_found(scope.revision, uri);
     record.permitted(scope.check(&*provider, Item::Resource(uri), not_found))?;
-    let charge = record.charge(server, scope, &*provider, Item::Resource(uri), uri)?;
+    let charge = record.charge(server, scope, &*provider, Item::Resource(uri))?;
     let (method, name, arguments) = ("resources/read", uri, "{}");
     let rounds = Rounds { server, scope, provider: &provider, method, name, arguments, charge, approved: None };
     let settled = rounds.run(resumed, |call| provider.read_resource(uri, call)).await;

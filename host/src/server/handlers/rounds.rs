@@ -36,6 +36,9 @@ use crate::server::scope::Scope;
 use crate::server::wire::question::{self, Request};
 use crate::server::wire::{Unrepresentable, answer};
 
+/// How keys of the host's own questions begin, by which clients may know them.
+const OWN_KEYS: &str = "wharf/";
+
 /// Maximum rounds of one call.
 const ROUNDS: u32 = 32;
 
@@ -237,6 +240,9 @@ impl<'a> Rounds<'a> {
         }
         let mut prepared = PreparedQuestions { state: wanted.state, requests: Vec::new(), refused: Vec::new() };
         for abi::Question { key, ask } in wanted.questions {
+            if key.starts_with(OWN_KEYS) {
+                return Err(broken(format!("a question with a key of the host: {key}")));
+            }
             let question = Question { key, kind: QuestionKind::from(&ask) };
             if let Some(why) = self.unsupported_reason(&question.kind) {
                 prepared.refused.push((question, Reply::Unavailable(why)));

@@ -86,7 +86,7 @@ async fn answer(
     };
     let tool = Item::Tool(&entry.item().tool.name);
     // Before anybody is asked: a person should not allow what is refused afterwards.
-    let charge = record.charge(server, scope, &*entry.provider, tool, &arguments)?;
+    let charge = record.charge(server, scope, &*entry.provider, tool)?;
     let attempt = Attempt { server, scope, entry: &entry, arguments: &arguments };
     let Admitted { entry, resumed, approved } = match attempt.admit(resumed, record).await {
         Ok(Admission::Runs(admitted)) => admitted,

@@ -64,6 +64,7 @@ pub(in crate::server) fn scope(server: &Server, revision: Revision, client: Clie
         id: RequestId::new_number(1),
         call: server.next_call_id(),
         revision,
+        bytes: 0,
         meta,
         identity: Arc::new(Identity::local()),
         permissions: Permissions::open(),

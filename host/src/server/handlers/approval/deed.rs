@@ -1,17 +1,23 @@
 //! What a person is asked about: a call, as a decision is bound to it, and as it is shown.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::approvals::{Bound, Deed};
 use crate::audit::Record;
 use crate::catalog::Entry;
+use crate::json;
 use crate::plugin::FrozenTool;
 use crate::plugin::text::quote;
 use crate::server::seal::canonical;
 
-/// Maximum characters of arguments that are shown.
+/// Maximum characters of arguments that are shown, and of one text in longer ones: it must not push what comes after it
+/// out of sight.
 const SHOWN: usize = 1000;
+const SHOWN_OF_TEXT: usize = 120;
 
 /// The call of a tool by a principal. Takes time in proportion to the arguments.
 pub(super) fn deed(principal: &Arc<str>, entry: &Entry<FrozenTool>, arguments: &str) -> Deed {
@@ -24,7 +30,31 @@ pub(super) fn deed(principal: &Arc<str>, entry: &Entry<FrozenTool>, arguments: &
         tool: &entry.item().tool.name,
         arguments: &equal,
     };
-    Deed::new(bound, Record::capped_name(principal).to_string(), shown(&equal), arguments).named(entry.name.as_str())
+    Deed::new(bound, Record::capped_name(principal).to_string(), shown(&shortened(&equal)), arguments)
+        .named(entry.name.as_str())
+}
+
+/// Arguments that are too long as they are, with their long texts cut.
+fn shortened(arguments: &str) -> Cow<'_, str> {
+    let tree = if arguments.len() > SHOWN { json::tree(arguments, json::MAX_DEPTH).ok() } else { None };
+    let Some(mut tree) = tree else { return arguments.into() };
+    cut_texts(&mut tree);
+    json::canonical(&tree).into()
+}
+
+/// Recursion is bounded by the depth of what was parsed.
+fn cut_texts(tree: &mut Value) {
+    match tree {
+        Value::String(text) => {
+            if let Some((end, _)) = text.char_indices().nth(SHOWN_OF_TEXT) {
+                let more = text[end..].chars().count();
+                *text = format!("{}…({more} more)", &text[..end]);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(cut_texts),
+        Value::Object(members) => members.values_mut().for_each(cut_texts),
+        _ => {}
+    }
 }
 
 /// Arguments on one line, hidden characters escaped; if they are cut, without the rest of an escape.
@@ -47,10 +77,8 @@ fn shown(arguments: &str) -> String {
 pub(super) fn question(deed: &Deed, holds: Duration) -> String {
     let Deed { by, plugin, name, arguments, bytes, digest, .. } = deed;
     let [by, tool] = [by, name].map(|text| quote(text, usize::MAX));
-    let whole = if arguments.ends_with('…') {
-        format!(
-            "\n(The first {SHOWN} characters; as they were sent, they have {bytes} bytes and the BLAKE3 hash {digest}.)"
-        )
+    let whole = if arguments.contains('…') {
+        format!("\n(These are not all: as they were sent, they have {bytes} bytes and the BLAKE3 hash {digest}.)")
     } else {
         String::new()
     };
@@ -78,6 +106,16 @@ mod tests {
         assert_eq!(shown("\u{202e}\n\u{1b}a"), "\\u{202e}\\n\\u{1b}a");
         let hidden = shown(&"\u{e0001}".repeat(SHOWN));
         assert!(hidden.len() <= SHOWN + '…'.len_utf8() && hidden.ends_with("}…"), "{hidden}");
+    }
+
+    #[test]
+    fn a_long_text_hides_nothing_after_it() {
+        let arguments = format!(r#"{{"aaa":"{}","id":"7","list":["{}"]}}"#, "x".repeat(5000), "ä".repeat(200));
+        let short = shown(&shortened(&arguments));
+        assert!(short.contains(r#"…(4880 more)","id":"7","list":["#) && short.ends_with("…(80 more)\"]}"), "{short}");
+        let exact = r#"{"id":"7"}"#;
+        assert_eq!(shortened(exact), exact);
+        assert_eq!(shortened(&"x".repeat(2000)), "x".repeat(2000), "no JSON");
     }
 
     #[test]
