@@ -122,7 +122,7 @@ fn a_user_is_asked_during_the_call() {
             assert_eq!(asked["requestedSchema"], json!({"type": "object", "properties": {}}));
             assert_eq!(asked.get("mode").is_some(), revision == "2025-11-25", "{asked}");
             let message = asked["message"].as_str().expect("a text");
-            assert!(message.contains("the tool version of the plugin asker for local?"), "{message}");
+            assert!(message.contains("the tool asker_version of the plugin asker for local?"), "{message}");
             assert!(message.contains(r#"Arguments: {"a":1,"b":"x\n\u{202e}"}"#), "{message}");
             assert!(message.contains("it runs once"), "{message}");
             for refusal in ["decline", "cancel"] {
@@ -194,10 +194,11 @@ fn a_first_answer_holds_for_the_tool_in_other_processes_too() {
         (&json!("allowed"), &json!("user"), &json!(false))
     );
     out(&run(&home, ["approvals", "deny", standing["id"].as_str().expect("an id")]));
-    question(&client.call("asker_version", json!({"b": 2})));
-    let denied = client.call("asker_version", json!({"a": 1}));
-    assert_eq!(code(&denied), "declined");
-    assert!(first_text(&denied).contains("denied by the operator"), "{denied}");
+    for arguments in [json!({"a": 1}), json!({"b": 2})] {
+        let denied = client.call("asker_version", arguments);
+        assert_eq!(code(&denied), "declined");
+        assert!(first_text(&denied).contains("denied by the operator"), "{denied}");
+    }
     // Another version is asked about again.
     configure(&home, "[rights]\nask-destructive = 'first'\n");
     home.put_bytes(&Guest::returning("new").described("more", "Does more.").build(), "asker");
@@ -244,7 +245,7 @@ fn tools_of_discovery_ask_about_the_tool_that_they_call() {
     let asked = client.call("call_tool", arguments.clone());
     let message = question(&asked)["message"].as_str().expect("a text").to_owned();
     assert!(
-        message.contains("tool version of the plugin asker") && message.contains("Arguments: {\"a\":1}\n"),
+        message.contains("tool asker_version of the plugin asker") && message.contains("Arguments: {\"a\":1}\n"),
         "{message}"
     );
     let other = json!({"name": "asker_version", "arguments": {"a": 2}});

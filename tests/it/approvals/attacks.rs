@@ -77,29 +77,34 @@ fn another_version_needs_another_answer() {
     assert_eq!(first_text(&client.answer(id)["result"]), "new");
 }
 
-/// A plugin asks with the host's key, and its state says nothing of an approval.
+/// Its state says nothing of an approval, and it cannot have the host's key.
 #[test]
 fn a_plugins_question_is_no_approval() {
     let home = Home::new();
-    home.put_bytes(&Guest::returning("ran").asks("ask", &[(KEY, form(FORM))]).build(), "asker");
+    home.put_bytes(&Guest::returning("ran").asks("ask", &[("own", form(FORM))]).build(), "asker");
     configure(&home, "[rights]\ndefault = 'everything'\n");
     let mut client = stateless(&home);
     let before = client.call("asker_ask", json!({}));
-    assert_eq!(before["inputRequests"][KEY]["params"]["message"], "Please", "{before}");
+    assert_eq!(before["inputRequests"]["own"]["params"]["message"], "Please", "{before}");
     configure(&home, ALWAYS);
     client.process().log_with("rights changed");
     // The state of a round before there was such a rule.
     let asked = retry(&mut client, "asker_ask", json!({}), &before, accepted())["result"].take();
-    assert!(question(&asked)["message"].as_str().expect("a text").contains("Run the tool ask"), "{asked}");
+    assert!(question(&asked)["message"].as_str().expect("a text").contains("Run the tool asker_ask"), "{asked}");
     let round = retry(&mut client, "asker_ask", json!({}), &asked, accepted())["result"].take();
-    assert_eq!(round["inputRequests"][KEY]["params"]["message"], "Please", "{round}");
+    assert_eq!(round["inputRequests"]["own"]["params"]["message"], "Please", "{round}");
     // Of one that was approved each round is used once; it approves no other call.
     let next = retry(&mut client, "asker_ask", json!({}), &round, accepted())["result"].take();
-    assert_eq!(next["inputRequests"][KEY]["params"]["message"], "Please", "{next}");
+    assert_eq!(next["inputRequests"]["own"]["params"]["message"], "Please", "{next}");
     assert_eq!(reason(&retry(&mut client, "asker_ask", json!({}), &round, accepted())), "request_state_used");
     let other = retry(&mut client, "asker_ask", json!({"a": 1}), &next, accepted());
     assert_eq!(reason(&other), "invalid_request_state");
     question(&client.call("asker_ask", json!({})));
+    home.put_bytes(&Guest::returning("ran").asks("forge", &[(KEY, form(FORM))]).build(), "asker");
+    configure(&home, "[rights]\ndefault = 'everything'\n");
+    until_listed(&mut client, "asker_forge");
+    let forged = client.call("asker_forge", json!({}));
+    assert_eq!(code(&forged), "bad-output", "{forged}");
 }
 
 #[test]

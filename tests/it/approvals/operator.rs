@@ -78,8 +78,26 @@ fn what_is_allowed_first_holds_for_the_tool_and_the_caller() {
         assert_eq!(client.text("asker_version", json!({"a": at})), "ran");
     }
     decide(&home, "deny", &id);
+    for at in 0..3 {
+        assert_eq!(code(&client.call("asker_version", json!({"a": at}))), "declined");
+    }
+}
+
+/// What a user was said to have allowed before the operator wanted to be asked.
+#[test]
+fn no_client_is_believed_any_more() {
+    let home = home("ran", "[rights]\nask-destructive = 'first'\n");
+    let mut client = Client::with_capabilities(Process::serve(&home), MODERN, elicits());
+    let asked = client.call("asker_version", json!({}));
+    assert_eq!(first_text(&retry(&mut client, "asker_version", json!({}), &asked, accepted())["result"]), "ran");
+    assert_eq!(client.text("asker_version", json!({"a": 1})), "ran");
+    configure(&home, "[rights]\nask-destructive = 'first'\napprover = 'operator'\n");
+    client.process().log_with("rights changed");
+    let id = waits(&client.call("asker_version", json!({"a": 1})));
+    decide(&home, "allow", &id);
+    assert_eq!(client.text("asker_version", json!({"a": 2})), "ran");
+    decide(&home, "deny", &id);
     assert_eq!(code(&client.call("asker_version", json!({"a": 1}))), "declined");
-    waits(&client.call("asker_version", json!({"a": 2})));
 }
 
 #[test]
@@ -237,7 +255,7 @@ fn decisions_are_recorded_with_who_decided() {
     assert_eq!(seen, expected);
     let shown = out(&run(&home, ["audit", "show", "--event", "decide"]));
     assert!(
-        shown.contains("asker/version") && shown.contains("allowed") && shown.contains("by the operator"),
+        shown.contains("asker/asker_version") && shown.contains("allowed") && shown.contains("by the operator"),
         "{shown}"
     );
 }

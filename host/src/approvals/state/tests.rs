@@ -80,7 +80,7 @@ fn an_operator_can_end_what_a_user_allowed() {
     state.remember("again".into(), deed("ci", r#"{"a":1}"#), HOLDS, 1).expect("there is room");
     assert!(state.decide(&request.id, Decision::Denied, 2).is_none());
     assert!(state.decide("again", Decision::Denied, 2).is_some());
-    assert_eq!(state.standing(&call, WHILE, 3), Standing::Open);
+    assert_eq!(state.standing(&call, WHILE, 3), Standing::Denied);
     assert_eq!(state.standing(&deed("ci", r#"{"a":1}"#), WHILE, 3), Standing::Denied);
 }
 

@@ -44,7 +44,7 @@ impl Fixture {
     async fn admit(&self, resumed: ResumedInput) -> (String, Option<String>) {
         let (entry, arguments) = (self.entry(), Arc::from("{}"));
         let attempt = Attempt { server: &self.server, scope: &self.scope, entry: &entry, arguments: &arguments };
-        let mut record = CallRecord::begin(&self.server, &self.scope, "tools/call", "p_t").ok().expect("a record");
+        let mut record = CallRecord::begin(&self.server, &self.scope, "tools/call", "p_t").expect("a record");
         match attempt.admit(resumed, &mut record).await {
             Ok(Admission::Runs(_)) => ("runs".into(), None),
             Ok(Admission::Asks(result)) => {
