@@ -45,7 +45,8 @@ pub(super) fn run(options: &Options, how: ApprovalOptions) -> Result<ExitCode, F
         None => list(options, &approvals, how.json)?,
         Some(ApprovalCommand::Show { id }) => {
             let all = approvals.list().map_err(|error| failed(&approvals, error.into()))?;
-            let request = all.iter().find(|request| request.id == id).ok_or_else(|| unknown(options, &id))?;
+            let request =
+                all.iter().find(|request| request.id == id).ok_or_else(|| unknown(options, &approvals, &id))?;
             report::print(&wrapped::for_stdout(&shown(request)))?;
         }
         Some(ApprovalCommand::Allow { id }) => decide(options, &approvals, &id, Decision::Allowed)?,
@@ -61,7 +62,8 @@ fn list(options: &Options, approvals: &Approvals, as_json: bool) -> Result<(), F
         return report::print(&indented(&escape_hidden_in_json(&json!(all).to_string())));
     }
     if all.is_empty() {
-        report::message("no call waits for a decision, and none holds");
+        let path = approvals.path().unwrap_or_default();
+        report::message(&format!("no call waits for a decision, and none holds: {}", path.shown()));
         return Ok(());
     }
     let texts: Vec<String> = all.iter().map(shown).collect();
@@ -78,7 +80,7 @@ fn decide(options: &Options, approvals: &Approvals, id: &str, decision: Decision
     let config = options.config()?;
     let log = audit::open(&config)?;
     let decided = approvals.decide(id, decision).map_err(|error| failed(approvals, error))?;
-    let request = decided.ok_or_else(|| unknown(options, id))?;
+    let request = decided.ok_or_else(|| unknown(options, approvals, id))?;
     let call = &request.call;
     let digest = |hex: &str| Digest::parse(hex).map(|digest| *digest.as_bytes());
     let input = digest(&call.digest).map(|digest| Body {
@@ -106,9 +108,11 @@ fn failed(approvals: &Approvals, error: ApprovalError) -> Failure {
     Failure::new(format!("use the approvals: {error}: {}", path.shown()))
 }
 
-fn unknown(options: &Options, id: &str) -> Failure {
+fn unknown(options: &Options, approvals: &Approvals, id: &str) -> Failure {
     let hint = format!("{} approvals shows all; they expire", options.program());
-    Failure::usage(format!("find a call of that id that waits or was decided: {}", line(&printable(id)))).hint(hint)
+    let path = approvals.path().unwrap_or_default();
+    let id = line(&printable(id));
+    Failure::usage(format!("find a call of that id in {}: {id}", path.shown())).hint(hint)
 }
 
 fn word(decision: Decision) -> &'static str {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::task::spawn_blocking;
 
-use crate::config::{Config, ConfigError, ExchangeConfig, Live};
+use crate::config::{Config, ConfigError, ExchangeConfig, Live, SecretEntry};
 use crate::identity::{Identity, SecretText};
 use crate::oauth::{ExchangeSettings, Exchanges};
 use crate::plugin::{Missing, PersonalSecrets};
@@ -58,10 +58,22 @@ fn missing(why: String) -> Missing {
 
 #[async_trait]
 impl PersonalSecrets for Secrets {
-    async fn value(&self, name: &str, of: &Arc<Identity>) -> Result<SecretText, Missing> {
+    async fn value(&self, name: &str, exchanged: bool, of: &Arc<Identity>) -> Result<SecretText, Missing> {
         let config = self.config();
-        if config.exchange(name).is_some() {
+        // The grants of a call that waited may be older than the file.
+        if config.exchange(name).is_some() != exchanged {
+            return Err(missing("is of another kind by now".into()));
+        }
+        if exchanged {
             return self.exchanged(config, name, of).await;
+        }
+        if !config.secrets.get(name).is_some_and(SecretEntry::is_personal) {
+            return Err(missing("is no longer of each user".into()));
+        }
+        // Tokens of an issuer are accepted until the next start. Where one issuer is configured, files need not name it.
+        let issuers = || config.server.http.oauth.iter().flat_map(|oauth| &oauth.issuers);
+        if of.grant.as_ref().is_some_and(|grant| issuers().all(|known| known.issuer != *grant.issuer)) {
+            return Err(missing("is for users of issuers that are configured".into()));
         }
         let (name, of) = (name.to_owned(), of.clone());
         let read = spawn_blocking(move || config.secret_of(&name, &of).map(SecretText::new)).await;

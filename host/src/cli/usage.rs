@@ -8,15 +8,19 @@ use wharf_report::{hint, shell_text};
 use crate::config::GrantWord;
 
 /// What other programs call a command, and what is meant.
-const OTHER_COMMANDS: [(&[&str], &str); 7] = [
+const OTHER_COMMANDS: [(&[&str], &str); 8] = [
+    (&["budget", "budgets", "quota", "quotas"], "to see what is left of budgets: wharf status DIR"),
     (&["uninstall"], "to remove the server from a client: wharf install CLIENT --undo"),
     (&["rm", "delete", "del", "unload"], "to remove a plugin: wharf remove NAME [DIR]"),
     (&["copy", "load", "pull", "get", "fetch"], "to add a plugin: wharf add REFERENCE [DIR]"),
     (&["publish", "release"], "to publish a plugin: wharf push REFERENCE FILE"),
-    (&["enable", "allow", "trust", "pin"], "to let a version of a plugin run: wharf approve NAME"),
+    (
+        &["enable", "allow", "trust", "pin"],
+        "to let a version of a plugin run: wharf approve NAME; a call that waits: wharf approvals allow ID",
+    ),
     (
         &["disable", "deny", "block", "unapprove", "unpin"],
-        "to let a version of a plugin run no more: wharf revoke NAME",
+        "to let a version of a plugin run no more: wharf revoke NAME; a call that waits: wharf approvals deny ID",
     ),
     (&["run", "start", "server"], "to serve a folder: wharf serve DIR; to call a tool: wharf call DIR TOOL"),
 ];
@@ -122,6 +126,7 @@ mod tests {
             ("new p --template rust", Some("write --lang rust")),
             ("list -v d", Some("to log more: --log debug")),
             ("uninstall cursor", Some("to remove the server from a client: wharf install CLIENT --undo")),
+            ("budgets d", Some("to see what is left of budgets: wharf status DIR")),
             ("rm x", Some("to remove a plugin: wharf remove NAME [DIR]")),
             ("list --what", None),
         ] {

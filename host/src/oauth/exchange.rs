@@ -196,7 +196,12 @@ impl Exchanges {
             return Err(format!("was refused by the issuer: {host} answered {status}{error}"));
         }
         let members = members.ok_or_else(|| failed(format!("{host} did not answer with an object of JSON")))?;
-        read(&members).map_err(|why| format!("was not given by the issuer: {host} {why}"))
+        let not_given = |why: &str| format!("was not given by the issuer: {host} {why}");
+        match read(&members) {
+            // It must not leave this server.
+            Ok((token, _)) if token.expose() == own.expose() => Err(not_given("gave back the user's own token")),
+            read => read.map_err(not_given),
+        }
     }
 
     /// Outcomes that are remembered, and exchanges that go on.

@@ -85,6 +85,35 @@ fn each_user_reads_only_their_own_secret() {
     assert!(!denied.to_string().contains(&path), "{denied}");
 }
 
+/// Tokens of an issuer that was removed are accepted until the next start; its users are not those of the one that is left.
+#[test]
+fn users_of_a_removed_issuer_have_nothing_of_others() {
+    let (kept, removed) = (Issuer::start(), Issuer::start());
+    let home = Home::with(&["folders"]);
+    let secrets = home.path("secrets").display().to_string();
+    let configure = |issuers: &[&Issuer], file: &str| {
+        let issuers: Vec<String> = issuers.iter().map(|own| format!("{{ issuer = '{}' }}", own.url())).collect();
+        home.configure(&format!(
+            "[server.http.oauth]\nresource = '{RESOURCE}'\nissuers = [{}]\n[secrets]\n\
+             key = {{ file = '{secrets}/{file}', per = 'subject' }}\n{READABLE}",
+            issuers.join(", ")
+        ));
+    };
+    fs::create_dir(home.path("secrets")).expect("a folder");
+    put(&home, "bob", BOB);
+    configure(&[&kept, &removed], "{issuer}/{subject}");
+    let (process, address) = serve(&home, &[]);
+    let see =
+        |issuer: &Issuer| first_text(&call(address, &issuer.token("bob"), "folders_environment", json!({}))).to_owned();
+    assert_eq!([see(&kept), see(&removed)], ["[]", "[]"]);
+    configure(&[&kept], "{subject}");
+    let deadline = std::time::Instant::now() + crate::support::TIMEOUT;
+    while see(&kept) == "[]" {
+        assert!(std::time::Instant::now() < deadline, "{}", process.log());
+    }
+    assert_eq!([see(&kept), see(&removed)], [format!("[(\"KEY\", \"<{BOB}>\")]"), "[]".to_owned()]);
+}
+
 /// Two looks at a file are a few seconds apart.
 #[test]
 fn a_changed_secret_counts_soon() {

@@ -107,6 +107,16 @@ async fn a_token_is_used_while_it_and_the_users_own_hold() {
     assert_eq!(case.count(), before + 2);
 }
 
+/// The service would have what opens this server.
+#[tokio::test]
+async fn the_users_own_token_is_not_passed_on() {
+    let case = start().await;
+    case.answer(good("alice's"));
+    let why = case.ask(&case.user("alice", "alice's", 3600)).await.expect_err("it is her own");
+    assert!(why.contains("gave back the user's own token") && !why.contains("alice's"), "{why}");
+    assert!(case.ask(&case.user("bob", "bob's", 3600)).await.is_ok());
+}
+
 #[tokio::test]
 async fn what_is_no_such_token_is_refused_and_not_asked_for_again_soon() {
     let case = start().await;

@@ -135,7 +135,7 @@ impl Granted {
         let mut grants = self.grants.clone();
         for secret in &mut grants.secrets {
             if secret.is_personal() {
-                let value = self.personal.value(&secret.name, caller).await.map(|text| text.expose().to_owned());
+                let value = self.personal.value(&secret.name, false, caller).await.map(|text| text.expose().to_owned());
                 *secret = Secret::new(std::mem::take(&mut secret.name), secret.readable, value);
             }
         }

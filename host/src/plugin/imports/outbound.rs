@@ -298,7 +298,8 @@ impl Sender {
             };
             let (personal, name) = (self.granted.personal.clone(), secret.name.clone());
             // On the threads for such: a guest that spins delays none.
-            let had = self.granted.http.outbound.handle().spawn(async move { personal.value(&name, &caller).await });
+            let had =
+                self.granted.http.outbound.handle().spawn(async move { personal.value(&name, true, &caller).await });
             let had = AbortOnDropHandle::new(had).await.unwrap_or_else(|error| {
                 tracing::error!("an exchange of tokens failed: {error}");
                 Err(Missing { why: "cannot be had now".into(), hint: "try again", temporary: true })
@@ -319,7 +320,10 @@ impl Sender {
         let remedy = || {
             // A plain entry is quoted in the configuration only.
             let written = entry.to_string();
-            (self.granted.http.line_with(entry), format!("http={}", written.trim_matches('"')))
+            let word = format!("http={}", written.trim_matches('"'));
+            // The host may be a token that the plugin's request was given, and that came back.
+            let redacted = |text: String| self.redaction.each().fold(text, |text, own| own.text(&text));
+            (redacted(self.granted.http.line_with(entry)), redacted(word))
         };
         self.granted.deny(self.events.as_deref(), Access::Http, remedy);
     }

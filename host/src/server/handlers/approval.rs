@@ -215,7 +215,11 @@ impl Attempt<'_> {
         }
         let (once, holds) = (terms.ask == Ask::Always, terms.asking.expires);
         match self.with_approvals(move |approvals| approvals.request(deed, once, holds)).await {
-            Ok(request) => Unapproved::Waits(request.id).into(),
+            Ok(request) => {
+                let (plugin, tool, by) = (&request.call.plugin, &request.call.name, &request.call.by);
+                tracing::info!(%plugin, tool, by, "a call waits for an operator: wharf approvals allow {}", request.id);
+                Unapproved::Waits(request.id).into()
+            }
             Err(refusal) => refusal,
         }
     }

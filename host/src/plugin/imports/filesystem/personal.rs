@@ -8,14 +8,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
-use cap_primitives::fs::open_dir_nofollow;
+use cap_primitives::fs::{Metadata, open_dir_nofollow};
 use wharf_report::ShowPath as _;
 
 use super::folder::{Folder, FolderError, within_folder};
 use super::ledger::Total;
 use crate::identity::Identity;
-use crate::os::entries::create_private_folder;
-use crate::os::is_removed;
+use crate::os::entries::{create_private_folder, identity};
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::grants::{FolderGrant, FolderMode};
 use crate::sync::lock;
@@ -63,7 +62,7 @@ impl Homes {
             open.entry(path.clone()).or_default().clone()
         };
         let mut slot = lock(&slot);
-        if let Some(folder) = slot.upgrade().filter(|folder| !is_removed(&folder.dir.dir).unwrap_or(true)) {
+        if let Some(folder) = slot.upgrade().filter(|folder| self.is_at(&path, &folder.dir.dir)) {
             return Ok(folder);
         }
         let opened = self.enter(&path).and_then(|dir| within_folder(self, dir));
@@ -71,6 +70,19 @@ impl Homes {
         let folder = Arc::new(opened);
         *slot = Arc::downgrade(&folder);
         Ok(folder)
+    }
+
+    /// Whether a folder is still the one at its path: it may have been removed, or given to another user.
+    fn is_at(&self, path: &Path, folder: &File) -> bool {
+        let mut at: Option<File> = None;
+        for part in path {
+            match open_dir_nofollow(at.as_ref().unwrap_or(&self.root), Path::new(part)) {
+                Ok(opened) => at = Some(opened),
+                Err(_) => return false,
+            }
+        }
+        let identity = |file: &File| identity(&Metadata::from_file(file).ok()?);
+        at.and_then(|at| identity(&at)).is_some_and(|now| identity(folder) == Some(now))
     }
 
     /// Opens each part of the path, through no link.
@@ -171,6 +183,14 @@ mod tests {
         drop(opened);
         fs::remove_dir(root.path().join(ISSUER).join("ada")).expect("it is empty");
         assert!(!Arc::ptr_eq(&ada, &homes.of(&person("ada")).expect("created again")));
+        // One that was given to another user is theirs, also while the first has it open.
+        let own = homes.of(&person("ada")).expect("open");
+        let at = |name: &str| root.path().join(ISSUER).join(name);
+        fs::rename(at("ada"), at("bob")).expect("it is there");
+        assert!(!Arc::ptr_eq(&own, &homes.of(&person("ada")).expect("a new one")));
+        assert!(at("ada").is_dir());
+        fs::remove_dir(at("bob")).expect("it is empty");
+        drop(own);
         // What nobody has is not remembered.
         drop(ada);
         drop(homes.of(&person("eve")));

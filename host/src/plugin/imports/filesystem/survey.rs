@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cap_primitives::fs::{Metadata, read_base_dir, read_dir};
+use cap_primitives::fs::{Metadata, ReadDir, open_dir, read_base_dir, read_dir};
 
 use crate::os::entries::{self, is_foreign_link, special_kind};
 use crate::os::stamp::Identity;
@@ -18,6 +18,8 @@ pub(super) const ENTRIES: u64 = 100_000;
 /// Bytes that an entry counts in addition to its contents: about what an inode, a name and the
 /// unused end of a file's last block take.
 const ENTRY: u64 = 4 << 10;
+/// Bytes of a path that every system takes, with a name added: macOS has the least, 1,024 in all.
+const PATH: usize = 700;
 /// Names of folders with keys and credentials.
 pub(super) const CREDENTIAL_FOLDERS: [&str; 3] = [".ssh", ".gnupg", ".aws"];
 
@@ -59,8 +61,7 @@ pub(super) fn survey(root: &File, own: u32, limit: u64, private: &[(Identity, &P
     let mut found = Survey::default();
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
-        let entries = if folder.as_os_str().is_empty() { read_base_dir(root) } else { read_dir(root, &folder) };
-        let entries = match entries {
+        let entries = match entries_of(root, &folder) {
             Err(error) if is_out_of_reach(&error) => continue,
             entries => entries?,
         };
@@ -88,6 +89,23 @@ pub(super) fn survey(root: &File, own: u32, limit: u64, private: &[(Identity, &P
         }
     }
     Ok(found)
+}
+
+/// The entries of a folder. Systems limit the length of a path, and a guest can nest folders deeper: from its own folder,
+/// or from one that it has open.
+fn entries_of(root: &File, folder: &Path) -> io::Result<ReadDir> {
+    if folder.as_os_str().is_empty() {
+        return read_base_dir(root);
+    }
+    let (mut at, mut part) = (None::<File>, PathBuf::new());
+    for name in folder {
+        if part.as_os_str().len() + name.len() >= PATH {
+            at = Some(open_dir(at.as_ref().unwrap_or(root), &part)?);
+            part.clear();
+        }
+        part.push(name);
+    }
+    read_dir(at.as_ref().unwrap_or(root), &part)
 }
 
 /// Whether it was removed meanwhile, or the plugin could not read it either.

@@ -3,6 +3,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cap_primitives::fs::{DirOptions, create_dir, open_dir};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use wasmtime_wasi::FsPerms;
 
@@ -161,4 +162,18 @@ fn special_files_are_not_opened_and_do_not_block() {
     assert!(read("file", OpenFlags::empty()).is_ok() && read("sub", OpenFlags::DIRECTORY).is_ok());
     let no_folder = read("file", OpenFlags::DIRECTORY).expect_err("no folder");
     assert_eq!(no_folder.kind(), std::io::ErrorKind::NotADirectory);
+}
+
+/// Deeper than a path may be long.
+#[test]
+fn folders_of_any_depth_are_surveyed() {
+    let root = tempfile::tempdir().expect("a folder");
+    let name = PathBuf::from("d".repeat(200));
+    let mut at = File::open(root.path()).expect("a folder");
+    for _ in 0..40 {
+        create_dir(&at, &name, &DirOptions::new()).expect("created");
+        at = open_dir(&at, &name).expect("it is there");
+    }
+    let found = survey(&File::open(root.path()).expect("a folder"), own(), LIMIT, &[]).expect("it can be read");
+    assert_eq!((found.usage.entries, found.cut), (40, false));
 }
