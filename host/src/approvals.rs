@@ -5,25 +5,20 @@
 
 mod state;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use std::{fs, io};
 
-use crate::json;
-use crate::os::lock::lock;
-use crate::os::private::{self, Durability, OpenMode};
-use crate::sync;
+use crate::os::private::Durability;
+use crate::state_file::StateFile;
+use crate::sync::lock;
 
 pub use state::{Bound, Decider, Decision, Deed, Request, Standing, Wanted};
 use state::{Full, State};
 
-const FILE_NAME: &str = "approvals.json";
-const NEXT_FILE: &str = "approvals.json.next";
-const WRITER_LOCK: &str = "approvals.json.turn";
 /// More than the largest state takes.
 const MAX_SIZE: u64 = 16 << 20;
-const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Why nothing was recorded.
 #[derive(Debug, thiserror::Error)]
@@ -40,8 +35,7 @@ pub enum ApprovalError {
 pub struct Approvals(Arc<Place>);
 
 enum Place {
-    /// The file's folder.
-    Folder(PathBuf),
+    File(StateFile),
     Memory(Mutex<State>),
 }
 
@@ -54,13 +48,13 @@ impl Default for Approvals {
 
 impl Approvals {
     pub fn in_folder(folder: PathBuf) -> Self {
-        Self(Arc::new(Place::Folder(folder)))
+        Self(Arc::new(Place::File(StateFile::new(folder, "approvals.json", MAX_SIZE, Durability::Synced))))
     }
 
     /// The file. `None`: no command can decide.
     pub fn path(&self) -> Option<PathBuf> {
         match &*self.0 {
-            Place::Folder(folder) => Some(folder.join(FILE_NAME)),
+            Place::File(file) => Some(file.path()),
             Place::Memory(_) => None,
         }
     }
@@ -124,38 +118,16 @@ impl Approvals {
 
     fn read(&self) -> io::Result<State> {
         match &*self.0 {
-            Place::Memory(state) => Ok(sync::lock(state).clone()),
-            Place::Folder(folder) => {
-                let (file, found) =
-                    match private::open(&folder.join(FILE_NAME), OpenMode::Read).map_err(io::Error::from) {
-                        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::default()),
-                        opened => opened?,
-                    };
-                let text = crate::os::files::read_opened_text(file, &found, MAX_SIZE)?;
-                json::read(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
-            }
+            Place::Memory(state) => Ok(lock(state).clone()),
+            Place::File(file) => file.read(),
         }
     }
 
     fn edit<R>(&self, edit: impl FnOnce(&mut State) -> Result<R, Full>) -> Result<R, ApprovalError> {
-        let folder = match &*self.0 {
-            Place::Memory(state) => return edit(&mut sync::lock(state)).map_err(|Full| ApprovalError::Full),
-            Place::Folder(folder) => folder,
-        };
-        private::create_trusted_folder(folder)?;
-        let (turn, _) = private::open(&folder.join(WRITER_LOCK), OpenMode::Lock).map_err(io::Error::from)?;
-        lock(&turn, LOCK_TIMEOUT)?;
-        let before = self.read()?;
-        let mut state = before.clone();
-        let result = edit(&mut state).map_err(|Full| ApprovalError::Full)?;
-        if state == before {
-            return Ok(result);
+        match &*self.0 {
+            Place::Memory(state) => edit(&mut lock(state)).map_err(|Full| ApprovalError::Full),
+            Place::File(file) => file.edit(|state| edit(state).map_err(|Full| ApprovalError::Full)),
         }
-        let text = serde_json::to_vec(&state).map_err(io::Error::from)?;
-        let next = folder.join(NEXT_FILE);
-        private::write(&next, &[&text], Durability::Synced)?;
-        fs::rename(next, folder.join(FILE_NAME))?;
-        Ok(result)
     }
 }
 

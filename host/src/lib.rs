@@ -25,5 +25,6 @@ pub mod registry;
 mod report;
 pub mod rights;
 pub mod server;
+pub mod state_file;
 mod sync;
 pub mod transport;

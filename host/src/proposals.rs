@@ -1,23 +1,17 @@
 //! The file of proposals: plugins that a model named, for a person to look at. Nothing is fetched for one.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-use std::{fs, io};
+use std::io;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::json;
-use crate::os::lock::lock;
-use crate::os::private::{self, Durability, OpenMode};
+use crate::os::private::Durability;
+use crate::state_file::StateFile;
 
-const FILE_NAME: &str = "proposals.json";
-const NEXT_FILE: &str = "proposals.json.next";
-const WRITER_LOCK: &str = "proposals.json.turn";
 const MAX_SIZE: u64 = 1 << 20;
 /// Proposals in all, and of one principal.
 const MAX_PROPOSALS: usize = 64;
 const MAX_OF_ONE: usize = 8;
-const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What is proposed.
 #[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
@@ -39,19 +33,18 @@ pub enum ProposalError {
     Io(#[from] io::Error),
 }
 
-/// The file, in its folder.
+/// The file.
 #[derive(Debug, Clone)]
-pub struct ProposalFile {
-    folder: PathBuf,
-}
+pub struct ProposalFile(StateFile);
 
 impl ProposalFile {
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder }
+        // Lost in a crash, it is proposed again.
+        Self(StateFile::new(folder, "proposals.json", MAX_SIZE, Durability::Deferred))
     }
 
     pub fn path(&self) -> PathBuf {
-        self.folder.join(FILE_NAME)
+        self.0.path()
     }
 
     /// A missing file has none. Blocks the calling thread.
@@ -59,12 +52,7 @@ impl ProposalFile {
     /// # Errors
     /// If others can write the file, or it is damaged.
     pub fn read(&self) -> io::Result<Vec<Proposal>> {
-        let (file, found) = match private::open(&self.path(), OpenMode::Read).map_err(io::Error::from) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            opened => opened?,
-        };
-        let text = crate::os::files::read_opened_text(file, &found, MAX_SIZE)?;
-        json::read(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+        self.0.read()
     }
 
     /// Records one. The same of the same principal is recorded once. Blocks the calling thread.
@@ -72,7 +60,7 @@ impl ProposalFile {
     /// # Errors
     /// If there are too many, or the file cannot be written.
     pub fn add(&self, proposal: Proposal) -> Result<(), ProposalError> {
-        self.edit(|all| {
+        self.0.edit(|all: &mut Vec<Proposal>| {
             if all.iter().any(|known| known.reference == proposal.reference && known.by == proposal.by) {
                 return Ok(());
             }
@@ -90,24 +78,11 @@ impl ProposalFile {
     /// # Errors
     /// If the file cannot be read or written.
     pub fn retain(&self, keep: impl FnMut(&Proposal) -> bool) -> Result<usize, ProposalError> {
-        self.edit(|all| {
+        self.0.edit(|all: &mut Vec<Proposal>| {
             let before = all.len();
             all.retain(keep);
             Ok(before - all.len())
         })
-    }
-
-    fn edit<R>(&self, edit: impl FnOnce(&mut Vec<Proposal>) -> Result<R, ProposalError>) -> Result<R, ProposalError> {
-        private::create_trusted_folder(&self.folder)?;
-        let (turn, _) = private::open(&self.folder.join(WRITER_LOCK), OpenMode::Lock).map_err(io::Error::from)?;
-        lock(&turn, LOCK_TIMEOUT)?;
-        let mut all = self.read()?;
-        let result = edit(&mut all)?;
-        let text = serde_json::to_vec(&all).map_err(io::Error::from)?;
-        let next: &Path = &self.folder.join(NEXT_FILE);
-        private::write(next, &[&text], Durability::Deferred)?;
-        fs::rename(next, self.path())?;
-        Ok(result)
     }
 }
 

@@ -12,8 +12,8 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 28] = [
-    ("approvals", &["json", "os", "sync"], &["tokio", "wasmtime"]),
+const FLOORS: [(&str, &[&str], &[&str]); 29] = [
+    ("approvals", &["os", "state_file", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
     ("byte_budget", &["sync"], &["wasmtime", "mcp"]),
@@ -33,7 +33,8 @@ const FLOORS: [(&str, &[&str], &[&str]); 28] = [
         &["audit", "budgets", "byte_budget", "identity", "inline", "json", "net", "os", "rights", "sync"],
         &["jsonrpc"],
     ),
-    ("proposals", &["json", "os"], &["tokio", "wasmtime", "plugin"]),
+    ("state_file", &["json", "os"], &["tokio", "wasmtime", "plugin"]),
+    ("proposals", &["os", "state_file"], &["tokio", "wasmtime", "plugin"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
     ("pins", &["os", "plugin", "sync"], &["serde_json", "jsonrpc"]),
     ("catalog", &["json", "os", "plugin", "pins", "sync"], &["serde_json"]),

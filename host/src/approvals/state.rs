@@ -28,7 +28,6 @@ pub struct Deed {
     /// By its name within the plugin.
     pub tool: String,
     /// By the name that clients know.
-    #[serde(default)]
     pub name: String,
     /// JSON, escaped for a terminal, and shortened.
     pub arguments: String,

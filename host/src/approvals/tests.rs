@@ -1,3 +1,4 @@
+use std::fs;
 use std::sync::Barrier;
 use std::time::Duration;
 
