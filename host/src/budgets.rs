@@ -162,11 +162,14 @@ impl Budgets {
         let now = Instant::now();
         let mut accounts = lock(&self.accounts);
         accounts.sweep(now);
-        let mut used: Vec<Usage> = accounts.by_key.iter().map(|(key, account)| Usage::new(key, account)).collect();
-        drop(accounts);
-        used.sort_by(|one, other| one.left_share().total_cmp(&other.left_share()).then_with(|| one.cmp_names(other)));
-        used.truncate(most);
-        used
+        let mut used: Vec<_> = accounts.by_key.iter().map(|(key, own)| (own.left_share(), key, own)).collect();
+        let order = |one: &(f64, &Key, _), other: &(f64, &Key, _)| one.0.total_cmp(&other.0).then(one.1.cmp(other.1));
+        if used.len() > most {
+            used.select_nth_unstable_by(most, order);
+            used.truncate(most);
+        }
+        used.sort_unstable_by(order);
+        used.into_iter().map(|(_, key, account)| Usage::new(key, account)).collect()
     }
 }
 

@@ -37,6 +37,22 @@ pub struct AccessGrant {
     pub expires: SystemTime,
 }
 
+#[cfg(test)]
+impl AccessGrant {
+    /// Of somebody of whom a token says nothing else; it has expired.
+    pub(crate) fn of(issuer: &str, subject: &str) -> Self {
+        Self {
+            issuer: issuer.into(),
+            subject: subject.into(),
+            client: None,
+            scopes: Vec::new(),
+            groups: Vec::new(),
+            claims: Map::new(),
+            expires: SystemTime::UNIX_EPOCH,
+        }
+    }
+}
+
 impl Identity {
     /// Without authentication; the same as over stdio.
     pub fn local() -> Self {

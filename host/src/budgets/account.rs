@@ -151,6 +151,13 @@ impl Account {
         std::array::from_fn(|at| most[at].map(|most| (self.left[at], most)))
     }
 
+    /// The smallest part that is left of anything.
+    pub(super) fn left_share(&self) -> f64 {
+        let refilling = self.left().into_iter().flatten().map(|(left, most)| left / most);
+        let running = self.limits.concurrent.map(|most| 1.0 - f64::from(self.running) / f64::from(most));
+        refilling.chain(running).fold(1.0, f64::min)
+    }
+
     /// Whether it differs from a new one.
     pub(super) fn is_used(&self) -> bool {
         self.running > 0 || self.left().into_iter().flatten().any(|(left, most)| left < most)

@@ -1,7 +1,5 @@
 //! What is left of budgets, for people and programs.
 
-use std::cmp::Ordering;
-
 use serde::{Deserialize, Serialize};
 
 use super::Key;
@@ -57,18 +55,5 @@ impl Usage {
             window: account.limits.window.as_secs_f64(),
             refused: account.refused,
         }
-    }
-
-    /// The smallest part that is left.
-    pub(super) fn left_share(&self) -> f64 {
-        let refilling = [self.calls, self.cpu, self.bytes].into_iter().flatten().map(|Left { left, of }| left / of);
-        let running = self.concurrent.map(|most| 1.0 - f64::from(self.running) / f64::from(most));
-        refilling.chain(running).fold(1.0, f64::min)
-    }
-
-    pub(super) fn cmp_names(&self, other: &Self) -> Ordering {
-        let names =
-            |usage: &Self| (usage.budget.clone(), usage.subject.clone(), usage.plugin.clone(), usage.tool.clone());
-        names(self).cmp(&names(other))
     }
 }

@@ -40,26 +40,23 @@ struct Report {
 
 /// Replaces the budgets of a server whenever those of the configuration change.
 pub(super) async fn follow(config: Live, budgets: Arc<Budgets>) {
-    let mut changed = config.changed();
-    let of = |config: &Config| (config.budgets.clone(), config.rights.as_ref().map(|rights| rights.scopes.clone()));
-    let mut current = of(&config.get());
-    // An error means that the process is ending.
-    while changed.changed().await.is_ok() {
-        let new = config.get();
-        let next = of(&new);
-        if next.0.is_none() && current.0.is_some() {
-            // The file may be gone, or half written.
-            tracing::error!(
-                hint = "to end them without a restart, write budgets = []",
-                "budgets unchanged: the configuration has none"
-            );
-        } else if next != current {
+    // Scopes that include others are those of the rights.
+    let part = |config: &Config| {
+        let scopes = config.rights.as_ref().map(|rights| rights.scopes.clone());
+        config.budgets.clone().map(|budgets| (budgets, scopes))
+    };
+    let follow = |new: Option<&Config>| match new {
+        None => tracing::error!(
+            hint = "to end them without a restart, write budgets = []",
+            "budgets unchanged: the configuration has none"
+        ),
+        Some(new) => {
             let (built, implied) = new.budgets();
             tracing::info!(budgets = built.len(), "budgets changed");
             budgets.replace(built, implied);
-            current = next;
         }
-    }
+    };
+    config.follow_part(part, follow).await;
 }
 
 /// Keeps the file of a server as its budgets are, until it is dropped.

@@ -71,8 +71,7 @@ impl PersonalSecrets for Secrets {
             return Err(missing("is no longer of each user".into()));
         }
         // Tokens of an issuer are accepted until the next start. Where one issuer is configured, files need not name it.
-        let issuers = || config.server.http.oauth.iter().flat_map(|oauth| &oauth.issuers);
-        if of.grant.as_ref().is_some_and(|grant| issuers().all(|known| known.issuer != *grant.issuer)) {
+        if of.grant.as_ref().is_some_and(|grant| !config.issuers().contains(&&*grant.issuer)) {
             return Err(missing("is for users of issuers that are configured".into()));
         }
         let (name, of) = (name.to_owned(), of.clone());

@@ -52,7 +52,7 @@ pub(super) async fn run(options: &Options, how: RightsOptions, screen: &Screen) 
     let rights = Arc::new(config.rights());
     let permissions = rights.of(&identity);
     let mut decisions = decisions(&local.snapshot(), &permissions);
-    add_asks(&mut decisions, &local.snapshot(), &rights, &identity);
+    add_asks(&mut decisions, &local.snapshot(), &rights, &permissions);
     let lacking = lacking(&config, &identity);
     if !lacking.is_empty() {
         warning(&format!(
@@ -178,10 +178,10 @@ fn add<T: catalog::Item + Allowed>(
 }
 
 /// Finds out of the tools that may be used whether a person is asked before they run.
-fn add_asks(decisions: &mut [Decision], snapshot: &Snapshot, rights: &Arc<Rights>, identity: &Identity) {
+fn add_asks(decisions: &mut [Decision], snapshot: &Snapshot, rights: &Rights, permissions: &Permissions) {
     for decision in decisions.iter_mut().filter(|decision| decision.allowed && decision.kind == "tool") {
         if let Some(entry) = snapshot.tools.get(&decision.name) {
-            decision.ask = asks(rights, identity, &*entry.provider, entry.item());
+            decision.ask = asks(rights, permissions, &*entry.provider, entry.item());
         }
     }
 }

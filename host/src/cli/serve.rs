@@ -150,24 +150,18 @@ pub(super) async fn run(
 
 /// Replaces the rights of the server whenever those of the configuration change.
 async fn follow_rights(config: Live, server: Arc<Server>) {
-    let mut changed = config.changed();
-    let mut current = config.get().rights.clone();
-    // An error means that the process is ending.
-    while changed.changed().await.is_ok() {
-        let new = config.get();
-        if new.rights.is_none() && current.is_some() {
-            // The file may be gone, or half written.
-            tracing::error!(
-                hint = "to allow everything without a restart, write [rights] with default = \"everything\"",
-                "rights unchanged: the configuration has none"
-            );
-        } else if new.rights != current {
-            current = new.rights.clone();
+    let follow = |new: Option<&Config>| match new {
+        None => tracing::error!(
+            hint = "to allow everything without a restart, write [rights] with default = \"everything\"",
+            "rights unchanged: the configuration has none"
+        ),
+        Some(new) => {
             server.set_rights(new.rights());
-            let rules = current.as_ref().map_or(0, |rights| rights.rules.len());
+            let rules = new.rights.as_ref().map_or(0, |rights| rights.rules.len());
             tracing::info!(rules, "rights changed");
         }
-    }
+    };
+    config.follow_part(|config| config.rights.clone(), follow).await;
 }
 
 /// Keeps users' tokens with their requests while something is to be had for them.

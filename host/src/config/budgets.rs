@@ -8,15 +8,13 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use super::rights::{Texts, WhenConfig, pairs, plugins};
+use super::rights::{Texts, WhenConfig, checked_name, pairs, plugins};
 use super::{Config, WrongValue};
 use crate::budgets::{Budget, Limits, Per};
 use crate::rights::Implications;
 
 /// Maximum budgets: each is looked at for each call.
 const MAX_BUDGETS: usize = 64;
-/// Maximum bytes of a name.
-const MAX_NAME: usize = 100;
 const DEFAULT_WINDOW: Duration = Duration::from_secs(60);
 const MIN_WINDOW: Duration = Duration::from_secs(1);
 /// A budget lives as long as its process: a longer window would seldom be what it says.
@@ -91,11 +89,7 @@ impl BudgetConfig {
     }
 
     fn build(&self, at: usize) -> Result<Budget, WrongValue> {
-        let name = self.shown_name(at);
-        if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
-            let why = format!("must be 1 to {MAX_NAME} bytes in one line");
-            return Err(WrongValue::at(&["name"], why).hint("shorten it, or omit it"));
-        }
+        let name = checked_name(self.shown_name(at))?;
         let limits = Limits {
             calls: self.calls,
             cpu: self.cpu,

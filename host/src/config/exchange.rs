@@ -125,7 +125,8 @@ impl Config {
         Ok(())
     }
 
-    fn issuers(&self) -> Vec<&str> {
+    /// The issuers whose tokens a server with this configuration accepts.
+    pub fn issuers(&self) -> Vec<&str> {
         self.server.http.oauth.iter().flat_map(|oauth| &oauth.issuers).map(|issuer| &*issuer.issuer).collect()
     }
 }

@@ -55,6 +55,28 @@ impl Live {
         self.changed.subscribe()
     }
 
+    /// Follows a part of the configuration until the process ends: calls `follow` with each configuration in which it is
+    /// another one, and with `None` for one that has lost it. What holds then stays: the file may be gone, or half written.
+    pub async fn follow_part<T: PartialEq>(
+        &self,
+        part: impl Fn(&Config) -> Option<T>,
+        mut follow: impl FnMut(Option<&Config>),
+    ) {
+        let mut changed = self.changed();
+        let mut current = part(&self.get());
+        // An error means that the process is ending.
+        while changed.changed().await.is_ok() {
+            let config = self.get();
+            let new = part(&config);
+            if new.is_none() && current.is_some() {
+                follow(None);
+            } else if new != current {
+                current = new;
+                follow(Some(&config));
+            }
+        }
+    }
+
     /// Reloads the file whenever it changes or a missing granted folder is created, forever. On an error
     /// the previous configuration stays. `report` is called for each reload.
     pub async fn follow(self, report: impl Fn(Result<&Config, ConfigError>)) {

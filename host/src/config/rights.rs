@@ -179,29 +179,31 @@ impl Config {
         })
     }
 
+    /// Rules and budgets: what each is called for people, for whom it is, and which plugins it names without a pattern.
+    fn rules_and_budgets(&self) -> impl Iterator<Item = (String, &WhenConfig, BTreeSet<&str>)> {
+        let rules = self.rights.iter().flat_map(|rights| rights.rules.iter().enumerate());
+        let rules = rules.map(|(at, rule)| {
+            let names = exact([&rule.plugins, &rule.tools, &rule.prompts, &rule.except]);
+            (format!("the rule '{}' of [rights]", rule.shown_name(at)), &rule.when, names)
+        });
+        let budgets = self.budgets.iter().flatten().enumerate();
+        rules.chain(budgets.map(|(at, budget)| {
+            let names = exact([&budget.plugins, &budget.tools]);
+            (format!("the budget '{}'", budget.shown_name(at)), &budget.when, names)
+        }))
+    }
+
     /// The plugins that rules and budgets name without a pattern, each with what names it, for people. The same name of
     /// one rule is there once.
     pub fn named_plugins(&self) -> impl Iterator<Item = (&str, String)> {
-        let rules = self.rights.iter().flat_map(|rights| rights.rules.iter().enumerate());
-        let rules = rules.flat_map(|(at, rule)| {
-            let lists = [&rule.plugins, &rule.tools, &rule.prompts, &rule.except];
-            exact(lists).into_iter().map(move |name| (name, format!("the rule '{}' of [rights]", rule.shown_name(at))))
-        });
-        let budgets = self.budgets.iter().flatten().enumerate();
-        rules.chain(budgets.flat_map(|(at, budget)| {
-            let names = exact([&budget.plugins, &budget.tools]);
-            names.into_iter().map(move |name| (name, format!("the budget '{}'", budget.shown_name(at))))
-        }))
+        let all = self.rules_and_budgets();
+        all.flat_map(|(place, _, names)| names.into_iter().map(move |name| (name, place.clone())))
     }
 
     /// Rules and budgets for what only access tokens have, if there is no issuer of any: the key, and what has it.
     pub fn conditions_without_issuer(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let rules = self.rights.iter().flat_map(|rights| rights.rules.iter().enumerate());
-        let rules = rules.map(|(at, rule)| (&rule.when, format!("the rule '{}' of [rights]", rule.shown_name(at))));
-        let budgets = self.budgets.iter().flatten().enumerate();
-        let budgets = budgets.map(|(at, budget)| (&budget.when, format!("the budget '{}'", budget.shown_name(at))));
-        let all = rules.chain(budgets).filter(|_| self.server.http.oauth.is_none());
-        all.filter_map(|(when, place)| Some((when.of_access_tokens()?, place)))
+        let all = self.rules_and_budgets().filter(|_| self.server.http.oauth.is_none());
+        all.filter_map(|(place, when, _)| Some((when.of_access_tokens()?, place)))
     }
 
     /// # Errors
@@ -209,7 +211,7 @@ impl Config {
     pub(super) fn check_when(&self, when: &WhenConfig) -> Result<(), WrongValue> {
         let http = &self.server.http;
         let tokens: Vec<&str> = http.tokens.iter().map(|token| token.name.as_str()).chain(["local"]).collect();
-        let issuers: Vec<&str> = http.oauth.iter().flat_map(|oauth| &oauth.issuers).map(|own| &*own.issuer).collect();
+        let issuers = self.issuers();
         for (key, texts, known) in [("token", &when.token, &tokens), ("issuer", &when.issuer, &issuers)] {
             for text in texts.iter().flat_map(Texts::all).filter(|text| !text.contains('*')) {
                 if !known.contains(&text.as_str()) {
@@ -281,17 +283,22 @@ fn exact<const N: usize>(lists: [&Vec<String>; N]) -> BTreeSet<&str> {
     plugins.filter(|plugin| !plugin.contains('*')).collect()
 }
 
+/// The name of a rule or a budget.
+pub(super) fn checked_name(name: String) -> Result<String, WrongValue> {
+    if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
+        let why = format!("must be 1 to {MAX_NAME} bytes in one line");
+        return Err(WrongValue::at(&["name"], why).hint("shorten it, or omit it"));
+    }
+    Ok(name)
+}
+
 impl RuleConfig {
     fn shown_name(&self, at: usize) -> String {
         self.name.clone().unwrap_or_else(|| format!("rule {}", at + 1))
     }
 
     fn build(&self, at: usize) -> Result<Rule, WrongValue> {
-        let name = self.shown_name(at);
-        if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
-            let why = format!("must be 1 to {MAX_NAME} bytes in one line");
-            return Err(WrongValue::at(&["name"], why).hint("shorten it, or omit it"));
-        }
+        let name = checked_name(self.shown_name(at))?;
         let what = Named {
             plugins: plugins(&self.plugins)?,
             tools: pairs("tools", &self.tools)?,

@@ -76,20 +76,11 @@ fn capitals(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::time::UNIX_EPOCH;
 
     use super::*;
 
     fn person(issuer: &str, subject: &str) -> Identity {
-        Identity::subject(AccessGrant {
-            issuer: issuer.into(),
-            subject: subject.into(),
-            client: None,
-            scopes: Vec::new(),
-            groups: Vec::new(),
-            claims: serde_json::Map::new(),
-            expires: UNIX_EPOCH,
-        })
+        Identity::subject(AccessGrant::of(issuer, subject))
     }
 
     fn ada(subject: &str) -> Identity {

@@ -1,10 +1,8 @@
 //! Before which tools a person is asked, and who that is.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Item, Permissions, Rights, Sought};
-use crate::identity::Identity;
 
 /// How often a person is asked before a tool runs. The order is that of strictness.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,12 +48,12 @@ impl Rights {
             || self.rules.iter().any(|rule| rule.ask.unwrap_or_default() != Ask::Never)
     }
 
-    /// Whether a person is asked before somebody may run a tool that they may use.
-    pub fn ask(self: &Arc<Self>, identity: &Identity, plugin: &str, tool: &str, is_destructive: bool) -> Ask {
+    /// Whether a person is asked before somebody with those permissions runs a tool that they may use.
+    pub fn ask(&self, permissions: &Permissions, plugin: &str, tool: &str, is_destructive: bool) -> Ask {
         if !self.asks() {
             return Ask::Never;
         }
-        let by_rule = self.of(identity).ask_of_rule(plugin, tool);
+        let by_rule = permissions.ask_of_rule(plugin, tool);
         by_rule.unwrap_or(if is_destructive { self.asking.destructive } else { Ask::Never })
     }
 }
@@ -73,7 +71,10 @@ impl Permissions {
 #[cfg(test)]
 mod tests {
     use super::super::{Condition, Named, Pattern, Rule};
+    use std::sync::Arc;
+
     use super::*;
+    use crate::identity::Identity;
 
     fn rule(when: Option<&str>, tools: &str, ask: Option<Ask>) -> Rule {
         let pattern = |text: &str| Pattern::new(text).expect("a pattern");
@@ -102,7 +103,8 @@ mod tests {
                 rule(None, "*/delete", Some(Ask::Always)),
             ],
         );
-        let ask = |who: &str, plugin: &str, tool: &str| rights.ask(&Identity::token(who), plugin, tool, true);
+        let ask =
+            |who: &str, plugin: &str, tool: &str| rights.ask(&rights.of(&Identity::token(who)), plugin, tool, true);
         assert_eq!(ask("ci", "notes", "delete"), Ask::Never);
         assert_eq!(ask("me", "notes", "delete"), Ask::First);
         assert_eq!(ask("me", "text", "delete"), Ask::Always);
@@ -113,13 +115,14 @@ mod tests {
     fn what_may_destroy_is_asked_about_where_no_rule_says_it() {
         let rules = vec![rule(None, "notes/delete", Some(Ask::Never)), rule(None, "notes/add", None)];
         let rights = rights(Ask::First, rules);
-        let ask = |tool: &str, is_destructive| rights.ask(&Identity::local(), "notes", tool, is_destructive);
+        let ask =
+            |tool: &str, is_destructive| rights.ask(&rights.of(&Identity::local()), "notes", tool, is_destructive);
         assert_eq!(["delete", "add", "other"].map(|tool| ask(tool, true)), [Ask::Never, Ask::First, Ask::First]);
         assert_eq!(["delete", "add", "other"].map(|tool| ask(tool, false)), [Ask::Never; 3]);
         // Also without rules.
         let alone = super::tests::rights(Ask::Always, Vec::new());
         assert!(alone.asks() && alone.is_open() && !Rights::default().asks());
-        assert_eq!(alone.ask(&Identity::local(), "notes", "delete", true), Ask::Always);
+        assert_eq!(alone.ask(&alone.of(&Identity::local()), "notes", "delete", true), Ask::Always);
     }
 
     #[test]
@@ -128,7 +131,7 @@ mod tests {
         let mut all = rule(None, "notes/*", Some(Ask::Always));
         all.what.except = vec![(pattern("notes"), pattern("list"))];
         let rights = rights(Ask::Never, vec![all]);
-        let ask = |tool: &str| rights.ask(&Identity::local(), "notes", tool, true);
+        let ask = |tool: &str| rights.ask(&rights.of(&Identity::local()), "notes", tool, true);
         assert_eq!(["delete", "list"].map(ask), [Ask::Always, Ask::Never]);
     }
 }

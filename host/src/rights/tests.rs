@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
 
@@ -18,15 +17,9 @@ fn pairs(texts: &[&str]) -> Vec<(Pattern, Pattern)> {
 fn person(scopes: &[&str], groups: &[&str], claims: Value) -> Identity {
     let Value::Object(claims) = claims else { panic!("claims are an object") };
     let boxed = |texts: &[&str]| texts.iter().map(|text| (*text).into()).collect();
-    Identity::subject(AccessGrant {
-        issuer: "https://id.example".into(),
-        subject: "ada".into(),
-        client: Some("cli".into()),
-        scopes: boxed(scopes),
-        groups: boxed(groups),
-        claims,
-        expires: UNIX_EPOCH,
-    })
+    let (scopes, groups) = (boxed(scopes), boxed(groups));
+    let nobody = AccessGrant::of("https://id.example", "ada");
+    Identity::subject(AccessGrant { client: Some("cli".into()), scopes, groups, claims, ..nobody })
 }
 
 fn scope(scopes: &[&str]) -> Condition {

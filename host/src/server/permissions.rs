@@ -51,10 +51,10 @@ impl Server {
         if rights.is_open() { Permissions::open() } else { rights.of(identity) }
     }
 
-    /// Whether a person is asked before somebody runs a tool that they may use, and how.
-    pub(super) fn asks(&self, identity: &Identity, provider: &dyn Provider, tool: &FrozenTool) -> (Ask, Asking) {
-        let rights = self.rights.rights.load_full();
-        (asks(&rights, identity, provider, tool), rights.asking)
+    /// Whether a person is asked before somebody with those permissions runs a tool that they may use, and how.
+    pub(super) fn asks(&self, permissions: &Permissions, provider: &dyn Provider, tool: &FrozenTool) -> (Ask, Asking) {
+        let rights = self.rights.rights.load();
+        (asks(&rights, permissions, provider, tool), rights.asking)
     }
 
     /// Whether somebody may read a resource that is there.
@@ -116,9 +116,9 @@ pub fn verdict<'a>(permissions: &'a Permissions, provider: &dyn Provider, item: 
     permissions.verdict(provider.id().as_ref(), item)
 }
 
-/// Whether a person is asked before somebody runs a tool that they may use. Nobody is about those of discovery: it is
+/// Whether a person is asked before somebody with those permissions runs a tool that they may use. Nobody is about those of discovery: it is
 /// asked about the tool that they call.
-pub fn asks(rights: &Arc<Rights>, identity: &Identity, provider: &dyn Provider, tool: &FrozenTool) -> Ask {
+pub fn asks(rights: &Rights, permissions: &Permissions, provider: &dyn Provider, tool: &FrozenTool) -> Ask {
     if is_discovery(provider) {
         return Ask::Never;
     }
@@ -126,7 +126,7 @@ pub fn asks(rights: &Arc<Rights>, identity: &Identity, provider: &dyn Provider, 
     // The defaults are those of MCP, schema `ToolAnnotations`.
     let is_read_only = said.and_then(|said| said.read_only).unwrap_or(false);
     let is_destructive = !is_read_only && said.and_then(|said| said.destructive).unwrap_or(true);
-    rights.ask(identity, provider.id().as_ref(), tool.own_name(), is_destructive)
+    rights.ask(permissions, provider.id().as_ref(), tool.own_name(), is_destructive)
 }
 
 fn is_discovery(provider: &dyn Provider) -> bool {

@@ -2,22 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use super::error;
 use crate::config::Config;
 use crate::identity::{AccessGrant, Identity};
 
 fn person(issuer: &str, subject: &str) -> Identity {
-    Identity::subject(AccessGrant {
-        issuer: issuer.into(),
-        subject: subject.into(),
-        client: None,
-        scopes: Vec::new(),
-        groups: Vec::new(),
-        claims: serde_json::Map::new(),
-        expires: UNIX_EPOCH,
-    })
+    Identity::subject(AccessGrant::of(issuer, subject))
 }
 
 fn issuers(count: usize) -> String {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::crafted::{Signer, set, unix};
 use super::issuers::Issuer;
@@ -38,16 +38,9 @@ async fn start() -> Case {
 
 impl Case {
     fn user(&self, subject: &str, token: &str, seconds: u64) -> Identity {
-        Identity::subject(AccessGrant {
-            issuer: self.issuer.url().into(),
-            subject: subject.into(),
-            client: None,
-            scopes: Vec::new(),
-            groups: Vec::new(),
-            claims: Map::new(),
-            expires: UNIX_EPOCH + Duration::from_secs(unix(seconds.cast_signed()).cast_unsigned()),
-        })
-        .with_token(SecretText::new(token.into()))
+        let expires = UNIX_EPOCH + Duration::from_secs(unix(seconds.cast_signed()).cast_unsigned());
+        let grant = AccessGrant { expires, ..AccessGrant::of(self.issuer.url(), subject) };
+        Identity::subject(grant).with_token(SecretText::new(token.into()))
     }
 
     fn answer(&self, members: Value) {

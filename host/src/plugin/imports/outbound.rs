@@ -322,8 +322,7 @@ impl Sender {
             let written = entry.to_string();
             let word = format!("http={}", written.trim_matches('"'));
             // The host may be a token that the plugin's request was given, and that came back.
-            let redacted = |text: String| self.redaction.each().fold(text, |text, own| own.text(&text));
-            (redacted(self.granted.http.line_with(entry)), redacted(word))
+            (self.redaction.text(&self.granted.http.line_with(entry)), self.redaction.text(&word))
         };
         self.granted.deny(self.events.as_deref(), Access::Http, remedy);
     }

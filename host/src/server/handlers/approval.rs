@@ -26,7 +26,7 @@ use crate::plugin::abi::{Ask as AbiAsk, ElicitAction, Elicited, Form, Reply};
 use crate::plugin::text::quote;
 use crate::plugin::{Fault, FrozenTool};
 use crate::protocol::{Ask as Needed, error};
-use crate::rights::{Approver, Ask, Asking, Item};
+use crate::rights::{Approver, Ask, Asking, Item, Permissions};
 use crate::server::Server;
 use crate::server::call_record::CallRecord;
 use crate::server::permissions::verdict;
@@ -102,7 +102,7 @@ pub(super) struct Attempt<'a> {
 impl Attempt<'_> {
     /// Asks a person if the rules say so.
     pub(super) async fn admit(&self, resumed: ResumedInput, record: &mut CallRecord) -> Result<Admission, Refusal> {
-        let terms = self.terms(self.entry);
+        let terms = self.terms(self.entry, &self.scope.permissions);
         if terms.ask == Ask::Never {
             return Ok(match self.carried(&resumed) {
                 // Nobody needs to answer the question any more.
@@ -116,16 +116,15 @@ impl Attempt<'_> {
             Carried::Round(sealed) => sealed.approved.filter(|by| !of_operator || *by == Decider::Operator),
             _ => None,
         };
-        let was_approved = by.is_some();
-        if let Some(by) = by
-            && self.spend(&resumed).await?
-        {
-            record.set_decider(by.name());
-            return Ok(self.runs(resumed, Some(by)));
-        }
         let once = terms.ask == Ask::Always;
-        if was_approved && once {
-            return Err(error::used_state().into());
+        if let Some(by) = by {
+            if self.spend(&resumed).await? {
+                record.set_decider(by.name());
+                return Ok(self.runs(resumed, Some(by)));
+            }
+            if once {
+                return Err(error::used_state().into());
+            }
         }
         let (deed, standing) =
             self.standing(Wanted { once, of_operator, holds: terms.asking.expires.as_secs() }).await?;
@@ -140,7 +139,7 @@ impl Attempt<'_> {
                 record.set_decider(Decider::Operator.name());
                 return Err(Unapproved::Denied.into());
             }
-            Standing::Open if was_approved => return Err(error::used_state().into()),
+            Standing::Open if by.is_some() => return Err(error::used_state().into()),
             Standing::Open => {}
         }
         if !self.can_ask_user(&terms) {
@@ -176,8 +175,8 @@ impl Attempt<'_> {
         Admission::Runs(Admitted { entry: self.entry.clone(), resumed, approved })
     }
 
-    fn terms(&self, entry: &Entry<FrozenTool>) -> Terms {
-        let (ask, asking) = self.server.asks(&self.scope.identity, &*entry.provider, entry.item());
+    fn terms(&self, entry: &Entry<FrozenTool>, permissions: &Permissions) -> Terms {
+        let (ask, asking) = self.server.asks(permissions, &*entry.provider, entry.item());
         Terms { ask, asking }
     }
 
@@ -287,7 +286,7 @@ impl Attempt<'_> {
         if !verdict(&permissions, &*now.provider, Item::Tool(&now.item().tool.name)).is_allowed() {
             return Err(Unapproved::Forbidden);
         }
-        if self.terms(now) != *terms {
+        if self.terms(now, &permissions) != *terms {
             return Err(Unapproved::Changed);
         }
         Ok(now.clone())

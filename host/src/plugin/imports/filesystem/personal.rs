@@ -74,36 +74,37 @@ impl Homes {
 
     /// Whether a folder is still the one at its path: it may have been removed, or given to another user.
     fn is_at(&self, path: &Path, folder: &File) -> bool {
-        let mut at: Option<File> = None;
-        for part in path {
-            match open_dir_nofollow(at.as_ref().unwrap_or(&self.root), Path::new(part)) {
-                Ok(opened) => at = Some(opened),
-                Err(_) => return false,
-            }
-        }
+        let now = self.walk(path, open_dir_nofollow).ok().flatten();
         let identity = |file: &File| identity(&Metadata::from_file(file).ok()?);
-        at.and_then(|at| identity(&at)).is_some_and(|now| identity(folder) == Some(now))
+        now.and_then(|now| identity(&now)).is_some_and(|now| identity(folder) == Some(now))
+    }
+
+    /// Opens each part of a path in the one before it. `None`: it has no parts.
+    fn walk<E>(&self, path: &Path, open: impl Fn(&File, &Path) -> Result<File, E>) -> Result<Option<File>, E> {
+        let mut at = None;
+        for part in path {
+            at = Some(open(at.as_ref().unwrap_or(&self.root), Path::new(part))?);
+        }
+        Ok(at)
     }
 
     /// Opens each part of the path, through no link.
     fn enter(&self, path: &Path) -> Result<File, FolderError> {
-        let mut at: Option<File> = None;
-        for part in path {
-            let (dir, part) = (at.as_ref().unwrap_or(&self.root), Path::new(part));
+        let at = self.walk(path, |dir, part| {
             let opened = match open_dir_nofollow(dir, part) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && self.grant.mode != FolderMode::Read => {
                     self.create(dir, part).and_then(|()| open_dir_nofollow(dir, part))
                 }
                 opened => opened,
             };
-            at = Some(opened.map_err(|error| match error.kind() {
+            opened.map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound => FolderError::new("does not exist", "create the folder"),
                 io::ErrorKind::QuotaExceeded => {
                     FolderError::new("cannot be created: the folders of all users have used up their total", "raise it")
                 }
                 _ => FolderError::failed(&error),
-            })?);
-        }
+            })
+        })?;
         at.ok_or_else(|| FolderError::new("has no name", "grant another folder"))
     }
 
@@ -124,7 +125,6 @@ impl Homes {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
-    use std::time::UNIX_EPOCH;
 
     use super::super::survey::{ENTRIES, survey};
     use super::*;
@@ -132,15 +132,7 @@ mod tests {
     use crate::os::entries::this_user;
 
     fn person(subject: &str) -> Identity {
-        Identity::subject(AccessGrant {
-            issuer: "https://id.example".into(),
-            subject: subject.into(),
-            client: None,
-            scopes: Vec::new(),
-            groups: Vec::new(),
-            claims: serde_json::Map::new(),
-            expires: UNIX_EPOCH,
-        })
+        Identity::subject(AccessGrant::of("https://id.example", subject))
     }
 
     const ISSUER: &str = "https%3A%2F%2Fid.example";

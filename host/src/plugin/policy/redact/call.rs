@@ -40,6 +40,11 @@ impl Redaction {
         late.redactor = Redactor::verbatim(&late.secrets).map(Arc::new);
     }
 
+    /// A text without them.
+    pub(in crate::plugin) fn text(&self, text: &str) -> String {
+        self.each().fold(text.to_owned(), |text, redactor| redactor.text(&text))
+    }
+
     /// What finds them, one after the other.
     pub(in crate::plugin) fn each(&self) -> impl Iterator<Item = Arc<Redactor>> {
         self.known.clone().into_iter().chain(lock(&self.late).redactor.clone())
@@ -53,7 +58,7 @@ mod tests {
     #[test]
     fn tokens_are_redacted_once_they_are_had() {
         let redaction = Redaction::default();
-        let text = |text: &str| redaction.each().fold(text.to_owned(), |text, redactor| redactor.text(&text));
+        let text = |text: &str| redaction.text(text);
         assert_eq!(text("a token-0"), "a token-0");
         for number in 0..=MOST {
             redaction.add("upstream", &format!("token-{number:03}"));
