@@ -190,6 +190,8 @@ pub struct Record {
     pub scopes: Option<String>,
     /// The rule that allowed or denied it.
     pub rule: Option<String>,
+    /// The extra grants and limits that its sender has, with commas between their names.
+    pub extra: Option<String>,
     /// Who decided on it: `user` or `operator`.
     pub by: Option<&'static str>,
     /// The network address of a sender that is not known otherwise.
@@ -226,6 +228,7 @@ impl Record {
             client: None,
             scopes: None,
             rule: None,
+            extra: None,
             by: None,
             peer: None,
             method: None,

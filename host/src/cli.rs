@@ -26,6 +26,7 @@ mod diff;
 mod doctor;
 mod entry;
 mod examine;
+mod extra;
 mod fetch;
 mod finding;
 mod folder;

@@ -10,6 +10,7 @@ mod duration;
 mod edit;
 mod error;
 mod exchange;
+mod extra;
 mod folders;
 mod format;
 mod grants;
@@ -45,6 +46,7 @@ pub use edit::{GrantWord, add_grants, remove_grants, unchanged, with_line_ends};
 pub use error::ConfigError;
 use error::WrongValue;
 pub use exchange::ExchangeConfig;
+pub use extra::ExtraConfig;
 pub use folders::{FolderConfig, FolderModeConfig};
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
@@ -161,11 +163,21 @@ pub struct PluginConfig {
     pub pin: Option<String>,
     pub limits: LimitsConfig,
     pub grants: GrantsConfig,
+    /// What some callers have in addition. Not serialized: only the defaults are written, and this is empty.
+    #[serde(skip_serializing)]
+    pub extra: Vec<ExtraConfig>,
 }
 
 impl Default for PluginConfig {
     fn default() -> Self {
-        Self { prefix: true, names: None, pin: None, limits: LimitsConfig::default(), grants: GrantsConfig::default() }
+        Self {
+            prefix: true,
+            names: None,
+            pin: None,
+            limits: LimitsConfig::default(),
+            grants: GrantsConfig::default(),
+            extra: Vec::new(),
+        }
     }
 }
 
@@ -261,6 +273,7 @@ impl Config {
                 WrongValue::at(&["plugins", name], error.to_string()).hint(hint)
             })?;
             plugin.grants.check().map_err(|wrong| wrong.below(&["plugins", name, "grants"]))?;
+            plugin.check_extra(self).map_err(|wrong| wrong.below(&["plugins", name, "extra"]))?;
         }
         self.check_trust()?;
         self.check_registries()?;
@@ -300,13 +313,15 @@ impl Config {
         limits
     }
 
-    /// The grants of one plugin.
+    /// The grants of one plugin, with what some callers have in addition.
     pub fn grants(&self, id: &PluginId) -> Grants {
         let own = self.plugins.get(id.as_ref());
         let file = self.file.as_ref().map_or_else(|| "wharf.toml".into(), |file| file.shown().to_string());
         let place = format!("under `[plugins.{id}.grants]` in {file}");
+        let extras = own.map(|own| own.extras(self, &place)).unwrap_or_default();
         let command = format!("{} grant {id}", self.program());
-        Grants { command, ..own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(self, place) }
+        let grants = own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(self, place);
+        Grants { command, extras, ..grants }
     }
 
     /// Whether the names of a plugin's tools are prefixed with its own.
@@ -389,6 +404,10 @@ const EXAMPLES: &str = "
 # env = { LANG = \"C\" }       # its environment
 # config = { unit = \"metric\" }  # its wasi:config values
 # change-lists = true         # change its tool descriptions at any time, while it holds grants
+# [[plugins.example.extra]]   # what some callers have in addition
+# when = { scope = \"notes:write\" }  # as in rules of [rights]: more in docs/rights.md
+# grants = { http = [\"https://api.example.com/write\"] }
+# limits = { timeout = \"2m\" }
 ";
 
 #[cfg(test)]

@@ -47,6 +47,7 @@ pub use loaded::Plugin;
 pub use pending::{Compiled, PendingPlugin};
 pub use policy::access::Access;
 pub use policy::denial::Denial;
+pub use policy::extra::{Extra, ExtraLimits, Extras, Holding, MAX_EXTRAS};
 pub use policy::grants::{FolderGrant, FolderMode, Grants, KeyvalueGrant, PrivateFile};
 pub use policy::outbound::grant::HttpGrant;
 pub use policy::personal::PersonalSecrets;

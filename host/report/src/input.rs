@@ -18,6 +18,8 @@ pub use explain::did_you_mean;
 #[derive(Default)]
 pub struct Format {
     pub keys: &'static [Key],
+    /// Tables with the keys of another one: the path of each, and that of the other, of which all descriptions hold.
+    pub alike: &'static [(&'static str, &'static str)],
     /// Other names that people try, each with the path of the key that they mean.
     pub other_names: &'static [(&'static str, &'static [&'static str])],
     /// Other values that people try: the path, the value that they mean, and those.

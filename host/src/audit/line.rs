@@ -55,6 +55,8 @@ struct Members<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    extra: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<&'a str>,
@@ -107,6 +109,7 @@ pub(super) fn render(record: &Record) -> Vec<u8> {
         client: record.client.as_deref(),
         scopes: record.scopes.as_deref(),
         rule: record.rule.as_deref(),
+        extra: record.extra.as_deref(),
         by: record.by,
         peer: record.peer.as_deref(),
         method: record.method.as_deref(),

@@ -2,6 +2,7 @@
 //! and grants of folders that do not exist or are never given, of addresses that are not public, and of secrets that
 //! cannot be read.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::{fs, io};
 
@@ -40,21 +41,26 @@ fn unfound(id: &PluginId, folder: &FolderGrant) -> Option<String> {
 /// Warnings about all grants that the host would not give as they are. Looks through the folders.
 pub(super) fn grants(id: &PluginId, grants: &Grants, protected: &ProtectedFolders) -> Vec<String> {
     let folder = |folder: &FolderGrant| {
-        let objection = folder_objection(id, folder, &grants.private, protected)?;
+        let objection = folder_objection(id, folder, grants.private_files(), protected)?;
         // A folder that is never given need not exist.
         let unfound = unfound(id, folder).filter(|_| objection.is_missing);
         let (host, guest) = (folder.host.shown(), &folder.guest);
         Some(unfound.unwrap_or_else(|| format!("{guest} of {id} has no effect: {host} {}", objection.why)))
     };
     let private = |entry: &HttpGrant| {
-        let word = format!("http={}", entry.clone().private(true));
-        let command = format!("{} {}", grants.command, shell_text(&word));
-        format!("{entry} of {id} has no effect: the address is not public; to allow it, run: {command}")
+        let allowed = entry.clone().private(true);
+        let how = match grants.http.contains(entry) {
+            true => format!("run: {} {}", grants.command, shell_text(&format!("http={allowed}"))),
+            false => format!("write it in [[plugins.{id}.extra]] as {allowed}"),
+        };
+        format!("{entry} of {id} has no effect: the address is not public; to allow it, {how}")
     };
     let secret = |secret: &Secret| secret.objection().map(|why| format!("the secret {} of {id} {why}", secret.name));
-    let folders = grants.folders.iter().filter_map(folder);
-    let http = grants.http.iter().filter(|entry| entry.lacks_private()).map(private);
-    folders.chain(http).chain(grants.secrets.iter().filter_map(secret)).collect()
+    let folders = grants.parts().flat_map(|part| &part.folders).filter_map(folder);
+    let http = grants.parts().flat_map(|part| &part.http).filter(|entry| entry.lacks_private()).map(private);
+    let secrets = grants.parts().flat_map(|part| &part.secrets).filter_map(secret);
+    let mut seen = BTreeSet::new();
+    folders.chain(http).chain(secrets).filter(|text| seen.insert(text.clone())).collect()
 }
 
 /// Warnings about `[plugins.NAME]`, rules and budgets, of which the folder has no file, but one of a similar name. `present`: the names of its

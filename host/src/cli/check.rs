@@ -18,7 +18,7 @@ use super::wiring::{is_component, plugin_settings};
 use crate::audit::Audit;
 use crate::catalog::{Choice, PluginSettings, method_name};
 use crate::config::{Config, SchemasConfig};
-use crate::plugin::text::escape_hidden_in_json;
+use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::plugin::{
     Access, EmbeddedListing, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, ListingWarning,
     Provider as _, Sandbox, inspect, read_component, summarize,
@@ -199,6 +199,13 @@ impl Findings {
         self.inspection.imports.iter().filter_map(|import| import.grant).collect()
     }
 
+    /// The granted folders, each with the name of the extra that grants it to some callers only.
+    fn folders(&self) -> impl Iterator<Item = (&FolderGrant, Option<&str>)> {
+        let extras = self.grants.extras.all().iter();
+        let extra = extras.flat_map(|extra| extra.grants.folders.iter().map(|folder| (folder, Some(&*extra.name))));
+        self.grants.folders.iter().map(|folder| (folder, None)).chain(extra)
+    }
+
     fn to_text(&self) -> String {
         let mut text = match &self.refusal {
             None => format!("{}: would load\n", self.file.shown()),
@@ -228,14 +235,17 @@ impl Findings {
             let name = access.name();
             text += &if self.grants.allow(access) {
                 format!("  grant    {name}, granted\n")
+            } else if self.grants.kinds().contains(&access) {
+                format!("  grant    {name}, granted to some callers\n")
             } else {
                 format!("  grant    {name}, not granted: {}\n", self.grants.remedy(&access.line(), &access.word()))
             };
         }
-        for folder in &self.grants.folders {
+        for (folder, to) in self.folders() {
             let mode = mode(folder);
             let own = if folder.per_subject.is_some() { ", a folder of each user's own" } else { "" };
-            text += &format!("  folder   {}, granted to {mode}, from {}{own}\n", folder.guest, folder.host.shown());
+            let to = to.map(|name| format!(", to some callers: {}", printable(name))).unwrap_or_default();
+            text += &format!("  folder   {}, granted to {mode}, from {}{own}{to}\n", folder.guest, folder.host.shown());
         }
         for (kind, offered) in [
             ("tool    ", &self.tools),
@@ -295,14 +305,17 @@ impl Findings {
         let grants: Vec<Value> = self
             .needed()
             .into_iter()
-            .map(|access| json!({"name": access.name(), "granted": self.grants.allow(access)}))
+            .map(|access| {
+                let granted = self.grants.allow(access);
+                let to_some = !granted && self.grants.kinds().contains(&access);
+                json!({"name": access.name(), "granted": granted, "grantedToSome": to_some})
+            })
             .collect();
-        let folders: Vec<Value> = self
-            .grants
-            .folders
-            .iter()
-            .map(|folder| json!({"guest": folder.guest, "host": folder.host.to_string_lossy(), "mode": mode(folder)}))
-            .collect();
+        let folder = |(folder, extra): (&FolderGrant, Option<&str>)| {
+            let host = folder.host.to_string_lossy();
+            json!({"guest": folder.guest, "host": host, "mode": mode(folder), "extra": extra})
+        };
+        let folders: Vec<Value> = self.folders().map(folder).collect();
         let mut capabilities = json!({ "experimental": {}, "extensions": {} });
         for (place, name, settings) in &self.capabilities {
             // Validated when it was loaded.

@@ -90,7 +90,7 @@ fn writable_around<'a>(allowed: &'a AllowedPaths, dir: &Path) -> Option<&'a Path
 /// The folders that are granted to plugins at the start.
 pub(super) fn granted_folders(config: &Config) -> impl Iterator<Item = FolderGrant> {
     let plugins = config.plugins.keys().filter_map(|name| PluginId::parse(name).ok());
-    plugins.flat_map(|id| config.grants(&id).folders)
+    plugins.flat_map(|id| config.grants(&id).parts().flat_map(|part| part.folders.clone()).collect::<Vec<_>>())
 }
 
 /// The files of keys, tokens, secrets and certificates that the configuration names.

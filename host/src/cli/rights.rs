@@ -1,5 +1,6 @@
 //! `wharf rights`: what somebody may use, and by which rule.
 
+mod extra;
 mod own;
 
 use std::io::Read as _;
@@ -60,18 +61,24 @@ pub(super) async fn run(options: &Options, how: RightsOptions, screen: &Screen) 
             lacking.join(" ")
         ));
     }
-    let own = own::all(&config, &identity);
+    let (own, extra) = (own::all(&config, &identity), extra::all(&config, &identity));
     if how.json {
         let all: Vec<Value> = decisions.iter().map(Decision::to_json).collect();
         let mut shown = json!({ "identity": &**identity.name(), "decisions": all });
         if !own.is_empty() {
             shown["own"] = own.iter().map(own::Own::to_json).collect();
         }
+        if !extra.is_empty() {
+            shown["extra"] = extra.iter().map(extra::Given::to_json).collect();
+        }
         report::print(&indented(&escape_hidden_in_json(&shown.to_string())))?;
     } else {
         let mut shown = format!("{}\n\n{}", who(&identity), by_plugin(&decisions));
         if !own.is_empty() {
             shown += &format!("\n\n{NAME}of its own{NAME:#}\n{}", own::shown(&own));
+        }
+        if !extra.is_empty() {
+            shown += &format!("\n\n{NAME}extra grants and limits{NAME:#}\n{}", extra::shown(&extra));
         }
         report::print(&wrapped::for_stdout(&shown))?;
         for name in unmatched(&rights, &local.snapshot()) {

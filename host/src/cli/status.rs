@@ -13,6 +13,7 @@ use wharf_report::{ERROR, GOOD, ShowPath as _, WARNING, bounded, hint, line, she
 use super::candidate::Candidate;
 use super::changes::{Change, changes};
 use super::examine::Examination;
+use super::extra::ShownExtra;
 use super::folder::is_file;
 use super::load_file::{Refused, refused};
 use super::options::Options;
@@ -113,6 +114,8 @@ struct Status {
     pin: Option<Pin>,
     /// What the configuration grants now, independent of the pinned version.
     granted: BTreeSet<Access>,
+    /// What of it, and which limits, some callers have in addition.
+    extra: Vec<ShownExtra>,
     /// Whether the configuration lets its descriptions change.
     may_change: bool,
     /// What is known about the file, if it can be read.
@@ -144,10 +147,11 @@ impl Examiner<'_> {
         let revoked = pin.as_ref().and_then(|pin| self.survey.pins.revoked_at(pin.content));
         let origin = self.origins.get(id.as_ref());
         let origin = origin.map(|origin| (origin.clone(), is_component(path, origin.component)));
+        let extra = grants.extras.all().iter().map(ShownExtra::of).collect();
         let (id, changes, offers) = (id.clone(), Vec::new(), Vec::new());
         let (seen, state) = (None, Ok(()));
         let mut status =
-            Status { id, pin, granted, may_change, seen, origin, changes, offers, revoked, warnings, state };
+            Status { id, pin, granted, extra, may_change, seen, origin, changes, offers, revoked, warnings, state };
         status.state = self.examine(&mut status, path).await;
         status
     }
@@ -286,6 +290,9 @@ impl Status {
             text += &format!("  from     {}{other}\n", shown(&origin.source));
         }
         text += &self.granted_line();
+        for extra in &self.extra {
+            text += &format!("  extra    to callers of {}: {}\n", shown(&extra.name), extra.what());
+        }
         if self.may_change {
             text += &format!("  granted  {CHANGE_LISTS}\n");
         }
@@ -371,6 +378,7 @@ impl Status {
             })),
             "changes": self.changes.iter().map(Change::to_json).collect::<Vec<_>>(),
             "change-lists": self.may_change,
+            "extra": self.extra.iter().map(ShownExtra::to_json).collect::<Vec<_>>(),
             "warnings": self.warnings,
             "hint": self.hint(program, dir),
         })

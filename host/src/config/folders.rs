@@ -2,13 +2,14 @@
 //!
 //! Checks only whether a folder exists; the rest is checked when a plugin is loaded.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
 use super::source::PerConfig;
-use super::{Config, ConfigPath, WrongValue};
+use super::{Config, ConfigPath, PluginConfig, WrongValue};
 use crate::os::stamp::FolderState;
 use crate::plugin::{FolderGrant, FolderMode};
 
@@ -76,10 +77,25 @@ impl FolderConfig {
                 let why = format!("is for folders of users that can be written: {guest:?}");
                 return wrong("total", why, "add per = \"subject\" and mode = \"write\", or write quota");
             }
-            let before = folders[..at].iter().filter(|folder| folder.per.is_some()).count();
-            if folder.per.is_some() && before == MOST_PERSONAL {
+        }
+        Self::check_personal([].iter(), folders)
+    }
+
+    /// # Errors
+    /// If the folders of each user are too many with those that were granted before.
+    pub(super) fn check_personal<'a>(
+        before: impl Iterator<Item = &'a Self>,
+        folders: &'a [Self],
+    ) -> Result<(), WrongValue> {
+        let mut guests: HashSet<&str> =
+            before.filter(|folder| folder.per.is_some()).map(|folder| folder.guest.as_str()).collect();
+        for (at, folder) in folders.iter().enumerate().filter(|(_, folder)| folder.per.is_some()) {
+            guests.insert(&folder.guest);
+            if guests.len() > MOST_PERSONAL {
                 let why = format!("a plugin may have at most {MOST_PERSONAL} folders of each user");
-                return wrong("per", why, "grant a folder that contains them");
+                return Err(
+                    WrongValue::at(&["fs", &at.to_string(), "per"], why).hint("grant a folder that contains them")
+                );
             }
         }
         Ok(())
@@ -102,7 +118,7 @@ impl FolderConfig {
 impl Config {
     /// The granted folders that do not exist.
     pub(super) fn missing_folders(&self) -> Vec<PathBuf> {
-        let granted = self.plugins.values().flat_map(|plugin| &plugin.grants.fs);
+        let granted = self.plugins.values().flat_map(PluginConfig::all_grants).flat_map(|(_, grants)| &grants.fs);
         granted.map(|folder| self.resolve(&folder.host)).filter(|folder| !folder.is_dir()).collect()
     }
 }

@@ -5,6 +5,12 @@ use wharf_report::{Format, Key};
 /// `tests/format.rs` fails if a key is missing here, or if an example is not valid.
 pub(super) const FORMAT: Format = Format {
     keys: KEYS,
+    alike: &[
+        ("budgets[].when", "rights.rules[].when"),
+        ("plugins.*.extra[].when", "rights.rules[].when"),
+        ("plugins.*.extra[].grants", "plugins.*.grants"),
+        ("plugins.*.extra[].limits", "plugins.*.limits"),
+    ],
     other_names: OTHER_NAMES,
     other_values: &[
         ("plugins.*.grants.fs[].mode", "write", &["rw", "readwrite", "read-write", "r/w", "w", "rwx", "writable"]),
@@ -25,8 +31,11 @@ pub(super) const FORMAT: Format = Format {
         ("server.state-key", &["value", "secret", "token", "key"], NOT_HERE),
         ("rights.rules[]", CONDITIONS, "it is a condition: when = { token = \"ci\" }, when = { group = \"staff\" }"),
         ("budgets[]", CONDITIONS, "it is a condition: when = { token = \"ci\" }, when = { group = \"staff\" }"),
+        ("plugins.*.extra[]", CONDITIONS, "it is a condition: when = { token = \"ci\" }, when = { group = \"staff\" }"),
+        ("plugins.*.extra[]", GRANTS, "it is a grant: grants = { keyvalue = true }"),
+        ("plugins.*.extra[]", LIMITS, "it is a limit: limits = { timeout = \"2m\" }"),
+        ("plugins.*.extra[]", &["ask"], ASK_PLACE),
         ("rights.rules[].when", &["name"], WHO),
-        ("budgets[].when", &["name"], WHO),
         ("rights", &["ask"], ASK_PLACE),
         ("plugins.*", &["ask"], ASK_PLACE),
         ("plugins.*.grants", &["ask"], ASK_PLACE),
@@ -55,6 +64,9 @@ pub(super) const FORMAT: Format = Format {
 const CONDITIONS: &[&str] = &[
     "token", "tokens", "scope", "scopes", "group", "groups", "subject", "user", "users", "issuer", "client", "claims",
 ];
+const GRANTS: &[&str] =
+    &["keyvalue", "http", "secrets", "elicit", "sample", "roots", "fs", "env", "config", "change-lists"];
+const LIMITS: &[&str] = &["timeout", "cpu", "memory", "output", "concurrency", "queue", "log"];
 const WHO: &str = "the name of a static token is token = \"ci\", a user of an authorization server subject = \"ada\"";
 const ASK_PLACE: &str =
     "it is for a rule of [rights]: [[rights.rules]] with tools = [\"notes/delete\"] and ask = \"always\"";
@@ -86,7 +98,6 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("budgets[].concurrent", &["concurrency", "parallel"]),
     ("budgets[].window", &["period", "interval", "every"]),
     ("budgets[].per", &["by", "each"]),
-    ("budgets[].when", &["if", "who"]),
     ("rights.rules", &["rule"]),
     ("rights.rules[].ask", &["confirm", "approval", "approve"]),
     ("rights.rules[].when", &["if", "who"]),
@@ -102,6 +113,7 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("sandbox.os-sandbox", &["landlock", "seccomp"]),
     ("audit.path", &["file"]),
     ("plugins.*.grants", &["grant", "permissions", "permission", "allow"]),
+    ("plugins.*.extra", &["extras", "also", "additional"]),
     ("plugins.*.grants.keyvalue", &["kv", "key-value", "key_value", "store", "storage"]),
     ("plugins.*.grants.http", &["https", "net", "network", "url", "urls", "hosts"]),
     ("plugins.*.grants.fs", &["filesystem", "files", "folders", "folder", "dirs", "read", "write"]),
@@ -136,6 +148,8 @@ const URI: &str = "a URI in quotes";
 const VARIABLE: &str = "the name of an environment variable";
 const OAUTH: &str = "{ resource = \"https://tools.example/mcp\", issuers = [{ issuer = \"https://login.example\" }] }";
 const INTROSPECTION: &str = "{ client-id = \"wharf\", client-secret = { env = \"CLIENT_SECRET\" } }";
+const EXTRA: &str = "{ when = { scope = \"notes:write\" }, grants = { keyvalue = true } }";
+const EXTRAS: &str = "[{ when = { scope = \"notes:write\" }, grants = { keyvalue = true } }]";
 const ENV: &str = "{ env = \"VARIABLE\" }";
 
 const KEYS: &[Key] = &[
@@ -246,14 +260,6 @@ const KEYS: &[Key] = &[
     key("budgets[]", TABLE, "{ calls = 60 }"),
     key("budgets[].name", TEXT, "\"trial users\""),
     key("budgets[].when", TABLE, "{ group = \"trial\" }"),
-    key("budgets[].when.scope", TEXTS, "\"notes:write\""),
-    key("budgets[].when.group", TEXTS, "\"trial\""),
-    key("budgets[].when.token", TEXTS, "\"ci\""),
-    key("budgets[].when.subject", TEXTS, "\"ada\""),
-    key("budgets[].when.issuer", TEXTS, "\"https://login.example\""),
-    key("budgets[].when.client", TEXTS, "\"desktop\""),
-    key("budgets[].when.claims", "a table of claims and their values", "{ \"org.id\" = \"acme\" }"),
-    key("budgets[].when.claims.*", "a string, a whole number, true, false, or an array of them", "\"acme\""),
     key("budgets[].plugins", "an array of plugins", "[\"summary\"]"),
     key("budgets[].plugins[]", TEXT, "\"summary\""),
     key("budgets[].tools", "an array of PLUGIN/TOOL", "[\"notes/get_*\"]"),
@@ -328,6 +334,12 @@ const KEYS: &[Key] = &[
     key("plugins.*.grants.config", "a table of strings", "{ unit = \"metric\" }"),
     key("plugins.*.grants.config.*", TEXT, "\"metric\""),
     key("plugins.*.grants.change-lists", SWITCH, "true"),
+    key("plugins.*.extra", "an array of tables", EXTRAS),
+    key("plugins.*.extra[]", "a table with when, and grants or limits", EXTRA),
+    key("plugins.*.extra[].name", TEXT, "\"writers\""),
+    key("plugins.*.extra[].when", TABLE, "{ scope = \"notes:write\" }"),
+    key("plugins.*.extra[].grants", TABLE, "{ keyvalue = true }"),
+    key("plugins.*.extra[].limits", TABLE, "{ timeout = \"2m\" }"),
     key("secrets", "a table with one table for each secret", "{ weather = { env = \"WEATHER_TOKEN\" } }"),
     key("secrets.*", SOURCE, ENV),
     key("secrets.*.env", VARIABLE, "\"WEATHER_TOKEN\""),

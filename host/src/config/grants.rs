@@ -11,7 +11,7 @@ use wharf_report::Hint;
 
 use super::source::PerConfig;
 use super::{Config, FolderConfig, HttpEntry, WrongValue};
-use crate::plugin::{Grants, KeyvalueGrant, Secret, SecretTemplate};
+use crate::plugin::{Extras, Grants, KeyvalueGrant, Secret, SecretTemplate};
 
 /// `[plugins.NAME.grants]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -122,6 +122,7 @@ impl GrantsConfig {
             config: self.config.clone().into_iter().collect(),
             place,
             command: String::new(),
+            extras: Extras::default(),
         }
     }
 

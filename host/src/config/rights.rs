@@ -179,30 +179,38 @@ impl Config {
         })
     }
 
-    /// Rules and budgets: what each is called for people, for whom it is, and which plugins it names without a pattern.
-    fn rules_and_budgets(&self) -> impl Iterator<Item = (String, &WhenConfig, BTreeSet<&str>)> {
+    /// Rules, budgets and extras: what each is called for people, for whom it is, and which plugins it names without a pattern.
+    fn conditions(&self) -> impl Iterator<Item = (String, &WhenConfig, BTreeSet<&str>)> {
         let rules = self.rights.iter().flat_map(|rights| rights.rules.iter().enumerate());
         let rules = rules.map(|(at, rule)| {
             let names = exact([&rule.plugins, &rule.tools, &rule.prompts, &rule.except]);
             (format!("the rule '{}' of [rights]", rule.shown_name(at)), &rule.when, names)
         });
         let budgets = self.budgets.iter().flatten().enumerate();
-        rules.chain(budgets.map(|(at, budget)| {
+        let budgets = budgets.map(|(at, budget)| {
             let names = exact([&budget.plugins, &budget.tools]);
             (format!("the budget '{}'", budget.shown_name(at)), &budget.when, names)
-        }))
+        });
+        let extras = self.plugins.iter().flat_map(|(plugin, own)| {
+            let all = own.extra.iter().enumerate();
+            all.map(move |(at, extra)| {
+                let place = format!("'{}' of [[plugins.{plugin}.extra]]", extra.shown_name(at));
+                (place, &extra.when, BTreeSet::new())
+            })
+        });
+        rules.chain(budgets).chain(extras)
     }
 
     /// The plugins that rules and budgets name without a pattern, each with what names it, for people. The same name of
     /// one rule is there once.
     pub fn named_plugins(&self) -> impl Iterator<Item = (&str, String)> {
-        let all = self.rules_and_budgets();
+        let all = self.conditions();
         all.flat_map(|(place, _, names)| names.into_iter().map(move |name| (name, place.clone())))
     }
 
-    /// Rules and budgets for what only access tokens have, if there is no issuer of any: the key, and what has it.
+    /// Rules, budgets and extras for what only access tokens have, if there is no issuer of any: the key, and what has it.
     pub fn conditions_without_issuer(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let all = self.rules_and_budgets().filter(|_| self.server.http.oauth.is_none());
+        let all = self.conditions().filter(|_| self.server.http.oauth.is_none());
         all.filter_map(|(place, when, _)| Some((when.of_access_tokens()?, place)))
     }
 

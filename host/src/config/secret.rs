@@ -60,9 +60,10 @@ impl Config {
             }
             secret.check_personal(self).map_err(|wrong| wrong.below(&["secrets", name]))?;
         }
-        for (plugin, own) in &self.plugins {
-            let grants = ["plugins", plugin, "grants"];
-            if let Some((keys, name)) = own.grants.named_secrets().find(|(_, name)| !self.secrets.contains_key(name)) {
+        let all = self.plugins.iter().flat_map(|(plugin, own)| own.all_grants().map(move |found| (plugin, found)));
+        for (plugin, (keys, own)) in all {
+            let grants: Vec<&str> = ["plugins", plugin].into_iter().chain(keys.iter().map(String::as_str)).collect();
+            if let Some((keys, name)) = own.named_secrets().find(|(_, name)| !self.secrets.contains_key(name)) {
                 let define = format!("define it: {name} = {{ env = \"VARIABLE\" }} under [secrets]");
                 let hint = match did_you_mean(&name, self.secrets.keys().map(String::as_str)) {
                     Some(near) => format!("did you mean {near}? Otherwise {define}"),
@@ -75,7 +76,7 @@ impl Config {
                 };
                 return Err(wrong.below(&grants));
             }
-            for (keys, template) in own.grants.templates() {
+            for (keys, template) in own.templates() {
                 if let Some(name) = self.secrets.keys().find(|name| template.has_bare(name)) {
                     let why = format!("\"${name}\" is a text, and not the secret of that name");
                     let hint = format!("for the secret write ${{{name}}}; for the text, give the secret another name");

@@ -13,3 +13,4 @@ pub(in crate::plugin) mod poll_limiter;
 pub(in crate::plugin) mod ready;
 pub(in crate::plugin) mod runtime;
 pub(in crate::plugin) mod ticker;
+mod variants;

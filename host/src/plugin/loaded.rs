@@ -20,6 +20,7 @@ use super::provider::{Call, Provider};
 use super::schema::allowance::Allowance;
 use super::stored_listing::StoredListing;
 use super::surface::{Listed, ListingWarning, Surface};
+use crate::identity::Identity;
 
 /// A loaded component. May be dropped at any time: calls in flight share ownership of what they need.
 pub struct Plugin {
@@ -95,8 +96,13 @@ impl Provider for Plugin {
         &self.surface
     }
 
-    fn may_ask(&self, access: Access) -> bool {
-        self.prepared.granted.may_ask(access)
+    fn may_ask(&self, access: Access, caller: &Identity) -> bool {
+        self.prepared.of_caller(Some(caller)).granted.may_ask(access)
+    }
+
+    fn extras(&self, caller: &Identity) -> Vec<Box<str>> {
+        let extras = &self.prepared.granted.grants.extras;
+        extras.of(extras.holding(Some(caller))).map(|extra| extra.name.clone()).collect()
     }
 
     fn asked(&self) -> BTreeSet<Access> {
@@ -133,7 +139,8 @@ impl Provider for Plugin {
         let tool = self.surface.tool(name).ok_or(CallError::Guest(GuestError::NotFound))?;
         let caller = call.caller.clone();
         let arguments = tool.taken(arguments);
-        let called = self.dialect().call_tool(&self.prepared, tool, arguments, call);
+        let prepared = self.prepared.of_caller(call.identity.as_deref());
+        let called = self.dialect().call_tool(prepared, tool, arguments, call);
         self.prepared.breaker.around(&caller, called).await
     }
 
@@ -152,7 +159,8 @@ impl Provider for Plugin {
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
         let caller = call.caller.clone();
-        let called = self.dialect().read_resource(&self.prepared, uri, call);
+        let prepared = self.prepared.of_caller(call.identity.as_deref());
+        let called = self.dialect().read_resource(prepared, uri, call);
         self.prepared.breaker.around(&caller, called).await
     }
 
@@ -163,7 +171,8 @@ impl Provider for Plugin {
         call: Call,
     ) -> Result<PromptOutcome, CallError> {
         let caller = call.caller.clone();
-        let called = self.dialect().get_prompt(&self.prepared, name, arguments, call);
+        let prepared = self.prepared.of_caller(call.identity.as_deref());
+        let called = self.dialect().get_prompt(prepared, name, arguments, call);
         self.prepared.breaker.around(&caller, called).await
     }
 
@@ -176,13 +185,15 @@ impl Provider for Plugin {
         call: Call,
     ) -> Result<Completion, CallError> {
         let caller = call.caller.clone();
-        let called = self.dialect().complete(&self.prepared, subject, name, value, given, call);
+        let prepared = self.prepared.of_caller(call.identity.as_deref());
+        let called = self.dialect().complete(prepared, subject, name, value, given, call);
         self.prepared.breaker.around(&caller, called).await
     }
 
     async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
         let caller = call.caller.clone();
-        let called = self.dialect().call_method(&self.prepared, name, params, call);
+        let prepared = self.prepared.of_caller(call.identity.as_deref());
+        let called = self.dialect().call_method(prepared, name, params, call);
         self.prepared.breaker.around(&caller, called).await
     }
 }

@@ -13,6 +13,7 @@ use super::id::{Digest, PluginId};
 use super::policy::access::Access;
 use super::provider::{Call, Provider};
 use super::surface::Surface;
+use crate::identity::Identity;
 
 /// Maximum time that a call waits for the code.
 const MAX_WAIT: Duration = Duration::from_secs(60);
@@ -83,8 +84,12 @@ impl Provider for PendingPlugin {
         &self.surface
     }
 
-    fn may_ask(&self, access: Access) -> bool {
-        self.loaded.borrow().as_ref().is_some_and(|provider| provider.may_ask(access))
+    fn may_ask(&self, access: Access, caller: &Identity) -> bool {
+        self.loaded.borrow().as_ref().is_some_and(|provider| provider.may_ask(access, caller))
+    }
+
+    fn extras(&self, caller: &Identity) -> Vec<Box<str>> {
+        self.loaded.borrow().as_ref().map_or_else(Vec::new, |provider| provider.extras(caller))
     }
 
     async fn call_tool(&self, name: &str, arguments: Arc<str>, call: Call) -> Result<ToolOutcome, CallError> {

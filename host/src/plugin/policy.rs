@@ -4,6 +4,7 @@
 
 pub(in crate::plugin) mod access;
 pub(in crate::plugin) mod denial;
+pub(in crate::plugin) mod extra;
 pub(in crate::plugin) mod grants;
 pub(in crate::plugin) mod outbound;
 pub(in crate::plugin) mod personal;

@@ -41,11 +41,17 @@ pub trait Provider: Send + Sync {
     /// Its lists and tool descriptions. Constant during the provider's lifetime.
     fn surface(&self) -> &Surface;
 
-    /// Whether it has the grant for a request to the client. If not, the missing grant is
+    /// Whether it has the grant for a request to that caller's client. If not, the missing grant is
     /// logged.
-    fn may_ask(&self, access: Access) -> bool {
-        let _ = access;
+    fn may_ask(&self, access: Access, caller: &Identity) -> bool {
+        let _ = (access, caller);
         true
+    }
+
+    /// The names of the extra grants and limits that hold for a caller.
+    fn extras(&self, caller: &Identity) -> Vec<Box<str>> {
+        let _ = caller;
+        Vec::new()
     }
 
     /// What it asked of clients since it was loaded, without what it may not ask.

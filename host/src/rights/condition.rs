@@ -8,7 +8,7 @@ use super::Pattern;
 use crate::identity::{Identity, claim_at};
 
 /// All that is set must hold. Of several alternatives, one must.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub struct Condition {
     /// Alternatives of scopes; each of one alternative is needed.
     pub scopes: Vec<Vec<Box<str>>>,
@@ -25,7 +25,7 @@ pub struct Condition {
 }
 
 /// An accepted value of a claim: a text by its pattern, or another scalar.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Accepted {
     Text(Pattern),
     Scalar(Value),
@@ -88,7 +88,7 @@ fn is_accepted(value: &Value, accepted: &[Accepted]) -> bool {
 }
 
 /// Scopes that include others.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub struct Implications(pub BTreeMap<Box<str>, Vec<Box<str>>>);
 
 impl Implications {

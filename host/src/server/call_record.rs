@@ -42,8 +42,11 @@ pub(in crate::server) struct CallRecord {
     audit: Audit,
     began: Instant,
     cancelled: CancellationToken,
+    caller: Arc<Identity>,
     /// `None`: no log is enabled, or it is committed already.
     record: Option<Record>,
+    /// Whom it is for, once that is known.
+    provider: Option<Arc<dyn Provider>>,
     charge: Option<Arc<Charge>>,
 }
 
@@ -67,7 +70,8 @@ impl CallRecord {
             id: Some(Record::capped(scope.id.as_json())),
             ..of(&scope.identity)
         });
-        Ok(Self { audit, began: Instant::now(), cancelled: scope.cancelled.clone(), record, charge: None })
+        let (caller, cancelled) = (scope.identity.clone(), scope.cancelled.clone());
+        Ok(Self { audit, began: Instant::now(), cancelled, caller, record, provider: None, charge: None })
     }
 
     /// The input for the plugin, as text.
@@ -83,6 +87,7 @@ impl CallRecord {
             record.plugin = Some(provider.id().to_string());
             record.content = Some(*provider.digest().as_bytes());
             record.tool = Some(Record::capped(name));
+            self.provider = Some(provider.clone());
         }
     }
 
@@ -196,7 +201,9 @@ impl CallRecord {
             quote(record.tool.as_deref().unwrap_or_default(), MAX_NAME),
             record.code.unwrap_or_default()
         );
-        self.audit.commit(&Record { took: Some(took), ..record })
+        let extra = self.provider.as_ref().map(|provider| provider.extras(&self.caller).join(", "));
+        let extra = extra.filter(|names| !names.is_empty()).map(|names| Record::capped(&names));
+        self.audit.commit(&Record { took: Some(took), extra, ..record })
     }
 }
 

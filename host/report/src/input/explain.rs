@@ -132,8 +132,9 @@ impl Value {
     /// A text that is none of those which are known: the first of `names`.
     fn unknown(&self, names: &[&str], format: &Format) -> Wrong {
         let (wrong, known) = names.split_first().map_or(("", names), |(wrong, known)| (*wrong, known));
+        let described = described(format, &self.path);
         let meant = format.other_values.iter().find_map(|(path, meant, words)| {
-            (fits(path, &self.path) && words.contains(&wrong.to_lowercase().as_str())).then_some(*meant)
+            (fits(path, &described) && words.contains(&wrong.to_lowercase().as_str())).then_some(*meant)
         });
         let hint = meant.or_else(|| did_you_mean(wrong, known.iter().copied()));
         let hint = match (hint, self.key) {
@@ -161,7 +162,9 @@ fn unknown_key(path: &[String], names: &[&str], format: &Format) -> Wrong {
         Some(_) => format!(" in [{}]", shown_path(parent)),
     };
     let lower = wrong.to_lowercase();
-    let advised = format.advice.iter().find(|(table, names, _)| fits(table, parent) && names.contains(&lower.as_str()));
+    let described = described(format, parent);
+    let advised =
+        format.advice.iter().find(|(table, names, _)| fits(table, &described) && names.contains(&lower.as_str()));
     let hint = match advised {
         Some((_, _, hint)) => (*hint).into(),
         None => match meant_here(&lower, siblings, parent, format) {
@@ -178,7 +181,7 @@ fn unknown_key(path: &[String], names: &[&str], format: &Format) -> Wrong {
 /// The key of the same table that is meant.
 fn meant_here<'n>(wrong: &str, siblings: &[&'n str], parent: &[String], format: &Format) -> Option<&'n str> {
     let other = |name: &&&str| {
-        let mut path = parent.to_vec();
+        let mut path = described(format, parent).into_owned();
         path.push((**name).to_owned());
         format.other_names.iter().any(|(key, words)| fits(key, &path) && words.contains(&wrong))
     };
@@ -251,6 +254,7 @@ fn repeated<'t>(text: &'t str, kind: &str, is_shown: bool) -> Option<&'t str> {
 }
 
 fn is_shown(format: &Format, path: &[String]) -> bool {
+    let path = described(format, path);
     !format.unshown.iter().any(|hidden| (0..=path.len()).any(|end| fits(hidden, &path[..end])))
 }
 
@@ -286,7 +290,21 @@ fn shown_path(path: &[String]) -> String {
 }
 
 fn key(format: &Format, path: &[String]) -> Option<&'static Key> {
-    format.keys.iter().find(|key| fits(key.path, path))
+    let path = described(format, path);
+    format.keys.iter().find(|key| fits(key.path, &path))
+}
+
+/// The path that the descriptions have, of a table that is like another one.
+fn described<'p>(format: &Format, path: &'p [String]) -> Cow<'p, [String]> {
+    let other = format.alike.iter().find_map(|(table, like)| {
+        let length = segments(table).len();
+        let (own, below) = path.split_at_checked(length)?;
+        fits(table, own).then(|| {
+            let names = |(at, part): (usize, &str)| if part == "*" { own[at].clone() } else { part.to_owned() };
+            segments(like).into_iter().enumerate().map(names).chain(below.iter().cloned()).collect()
+        })
+    });
+    other.map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
 fn fits(pattern: &str, path: &[String]) -> bool {

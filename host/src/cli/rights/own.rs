@@ -41,8 +41,9 @@ pub(super) fn all(config: &Config, who: &Identity) -> Vec<Own> {
     });
     let plugins = config.plugins.keys().filter_map(|name| PluginId::parse(name).ok());
     let folders = plugins.flat_map(|id| {
-        let own: Vec<Own> = config.grants(&id).folders.iter().filter_map(|grant| folder(&id, grant, who)).collect();
-        own
+        let grants = config.grants(&id);
+        let grants = grants.with_extras(grants.extras.holding(Some(who)));
+        grants.folders.iter().filter_map(|grant| folder(&id, grant, who)).collect::<Vec<Own>>()
     });
     secrets.chain(folders).collect()
 }

@@ -535,6 +535,7 @@ fn file(path: &str, value: &str) -> String {
     needed.insert("rights", &[("default", "'nothing'")]);
     needed.insert("rights.rules[]", &[("plugins", "['a']")]);
     needed.insert("budgets[]", &[("calls", "1")]);
+    needed.insert("plugins.*.extra[]", &[("when", "{ token = 'local' }"), ("grants", "{ elicit = true }")]);
     needed.insert("server.http.tls", &[("cert", "'a'"), ("key", "'b'")]);
     let mut parts: Vec<&str> = path.split('.').collect();
     while let Some(part) = parts.pop() {
@@ -557,6 +558,16 @@ fn file(path: &str, value: &str) -> String {
             if parts.is_empty() { format!("{name} = {text}") } else { format!("{{ {name} = {text}{others}{mode} }}") };
     }
     text
+}
+
+/// The keys that a table has.
+fn known_in(table: &str) -> Vec<String> {
+    let probe = if table.is_empty() { "zzzzzzzzzz".to_owned() } else { format!("{table}.zzzzzzzzzz") };
+    let Err(error) = toml::from_str::<Config>(&file(&probe, "1")) else { return Vec::new() };
+    let Some((_, known)) = error.message().split_once("unknown field `zzzzzzzzzz`, expected ") else {
+        return Vec::new();
+    };
+    known.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
 #[test]
@@ -582,13 +593,17 @@ fn every_key_is_named_with_an_example_that_is_valid() {
     let tables: Vec<&str> = [""].into_iter().chain(FORMAT.keys.iter().map(|key| key.path)).collect();
     for table in tables.iter().filter(|table| !table.ends_with('*') || **table == "plugins.*" || **table == "secrets.*")
     {
-        let probe = if table.is_empty() { "zzzzzzzzzz".to_owned() } else { format!("{table}.zzzzzzzzzz") };
-        let Err(error) = toml::from_str::<Config>(&file(&probe, "1")) else { continue };
-        let Some((_, known)) = error.message().split_once("unknown field `zzzzzzzzzz`, expected ") else { continue };
-        for name in known.split('`').skip(1).step_by(2) {
-            let path = if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") };
+        if FORMAT.alike.iter().any(|(path, _)| path == table) {
+            continue;
+        }
+        for name in known_in(table) {
+            let path = if table.is_empty() { name.clone() } else { format!("{table}.{name}") };
             assert!(FORMAT.keys.iter().any(|key| key.path == path), "not in the format: {path}");
         }
+    }
+    for (table, like) in FORMAT.alike {
+        assert!(!known_in(table).is_empty(), "{table}");
+        assert_eq!(known_in(table), known_in(like), "{table}");
     }
     for (path, _) in FORMAT.other_names {
         assert!(FORMAT.keys.iter().any(|key| key.path == *path), "not a key: {path}");

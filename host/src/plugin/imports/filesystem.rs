@@ -5,6 +5,7 @@
 
 pub(super) mod bindings;
 mod folder;
+mod folders;
 mod ledger;
 mod open;
 mod personal;
@@ -34,8 +35,9 @@ use bindings::{
     DirectoryEntryStream, ErrorCalls, ErrorCode, Filesize, ListingCalls, MetadataHashValue, NewTimestamp, OpenFlags,
     PathFlags, PreopenCalls,
 };
+pub(in crate::plugin) use folder::Folder;
 pub use folder::objection as folder_objection;
-pub(in crate::plugin) use folder::{Folder, Opened, open_all};
+pub(in crate::plugin) use folders::{Folders, Opened};
 use open::Request;
 pub use personal::folder_of;
 pub use protected::ProtectedFolders;

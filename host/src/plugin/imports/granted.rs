@@ -6,15 +6,15 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex as AsyncMutex, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use wasmtime_wasi_config::WasiConfigVariables;
 
-use super::filesystem::{Opened, ProtectedFolders, open_all};
+use super::filesystem::{Folders, Opened, ProtectedFolders};
 use super::keyvalue::Store;
 use super::outbound::{Outbound, PluginOutbound};
 use super::people::{FRESH, People};
@@ -23,7 +23,9 @@ use crate::plugin::events::Events;
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::denial::{Denial, GrantProblem};
+use crate::plugin::policy::extra::Holding;
 use crate::plugin::policy::grants::Grants;
+use crate::plugin::policy::outbound::grant::HttpGrant;
 use crate::plugin::policy::personal::PersonalSecrets;
 use crate::plugin::policy::redact::Redactor;
 use crate::plugin::policy::secret::Secret;
@@ -34,9 +36,6 @@ const MAX_REPORTED: usize = 32;
 /// The log targets of missing grants and of those that cannot be used, which `wharf call` reports itself.
 const MISSING_GRANT: &str = "wharf::missing_grant";
 const UNUSABLE_GRANT: &str = "wharf::unusable_grant";
-
-/// Minimum time until folders are opened again that could not be opened because of the system.
-const REOPEN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The resources behind grants, shared by all plugins.
 pub(in crate::plugin) struct Resources {
@@ -55,18 +54,21 @@ pub(in crate::plugin) struct Resources {
 
 pub(in crate::plugin) struct Granted {
     plugin: PluginId,
-    pub(in crate::plugin) grants: Grants,
+    pub(in crate::plugin) grants: Arc<Grants>,
+    /// What all callers have, which hints add to, and what some have in addition.
+    base: Arc<Grants>,
     pub(in crate::plugin) store: Arc<Store>,
     pub(in crate::plugin) http: PluginOutbound,
     /// `None` for a plugin without secrets.
     pub(in crate::plugin) redactor: Option<Arc<Redactor>>,
     /// As in [`Resources`].
     pub(in crate::plugin) files: Arc<Semaphore>,
-    protected: Arc<ProtectedFolders>,
-    /// `None` until they are opened.
-    folders: ArcSwapOption<Opened>,
-    /// When they were opened last; locked meanwhile.
-    opening: AsyncMutex<Option<Instant>>,
+    /// All that are granted to callers of the plugin.
+    folders: Arc<Folders>,
+    /// Where its own are among them.
+    places: Vec<usize>,
+    /// As the only caller has them; `None`: there are several, or they were not opened.
+    folders_of_caller: ArcSwapOption<Opened>,
     /// Its entries in `wasi:config/store`.
     pub(in crate::plugin) config: WasiConfigVariables,
     reported: Mutex<HashSet<String>>,
@@ -92,34 +94,41 @@ struct Noted {
 
 impl Granted {
     pub(in crate::plugin) fn new(plugin: PluginId, grants: Grants, resources: &Resources) -> Arc<Self> {
-        for secret in &grants.secrets {
+        for secret in grants.parts().flat_map(|part| &part.secrets) {
             if let Some(GrantProblem { logged, hint, .. }) = secret.problem() {
                 tracing::warn!(target: UNUSABLE_GRANT, %plugin, hint, "secret unavailable, access that needs it is denied: {logged}");
             }
         }
-        let granted = Arc::new(Self {
+        let grants = Arc::new(grants);
+        let folders = Folders::new(plugin.clone(), &grants, resources.protected.clone());
+        // At load, so that problems are in the log before the first call.
+        if !folders.is_empty() {
+            let folders = folders.clone();
+            resources.runtime.spawn(async move { folders.open().await });
+        }
+        Arc::new(Self {
             plugin,
             store: resources.store.clone(),
             http: PluginOutbound::new(&grants, resources.outbound.clone()),
             redactor: Redactor::of(&grants.secrets).map(Arc::new),
             files: resources.files.clone(),
-            protected: resources.protected.clone(),
-            folders: ArcSwapOption::empty(),
-            opening: AsyncMutex::default(),
+            places: folders.places(&grants.folders),
+            folders,
+            folders_of_caller: ArcSwapOption::empty(),
             config: grants.configured().collect(),
             reported: Mutex::default(),
             noted: Arc::default(),
             personal: resources.personal.clone(),
             people: resources.people.clone(),
             number: Some(resources.people.number()),
+            base: grants.clone(),
             grants,
-        });
-        // At load, so that problems are in the log before the first call.
-        if !granted.grants.folders.is_empty() {
-            let granted = granted.clone();
-            resources.runtime.spawn(async move { granted.open_folders().await });
-        }
-        granted
+        })
+    }
+
+    /// The same plugin with what callers have for whom some of its extras hold.
+    pub(in crate::plugin) fn with_extras(&self, holding: Holding) -> Arc<Self> {
+        self.with_grants(self.grants.with_extras(holding), Some(self.people.number()))
     }
 
     /// The same as that caller has it, with their own secrets and folders. They are looked at again every few seconds.
@@ -132,7 +141,7 @@ impl Granted {
         if let Some((own, _)) = known.as_ref().filter(|(_, seen)| seen.elapsed() < FRESH) {
             return own.clone();
         }
-        let mut grants = self.grants.clone();
+        let mut grants = Grants::clone(&self.grants);
         for secret in &mut grants.secrets {
             if secret.is_personal() {
                 let value = self.personal.value(&secret.name, false, caller).await.map(|text| text.expose().to_owned());
@@ -143,38 +152,39 @@ impl Granted {
         let (base, caller, before) = (self.clone(), caller.clone(), known.take());
         let own = spawn_blocking(move || {
             let own = match before {
-                Some((own, _)) if own.grants == grants => own,
-                _ => base.with_grants(grants),
+                Some((own, _)) if *own.grants == grants => own,
+                _ => base.with_grants(grants, None),
             };
-            own.folders.store(base.folders().map(|opened| Arc::new(opened.of_caller(&caller))));
+            own.folders_of_caller.store(base.folders().map(|opened| Arc::new(opened.of_caller(&caller))));
             own
         });
         let own = own.await.unwrap_or_else(|error| {
             tracing::error!(plugin = %self.plugin, "failed to prepare a caller's grants: {error}");
-            self.with_grants(self.grants.none())
+            self.with_grants(self.grants.none(), None)
         });
         *known = Some((own.clone(), Instant::now()));
         own
     }
 
-    /// The same plugin with grants that one caller has.
-    fn with_grants(&self, grants: Grants) -> Arc<Self> {
+    /// The same plugin with grants that some callers have, or one.
+    fn with_grants(&self, grants: Grants, number: Option<u64>) -> Arc<Self> {
         Arc::new(Self {
             plugin: self.plugin.clone(),
             store: self.store.clone(),
             http: self.http.with_secrets(&grants),
             redactor: Redactor::of(&grants.secrets).map(Arc::new),
             files: self.files.clone(),
-            protected: self.protected.clone(),
-            folders: ArcSwapOption::empty(),
-            opening: AsyncMutex::default(),
+            folders: self.folders.clone(),
+            places: self.folders.places(&grants.folders),
+            folders_of_caller: ArcSwapOption::empty(),
             config: grants.configured().collect(),
             reported: Mutex::default(),
             noted: self.noted.clone(),
             personal: self.personal.clone(),
             people: self.people.clone(),
-            number: None,
-            grants,
+            number,
+            base: self.base.clone(),
+            grants: Arc::new(grants),
         })
     }
 
@@ -189,19 +199,48 @@ impl Granted {
         if let Some(events) = events {
             events.deny(Denial::without_grant(access));
             let (line, word) = remedy();
-            self.report_missing_grant(access, &line, &word);
+            self.report_missing_grant(access, &self.remedy(access, &line, &word), Some(&word));
         }
+    }
+
+    /// How to grant to all callers what is missing; the arguments are as in [`Granted::deny`].
+    fn remedy(&self, access: Access, line: &str, word: &str) -> String {
+        let remedy = self.base.remedy(line, word);
+        let extras = self.base.extras.all().iter().filter(|extra| extra.grants.allow(access));
+        let names: Vec<&str> = extras.map(|extra| &*extra.name).collect();
+        if names.is_empty() || self.grants.allow(access) {
+            return remedy;
+        }
+        let (plugin, names) = (&self.plugin, names.join(", "));
+        format!(
+            "only callers have it for whom {names} of `[[plugins.{plugin}.extra]]` holds; to grant it to all, {remedy}"
+        )
+    }
+
+    /// The configuration line with the entries for all callers and this one.
+    pub(in crate::plugin) fn line_with(&self, entry: &HttpGrant) -> String {
+        let entries = self.base.http.iter().filter(|grant| **grant != entry.clone().private(false));
+        let entries: Vec<String> = entries.chain([entry]).map(HttpGrant::to_string).collect();
+        format!("http = [{}]", entries.join(", "))
     }
 
     /// Records that a change of a folder was denied, which the plugin may only read.
     pub(in crate::plugin) fn deny_change(&self, events: Option<&Events>, guest: &str) {
-        self.deny(events, Access::Fs, || self.grants.remedy_of_change(guest));
+        if self.base.folders.iter().any(|folder| folder.guest == guest) {
+            return self.deny(events, Access::Fs, || self.base.remedy_of_change(guest));
+        }
+        if let Some(events) = events {
+            events.deny(Denial::without_grant(Access::Fs));
+            let plugin = &self.plugin;
+            let hint = format!("put `mode = \"write\"` into the entry of {guest} in `[[plugins.{plugin}.extra]]`");
+            self.report_missing_grant(Access::Fs, &hint, None);
+        }
     }
 
     /// Records that a call failed for lack of a file, while no folder is granted: that may be the reason.
     pub(in crate::plugin) fn suspect_missing_folder(&self) {
         if !self.noted.lacked_folder.swap(true, Ordering::Relaxed) {
-            let hint = self.grants.remedy(&Access::Fs.line(), &Access::Fs.word());
+            let hint = self.remedy(Access::Fs, &Access::Fs.line(), &Access::Fs.word());
             tracing::warn!(target: MISSING_GRANT, plugin = %self.plugin, access = Access::Fs.name(), %hint, "a call failed for lack of a file, and no folder is granted");
         }
     }
@@ -217,7 +256,8 @@ impl Granted {
         if may {
             lock(&self.noted.asked).insert(access);
         } else {
-            self.report_missing_grant(access, &access.line(), &access.word());
+            let word = access.word();
+            self.report_missing_grant(access, &self.remedy(access, &access.line(), &word), Some(&word));
         }
         may
     }
@@ -262,43 +302,27 @@ impl Granted {
 
     /// Opens the granted folders that have to be opened; a call does so before it begins.
     pub(in crate::plugin) async fn open_folders(&self) {
-        if self.has_all_folders() {
-            return;
-        }
-        let mut last = self.opening.lock().await;
-        if last.is_some_and(|last| last.elapsed() < REOPEN_INTERVAL) {
-            return;
-        }
-        let (plugin, grants, protected) = (self.plugin.clone(), self.grants.clone(), self.protected.clone());
-        let before = self.folders();
-        let opening = spawn_blocking(move || open_all(&plugin, &grants, &protected, before.as_deref()));
-        let opened = opening.await.unwrap_or_else(|error| {
-            tracing::error!(plugin = %self.plugin, "failed to open the granted folders: {error}");
-            Opened::default()
-        });
-        self.folders.store(Some(Arc::new(opened)));
-        *last = Some(Instant::now());
+        self.folders.open().await;
     }
 
     /// Whether no folder has to be opened, for the first time or again.
     pub(in crate::plugin) fn has_all_folders(&self) -> bool {
-        self.grants.folders.is_empty() || self.folders.load().as_ref().is_some_and(|opened| !opened.is_incomplete())
+        self.folders.are_open()
     }
 
-    /// The granted folders; `None` if they are not opened yet, or there are none.
+    /// The granted folders; `None` if they are not opened yet.
     pub(in crate::plugin) fn folders(&self) -> Option<Arc<Opened>> {
-        self.folders.load_full()
+        self.folders_of_caller.load_full().or_else(|| self.folders.at(&self.places))
     }
 
-    /// Logs a missing grant, once per load; the arguments are as in [`Granted::deny`].
-    pub(in crate::plugin) fn report_missing_grant(&self, access: Access, line: &str, word: &str) {
+    /// Logs a missing grant, once per load, with what to do. The word is for `wharf grant`, if that can grant it.
+    fn report_missing_grant(&self, access: Access, hint: &str, word: Option<&str>) {
         // They may contain a host name, which is text of the guest.
         let redacted = |text: &str| self.redactor.as_ref().map_or_else(|| text.to_owned(), |own| own.text(text));
-        let (line, word) = (redacted(line), redacted(word));
-        if self.is_new(&line) {
-            let hint = self.grants.remedy(&line, &word);
-            note(&self.noted.missing, word);
-            tracing::warn!(target: MISSING_GRANT, plugin = %self.plugin, access = access.name(), %hint, "access denied: missing grant `{}`", access.name());
+        let hint = redacted(hint);
+        if self.is_new(&hint) {
+            word.into_iter().for_each(|word| note(&self.noted.missing, redacted(word)));
+            tracing::warn!(target: MISSING_GRANT, plugin = %self.plugin, access = access.name(), hint, "access denied: missing grant `{}`", access.name());
         }
     }
 

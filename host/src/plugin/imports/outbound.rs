@@ -191,13 +191,6 @@ impl PluginOutbound {
         };
         grants.http.iter().map(rule).collect()
     }
-
-    /// The configuration line with the existing entries and this one.
-    fn line_with(&self, entry: &HttpGrant) -> String {
-        let entries = self.rules.iter().map(|rule| &rule.grant).filter(|grant| **grant != entry.clone().private(false));
-        let entries: Vec<String> = entries.chain([entry]).map(HttpGrant::to_string).collect();
-        format!("http = [{}]", entries.join(", "))
-    }
 }
 
 /// Timeouts that a guest sets, capped by [`Caps`].
@@ -322,7 +315,7 @@ impl Sender {
             let written = entry.to_string();
             let word = format!("http={}", written.trim_matches('"'));
             // The host may be a token that the plugin's request was given, and that came back.
-            (self.redaction.text(&self.granted.http.line_with(entry)), self.redaction.text(&word))
+            (self.redaction.text(&self.granted.line_with(entry)), self.redaction.text(&word))
         };
         self.granted.deny(self.events.as_deref(), Access::Http, remedy);
     }

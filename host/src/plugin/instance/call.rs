@@ -29,8 +29,10 @@ use super::poll_limiter::PollLimiter;
 use super::ready::{MAX_RECYCLED, Source};
 use super::runtime::Runtime;
 use super::ticker::Ticking;
+use super::variants::Variants;
 use crate::audit::{Event, Record};
 use crate::budgets::Charge;
+use crate::identity::Identity;
 use crate::inline::poll_inline;
 use crate::plugin::abi::CallContext;
 use crate::plugin::component::engine;
@@ -55,11 +57,13 @@ pub(in crate::plugin) struct PreparedComponent {
     pre: InstancePre<GuestState>,
     pub(in crate::plugin) runtime: Arc<Runtime>,
     pub(in crate::plugin) granted: Arc<Granted>,
-    pub(in crate::plugin) forms: Forms,
+    /// The same component for callers for whom extras hold.
+    variants: Variants,
+    pub(in crate::plugin) forms: Arc<Forms>,
     /// Wraps every call from a client.
-    pub(in crate::plugin) breaker: Breaker,
+    pub(in crate::plugin) breaker: Arc<Breaker>,
     inline: InlineEligibility,
-    limiter: PollLimiter,
+    limiter: Arc<PollLimiter>,
     concurrency: Arc<FairSemaphore>,
 }
 
@@ -87,14 +91,15 @@ impl PreparedComponent {
             });
         });
         Arc::new(Self {
+            variants: Variants::new(&grants.extras),
             granted: Granted::new(id.clone(), grants, &runtime.resources),
             id,
             digest,
-            forms: Forms::default(),
-            breaker,
+            forms: Arc::default(),
+            breaker: Arc::new(breaker),
             pre,
             inline: InlineEligibility::default(),
-            limiter: PollLimiter::new(runtime.threads_per_plugin()),
+            limiter: Arc::new(PollLimiter::new(runtime.threads_per_plugin())),
             concurrency: FairSemaphore::new(concurrency, limits.queue, runtime.shared),
             runtime,
             limits,
@@ -104,6 +109,31 @@ impl PreparedComponent {
     /// The same component under other limits and grants.
     pub(in crate::plugin) fn with_settings(&self, limits: Limits, grants: Grants) -> Arc<Self> {
         Self::new(self.runtime.clone(), self.id.clone(), self.digest, limits, grants, self.pre.clone())
+    }
+
+    /// The same component with what a caller has: the grants and limits of the extras that hold for them. Calls of all
+    /// of them share its permits.
+    pub(in crate::plugin) fn of_caller(self: &Arc<Self>, caller: Option<&Identity>) -> &Arc<Self> {
+        let extras = &self.granted.grants.extras;
+        let holding = extras.holding(caller);
+        self.variants
+            .get_or_make(holding, || {
+                Arc::new(Self {
+                    id: self.id.clone(),
+                    digest: self.digest,
+                    limits: self.limits.with_extras(extras, holding),
+                    pre: self.pre.clone(),
+                    runtime: self.runtime.clone(),
+                    granted: self.granted.with_extras(holding),
+                    variants: Variants::default(),
+                    forms: self.forms.clone(),
+                    breaker: self.breaker.clone(),
+                    inline: InlineEligibility::default(),
+                    limiter: self.limiter.clone(),
+                    concurrency: self.concurrency.clone(),
+                })
+            })
+            .unwrap_or(self)
     }
 
     /// Calls one function in a fresh instance. `params` makes its parameters from the call's

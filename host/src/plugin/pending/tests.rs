@@ -40,11 +40,11 @@ async fn calls_wait_for_the_code() {
     let (plugin, compiled) = pending();
     let mut call = plugin.call_tool("x", "{}".into(), Call::new("1"));
     assert!((&mut call).now_or_never().is_none());
-    assert!(!plugin.may_ask(Access::Elicit));
+    assert!(!plugin.may_ask(Access::Elicit, &Identity::local()));
     compiled.serve_from(Arc::new(Loaded(id(), Digest::of(b""), Surface::default())));
     let called = call.await;
     assert!(matches!(called, Ok(ToolOutcome::Complete(_))), "{called:?}");
-    assert!(plugin.may_ask(Access::Elicit));
+    assert!(plugin.may_ask(Access::Elicit, &Identity::local()));
 }
 
 #[tokio::test]

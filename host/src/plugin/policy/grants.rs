@@ -10,6 +10,7 @@ use wharf_report::{ShowPath as _, shell_text};
 
 use super::access::Access;
 use super::denial::GrantProblem;
+use super::extra::Extras;
 use super::outbound::grant::HttpGrant;
 use super::secret::Secret;
 use super::template::SecretTemplate;
@@ -43,6 +44,8 @@ pub struct Grants {
     pub place: String,
     /// The command that grants more, without the grant; empty if there is none.
     pub command: String,
+    /// What some callers have in addition.
+    pub extras: Extras,
 }
 
 /// How much a plugin may store.
@@ -153,9 +156,20 @@ impl fmt::Display for FolderGrant {
 }
 
 impl Grants {
+    /// What all callers have, and then what some have in addition.
+    pub fn parts(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.extras.all().iter().map(|extra| &extra.grants))
+    }
+
+    /// The files that no granted folder may contain.
+    pub fn private_files(&self) -> &[PrivateFile] {
+        // Each part with folders has all of them.
+        self.parts().map(|part| part.private.as_slice()).find(|files| !files.is_empty()).unwrap_or_default()
+    }
+
     /// Whether a secret could not be read now, so that the grants have to be read again.
     pub fn is_unread(&self) -> bool {
-        self.secrets.iter().any(Secret::is_unread)
+        self.parts().any(|part| part.secrets.iter().any(Secret::is_unread))
     }
 
     /// Whether a part of them is each caller's own.
@@ -163,7 +177,7 @@ impl Grants {
         self.secrets.iter().any(Secret::is_personal) || self.folders.iter().any(|folder| folder.per_subject.is_some())
     }
 
-    /// Whether anything of that kind is granted.
+    /// Whether anything of that kind is granted to all callers.
     pub fn allow(&self, access: Access) -> bool {
         self.each().contains(&(access, true))
     }
@@ -208,13 +222,18 @@ impl Grants {
         self.secrets.iter().any(|secret| secret.readable && secret.name == name && secret.expose().is_some())
     }
 
-    /// The granted kinds.
+    /// The kinds that are granted, if only to some callers.
     pub fn kinds(&self) -> BTreeSet<Access> {
-        self.each().into_iter().filter(|(_, granted)| *granted).map(|(access, _)| access).collect()
+        self.parts().flat_map(Self::each).filter(|(_, granted)| *granted).map(|(access, _)| access).collect()
     }
 
-    /// Each grant as a person reads it: without quotas, and without the values of secrets, variables and settings.
+    /// Each grant as a person reads it, also those to some callers only: without quotas, and without the values of
+    /// secrets, variables and settings.
     pub fn texts(&self) -> BTreeSet<String> {
+        self.parts().flat_map(Self::own_texts).collect()
+    }
+
+    fn own_texts(&self) -> BTreeSet<String> {
         let variable = |(name, value): &(String, SecretTemplate)| {
             let secrets: Vec<&str> = value.secrets().collect();
             if secrets.is_empty() { format!("env {name}") } else { format!("env {name}, from {}", secrets.join(", ")) }
@@ -252,6 +271,7 @@ impl Grants {
             config,
             place: _,
             command: _,
+            extras: _,
         } = self;
         [
             (Access::Keyvalue, keyvalue.is_some()),

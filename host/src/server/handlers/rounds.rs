@@ -212,7 +212,7 @@ impl<'a> Rounds<'a> {
     fn still_required(&self, again: &Question, unanswered: &HashMap<String, String>) -> Option<Refusal> {
         let why = unanswered.get(&again.key)?;
         let needs = again.kind.needs();
-        Some(if !self.provider.may_ask(access(needs)) {
+        Some(if !self.provider.may_ask(access(needs), &self.scope.identity) {
             Fault::Denied { denial: Denial::without_grant(access(needs)), message: None }.into()
         } else if self.scope.client.capabilities.allows(needs) {
             // The client supports it and did not answer: the call fails with that.
@@ -225,7 +225,7 @@ impl<'a> Rounds<'a> {
     /// Why this plugin cannot ask this client such a question: a missing grant or capability.
     fn unsupported_reason(&self, kind: &QuestionKind) -> Option<String> {
         let needs = kind.needs();
-        if !self.provider.may_ask(access(needs)) {
+        if !self.provider.may_ask(access(needs), &self.scope.identity) {
             return Some(format!("the plugin has no grant '{}'", access(needs).name()));
         }
         let allowed = self.scope.client.capabilities.allows(needs);

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 
 use crate::catalog::{Member, Naming};
+use crate::identity::Identity;
 use crate::plugin::abi::{
     Completion, Content, GuestError, Prompt, PromptArgument, ResourceDescription, Subject, TextContent, Tool,
     ToolOutcome, ToolResult,
@@ -107,7 +108,7 @@ impl Provider for Double {
     fn surface(&self) -> &Surface {
         &self.surface
     }
-    fn may_ask(&self, access: Access) -> bool {
+    fn may_ask(&self, access: Access, _: &Identity) -> bool {
         !self.denied.contains(&access)
     }
     async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {

@@ -12,21 +12,19 @@ use bytesize::ByteSize;
 use tokio::sync::Mutex;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode, runtime};
-use wharf_report::{ShowPath as _, bounded};
 
+use super::folders::Given;
 use super::ledger::{Ledger, Total};
 use super::personal::Homes;
 use super::protected::{ProtectedFolders, identities, real};
 use super::survey::{ENTRIES, Survey, survey};
-use crate::identity;
 use crate::os::Errno;
 use crate::os::entries::{open_folder, this_user};
 use crate::os::files::{Links, is_temporary};
 use crate::os::sandbox::denies;
 use crate::os::stamp::Identity;
 use crate::plugin::id::PluginId;
-use crate::plugin::policy::denial::GrantProblem;
-use crate::plugin::policy::grants::{FolderGrant, FolderMode, Grants, PrivateFile};
+use crate::plugin::policy::grants::{FolderGrant, FolderMode, PrivateFile};
 use crate::plugin::text::quote;
 
 pub(in crate::plugin) struct Folder {
@@ -48,7 +46,7 @@ pub(super) struct FolderError {
     pub(super) hint: &'static str,
     is_missing: bool,
     /// A temporary error: open the folder again later.
-    temporary: bool,
+    pub(super) temporary: bool,
 }
 
 impl FolderError {
@@ -66,57 +64,6 @@ impl FolderError {
     }
 }
 
-/// The granted folders in the order of the grants, as far as they are given.
-#[derive(Default)]
-pub(in crate::plugin) struct Opened(Vec<Result<Given, NotOpened>>);
-
-#[derive(Clone)]
-enum Given {
-    /// To all callers.
-    Shared(Arc<Folder>),
-    /// One to each.
-    Each(Arc<Homes>),
-}
-
-#[derive(Clone)]
-struct NotOpened {
-    problem: GrantProblem,
-    /// As in [`FolderError`].
-    temporary: bool,
-}
-
-impl Opened {
-    pub(in crate::plugin) fn given(&self) -> impl Iterator<Item = &Arc<Folder>> {
-        self.0.iter().flatten().filter_map(|given| match given {
-            Given::Shared(folder) => Some(folder),
-            Given::Each(_) => None,
-        })
-    }
-
-    /// As one caller has them. May take seconds.
-    pub(in crate::plugin) fn of_caller(&self, who: &identity::Identity) -> Self {
-        let own = |given: &Result<Given, NotOpened>| match given {
-            Ok(Given::Each(homes)) => homes.of(who).map(Given::Shared).map_err(|(path, error)| {
-                let logged = format!("the folder {path} of {} {}", bounded(who.name()), error.why);
-                let message = format!("its folder '{}' of this user is not available", homes.grant.guest);
-                let problem = GrantProblem { logged, message, hint: error.hint };
-                NotOpened { problem, temporary: error.temporary }
-            }),
-            given => given.clone(),
-        };
-        Self(self.0.iter().map(own).collect())
-    }
-
-    pub(in crate::plugin) fn problems(&self) -> impl Iterator<Item = &GrantProblem> {
-        self.0.iter().filter_map(|folder| folder.as_ref().err()).map(|not_opened| &not_opened.problem)
-    }
-
-    /// Whether a folder has to be opened again.
-    pub(in crate::plugin) fn is_incomplete(&self) -> bool {
-        self.0.iter().any(|folder| folder.as_ref().is_err_and(|not_opened| not_opened.temporary))
-    }
-}
-
 const RESTART: &str = "restart the server, since what the OS sandbox allows is fixed at its start";
 const CREATE: &str = "create the folder; a running server then grants it";
 const CREATE_AND_RESTART: &str =
@@ -130,7 +77,7 @@ const ANOTHER: &str = "grant another folder, which contains only what the plugin
 impl Folder {
     /// Opens a folder. Looks through all of it, so it may take seconds. The text, if there is
     /// one, is what its owner should know of it.
-    fn open(
+    pub(super) fn open(
         plugin: &PluginId,
         grant: &FolderGrant,
         private: &[PrivateFile],
@@ -293,41 +240,4 @@ pub fn objection(
 ) -> Option<FolderObjection> {
     let FolderError { why, hint, is_missing, .. } = Folder::open(plugin, grant, private, protected).err()?;
     Some(FolderObjection { why: format!("{why}; {hint}"), is_missing })
-}
-
-/// Opens the granted folders that are not open since `before`, unless opening them again is of no use. Logs those that
-/// cannot be opened, once for each reason.
-pub(in crate::plugin) fn open_all(
-    plugin: &PluginId,
-    grants: &Grants,
-    protected: &ProtectedFolders,
-    before: Option<&Opened>,
-) -> Opened {
-    let open = |(at, grant): (usize, &FolderGrant)| {
-        let before = before.and_then(|before| before.0.get(at));
-        if let Some(known) = before.filter(|before| !before.as_ref().is_err_and(|not_opened| not_opened.temporary)) {
-            return known.clone();
-        }
-        let folder = grant.host.shown();
-        match Folder::open(plugin, grant, &grants.private, protected) {
-            Ok((opened, remark)) => {
-                if let Some(remark) = remark {
-                    tracing::warn!(%plugin, %folder, "granted, but {remark}");
-                }
-                Ok(opened)
-            }
-            Err(FolderError { why, hint, temporary, .. }) => {
-                let logged = format!("the folder {folder} {why}");
-                let is_known = |before: &Result<_, NotOpened>| {
-                    before.as_ref().is_err_and(|not_opened| not_opened.problem.logged == logged)
-                };
-                if !before.is_some_and(is_known) {
-                    tracing::warn!(%plugin, hint, "not granted: {logged}");
-                }
-                let message = format!("its folder '{}' is not available", grant.guest);
-                Err(NotOpened { problem: GrantProblem { logged, message, hint }, temporary })
-            }
-        }
-    };
-    Opened(grants.folders.iter().enumerate().map(open).collect())
 }

@@ -258,14 +258,14 @@ async fn the_host_adds_a_secret_that_the_plugin_does_not_have() {
     let denied = call.events.as_ref().and_then(|events| events.denied());
     assert_eq!(denied, Some(Denial { access: Access::Http, problem: Some(problem.into()) }));
     // The proposed line keeps its header.
-    let line = call.granted.http.line_with(&grant("https://b.example"));
+    let line = call.granted.line_with(&grant("https://b.example"));
     assert!(line.contains("headers = { authorization = \"Bearer ${key}\" } }, "), "{line}");
 }
 
 #[tokio::test]
 async fn the_proposed_line_keeps_the_existing_entries() {
     let call = call_of(sandbox(), vec![grant("https://a.example"), grant("http://inside.example:1")], Vec::new());
-    let line = |entry: HttpGrant| call.granted.http.line_with(&entry);
+    let line = |entry: HttpGrant| call.granted.line_with(&entry);
     assert_eq!(
         line(grant("https://b.example")),
         r#"http = ["https://a.example", "http://inside.example:1", "https://b.example"]"#
