@@ -4,6 +4,7 @@
 mod answers;
 mod exchange;
 mod expiry;
+mod extra;
 mod issuer;
 mod metadata;
 mod own;

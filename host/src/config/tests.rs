@@ -1,3 +1,4 @@
+mod extra;
 mod format;
 mod oauth;
 mod personal;

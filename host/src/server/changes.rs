@@ -8,7 +8,6 @@ pub(in crate::server) mod updates;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use arc_swap::ArcSwap;
 use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 
@@ -55,7 +54,7 @@ pub(in crate::server) struct Changes {
     rights: u64,
     updates: Subscriber,
     /// Whose stream it is: who sent the last request of its connection.
-    identity: Arc<ArcSwap<Identity>>,
+    identity: Arc<Mutex<Arc<Identity>>>,
     /// Resources whose update has not been sent.
     updated: BTreeSet<Box<str>>,
 }
@@ -66,7 +65,7 @@ impl Changes {
         server: &Server,
         wanted: Wanted,
         stream: Stream,
-        identity: Arc<ArcSwap<Identity>>,
+        identity: Arc<Mutex<Arc<Identity>>>,
     ) -> Self {
         let mut listings = server.catalog.watch();
         let seen = server.catalog.listable_now().map(|_| *listings.borrow_and_update());
@@ -106,7 +105,8 @@ impl Changes {
     pub(in crate::server) async fn send_updates(&mut self, server: &Server) -> bool {
         self.updates.take(&mut self.updated);
         if !self.updated.is_empty() {
-            let permissions = server.permissions_of(&self.identity.load());
+            let identity = lock(&self.identity).clone();
+            let permissions = server.permissions_of(&identity);
             self.updated.retain(|uri| server.may_read(&permissions, uri));
         }
         let any = !self.updated.is_empty();

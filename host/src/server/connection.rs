@@ -16,7 +16,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -106,7 +105,7 @@ impl Connection {
                 server,
                 outbox,
                 followers: Arc::default(),
-                identity: Arc::new(ArcSwap::new(identity.clone())),
+                identity: Arc::new(Mutex::new(identity.clone())),
                 closing: CancellationToken::new(),
             },
             session: Mutex::default(),
@@ -116,6 +115,39 @@ impl Connection {
             in_flight: InFlight::default(),
             pending: Arc::default(),
         })
+    }
+
+    /// Makes it one of another caller, with nothing of the one before; less work than a new one. `false`: something
+    /// uses it still.
+    pub fn hand_over(self: &mut Arc<Self>, identity: &Arc<Identity>, caller: &Arc<str>) -> bool {
+        let Some(connection) = Arc::get_mut(self) else { return false };
+        // Destructured in full, so that nothing is handed over by mistake.
+        let Self {
+            own: OwnStream { server, outbox: _, bounds, followers, identity: sender, closing },
+            session,
+            // What was parsed of a text, for an equal text.
+            last_meta: _,
+            identity: own_identity,
+            caller: own_caller,
+            in_flight,
+            pending,
+            // Of the network connection, whoever sends.
+            request_budget: _,
+            listen_streams: _,
+            cut_off: _,
+        } = connection;
+        let (Some(bounds), Some(_), Some(_), Some(sender)) =
+            (Arc::get_mut(bounds), Arc::get_mut(followers), Arc::get_mut(pending), Arc::get_mut(sender))
+        else {
+            return false;
+        };
+        if closing.is_cancelled() || !in_flight.is_empty() || lock(session).is_some() {
+            return false;
+        }
+        bounds.unread = server.unread.handed_over(&bounds.unread, caller);
+        *sender = Mutex::new(identity.clone());
+        (*own_identity, *own_caller) = (identity.clone(), caller.clone());
+        true
     }
 
     /// Handles one frame: a message or a batch. Returns when it has been answered or is running.

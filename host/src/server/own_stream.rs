@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -12,6 +11,7 @@ use super::bounds::Bounds;
 use super::changes::{Changes, Followers, Stream, Wanted};
 use super::outgoing::Outgoing;
 use crate::identity::Identity;
+use crate::sync::{Mutex, lock};
 
 #[derive(Clone)]
 pub(in crate::server) struct OwnStream {
@@ -21,12 +21,20 @@ pub(in crate::server) struct OwnStream {
     /// All streams of the connection that are notified of changes.
     pub(in crate::server) followers: Arc<Followers>,
     /// Who sent the last request of the connection.
-    pub(in crate::server) identity: Arc<ArcSwap<Identity>>,
+    pub(in crate::server) identity: Arc<Mutex<Arc<Identity>>>,
     /// Cancelled when the connection begins to close.
     pub(in crate::server) closing: CancellationToken,
 }
 
 impl OwnStream {
+    /// A request of the connection was sent by that one.
+    pub(in crate::server) fn set_sender(&self, identity: &Arc<Identity>) {
+        let mut last = lock(&self.identity);
+        if !Arc::ptr_eq(&last, identity) {
+            *last = identity.clone();
+        }
+    }
+
     /// The changes from now on; `subscription`: the id of the request that opened the stream, as
     /// JSON.
     pub(in crate::server) fn changes(&self, wanted: Wanted, subscription: Option<Arc<str>>) -> Changes {

@@ -3,12 +3,15 @@
 //!
 //! A message counts from its creation until its last byte has been written or dropped.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use crate::byte_budget::{ByteBudget, Parts, SMALL, Taken};
 
 /// The limits of all connections.
 pub(in crate::server) struct AllUnread {
     small: Parts,
-    large: Parts,
+    large: Arc<Parts>,
 }
 
 impl AllUnread {
@@ -16,13 +19,22 @@ impl AllUnread {
     pub(in crate::server) fn new(of_caller: usize, together: usize) -> Self {
         Self {
             small: Parts::new(ByteBudget::new(together / 2), of_caller / 2),
-            large: Parts::new(ByteBudget::new(together), of_caller),
+            large: Arc::new(Parts::new(ByteBudget::new(together), of_caller)),
         }
     }
 
     /// The accounting of one connection of a caller.
-    pub(in crate::server) fn of(&self, caller: &std::sync::Arc<str>, limit: usize) -> Unread {
-        Unread { own: ByteBudget::new(limit), small: self.small.of(caller), large: self.large.of(caller) }
+    pub(in crate::server) fn of(&self, caller: &Arc<str>, limit: usize) -> Unread {
+        self.with_own(ByteBudget::new(limit), caller)
+    }
+
+    /// The accounting of a connection that has another caller from now on.
+    pub(in crate::server) fn handed_over(&self, unread: &Unread, caller: &Arc<str>) -> Unread {
+        self.with_own(unread.own.clone(), caller)
+    }
+
+    fn with_own(&self, own: ByteBudget, caller: &Arc<str>) -> Unread {
+        Unread { own, small: self.small.of(caller), large: self.large.clone(), caller: caller.clone() }
     }
 }
 
@@ -31,7 +43,9 @@ impl AllUnread {
 pub struct Unread {
     own: ByteBudget,
     small: ByteBudget,
-    large: ByteBudget,
+    /// Of all callers: few messages need it.
+    large: Arc<Parts>,
+    caller: Arc<str>,
 }
 
 /// The reservation of one message, until it is dropped.
@@ -71,8 +85,8 @@ impl Unread {
         &self.own
     }
 
-    fn with_others(&self, bytes: usize) -> &ByteBudget {
-        if bytes > SMALL { &self.large } else { &self.small }
+    fn with_others(&self, bytes: usize) -> Cow<'_, ByteBudget> {
+        if bytes > SMALL { Cow::Owned(self.large.of(&self.caller)) } else { Cow::Borrowed(&self.small) }
     }
 }
 

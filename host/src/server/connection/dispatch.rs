@@ -27,9 +27,7 @@ impl Connection {
         request: &Request<'_>,
         cancelled: &CancellationToken,
     ) -> Dispatched {
-        if !Arc::ptr_eq(&self.own.identity.load(), arrival.identity) {
-            self.own.identity.store(arrival.identity.clone());
-        }
+        self.own.set_sender(arrival.identity);
         let session = self.session().clone();
         let legacy = session.as_ref().map(|session| session.revision);
         let params = Params::read(request.params);

@@ -27,6 +27,10 @@ impl InFlight {
         true
     }
 
+    pub(in crate::server) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     pub(in crate::server) fn has(&self, id: &RequestId) -> bool {
         self.lock().contains_key(id)
     }

@@ -53,8 +53,12 @@ pub(in crate::transport::http) struct Reuse {
 
 impl Reuse {
     /// For a request without a session.
-    pub(in crate::transport::http) fn stateless(&self, name: &str) -> Option<StatelessConnection> {
-        take(&self.stateless).filter(|connection| connection.is_of(name))
+    pub(in crate::transport::http) fn stateless(&self, caller: &Caller) -> Option<StatelessConnection> {
+        let mut kept = take(&self.stateless)?;
+        // A proxy sends requests of many users on one connection.
+        let is_usable = kept.is_of(caller.identity.name())
+            || kept.is_idle() && kept.connection.hand_over(&caller.identity, &caller.key);
+        is_usable.then_some(kept)
     }
 
     pub(in crate::transport::http) fn put_stateless(&self, connection: StatelessConnection) {

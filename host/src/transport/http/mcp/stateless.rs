@@ -48,7 +48,7 @@ impl Stateless<'_> {
             }
             _ => None,
         };
-        let known = reuse.stateless(caller.identity.name());
+        let known = reuse.stateless(caller);
         let mut own = known.unwrap_or_else(|| StatelessConnection::new(self.server, caller));
         let (connection, outbox) = (&own.connection, &own.outbox);
         let answered =
