@@ -30,8 +30,8 @@ pub struct AccessGrant {
     pub issuer: Arc<str>,
     pub subject: Arc<str>,
     pub client: Option<Arc<str>>,
-    pub scopes: Vec<Box<str>>,
-    pub groups: Vec<Box<str>>,
+    pub scopes: Arc<[Box<str>]>,
+    pub groups: Arc<[Box<str>]>,
     /// All claims of the token, or all members of the introspection response.
     pub claims: Map<String, Value>,
     pub expires: SystemTime,
@@ -45,8 +45,8 @@ impl AccessGrant {
             issuer: issuer.into(),
             subject: subject.into(),
             client: None,
-            scopes: Vec::new(),
-            groups: Vec::new(),
+            scopes: Arc::default(),
+            groups: Arc::default(),
             claims: Map::new(),
             expires: SystemTime::UNIX_EPOCH,
         }

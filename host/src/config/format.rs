@@ -2,7 +2,7 @@
 
 use wharf_report::{Format, Key};
 
-/// `tests/format.rs` fails if a key is missing here, or if an example is not valid.
+/// `tests/keys.rs` fails if a key is missing here, or if an example is not valid.
 pub(super) const FORMAT: Format = Format {
     keys: KEYS,
     alike: &[

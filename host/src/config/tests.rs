@@ -1,5 +1,6 @@
 mod extra;
 mod format;
+mod keys;
 mod oauth;
 mod personal;
 

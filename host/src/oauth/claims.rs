@@ -129,8 +129,8 @@ pub fn grant(
         issuer: Arc::clone(issuer),
         subject,
         client,
-        scopes: scopes(&claims, settings)?,
-        groups,
+        scopes: scopes(&claims, settings)?.into(),
+        groups: groups.into(),
         expires: UNIX_EPOCH + Duration::from_secs_f64(expires),
         claims,
     })

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::keys::Key;
-use crate::identity::Identity;
+use crate::identity::{AccessGrant, Identity};
 
 /// Tokens that are remembered, in all and of one subject.
 const MOST: usize = 16_384;
@@ -34,9 +34,15 @@ impl TokenHash {
     }
 }
 
+/// Lists of scopes and of groups, and clients, that are looked through for an equal one.
+const RECENT: usize = 16;
+
 /// Tokens that were verified.
 #[derive(Default)]
 pub(super) struct VerifiedTokens {
+    /// What recent tokens have, for others that have the same.
+    lists: VecDeque<Arc<[Box<str>]>>,
+    clients: VecDeque<Arc<str>>,
     entries: HashMap<TokenHash, Entry>,
     /// In the order in which they were verified.
     order: BTreeMap<u64, TokenHash>,
@@ -65,6 +71,16 @@ impl VerifiedTokens {
         }
         self.remove(hash);
         None
+    }
+
+    /// Puts what recent tokens have into a grant that has the same. Most users have the scopes and clients of others: kept
+    /// once, they are in the processor's cache for all.
+    pub(super) fn share_parts(&mut self, grant: &mut AccessGrant) {
+        share(&mut self.lists, &mut grant.scopes);
+        share(&mut self.lists, &mut grant.groups);
+        if let Some(client) = &mut grant.client {
+            share(&mut self.clients, client);
+        }
     }
 
     /// Remembers a token whose claims have that many bytes as text.
@@ -116,6 +132,17 @@ impl VerifiedTokens {
     }
 }
 
+/// Puts an equal value in place of one, or makes place for it.
+fn share<T: ?Sized + PartialEq>(recent: &mut VecDeque<Arc<T>>, value: &mut Arc<T>) {
+    match recent.iter().find(|known| *known == value) {
+        Some(known) => *value = Arc::clone(known),
+        None => {
+            recent.truncate(RECENT - 1);
+            recent.push_front(Arc::clone(value));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -157,6 +184,23 @@ mod tests {
         tokens.1 += MINUTE;
         tokens.put("b", 1, 100);
         assert_eq!(tokens.0.entries.len(), 1);
+    }
+
+    #[test]
+    fn equal_parts_are_kept_once() {
+        let mut tokens = VerifiedTokens::default();
+        let mut grant = |scope: &str, client: &str| {
+            let own = AccessGrant::of("i", "s");
+            let mut own = AccessGrant { scopes: [scope.into()].into(), client: Some(client.into()), ..own };
+            tokens.share_parts(&mut own);
+            own
+        };
+        let first = grant("a", "x");
+        let (other, same) = (grant("b", "x"), grant("a", "y"));
+        assert!(Arc::ptr_eq(&first.scopes, &same.scopes) && !Arc::ptr_eq(&first.scopes, &other.scopes));
+        assert_eq!((&*other.scopes[0], other.client.as_deref(), same.client.as_deref()), ("b", Some("x"), Some("y")));
+        (0..RECENT).for_each(|number| drop(grant(&number.to_string(), &number.to_string())));
+        assert!(!Arc::ptr_eq(&first.scopes, &grant("a", "x").scopes), "bounded");
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Verifier {
         let keys = issuer.keys(&token).await?;
         let wrong = || Refusal::invalid("the signature of the token is wrong");
         let key = keys.iter().find(|key| key.signed(&token)).ok_or_else(wrong)?;
-        let verified = verified(granted, now);
+        let verified = verified(granted, now, &self.tokens);
         let now = Instant::now();
         lock(&self.tokens).put(hash, &verified, Some(key), verified.expires, (text.len(), now));
         Ok(verified)
@@ -118,7 +118,7 @@ impl Verifier {
                     Ok(Some((claims, length))) => {
                         let now = Now::read();
                         let granted = expected(issuer, &resource).check(claims, Vouched::Introspection, now)?;
-                        let verified = verified(granted, now);
+                        let verified = verified(granted, now, &tokens);
                         let until = verified.expires.min(now.instant + introspection::ACTIVE);
                         lock(&tokens).put(hash, &verified, None, until, (length, now.instant));
                         return Ok(verified);
@@ -178,7 +178,9 @@ fn expected<'a>(issuer: &'a Issuer, resource: &'a str) -> Expected<'a> {
     Expected { issuer: &issuer.name, resource, settings: &issuer.settings }
 }
 
-fn verified(granted: Granted, now: Now) -> Arc<Verified> {
+fn verified(granted: Granted, now: Now, tokens: &Mutex<VerifiedTokens>) -> Arc<Verified> {
     let expires = now.at(granted.until);
-    Arc::new(Verified { identity: Arc::new(Identity::subject(granted.grant)), expires })
+    let mut grant = granted.grant;
+    lock(tokens).share_parts(&mut grant);
+    Arc::new(Verified { identity: Arc::new(Identity::subject(grant)), expires })
 }

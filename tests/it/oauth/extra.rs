@@ -70,11 +70,11 @@ fn a_grant_is_for_those_for_whom_its_condition_holds() {
     ];
     for round in 0..3 {
         let file = format!("file-{round}");
-        assert_eq!(attempt(address, &reads, "write", &file), "read-only", "{}", process.log());
+        assert_eq!(attempt(address, &reads, "write", &file), "not-permitted", "{}", process.log());
         assert_eq!(attempt(address, &writes, "write", &file), "ok 3 bytes");
         assert_eq!(attempt(address, &reads, "stat", &file), "ok 3 bytes");
         for token in &nearly {
-            assert_eq!(attempt(address, token, "write", &file), "read-only");
+            assert_eq!(attempt(address, token, "write", &file), "not-permitted");
         }
         assert_eq!(attempt(address, CI, "write", "built"), "ok 3 bytes");
         assert_eq!(attempt(address, CI, "stat", &file), "no-entry", "its folder is another one");
@@ -89,8 +89,9 @@ fn a_grant_is_for_those_for_whom_its_condition_holds() {
     }
     assert!(home.path("other/built").exists() && !home.path("shared/built").exists());
     let log = process.log_with("access denied: missing grant `fs`");
-    // It would grant to all what some have: that is said.
-    assert!(log.contains("mode = \\\"write\\\"") || log.contains("mode = \"write\""), "{log}");
+    // What is suggested would grant to all what some have: that is said.
+    let hint = "only callers have it for whom writers, the build job of `[[plugins.folders.extra]]` holds; to grant it to all, put";
+    assert!(log.contains(hint), "{log}");
     let audit = fs::read_to_string(home.path("state/wharf/audit.jsonl")).expect("the audit log");
     let extras = |principal: &str| -> Vec<Option<String>> {
         let records = audit.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -178,7 +179,8 @@ fn limits_are_those_of_the_caller() {
         assert_eq!(spins.as_deref(), Some("cpu"));
     }
     let message = "x".repeat(4000);
-    assert_eq!(code(&ada, "echo_echo", json!({"message": message})).as_deref(), Some("output-too-large"));
+    let long = call(address, &ada, "echo_echo", json!({"message": message}));
+    assert_eq!(long["_meta"]["wharf/fault"]["code"], "output-too-large", "{long}");
     assert_eq!(text(address, &with_scope(&issuer, "ada", "long"), "echo_echo", json!({"message": message})), message);
 }
 
@@ -210,10 +212,11 @@ fn requests_and_questions_of_a_plugin_are_those_of_its_caller() {
     let site = Site::page("text/plain", "here");
     let settings = format!(
         "[[plugins.online.extra]]\nname = 'the net'\nwhen = {{ scope = 'net' }}\ngrants = {{ {} }}\n\
-         [[plugins.everything.extra]]\nname = 'asked'\nwhen = {{ scope = 'ask' }}\ngrants = {{ elicit = true }}\n",
+         [[plugins.asking.extra]]\nname = 'asked'\nwhen = {{ scope = 'ask' }}\ngrants = {{ elicit = true }}\n",
         site.grant()
     );
-    let (_home, process, address) = start(&issuer, &["online", "everything"], &settings);
+    let (home, process, address) = start(&issuer, &["online"], &settings);
+    home.put("everything", "asking");
     let (ada, bob) = (with_scope(&issuer, "ada", "net ask"), issuer.token("bob"));
     let fetch = |token: &str| call(address, token, "online_fetch", json!({"url": site.url("/x")}));
     for _ in 0..2 {
@@ -227,7 +230,7 @@ fn requests_and_questions_of_a_plugin_are_those_of_its_caller() {
         let mut message = stateless(
             1,
             "tools/call",
-            json!({"name": "everything_test_input_required_result_elicitation", "arguments": {}}),
+            json!({"name": "asking_test_input_required_result_elicitation", "arguments": {}}),
         );
         message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
         let response = HttpConnection::connect(address).exchange(&by(Endpoint::new(address).post(&message), token));
@@ -251,7 +254,7 @@ fn changes_hold_for_the_next_call_and_lists_stay() {
     assert_eq!(list(&writes), list(&issuer.token("bob")));
     configure(&home, &issuer, &WRITERS.replace("files:write", "files:admin"));
     let deadline = std::time::Instant::now() + crate::support::TIMEOUT;
-    while attempt(address, &writes, "write", "two") != "read-only" {
+    while attempt(address, &writes, "write", "two") != "not-permitted" {
         assert!(std::time::Instant::now() < deadline, "{}", process.log());
     }
     assert_eq!(attempt(address, &with_scope(&issuer, "bob", "files:admin"), "write", "two"), "ok 3 bytes");
@@ -268,7 +271,7 @@ fn approvals_are_for_all_grants() {
     configure(&home, &issuer, &format!("[server]\ntrust = 'strict'\n{}", WRITERS.replace("OTHER", "SHARED")));
     let dir = home.plugins();
     let dir = dir.to_str().expect("UTF-8");
-    let approved = run(&home, ["approve", dir, "folders", "--yes"]);
+    let approved = run(&home, ["approve", "folders", dir, "--yes"]);
     let shown = String::from_utf8_lossy(&approved.stdout).into_owned() + &String::from_utf8_lossy(&approved.stderr);
     assert!(approved.status.success(), "{shown}");
     for grant in ["fs /data, read, from", "fs /data, write, from", "env WHO", "config unit"] {

@@ -140,6 +140,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "registries",
             "rights",
             "budgets",
+            "extra",
         ],
     ),
     ("transport/http", &["caller", "responses", "mcp", "request", "socket"]),

@@ -205,10 +205,15 @@ impl Granted {
 
     /// How to grant to all callers what is missing; the arguments are as in [`Granted::deny`].
     fn remedy(&self, access: Access, line: &str, word: &str) -> String {
+        self.remedy_unless(|grants| grants.allow(access), line, word)
+    }
+
+    /// The same, and which callers have it, if this one has not.
+    fn remedy_unless(&self, has: impl Fn(&Grants) -> bool, line: &str, word: &str) -> String {
         let remedy = self.base.remedy(line, word);
-        let extras = self.base.extras.all().iter().filter(|extra| extra.grants.allow(access));
+        let extras = self.base.extras.all().iter().filter(|extra| has(&extra.grants));
         let names: Vec<&str> = extras.map(|extra| &*extra.name).collect();
-        if names.is_empty() || self.grants.allow(access) {
+        if names.is_empty() || has(&self.grants) {
             return remedy;
         }
         let (plugin, names) = (&self.plugin, names.join(", "));
@@ -226,11 +231,13 @@ impl Granted {
 
     /// Records that a change of a folder was denied, which the plugin may only read.
     pub(in crate::plugin) fn deny_change(&self, events: Option<&Events>, guest: &str) {
+        let Some(events) = events else { return };
+        events.deny(Denial::without_grant(Access::Fs));
         if self.base.folders.iter().any(|folder| folder.guest == guest) {
-            return self.deny(events, Access::Fs, || self.base.remedy_of_change(guest));
-        }
-        if let Some(events) = events {
-            events.deny(Denial::without_grant(Access::Fs));
+            let (line, word) = self.base.remedy_of_change(guest);
+            let hint = self.remedy_unless(|grants| grants.may_change(guest), &line, &word);
+            self.report_missing_grant(Access::Fs, &hint, Some(&word));
+        } else {
             let plugin = &self.plugin;
             let hint = format!("put `mode = \"write\"` into the entry of {guest} in `[[plugins.{plugin}.extra]]`");
             self.report_missing_grant(Access::Fs, &hint, None);

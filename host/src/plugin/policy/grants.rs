@@ -300,6 +300,11 @@ impl Grants {
         remedy
     }
 
+    /// Whether the plugin may change that folder.
+    pub(in crate::plugin) fn may_change(&self, guest: &str) -> bool {
+        self.folders.iter().any(|folder| folder.guest == guest && folder.mode != FolderMode::Read)
+    }
+
     /// How to let the plugin change a folder that it may only read: the line with all its folders, and the word for the
     /// command.
     pub(in crate::plugin) fn remedy_of_change(&self, guest: &str) -> (String, String) {

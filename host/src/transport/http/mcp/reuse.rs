@@ -29,8 +29,8 @@ impl StatelessConnection {
         Self { connection: server.connect_for(outbox.clone(), &caller.identity, &caller.key), outbox, messages }
     }
 
-    fn is_of(&self, name: &str) -> bool {
-        **self.connection.identity().name() == *name
+    fn is_of(&self, name: &Arc<str>) -> bool {
+        self.connection.identity().name() == name
     }
 
     /// Whether no request uses it: no queued message and no other sender.
