@@ -2,6 +2,7 @@
 //!
 //! A plain value: what an identity may do is decided elsewhere.
 
+mod claims;
 mod own_name;
 mod secret_text;
 
@@ -9,8 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use serde_json::{Map, Value};
-
+pub use claims::{Claims, claim_at};
 pub use secret_text::SecretText;
 
 /// A verified identity. Its name is the key of sessions, states, limits and records.
@@ -33,7 +33,7 @@ pub struct AccessGrant {
     pub scopes: Arc<[Box<str>]>,
     pub groups: Arc<[Box<str>]>,
     /// All claims of the token, or all members of the introspection response.
-    pub claims: Map<String, Value>,
+    pub claims: Claims,
     pub expires: SystemTime,
 }
 
@@ -47,7 +47,7 @@ impl AccessGrant {
             client: None,
             scopes: Arc::default(),
             groups: Arc::default(),
-            claims: Map::new(),
+            claims: Claims::default(),
             expires: SystemTime::UNIX_EPOCH,
         }
     }
@@ -90,15 +90,6 @@ impl PartialEq for Identity {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.grant == other.grant
     }
-}
-
-/// A claim by its path, in which dots lead into objects. Names may have dots themselves, as those that are URLs do: the
-/// longest name is tried first.
-pub fn claim_at<'a>(claims: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
-    let dots = path.rmatch_indices('.').map(|(at, _)| (&path[..at], &path[at + 1..]));
-    claims
-        .get(path)
-        .or_else(|| dots.into_iter().find_map(|(name, rest)| claim_at(claims.get(name)?.as_object()?, rest)))
 }
 
 impl fmt::Debug for Identity {

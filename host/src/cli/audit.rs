@@ -34,7 +34,7 @@ pub(super) enum AuditCommand {
         files: Vec<PathBuf>,
     },
     /// Show its records: who did what, by which rule, and who was refused
-    Show(show::ShowOptions),
+    Show(Box<show::ShowOptions>),
 }
 
 /// An open log; without a writer, nothing is recorded.
@@ -124,7 +124,7 @@ pub(super) fn recorded((audit, writer): Log, config: &Config, record: &Record, n
 pub(super) fn run(options: &Options, command: AuditCommand) -> Result<ExitCode, Failure> {
     let files = match command {
         AuditCommand::Verify { files } => files,
-        AuditCommand::Show(show) => return show::run(options, show),
+        AuditCommand::Show(show) => return show::run(options, *show),
     };
     let separately = !files.is_empty();
     let files = if separately { files } else { configured_files(options)? };

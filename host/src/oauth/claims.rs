@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::clock::Now;
 use super::refusal::Refusal;
 use super::settings::IssuerSettings;
-use crate::identity::{AccessGrant, claim_at};
+use crate::identity::{AccessGrant, Claims, claim_at};
 
 /// How much the clocks of issuer and server may differ, in seconds.
 pub(super) const LEEWAY: f64 = 60.0;
@@ -132,7 +132,7 @@ pub fn grant(
         scopes: scopes(&claims, settings)?.into(),
         groups: groups.into(),
         expires: UNIX_EPOCH + Duration::from_secs_f64(expires),
-        claims,
+        claims: Claims::new(&claims),
     })
 }
 

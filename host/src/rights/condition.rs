@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::Pattern;
-use crate::identity::{Identity, claim_at};
+use crate::identity::Identity;
 
 /// All that is set must hold. Of several alternatives, one must.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -55,7 +55,7 @@ impl Condition {
             && (self.groups.is_empty()
                 || grant.is_some_and(|grant| grant.groups.iter().any(|group| any(&self.groups, Some(group)))))
             && self.claims.iter().all(|(path, accepted)| {
-                grant.and_then(|grant| claim_at(&grant.claims, path)).is_some_and(|value| is_accepted(value, accepted))
+                grant.and_then(|grant| grant.claims.at(path)).is_some_and(|value| is_accepted(value, accepted))
             });
         if !holds {
             return None;

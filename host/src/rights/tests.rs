@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Accepted, Condition, Implications, Item, Named, Pattern, Permissions, Rights, Rule, Verdict};
-use crate::identity::{AccessGrant, Identity};
+use crate::identity::{AccessGrant, Claims, Identity};
 
 fn pattern(text: &str) -> Pattern {
     Pattern::new(text).expect("a pattern")
@@ -19,7 +19,13 @@ fn person(scopes: &[&str], groups: &[&str], claims: Value) -> Identity {
     let boxed = |texts: &[&str]| texts.iter().map(|text| (*text).into()).collect();
     let (scopes, groups) = (boxed(scopes), boxed(groups));
     let nobody = AccessGrant::of("https://id.example", "ada");
-    Identity::subject(AccessGrant { client: Some("cli".into()), scopes, groups, claims, ..nobody })
+    Identity::subject(AccessGrant {
+        client: Some("cli".into()),
+        scopes,
+        groups,
+        claims: Claims::new(&claims),
+        ..nobody
+    })
 }
 
 fn scope(scopes: &[&str]) -> Condition {

@@ -31,6 +31,12 @@ pub(super) struct FilterOptions {
     /// Only what this rule of [rights] allowed or denied
     #[arg(long, value_name = "NAME")]
     rule: Option<String>,
+    /// Only calls of users who had these extra grants or limits
+    #[arg(long, value_name = "NAME")]
+    extra: Option<String>,
+    /// Only what a person decided: user or operator
+    #[arg(long, value_name = "WHO")]
+    by: Option<String>,
 }
 
 pub(super) struct Filter {
@@ -51,6 +57,8 @@ impl FilterOptions {
             ("code", self.code),
             ("event", self.event),
             ("rule", self.rule),
+            ("extra", self.extra),
+            ("by", self.by),
         ];
         let wanted = wanted.into_iter().filter_map(|(member, value)| Some((member, value?))).collect();
         Ok(Filter { since, wanted })
@@ -65,7 +73,12 @@ impl Filter {
             let at = text("ts").and_then(|text| humantime::parse_rfc3339(text).ok());
             at.is_some_and(|at| at >= since)
         });
-        is_recent && self.wanted.iter().all(|(member, value)| text(member) == Some(value))
+        // A call may have several extras.
+        let is = |member: &str, found: &str, value: &str| {
+            found == value || member == "extra" && found.split(", ").any(|name| name == value)
+        };
+        let has = |member: &str, value: &str| text(member).is_some_and(|found| is(member, found, value));
+        is_recent && self.wanted.iter().all(|(member, value)| has(member, value))
     }
 }
 
@@ -123,5 +136,10 @@ mod tests {
         ] {
             assert!(!accepts(other.clone()), "{other}");
         }
+        let of = |extra: &str| Filter { since: None, wanted: vec![("extra", extra.to_owned())] };
+        let record = json!({"extra": "writers, the build job"});
+        let record = record.as_object().expect("an object");
+        assert!(["writers", "the build job"].into_iter().all(|extra| of(extra).accepts(record)));
+        assert!(!["", "write", "job"].into_iter().any(|extra| of(extra).accepts(record)));
     }
 }

@@ -266,7 +266,7 @@ async fn what_a_token_grants_is_read_from_its_claims() {
     assert_eq!((&*grant.subject, grant.client.as_deref()), ("alice", Some("client")));
     assert_eq!(grant.scopes.iter().map(|scope| &**scope).collect::<Vec<_>>(), ["a", "b", "c d", "e", "f"]);
     assert_eq!(grant.groups.iter().map(|group| &**group).collect::<Vec<_>>(), ["admin", "g h"]);
-    assert_eq!(grant.claims["realm_access"]["roles"][0], "admin");
+    assert_eq!(grant.claims.at("realm_access.roles").expect("it is there")[0], "admin");
     let left = verified.expires.saturating_duration_since(std::time::Instant::now()).as_secs();
     assert!((355..=361).contains(&left), "five minutes and the leeway: {left}");
 
