@@ -54,9 +54,12 @@ impl AccessGrant {
 }
 
 impl Identity {
+    /// The name of who needs no token.
+    pub const LOCAL: &str = "local";
+
     /// Without authentication; the same as over stdio.
     pub fn local() -> Self {
-        Self { name: "local".into(), grant: None, token: None }
+        Self { name: Self::LOCAL.into(), grant: None, token: None }
     }
 
     /// The owner of a static token.

@@ -151,7 +151,8 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
     };
     let (at_start, tokens) = (fixed(start), start.server.http.tokens.clone());
     let file = start.file.clone();
-    move |read| match read {
+    let warn = |config: &Config| config.conditions_for_nobody().for_each(|text| tracing::warn!("{text}"));
+    move |read| match read.inspect(|config| warn(config)) {
         Ok(_) if file.as_ref().is_some_and(|file| !file.exists()) => tracing::warn!(
             "the configuration file was removed: no plugin has grants, and the defaults apply, those of [server], [audit] \
              and [sandbox] from the next start"

@@ -17,7 +17,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 29] = [
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
     ("byte_budget", &["sync"], &["wasmtime", "mcp"]),
-    ("identity", &[], &["tokio", "wasmtime"]),
+    ("identity", &["json"], &["tokio", "wasmtime"]),
     ("idle", &[], &["tokio", "wasmtime"]),
     ("inline", &[], &["tokio", "wasmtime"]),
     ("json", &[], &["tokio", "wasmtime"]),

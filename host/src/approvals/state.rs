@@ -25,6 +25,9 @@ pub struct Deed {
     pub plugin: String,
     /// Digest of the plugin's version, in hexadecimal.
     pub version: String,
+    /// The extra grants and limits that it has, with commas between their names.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub extras: String,
     /// By its name within the plugin.
     pub tool: String,
     /// By the name that clients know.
@@ -35,7 +38,7 @@ pub struct Deed {
     pub bytes: u64,
     pub digest: String,
     caller: String,
-    /// Of caller, plugin, version and tool.
+    /// Of caller, plugin, version, extras and tool.
     any: String,
     /// The same with the arguments.
     this: String,
@@ -48,6 +51,8 @@ pub struct Bound<'a> {
     pub caller: &'a str,
     pub plugin: &'a str,
     pub version: &'a str,
+    /// Names of extra grants and limits.
+    pub extras: &'a str,
     pub tool: &'a str,
     /// One spelling of equal arguments.
     pub arguments: &'a str,
@@ -56,19 +61,20 @@ pub struct Bound<'a> {
 impl Deed {
     /// `by` and `shown` are for people.
     pub fn new(bound: Bound<'_>, by: String, shown: String, written: &str) -> Self {
-        let Bound { caller, plugin, version, tool, arguments } = bound;
+        let Bound { caller, plugin, version, extras, tool, arguments } = bound;
         Self {
             by,
             plugin: plugin.to_owned(),
             version: version.to_owned(),
+            extras: extras.to_owned(),
             tool: tool.to_owned(),
             name: tool.to_owned(),
             arguments: shown,
             bytes: written.len() as u64,
             digest: blake3::hash(written.as_bytes()).to_hex().to_string(),
             caller: hash(&[caller]),
-            any: hash(&[caller, plugin, version, tool]),
-            this: hash(&[caller, plugin, version, tool, arguments]),
+            any: hash(&[caller, plugin, version, extras, tool]),
+            this: hash(&[caller, plugin, version, extras, tool, arguments]),
         }
     }
 

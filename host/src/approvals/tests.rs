@@ -10,7 +10,7 @@ const ONCE: Wanted = Wanted { once: true, of_operator: false, holds: u64::MAX };
 const WHILE: Wanted = Wanted { once: false, of_operator: false, holds: u64::MAX };
 
 fn deed() -> Deed {
-    let bound = Bound { caller: "ci", plugin: "notes", version: "1", tool: "delete", arguments: "{}" };
+    let bound = Bound { caller: "ci", plugin: "notes", version: "1", extras: "", tool: "delete", arguments: "{}" };
     Deed::new(bound, "ci".into(), "{}".into(), "{}")
 }
 

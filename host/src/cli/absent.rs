@@ -70,7 +70,10 @@ pub(super) fn warnings<'n>(config: &Config, dir: &Path, present: impl Iterator<I
     let mut warnings = Vec::new();
     for name in config.plugins.keys().filter(|name| !present.contains(&name.as_str())) {
         // Another plugin's own settings are not the ones that were meant for it.
-        let unset = present.iter().copied().filter(|present| !config.plugins.contains_key(*present));
+        // But what is for some callers is for a plugin that is there: nobody would notice that it does not apply.
+        let is_for_some = !config.plugins[name].extra.is_empty();
+        let unset = |present: &&str| is_for_some || !config.plugins.contains_key(*present);
+        let unset = present.iter().copied().filter(unset);
         // One configuration serves several folders: a name that no other is like may be in another one.
         if let Some(near) = did_you_mean(name, unset) {
             let dir = dir.shown();
@@ -83,13 +86,7 @@ pub(super) fn warnings<'n>(config: &Config, dir: &Path, present: impl Iterator<I
             break;
         }
     }
-    for (key, place) in config.conditions_without_issuer().take(MAX_NAMED) {
-        let text = format!(
-            "{place} is for nobody: only access tokens have a {key}, and there is no server.http.oauth; a static token is \
-             named by when = {{ token = \"NAME\" }}"
-        );
-        warnings.push(Absent { meant: String::new(), text });
-    }
+    warnings.extend(config.conditions_for_nobody().map(|text| Absent { meant: String::new(), text }));
     for (name, place) in config.named_plugins().filter(|(name, _)| !present.contains(name)) {
         if warnings.len() == MAX_NAMED {
             break;

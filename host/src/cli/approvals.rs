@@ -145,7 +145,8 @@ fn shown(request: &Request) -> String {
         ("since", since.to_string()),
         ("expires", format!("in {left}")),
     ];
-    let rows: String = rows.iter().map(|(name, value)| format!("  {name:<9}  {value}\n")).collect();
+    let extras = (!call.extras.is_empty()).then(|| ("extra", line(&printable(&call.extras))));
+    let rows: String = rows.iter().chain(&extras).map(|(name, value)| format!("  {name:<9}  {value}\n")).collect();
     format!("{NAME}{id}{NAME:#} {DIM}{}{by}{DIM:#}\n{rows}", word(*decision))
 }
 
@@ -159,6 +160,7 @@ fn to_json(request: &Request) -> Value {
         "user": call.by,
         "plugin": call.plugin,
         "version": call.version,
+        "extra": call.extras,
         "tool": call.tool,
         "arguments": call.arguments,
         "argumentBytes": call.bytes,

@@ -160,7 +160,7 @@ impl<'a> Reviewer<'a> {
             );
         }
         let summary = |old, plugin: &Plugin, new: &ListedVersion| {
-            summary(place, published.map(|published| &*published.about), old, plugin, new, may_change)
+            summary(place, published.map(|published| &*published.about), old, plugin, new, config)
         };
         show(&summary(pinned.as_deref(), &plugin, &version), pinned.as_deref(), &version);
         if let Some(pin) = pin.filter(|pin| pin.content != candidate.seen.content && pin.approved) {

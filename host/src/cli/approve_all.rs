@@ -120,6 +120,6 @@ async fn examine(survey: &Survey, id: &PluginId, path: &Path) -> Result<Option<(
         }
     }
     let pinned = pin.and_then(|pin| lock.surface(pin.surface));
-    let summary = summary(path, None, pinned.as_deref(), &plugin, &version, config.may_change_lists(id));
+    let summary = summary(path, None, pinned.as_deref(), &plugin, &version, config);
     Ok(Some((summary, version)))
 }

@@ -10,6 +10,7 @@ use wharf_report::{ShowPath as _, warning};
 
 use super::absent;
 use super::examine::Examination;
+use super::extra::ShownExtra;
 use super::load_file::{id_of, load_file, refused};
 use super::options::Options;
 use super::summary::{OFFERS_NOTHING, is_whole, remarks};
@@ -18,7 +19,7 @@ use super::wiring::{is_component, plugin_settings};
 use crate::audit::Audit;
 use crate::catalog::{Choice, PluginSettings, method_name};
 use crate::config::{Config, SchemasConfig};
-use crate::plugin::text::{escape_hidden_in_json, printable};
+use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{
     Access, EmbeddedListing, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, ListingWarning,
     Provider as _, Sandbox, inspect, read_component, summarize,
@@ -199,11 +200,9 @@ impl Findings {
         self.inspection.imports.iter().filter_map(|import| import.grant).collect()
     }
 
-    /// The granted folders, each with the name of the extra that grants it to some callers only.
-    fn folders(&self) -> impl Iterator<Item = (&FolderGrant, Option<&str>)> {
-        let extras = self.grants.extras.all().iter();
-        let extra = extras.flat_map(|extra| extra.grants.folders.iter().map(|folder| (folder, Some(&*extra.name))));
-        self.grants.folders.iter().map(|folder| (folder, None)).chain(extra)
+    /// What some callers have in addition.
+    fn extras(&self) -> impl Iterator<Item = ShownExtra> {
+        self.grants.extras.all().iter().map(ShownExtra::of)
     }
 
     fn to_text(&self) -> String {
@@ -241,11 +240,13 @@ impl Findings {
                 format!("  grant    {name}, not granted: {}\n", self.grants.remedy(&access.line(), &access.word()))
             };
         }
-        for (folder, to) in self.folders() {
+        for folder in &self.grants.folders {
             let mode = mode(folder);
             let own = if folder.per_subject.is_some() { ", a folder of each user's own" } else { "" };
-            let to = to.map(|name| format!(", to some callers: {}", printable(name))).unwrap_or_default();
-            text += &format!("  folder   {}, granted to {mode}, from {}{own}{to}\n", folder.guest, folder.host.shown());
+            text += &format!("  folder   {}, granted to {mode}, from {}{own}\n", folder.guest, folder.host.shown());
+        }
+        for extra in self.extras() {
+            text += &format!("  extra    {}\n", extra.shown());
         }
         for (kind, offered) in [
             ("tool    ", &self.tools),
@@ -307,15 +308,16 @@ impl Findings {
             .into_iter()
             .map(|access| {
                 let granted = self.grants.allow(access);
-                let to_some = !granted && self.grants.kinds().contains(&access);
+                let to_some = self.grants.extras.all().iter().any(|extra| extra.grants.allow(access));
                 json!({"name": access.name(), "granted": granted, "grantedToSome": to_some})
             })
             .collect();
-        let folder = |(folder, extra): (&FolderGrant, Option<&str>)| {
-            let host = folder.host.to_string_lossy();
-            json!({"guest": folder.guest, "host": host, "mode": mode(folder), "extra": extra})
-        };
-        let folders: Vec<Value> = self.folders().map(folder).collect();
+        let folders: Vec<Value> = self
+            .grants
+            .folders
+            .iter()
+            .map(|folder| json!({"guest": folder.guest, "host": folder.host.to_string_lossy(), "mode": mode(folder)}))
+            .collect();
         let mut capabilities = json!({ "experimental": {}, "extensions": {} });
         for (place, name, settings) in &self.capabilities {
             // Validated when it was loaded.
@@ -332,6 +334,7 @@ impl Findings {
             "imports": imports,
             "grants": grants,
             "folders": folders,
+            "extra": self.extras().map(|extra| extra.to_json()).collect::<Vec<_>>(),
             "tools": offered("tools"),
             "resources": offered("resources"),
             "resourceTemplates": offered("templates"),

@@ -168,7 +168,11 @@ fn plugins(config: &Config, dir: &Path) -> Vec<Finding> {
         findings.push(Finding::missing("plugins", text, format!("chmod go-w {}", shell_word(path))));
     }
     let names = |absent: absent::Absent| {
-        Finding::missing("plugins", absent.text, "correct the name in the configuration, if that plugin is meant")
+        let hint = match absent.meant.is_empty() {
+            true => "correct the condition in the configuration, or remove it",
+            false => "correct the name in the configuration, if that plugin is meant",
+        };
+        Finding::missing("plugins", absent.text, hint)
     };
     findings.extend(absent::warnings(config, dir, files.names()).into_iter().map(names));
     findings

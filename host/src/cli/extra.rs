@@ -43,6 +43,11 @@ impl ShownExtra {
         what.join(", ")
     }
 
+    /// Whose it is, and what.
+    pub(super) fn shown(&self) -> String {
+        format!("to callers of {}: {}", printable(&self.name), self.what())
+    }
+
     pub(super) fn to_json(&self) -> Value {
         let Self { name, grants, limits } = self;
         let limits: Map<String, Value> = limits.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();

@@ -23,6 +23,7 @@ use crate::audit::Event;
 use crate::config::{Config, ConfigError, GrantWord, add_grants, base, remove_grants};
 use crate::os::private;
 use crate::pins::{Pin, PinFile, Pins};
+use crate::plugin::text::printable;
 use crate::plugin::{Digest, PluginId, Provider, read_component};
 use crate::report::{self, Failure, NAME};
 use words::{Words, warn_of_name};
@@ -245,7 +246,14 @@ impl Change {
     fn warn(&self, options: &Options, id: &PluginId, folder: Option<&Path>) {
         let plugins: Vec<PathBuf> = folder.map(PathBuf::from).into_iter().collect();
         let protected = options.protected(&self.after, &plugins, base().as_ref());
-        absent::grants(id, &self.after.grants(id), &protected).iter().for_each(|text| warning(text));
+        let grants = self.after.grants(id);
+        absent::grants(id, &grants, &protected).iter().for_each(|text| warning(text));
+        let extras: Vec<String> =
+            grants.extras.all().iter().map(|extra| format!("'{}'", printable(&extra.name))).collect();
+        if !extras.is_empty() {
+            let extras = extras.join(", ");
+            report::message(&format!("this is for all callers; {extras} of [[plugins.{id}.extra]] stay as they are"));
+        }
     }
 
     /// The approval that holds and that the change extends: the person is shown it with the grants.

@@ -61,7 +61,7 @@ pub(super) async fn run(options: &Options, how: RightsOptions, screen: &Screen) 
             lacking.join(" ")
         ));
     }
-    let (own, extra) = (own::all(&config, &identity), extra::all(&config, &identity));
+    let (own, extra) = (own::all(&config, &identity), extra::all(&config, &identity, &local.snapshot()));
     if how.json {
         let all: Vec<Value> = decisions.iter().map(Decision::to_json).collect();
         let mut shown = json!({ "identity": &**identity.name(), "decisions": all });
@@ -78,7 +78,10 @@ pub(super) async fn run(options: &Options, how: RightsOptions, screen: &Screen) 
             shown += &format!("\n\n{NAME}of its own{NAME:#}\n{}", own::shown(&own));
         }
         if !extra.is_empty() {
-            shown += &format!("\n\n{NAME}extra grants and limits{NAME:#}\n{}", extra::shown(&extra));
+            shown += &format!(
+                "\n\n{DIM}grants and limits, where some callers have more:{DIM:#}\n\n{}",
+                extra::shown(&extra)
+            );
         }
         report::print(&wrapped::for_stdout(&shown))?;
         for name in unmatched(&rights, &local.snapshot()) {

@@ -114,6 +114,8 @@ struct Status {
     pin: Option<Pin>,
     /// What the configuration grants now, independent of the pinned version.
     granted: BTreeSet<Access>,
+    /// The kinds of it that all callers have.
+    granted_to_all: BTreeSet<&'static str>,
     /// What of it, and which limits, some callers have in addition.
     extra: Vec<ShownExtra>,
     /// Whether the configuration lets its descriptions change.
@@ -147,11 +149,26 @@ impl Examiner<'_> {
         let revoked = pin.as_ref().and_then(|pin| self.survey.pins.revoked_at(pin.content));
         let origin = self.origins.get(id.as_ref());
         let origin = origin.map(|origin| (origin.clone(), is_component(path, origin.component)));
+        let granted_to_all =
+            granted.iter().filter(|access| grants.allow(**access)).map(|access| access.name()).collect();
         let extra = grants.extras.all().iter().map(ShownExtra::of).collect();
         let (id, changes, offers) = (id.clone(), Vec::new(), Vec::new());
         let (seen, state) = (None, Ok(()));
-        let mut status =
-            Status { id, pin, granted, extra, may_change, seen, origin, changes, offers, revoked, warnings, state };
+        let mut status = Status {
+            id,
+            pin,
+            granted,
+            granted_to_all,
+            extra,
+            may_change,
+            seen,
+            origin,
+            changes,
+            offers,
+            revoked,
+            warnings,
+            state,
+        };
         status.state = self.examine(&mut status, path).await;
         status
     }
@@ -236,7 +253,11 @@ impl Status {
     fn needs_line(&self, pin: &Pin) -> String {
         let is_granted = |need: &str| self.granted.iter().any(|access| access.name() == need);
         let needs = pin.needs.iter().map(|need| {
-            let granted = if is_granted(need) { "granted" } else { "not granted" };
+            let granted = match (self.granted_to_all.contains(need.as_str()), is_granted(need)) {
+                (true, _) => "granted",
+                (false, true) => "granted to some callers",
+                (false, false) => "not granted",
+            };
             format!("{need} ({granted})")
         });
         let needs: Vec<String> = needs.collect();
@@ -291,7 +312,7 @@ impl Status {
         }
         text += &self.granted_line();
         for extra in &self.extra {
-            text += &format!("  extra    to callers of {}: {}\n", shown(&extra.name), extra.what());
+            text += &format!("  extra    {}\n", extra.shown());
         }
         if self.may_change {
             text += &format!("  granted  {CHANGE_LISTS}\n");

@@ -5,7 +5,9 @@ use std::path::Path;
 use wharf_report::ShowPath as _;
 
 use super::changes;
+use super::extra::ShownExtra;
 use crate::catalog::{Item, Names, Snapshot};
+use crate::config::Config;
 use crate::pins::ListedVersion;
 use crate::plugin::text::printable;
 use crate::plugin::{ListingWarning, Plugin, PluginId, Provider as _};
@@ -37,15 +39,14 @@ pub(super) fn remarks(plugin: &Plugin) -> Vec<String> {
 const MAX_NAMED: usize = 24;
 
 /// File, digest, signer, what it offers, what its imports need, what the configuration grants, and how many things are new
-/// or changed. `published`: lines on where it is from; `old` is the surface of the pinned version; `may_change`: whether
-/// its descriptions may change later.
+/// or changed. `published`: lines on where it is from; `old` is the surface of the pinned version.
 pub(super) fn summary(
     path: &Path,
     published: Option<&str>,
     old: Option<&str>,
     plugin: &Plugin,
     new: &ListedVersion,
-    may_change: bool,
+    config: &Config,
 ) -> String {
     let (id, version) = (plugin.id(), &new.version);
     let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", version.content);
@@ -67,12 +68,16 @@ pub(super) fn summary(
     });
     text += &line("needs", &or_nothing(needs.collect()));
     let mut granted: Vec<&str> = version.granted.iter().map(String::as_str).collect();
-    granted.extend(may_change.then_some(CHANGE_LISTS));
+    granted.extend(config.may_change_lists(id).then_some(CHANGE_LISTS));
     if granted.is_empty() {
         granted.push("nothing");
     }
     for (at, grant) in granted.into_iter().enumerate() {
         text += &line(if at == 0 { "granted" } else { "" }, grant);
+    }
+    // Of what is granted, and limits.
+    for extra in config.grants(id).extras.all().iter().map(ShownExtra::of) {
+        text += &line("extra", &extra.shown());
     }
     let counts = changes::summary(old, &new.surface_text);
     if old.is_some() && !counts.is_empty() {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::rights::{WhenConfig, checked_name};
-use super::{Config, FolderConfig, GrantsConfig, LimitsConfig, PluginConfig, WrongValue};
+use super::{Config, FolderConfig, GrantsConfig, KeyvalueConfig, LimitsConfig, PluginConfig, WrongValue};
 use crate::plugin::{Extra, ExtraLimits, Extras, MAX_EXTRAS};
 
 /// One entry of `plugins.NAME.extra`.
@@ -30,7 +30,10 @@ impl ExtraConfig {
 
     fn check(&self, at: usize, config: &Config) -> Result<(), WrongValue> {
         let wrong = |keys: &[&str], why: &str, hint: &str| Err(WrongValue::at(keys, why).hint(hint));
-        checked_name(self.shown_name(at))?;
+        let name = checked_name(self.shown_name(at))?;
+        if name.contains(',') {
+            return wrong(&["name"], "must have no comma: the audit log has several names in one text", "shorten it");
+        }
         if self.when == WhenConfig::default() {
             let why = "needs a condition: what all callers have is in grants and limits of the plugin";
             return wrong(&["when"], why, "write it like this: when = { scope = \"notes:write\" }");
@@ -39,6 +42,10 @@ impl ExtraConfig {
         if self.grants == GrantsConfig::default() && self.limits == LimitsConfig::default() {
             let hint = "write grants or limits: grants = { keyvalue = true }, limits = { timeout = \"2m\" }";
             return wrong(&[], "gives nothing", hint);
+        }
+        if self.grants.keyvalue == Some(KeyvalueConfig::Short(false)) {
+            let why = "must not be false: an entry adds to what all callers have, and takes nothing away";
+            return wrong(&["grants", "keyvalue"], why, "omit it, or grant it in entries for those who are to have it");
         }
         self.grants.check().map_err(|wrong| wrong.below(&["grants"]))?;
         if self.grants.change_lists {

@@ -32,9 +32,26 @@ pub(super) const FORMAT: Format = Format {
         ("rights.rules[]", CONDITIONS, "it is a condition: when = { token = \"ci\" }, when = { group = \"staff\" }"),
         ("budgets[]", CONDITIONS, "it is a condition: when = { token = \"ci\" }, when = { group = \"staff\" }"),
         ("plugins.*.extra[]", CONDITIONS, "it is a condition: when = { token = \"ci\" }, when = { group = \"staff\" }"),
-        ("plugins.*.extra[]", GRANTS, "it is a grant: grants = { keyvalue = true }"),
-        ("plugins.*.extra[]", LIMITS, "it is a limit: limits = { timeout = \"2m\" }"),
+        ("plugins.*.extra[]", GRANTS, "it is a grant: write it in grants = { … }"),
+        ("plugins.*.extra[]", LIMITS, "it is a limit: write it in limits = { … }"),
+        ("plugins.*.extra[].limits", GRANTS, "it is a grant: write it in grants = { … } of the entry"),
+        ("plugins.*.extra[].grants", LIMITS, "it is a limit: write it in limits = { … } of the entry"),
+        ("plugins.*.extra[].grants", WHEN, "it belongs beside grants: when = { token = \"ci\" }"),
+        ("plugins.*.extra[].limits", WHEN, "it belongs beside limits: when = { token = \"ci\" }"),
         ("plugins.*.extra[]", &["ask"], ASK_PLACE),
+        (
+            "plugins.*.extra[]",
+            &["plugin", "plugins", "tools"],
+            "an entry is for the plugin in its header: [[plugins.notes.extra]]",
+        ),
+        ("plugins.*", WHEN, EXTRA_PLACE),
+        ("plugins.*.grants", WHEN, EXTRA_PLACE),
+        ("plugins.*.limits", WHEN, EXTRA_PLACE),
+        ("plugins.*.limits", CONDITIONS, EXTRA_PLACE),
+        ("plugins.*.grants", CONDITIONS, EXTRA_PLACE),
+        ("plugins.*", CONDITIONS, EXTRA_PLACE),
+        ("rights.rules[]", &["grants", "limits"], EXTRA_PLACE),
+        ("", &["extra", "extras"], EXTRA_PLACE),
         ("rights.rules[].when", &["name"], WHO),
         ("rights", &["ask"], ASK_PLACE),
         ("plugins.*", &["ask"], ASK_PLACE),
@@ -64,6 +81,9 @@ pub(super) const FORMAT: Format = Format {
 const CONDITIONS: &[&str] = &[
     "token", "tokens", "scope", "scopes", "group", "groups", "subject", "user", "users", "issuer", "client", "claims",
 ];
+const WHEN: &[&str] = &["when"];
+const EXTRA_PLACE: &str = "what only some callers have is written under [[plugins.notes.extra]], with the plugin's name: \
+                           when = { token = \"ci\" }, grants = { … }, limits = { … }";
 const GRANTS: &[&str] =
     &["keyvalue", "http", "secrets", "elicit", "sample", "roots", "fs", "env", "config", "change-lists"];
 const LIMITS: &[&str] = &["timeout", "cpu", "memory", "output", "concurrency", "queue", "log"];
@@ -114,6 +134,8 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("audit.path", &["file"]),
     ("plugins.*.grants", &["grant", "permissions", "permission", "allow"]),
     ("plugins.*.extra", &["extras", "also", "additional"]),
+    ("plugins.*.limits.timeout", &["time", "deadline"]),
+    ("plugins.*.limits.memory", &["mem", "ram"]),
     ("plugins.*.grants.keyvalue", &["kv", "key-value", "key_value", "store", "storage"]),
     ("plugins.*.grants.http", &["https", "net", "network", "url", "urls", "hosts"]),
     ("plugins.*.grants.fs", &["filesystem", "files", "folders", "folder", "dirs", "read", "write"]),

@@ -13,6 +13,7 @@ use serde_json::Value;
 use self::asking::{ApproverConfig, AskConfig};
 use super::oauth::is_scope;
 use super::{Config, WrongValue};
+use crate::identity::Identity;
 use crate::rights::{Accepted, Condition, Implications, Named, Pattern, Rights, Rule};
 
 /// Maximum rules, and entries of each of their lists.
@@ -20,6 +21,8 @@ const MAX_RULES: usize = 256;
 const MAX_ENTRIES: usize = 256;
 /// Maximum bytes of a rule's name, of a scope, and of the path to a claim.
 const MAX_NAME: usize = 100;
+/// Maximum warnings about those that nobody can meet.
+const MAX_FOR_NOBODY: usize = 16;
 
 /// `[rights]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -169,7 +172,7 @@ impl Config {
     }
 
     /// # Errors
-    /// If a rule is malformed, or names a token or an issuer that is not configured.
+    /// If a rule is malformed, or names an issuer that is not configured.
     pub(super) fn check_rights(&self) -> Result<(), WrongValue> {
         let Some(rights) = &self.rights else { return Ok(()) };
         rights.build()?;
@@ -208,28 +211,48 @@ impl Config {
         all.flat_map(|(place, _, names)| names.into_iter().map(move |name| (name, place.clone())))
     }
 
-    /// Rules, budgets and extras for what only access tokens have, if there is no issuer of any: the key, and what has it.
-    pub fn conditions_without_issuer(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let all = self.conditions().filter(|_| self.server.http.oauth.is_none());
-        all.filter_map(|(place, when, _)| Some((when.of_access_tokens()?, place)))
+    /// Warnings about rules, budgets and extras that no caller can meet, not too many.
+    pub fn conditions_for_nobody(&self) -> impl Iterator<Item = String> {
+        let all = self.conditions().filter_map(|(place, when, _)| {
+            let of_access_tokens = when.of_access_tokens().filter(|_| self.server.http.oauth.is_none());
+            let why = of_access_tokens.map(|key| {
+                format!(
+                    "only access tokens have a {key}, and there is no server.http.oauth; a static token is named by when = \
+                     {{ token = \"NAME\" }}"
+                )
+            });
+            let why = why.or_else(|| self.lacks_tokens(when))?;
+            Some(format!("{place} is for nobody: {why}"))
+        });
+        all.take(MAX_FOR_NOBODY)
+    }
+
+    /// Why no token is one of those that a condition names. One that was removed is no error: its owner is to lose access
+    /// with the next reload, whatever names it still.
+    fn lacks_tokens(&self, when: &WhenConfig) -> Option<String> {
+        let named = when.token.as_ref()?.all();
+        let mut known: Vec<&str> = self.server.http.tokens.iter().map(|token| token.name.as_str()).collect();
+        known.push(Identity::LOCAL);
+        let is_known =
+            |text: &String| Pattern::new(text).is_ok_and(|pattern| known.iter().any(|token| pattern.matches(token)));
+        let missing: Vec<String> =
+            named.iter().filter(|text| !is_known(text)).map(|text| format!("{text:?}")).collect();
+        let all = missing.len() == named.len();
+        all.then(|| format!("there is no token {}; configured are: {}", missing.join(", "), known.join(", ")))
     }
 
     /// # Errors
-    /// If it names a token or an issuer that is not configured.
+    /// If it names an issuer that is not configured.
     pub(super) fn check_when(&self, when: &WhenConfig) -> Result<(), WrongValue> {
-        let http = &self.server.http;
-        let tokens: Vec<&str> = http.tokens.iter().map(|token| token.name.as_str()).chain(["local"]).collect();
         let issuers = self.issuers();
-        for (key, texts, known) in [("token", &when.token, &tokens), ("issuer", &when.issuer, &issuers)] {
-            for text in texts.iter().flat_map(Texts::all).filter(|text| !text.contains('*')) {
-                if !known.contains(&text.as_str()) {
-                    let hint = match known.as_slice() {
-                        [] => "server.http.oauth has no issuers".to_owned(),
-                        known => format!("configured are: {}", known.join(", ")),
-                    };
-                    let why = format!("there is no such {key}: {text:?}");
-                    return Err(WrongValue::at(&[key], why).hint(hint));
-                }
+        for text in when.issuer.iter().flat_map(Texts::all).filter(|text| !text.contains('*')) {
+            if !issuers.contains(&text.as_str()) {
+                let hint = match issuers.as_slice() {
+                    [] => "server.http.oauth has no issuers".to_owned(),
+                    known => format!("configured are: {}", known.join(", ")),
+                };
+                let why = format!("there is no such issuer: {text:?}");
+                return Err(WrongValue::at(&["issuer"], why).hint(hint));
             }
         }
         Ok(())

@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
+use crate::json;
+
 #[derive(Clone, Default)]
 pub struct Claims {
     /// A JSON object; empty: there are none.
@@ -26,8 +28,11 @@ impl Claims {
     }
 
     fn tree(&self) -> &Map<String, Value> {
-        // It was written from a tree, of which the depth was checked.
-        self.tree.get_or_init(|| serde_json::from_str(&self.text).unwrap_or_default())
+        self.tree.get_or_init(|| match json::tree(&self.text, json::MAX_DEPTH) {
+            Ok(Value::Object(tree)) => tree,
+            // It was written from a tree.
+            _ => Map::new(),
+        })
     }
 }
 
@@ -55,8 +60,7 @@ mod tests {
 
     #[test]
     fn claims_are_found_and_compared_whatever_their_order() {
-        let claims =
-            |text: &str| Claims::new(serde_json::from_str::<Value>(text).expect("JSON").as_object().expect("one"));
+        let claims = |text: &str| Claims::new(json::tree(text, 8).expect("JSON").as_object().expect("an object"));
         let own = claims(r#"{"a": {"b": [1, true]}, "https://c.example/x": "y", "big": 12345678901234567890}"#);
         assert_eq!(own.at("a.b"), Some(&json!([1, true])));
         assert_eq!(own.at("https://c.example/x"), Some(&json!("y")));

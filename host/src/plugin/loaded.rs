@@ -100,9 +100,12 @@ impl Provider for Plugin {
         self.prepared.of_caller(Some(caller)).granted.may_ask(access)
     }
 
+    fn differs_by_caller(&self) -> bool {
+        self.prepared.granted.grants.differ_by_caller()
+    }
+
     fn extras(&self, caller: &Identity) -> Vec<Box<str>> {
-        let extras = &self.prepared.granted.grants.extras;
-        extras.of(extras.holding(Some(caller))).map(|extra| extra.name.clone()).collect()
+        self.prepared.granted.grants.extras.names(caller)
     }
 
     fn asked(&self) -> BTreeSet<Access> {

@@ -10,7 +10,9 @@ use tokio::time::{Instant, timeout_at};
 use super::abi::{Completion, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use super::fault::{CallError, Fault};
 use super::id::{Digest, PluginId};
+use super::limits::Limits;
 use super::policy::access::Access;
+use super::policy::extra::Extras;
 use super::provider::{Call, Provider};
 use super::surface::Surface;
 use crate::identity::Identity;
@@ -22,8 +24,9 @@ pub struct PendingPlugin {
     id: PluginId,
     content: Digest,
     surface: Surface,
-    /// That of its calls, the wait for the code included.
-    timeout: Duration,
+    /// Those of its calls, the wait for the code included.
+    limits: Limits,
+    extras: Extras,
     loaded: watch::Receiver<Option<Arc<dyn Provider>>>,
 }
 
@@ -44,10 +47,10 @@ impl Compiled {
 }
 
 impl PendingPlugin {
-    /// `timeout`: that of a call, from its start to its end.
-    pub fn new(id: PluginId, content: Digest, surface: Surface, timeout: Duration) -> (Self, Compiled) {
+    /// Under these limits, and those that `extras` give to some callers.
+    pub fn new(id: PluginId, content: Digest, surface: Surface, limits: Limits, extras: Extras) -> (Self, Compiled) {
         let (compiled, loaded) = watch::channel(None);
-        (Self { id, content, surface, timeout, loaded }, Compiled(compiled))
+        (Self { id, content, surface, limits, extras, loaded }, Compiled(compiled))
     }
 
     /// The loaded plugin, and the call with what is left of its time.
@@ -56,7 +59,8 @@ impl PendingPlugin {
     /// If it is not there in time, or is refused.
     async fn loaded(&self, call: Call) -> Result<(Arc<dyn Provider>, Call), CallError> {
         let start = Instant::now();
-        let end = start + self.timeout;
+        let holding = self.extras.holding(call.identity.as_deref());
+        let end = start + self.limits.with_extras(&self.extras, holding).timeout;
         let deadline = call.deadline.map_or(end, |deadline| deadline.min(end));
         let provider = self.loaded_until(deadline.min(start + MAX_WAIT)).await?;
         Ok((provider, Call { deadline: Some(deadline), ..call }))
@@ -88,8 +92,12 @@ impl Provider for PendingPlugin {
         self.loaded.borrow().as_ref().is_some_and(|provider| provider.may_ask(access, caller))
     }
 
+    fn differs_by_caller(&self) -> bool {
+        self.loaded.borrow().as_ref().is_none_or(|provider| provider.differs_by_caller())
+    }
+
     fn extras(&self, caller: &Identity) -> Vec<Box<str>> {
-        self.loaded.borrow().as_ref().map_or_else(Vec::new, |provider| provider.extras(caller))
+        self.extras.names(caller)
     }
 
     async fn call_tool(&self, name: &str, arguments: Arc<str>, call: Call) -> Result<ToolOutcome, CallError> {
@@ -98,7 +106,7 @@ impl Provider for PendingPlugin {
     }
 
     async fn check_form(&self, schema: &str, content: &str) -> Result<(), CallError> {
-        self.loaded_until(Instant::now() + self.timeout.min(MAX_WAIT)).await?.check_form(schema, content).await
+        self.loaded_until(Instant::now() + self.limits.timeout.min(MAX_WAIT)).await?.check_form(schema, content).await
     }
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {

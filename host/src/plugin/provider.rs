@@ -48,6 +48,12 @@ pub trait Provider: Send + Sync {
         true
     }
 
+    /// Whether callers have different grants, or values, folders and secrets of their own: what it gives to one is not for
+    /// others.
+    fn differs_by_caller(&self) -> bool {
+        false
+    }
+
     /// The names of the extra grants and limits that hold for a caller.
     fn extras(&self, caller: &Identity) -> Vec<Box<str>> {
         let _ = caller;

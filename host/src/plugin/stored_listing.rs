@@ -25,7 +25,7 @@ pub(in crate::plugin) struct StoredListing {
 impl StoredListing {
     /// Of the component with that digest, under these grants: what a plugin lists may depend on them.
     pub(in crate::plugin) fn new(sandbox: &Sandbox, component: Digest, grants: &Grants) -> Self {
-        let grants: Vec<String> = grants.texts().into_iter().collect();
+        let grants: Vec<String> = grants.own_texts().into_iter().collect();
         let key = format!("{FORMAT} {:?}\n{component}\n{}", sandbox.runtime.schemas, grants.join("\n"));
         Self { compilation: sandbox.compilation.clone(), entry: Digest::of(key.as_bytes()) }
     }

@@ -27,7 +27,7 @@ const MAX_LENGTH: usize = 1 << 20;
 pub struct Seal(XChaCha20Poly1305);
 
 /// What a state is bound to.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Binding<'a> {
     pub principal: &'a str,
     pub plugin: &'a PluginId,
@@ -37,6 +37,8 @@ pub struct Binding<'a> {
     pub name: &'a str,
     /// A JSON object; the order of its members does not matter.
     pub arguments: &'a str,
+    /// The extra grants and limits that the call has: with another token of the same user it would be another call.
+    pub extras: Vec<Box<str>>,
 }
 
 /// Why a state is rejected.
@@ -109,7 +111,8 @@ impl Binding<'_> {
         let arguments = canonical(self.arguments);
         let plugin = self.plugin.as_ref().as_bytes();
         let parts = [self.principal.as_bytes(), plugin, self.digest.as_bytes(), self.method.as_bytes()];
-        for part in parts.into_iter().chain([self.name.as_bytes(), arguments.as_bytes()]) {
+        let extras = self.extras.iter().map(|name| name.as_bytes());
+        for part in parts.into_iter().chain([self.name.as_bytes(), arguments.as_bytes()]).chain(extras) {
             // Length-prefixed, so that different lists of parts never hash the same.
             hash.update(&(part.len() as u64).to_le_bytes()).update(part);
         }

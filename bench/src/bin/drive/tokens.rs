@@ -11,6 +11,7 @@ use rcgen::{KeyPair, PKCS_ED25519, SigningKey as _};
 use serde_json::{Value, json};
 
 use crate::Bench;
+use crate::contender::Contender;
 use crate::http::{load, rate};
 use crate::http_client::{Client, MODERN};
 use crate::report::{Report, Unit};
@@ -33,6 +34,28 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         let name = if users == 1 { "a user's token".to_owned() } else { format!("tokens of {users} users") };
         variants.push((name, "oauth", issuer.tokens(users)?));
     }
+    for round in 0..bench.options.rounds {
+        bench.progress(&format!("http with tokens, round {}", round + 1));
+        let rates = rates(bench, wharf, &issuer, &variants, round)?;
+        for ((name, ..), rate) in variants.iter().zip(&rates) {
+            report.add(&format!("echo on {CONNECTIONS} connections, {name}"), Unit::PerSecond, wharf.name(), *rate);
+        }
+        for ((name, ..), rate) in variants.iter().zip(&rates).skip(2) {
+            report.add(&format!("{name} ÷ a static token"), Unit::Times, wharf.name(), rate / rates[1]);
+        }
+    }
+    Ok(())
+}
+
+/// Calls per second of each variant. The servers are new: two of the same program may differ by a tenth, by where their
+/// memory is.
+fn rates(
+    bench: &Bench,
+    wharf: &Contender,
+    issuer: &Issuer,
+    variants: &[(String, &str, Vec<String>)],
+    round: usize,
+) -> Result<Vec<f64>> {
     let mut servers = Vec::new();
     for (kind, settings) in [
         ("", String::new()),
@@ -47,36 +70,27 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     }
     let at = |kind: &str| servers.iter().find(|(known, ..)| *known == kind).map(|(_, address, ..)| *address);
     let mut clients = Vec::new();
-    for (name, kind, tokens) in variants {
-        let client = Client::new(at(kind).context("find a server")?, MODERN)?.with_tokens(tokens);
+    for (_, kind, tokens) in variants {
+        let client = Client::new(at(kind).context("find a server")?, MODERN)?.with_tokens(tokens.clone());
         ready(&client)?;
         // Each is verified before the measurement.
         client.for_each_token(|client, id| client.send(&client.request(id, "tools/list", json!({}))).map(drop))?;
-        clients.push((name, client));
+        clients.push(client);
     }
-    for round in 0..bench.options.rounds {
-        bench.progress(&format!("http with tokens, round {}", round + 1));
-        let (mut rates, turns) = (vec![0.0; clients.len()], bench.options.size(TURNS, 1));
-        for turn in 0..turns {
-            let mut order: Vec<usize> = (0..clients.len()).collect();
-            // Reversed each turn, so that drift affects all equally.
-            if (round + turn) % 2 == 1 {
-                order.reverse();
-            }
-            for nth in order {
-                let (took, times) = load(bench, wharf, &clients[nth].1, CONNECTIONS)?;
-                rates[nth] += rate(took, &times) / turns as f64;
-            }
+    let (mut rates, turns) = (vec![0.0; clients.len()], bench.options.size(TURNS, 1));
+    for turn in 0..turns {
+        let mut order: Vec<usize> = (0..clients.len()).collect();
+        // Reversed each turn, so that drift affects all equally.
+        if (round + turn) % 2 == 1 {
+            order.reverse();
         }
-        for ((name, _), sum) in clients.iter().zip(&rates) {
-            report.add(&format!("echo on {CONNECTIONS} connections, {name}"), Unit::PerSecond, wharf.name(), *sum);
-        }
-        for ((name, _), sum) in clients.iter().zip(&rates).skip(2) {
-            report.add(&format!("{name} ÷ a static token"), Unit::Times, wharf.name(), sum / rates[1]);
+        for nth in order {
+            let (took, times) = load(bench, wharf, &clients[nth], CONNECTIONS)?;
+            rates[nth] += rate(took, &times) / turns as f64;
         }
     }
     servers.into_iter().for_each(|(_, _, process, _)| process.kill());
-    Ok(())
+    Ok(rates)
 }
 
 /// Waits until the plugin is loaded: a list waits for that only a while, and three servers load theirs at the same time.

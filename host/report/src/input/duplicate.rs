@@ -25,7 +25,7 @@ pub(super) fn explain(text: &str, second: &Range<usize>, is_shown: impl Fn(&[Str
         return (format!("the key `{name}` is written twice"), Some("remove one of them".into()));
     };
     let line = text[..at].matches('\n').count() + 1;
-    let reason = format!("{} is written twice, first in line {line}", first.path.join("."));
+    let reason = format!("{} is written twice, first in line {line}", super::explain::shown_path(&first.path));
     let merged = Some(second.start)
         .filter(|_| is_shown(&first.path))
         .and_then(|second| value_after(text, second))

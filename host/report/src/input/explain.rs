@@ -162,9 +162,10 @@ fn unknown_key(path: &[String], names: &[&str], format: &Format) -> Wrong {
         Some(_) => format!(" in [{}]", shown_path(parent)),
     };
     let lower = wrong.to_lowercase();
+    // What is said of the table itself goes before what is said of one that is like it.
     let described = described(format, parent);
-    let advised =
-        format.advice.iter().find(|(table, names, _)| fits(table, &described) && names.contains(&lower.as_str()));
+    let is_advised = |table: &str| fits(table, parent) || fits(table, &described);
+    let advised = format.advice.iter().find(|(table, names, _)| is_advised(table) && names.contains(&lower.as_str()));
     let hint = match advised {
         Some((_, _, hint)) => (*hint).into(),
         None => match meant_here(&lower, siblings, parent, format) {
@@ -284,7 +285,7 @@ fn prefix(path: &[String]) -> String {
     if path.is_empty() { String::new() } else { format!("{}: ", shown_path(path)) }
 }
 
-fn shown_path(path: &[String]) -> String {
+pub(super) fn shown_path(path: &[String]) -> String {
     let parts: Vec<&str> = path.iter().map(String::as_str).filter(|part| *part != ITEM).collect();
     parts.join(".")
 }

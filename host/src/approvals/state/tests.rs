@@ -6,7 +6,7 @@ const ONCE: Wanted = Wanted { once: true, of_operator: false, holds: 10 * HOLDS 
 const WHILE: Wanted = Wanted { once: false, of_operator: false, holds: 10 * HOLDS };
 
 fn deed_of(caller: &str, version: &str, tool: &str, arguments: &str) -> Deed {
-    let bound = Bound { caller, plugin: "notes", version, tool, arguments };
+    let bound = Bound { caller, plugin: "notes", version, extras: "", tool, arguments };
     Deed::new(bound, caller.to_owned(), arguments.to_owned(), arguments)
 }
 

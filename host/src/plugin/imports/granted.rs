@@ -59,7 +59,8 @@ pub(in crate::plugin) struct Granted {
     base: Arc<Grants>,
     pub(in crate::plugin) store: Arc<Store>,
     pub(in crate::plugin) http: PluginOutbound,
-    /// `None` for a plugin without secrets.
+    /// Of all that callers of the plugin have, but for what is another caller's own: a secret may come back through what they
+    /// share. `None` for a plugin without secrets.
     pub(in crate::plugin) redactor: Option<Arc<Redactor>>,
     /// As in [`Resources`].
     pub(in crate::plugin) files: Arc<Semaphore>,
@@ -71,7 +72,7 @@ pub(in crate::plugin) struct Granted {
     folders_of_caller: ArcSwapOption<Opened>,
     /// Its entries in `wasi:config/store`.
     pub(in crate::plugin) config: WasiConfigVariables,
-    reported: Mutex<HashSet<String>>,
+    reported: Arc<Mutex<HashSet<String>>>,
     noted: Arc<Noted>,
     pub(in crate::plugin) personal: Arc<dyn PersonalSecrets>,
     people: Arc<People>,
@@ -110,13 +111,13 @@ impl Granted {
             plugin,
             store: resources.store.clone(),
             http: PluginOutbound::new(&grants, resources.outbound.clone()),
-            redactor: Redactor::of(&grants.secrets).map(Arc::new),
+            redactor: Redactor::of(&grants.all_secrets()).map(Arc::new),
             files: resources.files.clone(),
             places: folders.places(&grants.folders),
             folders,
             folders_of_caller: ArcSwapOption::empty(),
             config: grants.configured().collect(),
-            reported: Mutex::default(),
+            reported: Arc::default(),
             noted: Arc::default(),
             personal: resources.personal.clone(),
             people: resources.people.clone(),
@@ -128,7 +129,7 @@ impl Granted {
 
     /// The same plugin with what callers have for whom some of its extras hold.
     pub(in crate::plugin) fn with_extras(&self, holding: Holding) -> Arc<Self> {
-        self.with_grants(self.grants.with_extras(holding), Some(self.people.number()))
+        self.with_grants(self.grants.with_extras(holding), Some(self.people.number()), self.redactor.clone())
     }
 
     /// The same as that caller has it, with their own secrets and folders. They are looked at again every few seconds.
@@ -153,32 +154,36 @@ impl Granted {
         let own = spawn_blocking(move || {
             let own = match before {
                 Some((own, _)) if *own.grants == grants => own,
-                _ => base.with_grants(grants, None),
+                _ => {
+                    let secrets = base.base.all_secrets_with(&grants.secrets);
+                    base.with_grants(grants, None, Redactor::of(&secrets).map(Arc::new))
+                }
             };
             own.folders_of_caller.store(base.folders().map(|opened| Arc::new(opened.of_caller(&caller))));
             own
         });
         let own = own.await.unwrap_or_else(|error| {
             tracing::error!(plugin = %self.plugin, "failed to prepare a caller's grants: {error}");
-            self.with_grants(self.grants.none(), None)
+            self.with_grants(self.grants.none(), None, self.redactor.clone())
         });
         *known = Some((own.clone(), Instant::now()));
         own
     }
 
     /// The same plugin with grants that some callers have, or one.
-    fn with_grants(&self, grants: Grants, number: Option<u64>) -> Arc<Self> {
+    fn with_grants(&self, grants: Grants, number: Option<u64>, redactor: Option<Arc<Redactor>>) -> Arc<Self> {
         Arc::new(Self {
             plugin: self.plugin.clone(),
             store: self.store.clone(),
             http: self.http.with_secrets(&grants),
-            redactor: Redactor::of(&grants.secrets).map(Arc::new),
+            redactor,
             files: self.files.clone(),
             folders: self.folders.clone(),
             places: self.folders.places(&grants.folders),
             folders_of_caller: ArcSwapOption::empty(),
             config: grants.configured().collect(),
-            reported: Mutex::default(),
+            // What one caller lacks is reported beside what others do.
+            reported: if number.is_some() { self.reported.clone() } else { Arc::default() },
             noted: self.noted.clone(),
             personal: self.personal.clone(),
             people: self.people.clone(),
@@ -195,11 +200,22 @@ impl Granted {
         access: Access,
         remedy: impl FnOnce() -> (String, String),
     ) {
+        self.deny_unless(|grants| grants.allow(access), events, access, remedy);
+    }
+
+    /// The same, if other callers may have it: whether grants allow it.
+    pub(in crate::plugin) fn deny_unless(
+        &self,
+        has: impl Fn(&Grants) -> bool,
+        events: Option<&Events>,
+        access: Access,
+        remedy: impl FnOnce() -> (String, String),
+    ) {
         // A listing may do without the access; only calls fail because of it.
         if let Some(events) = events {
             events.deny(Denial::without_grant(access));
             let (line, word) = remedy();
-            self.report_missing_grant(access, &self.remedy(access, &line, &word), Some(&word));
+            self.report_missing_grant(access, &self.remedy_unless(has, &line, &word), Some(&word));
         }
     }
 
@@ -233,7 +249,11 @@ impl Granted {
     pub(in crate::plugin) fn deny_change(&self, events: Option<&Events>, guest: &str) {
         let Some(events) = events else { return };
         events.deny(Denial::without_grant(Access::Fs));
-        if self.base.folders.iter().any(|folder| folder.guest == guest) {
+        let of = |grants: &Grants| {
+            grants.folders.iter().find(|folder| folder.guest == guest).map(|folder| folder.host.clone())
+        };
+        // An extra may have put another folder in its place.
+        if of(&self.base).is_some() && of(&self.base) == of(&self.grants) {
             let (line, word) = self.base.remedy_of_change(guest);
             let hint = self.remedy_unless(|grants| grants.may_change(guest), &line, &word);
             self.report_missing_grant(Access::Fs, &hint, Some(&word));

@@ -234,7 +234,8 @@ impl Sender {
         let requested = Requested::of(request.method(), request.uri()).map_err(invalid)?;
         let Some(rule) = own.rules.iter().find(|rule| rule.grant.covers(&requested)) else {
             let entry = requested.grant(requested.target.is_private());
-            self.deny(&entry);
+            let covers = |grants: &Grants| grants.http.iter().any(|own| own.covers(&requested));
+            self.deny(&entry, covers);
             let first = own.rules.is_empty();
             let would = if first { format!("http = [{entry}]") } else { format!("{entry}, added to its http") };
             return Err(Failure::NotGranted(would));
@@ -269,7 +270,8 @@ impl Sender {
         });
         match outcome {
             Err(Failure::NotPublic) => {
-                self.deny(&rule.grant.clone().private(true));
+                let private = |grants: &Grants| grants.http.iter().any(|own| own.private && own.covers(&requested));
+                self.deny(&rule.grant.clone().private(true), private);
                 Err(Failure::NotPublic)
             }
             outcome => outcome,
@@ -309,7 +311,8 @@ impl Sender {
         filled.collect::<Option<_>>().ok_or_else(|| grants.problem_of(entry))
     }
 
-    fn deny(&self, entry: &HttpGrant) {
+    /// `has`: whether grants of other callers would allow it.
+    fn deny(&self, entry: &HttpGrant, has: impl Fn(&Grants) -> bool) {
         let remedy = || {
             // A plain entry is quoted in the configuration only.
             let written = entry.to_string();
@@ -317,7 +320,7 @@ impl Sender {
             // The host may be a token that the plugin's request was given, and that came back.
             (self.redaction.text(&self.granted.line_with(entry)), self.redaction.text(&word))
         };
-        self.granted.deny(self.events.as_deref(), Access::Http, remedy);
+        self.granted.deny_unless(has, self.events.as_deref(), Access::Http, remedy);
     }
 }
 

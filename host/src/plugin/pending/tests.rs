@@ -32,7 +32,8 @@ fn pending() -> (PendingPlugin, Compiled) {
 }
 
 fn pending_for(timeout: Duration) -> (PendingPlugin, Compiled) {
-    PendingPlugin::new(id(), Digest::of(b""), Surface::default(), timeout)
+    let limits = Limits { timeout, ..Limits::default() };
+    PendingPlugin::new(id(), Digest::of(b""), Surface::default(), limits, Extras::default())
 }
 
 #[tokio::test]

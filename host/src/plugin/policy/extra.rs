@@ -82,6 +82,11 @@ impl Extras {
         Holding(bits.fold(0, |all, bit| all | bit))
     }
 
+    /// The names of those that hold for a caller.
+    pub(in crate::plugin) fn names(&self, caller: &Identity) -> Vec<Box<str>> {
+        self.of(self.holding(Some(caller))).map(|extra| extra.name.clone()).collect()
+    }
+
     /// The entries that hold.
     pub fn of(&self, holding: Holding) -> impl Iterator<Item = &Extra> {
         self.0.all.iter().enumerate().filter(move |(at, _)| holding.has(*at)).map(|(_, extra)| extra)

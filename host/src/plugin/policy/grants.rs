@@ -167,6 +167,22 @@ impl Grants {
         self.parts().map(|part| part.private.as_slice()).find(|files| !files.is_empty()).unwrap_or_default()
     }
 
+    /// The secrets of all callers, each once.
+    pub(in crate::plugin) fn all_secrets(&self) -> Vec<Secret> {
+        self.all_secrets_with(&[])
+    }
+
+    /// The same with those of one caller in place of what each has of their own.
+    pub(in crate::plugin) fn all_secrets_with(&self, own: &[Secret]) -> Vec<Secret> {
+        let mut all = own.to_vec();
+        for secret in self.parts().flat_map(|part| &part.secrets) {
+            if all.iter().all(|known| known.name != secret.name) {
+                all.push(secret.clone());
+            }
+        }
+        all
+    }
+
     /// Whether a secret could not be read now, so that the grants have to be read again.
     pub fn is_unread(&self) -> bool {
         self.parts().any(|part| part.secrets.iter().any(Secret::is_unread))
@@ -175,6 +191,14 @@ impl Grants {
     /// Whether a part of them is each caller's own.
     pub(in crate::plugin) fn are_personal(&self) -> bool {
         self.secrets.iter().any(Secret::is_personal) || self.folders.iter().any(|folder| folder.per_subject.is_some())
+    }
+
+    /// Whether callers have different ones, or values of their own.
+    pub(in crate::plugin) fn differ_by_caller(&self) -> bool {
+        !self.extras.all().is_empty()
+            || self.are_personal()
+            || self.secrets.iter().any(Secret::is_exchanged)
+            || self.keyvalue.is_some_and(|grant| grant.per_subject.is_some())
     }
 
     /// Whether anything of that kind is granted to all callers.
@@ -233,7 +257,8 @@ impl Grants {
         self.parts().flat_map(Self::own_texts).collect()
     }
 
-    fn own_texts(&self) -> BTreeSet<String> {
+    /// The same of what all callers have.
+    pub(in crate::plugin) fn own_texts(&self) -> BTreeSet<String> {
         let variable = |(name, value): &(String, SecretTemplate)| {
             let secrets: Vec<&str> = value.secrets().collect();
             if secrets.is_empty() { format!("env {name}") } else { format!("env {name}, from {}", secrets.join(", ")) }

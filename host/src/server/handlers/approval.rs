@@ -188,6 +188,7 @@ impl Attempt<'_> {
             method,
             name: self.entry.name.as_str(),
             arguments: self.arguments,
+            extras: self.entry.provider.extras(&self.scope.identity),
         }
     }
 

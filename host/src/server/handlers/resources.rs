@@ -91,8 +91,9 @@ async fn answer(
         let members = ReadResourceResult::new(scope.revision, &outcome);
         // A result that depends on answers is not determined by its URI.
         let caching = outcome.caching.filter(|_| !retried).map_or(Caching::NONE, self::caching);
-        // A shared cache would give it to those who may not read it.
-        let caching = if scope.permissions.is_open() { caching } else { caching.private() };
+        // A shared cache would give it to those who may not read it, or would read something else.
+        let is_for_all = scope.permissions.is_open() && !provider.differs_by_caller();
+        let caching = if is_for_all { caching } else { caching.private() };
         let envelope = Envelope { caching: Some(caching), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
         result::object(scope.revision, &server.implementation, &members, envelope)
     })

@@ -11,7 +11,7 @@ fn with<T>(parts: Parts<'_>, then: impl FnOnce(&Binding<'_>) -> T) -> T {
     let (principal, plugin, component, method, name, arguments) = parts;
     let plugin = PluginId::parse(plugin).unwrap();
     let digest = Digest::of(component);
-    then(&Binding { principal, plugin: &plugin, digest: &digest, method, name, arguments })
+    then(&Binding { principal, plugin: &plugin, digest: &digest, method, name, arguments, extras: Vec::new() })
 }
 
 fn sealed() -> Sealed {

@@ -12,7 +12,7 @@ use super::super::{File, Folder, LoadState};
 use super::{COMPILING, GROWTH, LISTING, first_slice};
 use crate::catalog::FolderEvent;
 use crate::pins::Guard;
-use crate::plugin::{Call, Digest, PendingPlugin, PluginId, Provider as _, Surface};
+use crate::plugin::{Call, Digest, Extras, Limits, PendingPlugin, PluginId, Provider as _, Surface};
 
 /// A component that takes seconds to compile, and is no plugin: every local is live across every loop. `number` makes it
 /// unique.
@@ -173,7 +173,13 @@ async fn a_file_that_waits_keeps_its_place_and_one_that_was_replaced_has_a_new_o
 async fn a_plugin_whose_calls_wait_starts_before_others() {
     let id = || PluginId::parse("p").expect("an id");
     let limit = Duration::from_secs(30);
-    let (plugin, compiled) = PendingPlugin::new(id(), Digest::of(b""), Surface::default(), limit);
+    let (plugin, compiled) = PendingPlugin::new(
+        id(),
+        Digest::of(b""),
+        Surface::default(),
+        Limits { timeout: limit, ..Limits::default() },
+        Extras::default(),
+    );
     let (called, other) = (File { compiling: Some(compiled), ..File::new(id(), 1) }, File::new(id(), 2));
     assert_eq!(called.order(), other.order());
     let mut call = plugin.call_tool("x", "{}".into(), Call::new("1"));

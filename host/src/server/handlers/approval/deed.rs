@@ -1,7 +1,6 @@
 //! What a person is asked about: a call, as a decision is bound to it, and as it is shown.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -9,6 +8,7 @@ use serde_json::Value;
 use crate::approvals::{Bound, Deed};
 use crate::audit::Record;
 use crate::catalog::Entry;
+use crate::identity::Identity;
 use crate::json;
 use crate::plugin::FrozenTool;
 use crate::plugin::text::quote;
@@ -20,13 +20,15 @@ const SHOWN: usize = 1000;
 const SHOWN_OF_TEXT: usize = 120;
 
 /// The call of a tool by a principal. Takes time in proportion to the arguments.
-pub(super) fn deed(principal: &Arc<str>, entry: &Entry<FrozenTool>, arguments: &str) -> Deed {
+pub(super) fn deed(identity: &Identity, entry: &Entry<FrozenTool>, arguments: &str) -> Deed {
+    let principal = identity.name();
     // Without blanks, which could push what matters out of what is shown.
     let equal = canonical(arguments);
     let bound = Bound {
         caller: principal,
         plugin: entry.provider.id().as_ref(),
         version: &entry.provider.digest().to_string(),
+        extras: &entry.provider.extras(identity).join(", "),
         tool: &entry.item().tool.name,
         arguments: &equal,
     };
@@ -75,7 +77,7 @@ fn shown(arguments: &str) -> String {
 
 /// The question to the user of a client. `holds`: how long the answer is for all calls of the tool; zero: for this one.
 pub(super) fn question(deed: &Deed, holds: Duration) -> String {
-    let Deed { by, plugin, name, arguments, bytes, digest, .. } = deed;
+    let Deed { by, plugin, extras, name, arguments, bytes, digest, .. } = deed;
     let [by, tool] = [by, name].map(|text| quote(text, usize::MAX));
     let whole = if arguments.contains('…') {
         format!("\n(These are not all: as they were sent, they have {bytes} bytes and the BLAKE3 hash {digest}.)")
@@ -91,7 +93,11 @@ pub(super) fn question(deed: &Deed, holds: Duration) -> String {
             humantime::format_duration(holds)
         )
     };
-    format!("Run the tool {tool} of the plugin {plugin} for {by}?\nArguments: {arguments}{whole}\n{binds}")
+    let extras = match extras.as_str() {
+        "" => String::new(),
+        names => format!("\nExtra grants and limits: {}", quote(names, usize::MAX)),
+    };
+    format!("Run the tool {tool} of the plugin {plugin} for {by}?{extras}\nArguments: {arguments}{whole}\n{binds}")
 }
 
 #[cfg(test)]
@@ -121,7 +127,7 @@ mod tests {
     #[test]
     fn a_question_says_what_runs_for_whom_and_for_how_long() {
         let deed = |arguments: &str| {
-            let bound = Bound { caller: "ci", plugin: "notes", version: "0", tool: "delete", arguments };
+            let bound = Bound { caller: "ci", plugin: "notes", version: "0", extras: "", tool: "delete", arguments };
             Deed::new(bound, "ci".into(), shown(arguments), arguments)
         };
         let once = question(&deed(r#"{"id":"1"}"#), Duration::ZERO);

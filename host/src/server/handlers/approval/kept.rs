@@ -15,9 +15,9 @@ impl Attempt<'_> {
     /// The call as it is bound, and what was decided on it.
     pub(super) async fn standing(&self, wanted: Wanted) -> Result<(Deed, Standing), Refusal> {
         let (entry, arguments) = (self.entry.clone(), self.arguments.clone());
-        let principal = self.scope.identity.name().clone();
+        let identity = self.scope.identity.clone();
         self.with_approvals(move |approvals| {
-            let deed = deed::deed(&principal, &entry, &arguments);
+            let deed = deed::deed(&identity, &entry, &arguments);
             let standing = approvals.take(&deed, wanted)?;
             Ok((deed, standing))
         })

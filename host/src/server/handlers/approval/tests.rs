@@ -110,7 +110,7 @@ async fn without_room_for_a_decision_it_is_not_remembered() {
     let mut kept = 0;
     let full = |kept: usize| {
         let tool = kept.to_string();
-        let bound = Bound { caller: "local", plugin: "p", version: "", tool: &tool, arguments: "{}" };
+        let bound = Bound { caller: "local", plugin: "p", version: "", extras: "", tool: &tool, arguments: "{}" };
         let deed = Deed::new(bound, String::new(), String::new(), "{}");
         fixture.server.settings.approvals.remember(deed, EXPIRY).is_err()
     };

@@ -111,6 +111,7 @@ impl Rounds<'_> {
             method: self.method,
             name: self.name,
             arguments: self.arguments,
+            extras: self.provider.extras(&self.scope.identity),
         }
     }
 }
