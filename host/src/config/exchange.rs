@@ -112,8 +112,7 @@ impl Config {
     /// # Errors
     /// If a plugin could read a user's token.
     pub(super) fn check_exchanges(&self) -> Result<(), WrongValue> {
-        let all = self.plugins.iter().flat_map(|(plugin, own)| own.all_grants().map(move |found| (plugin, found)));
-        for (plugin, (above, own)) in all {
+        for (above, own) in self.all_grants() {
             let is_readable = |keys: &[String]| keys.first().is_some_and(|key| key != "http");
             let mut named = own.named_secrets().filter(|(keys, _)| is_readable(keys));
             if let Some((keys, name)) = named.find(|(_, name)| self.exchange(name).is_some()) {
@@ -121,7 +120,7 @@ impl Config {
                 let hint = "name it in the headers of an entry of http";
                 let wrong = WrongValue { keys, why, hint: Some(hint.into()) };
                 let above: Vec<&str> = above.iter().map(String::as_str).collect();
-                return Err(wrong.below(&above).below(&["plugins", plugin]));
+                return Err(wrong.below(&above));
             }
         }
         Ok(())

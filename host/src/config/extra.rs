@@ -70,9 +70,22 @@ impl ExtraConfig {
     }
 }
 
+impl Config {
+    /// The grants of all plugins, to all callers and to some, each with the keys that lead to it.
+    pub(super) fn all_grants(&self) -> impl Iterator<Item = (Vec<String>, &GrantsConfig)> {
+        self.plugins.iter().flat_map(|(name, plugin)| {
+            let below = |(keys, grants): (Vec<String>, _)| {
+                let above = ["plugins".to_owned(), name.clone()];
+                (above.into_iter().chain(keys).collect(), grants)
+            };
+            plugin.all_grants().map(below)
+        })
+    }
+}
+
 impl PluginConfig {
     /// The grants to all callers, and then those to some, each with the keys that lead to it.
-    pub(super) fn all_grants(&self) -> impl Iterator<Item = (Vec<String>, &GrantsConfig)> {
+    fn all_grants(&self) -> impl Iterator<Item = (Vec<String>, &GrantsConfig)> {
         let extras = self.extra.iter().enumerate();
         let extras = extras.map(|(at, extra)| (vec!["extra".into(), at.to_string(), "grants".into()], &extra.grants));
         std::iter::once((vec!["grants".into()], &self.grants)).chain(extras)

@@ -9,7 +9,7 @@ use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
 use super::source::PerConfig;
-use super::{Config, ConfigPath, PluginConfig, WrongValue};
+use super::{Config, ConfigPath, WrongValue};
 use crate::os::stamp::FolderState;
 use crate::plugin::{FolderGrant, FolderMode};
 
@@ -118,7 +118,7 @@ impl FolderConfig {
 impl Config {
     /// The granted folders that do not exist.
     pub(super) fn missing_folders(&self) -> Vec<PathBuf> {
-        let granted = self.plugins.values().flat_map(PluginConfig::all_grants).flat_map(|(_, grants)| &grants.fs);
+        let granted = self.all_grants().flat_map(|(_, grants)| &grants.fs);
         granted.map(|folder| self.resolve(&folder.host)).filter(|folder| !folder.is_dir()).collect()
     }
 }

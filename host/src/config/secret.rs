@@ -60,9 +60,8 @@ impl Config {
             }
             secret.check_personal(self).map_err(|wrong| wrong.below(&["secrets", name]))?;
         }
-        let all = self.plugins.iter().flat_map(|(plugin, own)| own.all_grants().map(move |found| (plugin, found)));
-        for (plugin, (keys, own)) in all {
-            let grants: Vec<&str> = ["plugins", plugin].into_iter().chain(keys.iter().map(String::as_str)).collect();
+        for (keys, own) in self.all_grants() {
+            let grants: Vec<&str> = keys.iter().map(String::as_str).collect();
             if let Some((keys, name)) = own.named_secrets().find(|(_, name)| !self.secrets.contains_key(name)) {
                 let define = format!("define it: {name} = {{ env = \"VARIABLE\" }} under [secrets]");
                 let hint = match did_you_mean(&name, self.secrets.keys().map(String::as_str)) {

@@ -9,6 +9,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use futures_util::future::select_all;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 
 use super::claims::{Expected, Granted, Vouched};
 use super::clock::Now;
@@ -24,12 +26,17 @@ use crate::identity::Identity;
 use crate::net::http::Http;
 use crate::sync::lock;
 
+/// Maximum signatures that are verified at the same time.
+const MAX_VERIFYING: usize = 2;
+
 /// Verifies tokens.
 pub struct Verifier {
     /// The URI of this server.
     resource: Arc<str>,
     issuers: Vec<Arc<Issuer>>,
     tokens: Arc<Mutex<VerifiedTokens>>,
+    /// Permits to verify a signature.
+    verifying: Arc<Semaphore>,
     introspections: Introspections,
 }
 
@@ -52,6 +59,7 @@ impl Verifier {
             resource: settings.resource.into(),
             issuers: issuers.collect(),
             tokens: Arc::default(),
+            verifying: Arc::new(Semaphore::new(MAX_VERIFYING)),
             introspections: Introspections::new(),
         })
     }
@@ -86,21 +94,25 @@ impl Verifier {
     }
 
     async fn verify_jwt(&self, text: &str, hash: TokenHash) -> Answer {
-        let mut token = Token::parse(text)?;
-        let named = token.issuer().and_then(|name| self.issuers.iter().find(|issuer| *issuer.name == *name));
-        // Nothing is fetched for a token of anybody else.
-        let issuer = named.ok_or_else(|| Refusal::invalid("the token is of an issuer that is not accepted"))?;
         let now = Now::read();
-        let claims = mem::take(&mut token.claims);
         // First what costs least.
-        let granted = expected(issuer, &self.resource).check(claims, Vouched::Signature, now)?;
+        let (token, _, issuer) = checked(text, &self.issuers, &self.resource, now)?;
         let keys = issuer.keys(&token).await?;
-        let wrong = || Refusal::invalid("the signature of the token is wrong");
-        let key = keys.iter().find(|key| key.signed(&token)).ok_or_else(wrong)?;
-        let verified = verified(granted, now, &self.tokens);
-        let now = Instant::now();
-        lock(&self.tokens).put(hash, &verified, Some(key), verified.expires, (text.len(), now));
-        Ok(verified)
+        // Not on a thread that serves others: the signature of a stranger takes a tenth of a millisecond, and what is kept
+        // of many tokens would be scattered over the memory that each request uses.
+        let permit = Arc::clone(&self.verifying).acquire_owned().await;
+        let (issuers, resource, tokens) = (self.issuers.clone(), Arc::clone(&self.resource), Arc::clone(&self.tokens));
+        let text = text.to_owned();
+        let verifying = spawn_blocking(move || {
+            let _permit = permit;
+            let (token, granted, _) = checked(&text, &issuers, &resource, now)?;
+            let wrong = || Refusal::invalid("the signature of the token is wrong");
+            let key = keys.iter().find(|key| key.signed(&token)).ok_or_else(wrong)?;
+            let verified = verified(granted, now, &tokens);
+            lock(&tokens).put(hash, &verified, Some(key), verified.expires, (text.len(), Instant::now()));
+            Ok(verified)
+        });
+        verifying.await.unwrap_or_else(|_| Err(Refusal::Unavailable("the token cannot be verified now".into())))
     }
 
     /// Asks all issuers that answer about tokens: such a token does not say whose it is.
@@ -172,6 +184,22 @@ impl Verifier {
             _ => None,
         }
     }
+}
+
+/// A token and what it grants if its signature is right, and its issuer.
+fn checked<'a>(
+    text: &'a str,
+    issuers: &'a [Arc<Issuer>],
+    resource: &str,
+    now: Now,
+) -> Result<(Token<'a>, Granted, &'a Arc<Issuer>), Refusal> {
+    let mut token = Token::parse(text)?;
+    let named = token.issuer().and_then(|name| issuers.iter().find(|issuer| *issuer.name == *name));
+    // Nothing is fetched for a token of anybody else.
+    let issuer = named.ok_or_else(|| Refusal::invalid("the token is of an issuer that is not accepted"))?;
+    let claims = mem::take(&mut token.claims);
+    let granted = expected(issuer, resource).check(claims, Vouched::Signature, now)?;
+    Ok((token, granted, issuer))
 }
 
 fn expected<'a>(issuer: &'a Issuer, resource: &'a str) -> Expected<'a> {
