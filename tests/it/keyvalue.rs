@@ -223,5 +223,5 @@ fn check_says_which_grant_a_file_needs() {
     assert!(text.contains("grant    keyvalue, granted\n"), "{text}");
     let output = run(&home, ["check".as_ref(), "--json".as_ref(), component("notes").as_os_str()]);
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(json["grants"], json!([{"name": "keyvalue", "granted": true}]));
+    assert_eq!(json["grants"], json!([{"name": "keyvalue", "granted": true, "grantedToSome": false}]));
 }

@@ -31,7 +31,8 @@ pub(super) fn explain(text: &str, second: &Range<usize>, is_shown: impl Fn(&[Str
         .and_then(|second| value_after(text, second))
         .and_then(|value| merge(&text[first.value.clone()], value))
         .map(|merged| format!("{name} = {merged}"))
-        .filter(|merged| merged.len() <= MAX_MERGED);
+        // Two tables may have the same key.
+        .filter(|merged| merged.len() <= MAX_MERGED && DeTable::parse(merged).is_ok());
     let hint = merged.map_or_else(
         || "remove one of them, or merge what they have into one".to_owned(),
         |merged| format!("replace both by one: {merged}"),

@@ -317,6 +317,7 @@ fn what_is_written_twice_is_merged_in_the_hint() {
         |first: &str| error_and_hint(&format!("[plugins.a]\nlimits = {first}\nlimits = {{ cpu = \"1s\" }}\n")).1;
     assert_eq!(limits("{ memory = \"8MiB\" }"), "replace both by one: limits = { memory = \"8MiB\", cpu = \"1s\" }");
     assert_eq!(limits("{}"), "replace both by one: limits = { cpu = \"1s\" }");
+    assert_eq!(limits("{ cpu = \"2s\" }"), "remove one of them, or merge what they have into one");
     assert_eq!(twice("keyvalue = true", "keyvalue = false").1, "remove one of them, or merge what they have into one");
     assert!(twice("http = [\n]", "http = []").1.starts_with("remove one of them"));
     let (reason, hint) = twice("keyvalue = true", "[plugins.b.grants]\n[plugins.a.grants] # again");

@@ -349,7 +349,7 @@ impl Granted {
         let hint = redacted(hint);
         if self.is_new(&hint) {
             word.into_iter().for_each(|word| note(&self.noted.missing, redacted(word)));
-            tracing::warn!(target: MISSING_GRANT, plugin = %self.plugin, access = access.name(), hint, "access denied: missing grant `{}`", access.name());
+            tracing::warn!(target: MISSING_GRANT, plugin = %self.plugin, access = access.name(), %hint, "access denied: missing grant `{}`", access.name());
         }
     }
 
