@@ -79,7 +79,7 @@ fn open(text: &str, arguments: &str) -> Result<Sealed, SealError> {
     let plugin = PluginId::parse("notes").expect("a name");
     let digest = Digest::of(b"v1");
     let (principal, method, name) = ("local", "tools/call", "notes_delete");
-    let binding = Binding { principal, plugin: &plugin, digest: &digest, method, name, arguments };
+    let binding = Binding { principal, plugin: &plugin, digest: &digest, method, name, arguments, extras: Vec::new() };
     let now: SystemTime = UNIX_EPOCH + Duration::from_secs(NOW);
     Seal::new(&KEY).open(&binding, text, now)
 }
