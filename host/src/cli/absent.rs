@@ -63,8 +63,8 @@ pub(super) fn grants(id: &PluginId, grants: &Grants, protected: &ProtectedFolder
     folders.chain(http).chain(secrets).filter(|text| seen.insert(text.clone())).collect()
 }
 
-/// Warnings about `[plugins.NAME]`, rules and budgets, of which the folder has no file, but one of a similar name. `present`: the names of its
-/// plugins.
+/// Warnings about `[plugins.NAME]`, rules and budgets, of which the folder has no file, but one of a similar name, and
+/// about conditions that nobody meets. `present`: the names of its plugins.
 pub(super) fn warnings<'n>(config: &Config, dir: &Path, present: impl Iterator<Item = &'n str>) -> Vec<Absent> {
     let present: Vec<&str> = present.collect();
     let mut warnings = Vec::new();
@@ -88,7 +88,7 @@ pub(super) fn warnings<'n>(config: &Config, dir: &Path, present: impl Iterator<I
     }
     warnings.extend(config.conditions_for_nobody().map(|text| Absent { meant: String::new(), text }));
     for (name, place) in config.named_plugins().filter(|(name, _)| !present.contains(name)) {
-        if warnings.len() == MAX_NAMED {
+        if warnings.len() >= MAX_NAMED {
             break;
         }
         if let Some(near) = did_you_mean(name, present.iter().copied()) {

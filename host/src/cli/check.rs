@@ -200,11 +200,6 @@ impl Findings {
         self.inspection.imports.iter().filter_map(|import| import.grant).collect()
     }
 
-    /// What some callers have in addition.
-    fn extras(&self) -> impl Iterator<Item = ShownExtra> {
-        self.grants.extras.all().iter().map(ShownExtra::of)
-    }
-
     fn to_text(&self) -> String {
         let mut text = match &self.refusal {
             None => format!("{}: would load\n", self.file.shown()),
@@ -245,7 +240,7 @@ impl Findings {
             let own = if folder.per_subject.is_some() { ", a folder of each user's own" } else { "" };
             text += &format!("  folder   {}, granted to {mode}, from {}{own}\n", folder.guest, folder.host.shown());
         }
-        for extra in self.extras() {
+        for extra in ShownExtra::all(&self.grants) {
             text += &format!("  extra    {}\n", extra.shown());
         }
         for (kind, offered) in [
@@ -334,7 +329,7 @@ impl Findings {
             "imports": imports,
             "grants": grants,
             "folders": folders,
-            "extra": self.extras().map(|extra| extra.to_json()).collect::<Vec<_>>(),
+            "extra": ShownExtra::all(&self.grants).map(|extra| extra.to_json()).collect::<Vec<_>>(),
             "tools": offered("tools"),
             "resources": offered("resources"),
             "resourceTemplates": offered("templates"),

@@ -6,10 +6,9 @@ use bytesize::ByteSize;
 use serde_json::{Map, Value, json};
 
 use crate::plugin::text::printable;
-use crate::plugin::{Extra, ExtraLimits};
+use crate::plugin::{Extra, ExtraLimits, Grants};
 
 /// One entry.
-#[derive(Clone)]
 pub(super) struct ShownExtra {
     pub(super) name: String,
     grants: Vec<String>,
@@ -18,6 +17,11 @@ pub(super) struct ShownExtra {
 }
 
 impl ShownExtra {
+    /// Those of a plugin.
+    pub(super) fn all(grants: &Grants) -> impl Iterator<Item = Self> {
+        grants.extras.all().iter().map(Self::of)
+    }
+
     pub(super) fn of(extra: &Extra) -> Self {
         let ExtraLimits { timeout, cpu, memory, output, log } = &extra.limits;
         let time = |time: &Option<Duration>| time.map(|time| humantime::format_duration(time).to_string());

@@ -27,7 +27,7 @@ use super::{absent, budgets, wrapped};
 use crate::config::{Config, base};
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
 use crate::plugin::text::escape_hidden_in_json;
-use crate::plugin::{Access, LoadError, PluginId, ProtectedFolders};
+use crate::plugin::{Grants, LoadError, PluginId, ProtectedFolders};
 use crate::report::{self, Failure, NAME, Screen};
 
 pub(super) async fn run(
@@ -113,11 +113,7 @@ struct Status {
     id: PluginId,
     pin: Option<Pin>,
     /// What the configuration grants now, independent of the pinned version.
-    granted: BTreeSet<Access>,
-    /// The kinds of it that all callers have.
-    granted_to_all: BTreeSet<&'static str>,
-    /// What of it, and which limits, some callers have in addition.
-    extra: Vec<ShownExtra>,
+    grants: Grants,
     /// Whether the configuration lets its descriptions change.
     may_change: bool,
     /// What is known about the file, if it can be read.
@@ -145,30 +141,14 @@ impl Examiner<'_> {
         let pin = self.survey.pins.get(id).cloned();
         let grants = self.survey.config.grants(id);
         let may_change = self.survey.config.may_change_lists(id);
-        let (granted, warnings) = (grants.kinds(), absent::grants(id, &grants, &self.protected));
+        let warnings = absent::grants(id, &grants, &self.protected);
         let revoked = pin.as_ref().and_then(|pin| self.survey.pins.revoked_at(pin.content));
         let origin = self.origins.get(id.as_ref());
         let origin = origin.map(|origin| (origin.clone(), is_component(path, origin.component)));
-        let granted_to_all =
-            granted.iter().filter(|access| grants.allow(**access)).map(|access| access.name()).collect();
-        let extra = grants.extras.all().iter().map(ShownExtra::of).collect();
         let (id, changes, offers) = (id.clone(), Vec::new(), Vec::new());
         let (seen, state) = (None, Ok(()));
-        let mut status = Status {
-            id,
-            pin,
-            granted,
-            granted_to_all,
-            extra,
-            may_change,
-            seen,
-            origin,
-            changes,
-            offers,
-            revoked,
-            warnings,
-            state,
-        };
+        let mut status =
+            Status { id, pin, grants, may_change, seen, origin, changes, offers, revoked, warnings, state };
         status.state = self.examine(&mut status, path).await;
         status
     }
@@ -251,12 +231,13 @@ impl Status {
 
     /// What the pinned version needs, and whether that is granted now.
     fn needs_line(&self, pin: &Pin) -> String {
-        let is_granted = |need: &str| self.granted.iter().any(|access| access.name() == need);
+        let kinds = self.grants.kinds();
+        let granted = |need: &str| kinds.iter().find(|access| access.name() == need);
         let needs = pin.needs.iter().map(|need| {
-            let granted = match (self.granted_to_all.contains(need.as_str()), is_granted(need)) {
-                (true, _) => "granted",
-                (false, true) => "granted to some callers",
-                (false, false) => "not granted",
+            let granted = match granted(need) {
+                Some(access) if self.grants.allow(*access) => "granted",
+                Some(_) => "granted to some callers",
+                None => "not granted",
             };
             format!("{need} ({granted})")
         });
@@ -267,7 +248,7 @@ impl Status {
 
     /// What is granted now, and what was granted when the version was pinned, if that differs.
     fn granted_line(&self) -> String {
-        let now: BTreeSet<&str> = self.granted.iter().map(|access| access.name()).collect();
+        let now: BTreeSet<&str> = self.grants.kinds().iter().map(|access| access.name()).collect();
         let pinned: BTreeSet<&str> = self.pin.iter().flat_map(|pin| &pin.grants).map(String::as_str).collect();
         let written = |names: &BTreeSet<&str>| match names.is_empty() {
             true => "nothing".to_owned(),
@@ -311,7 +292,7 @@ impl Status {
             text += &format!("  from     {}{other}\n", shown(&origin.source));
         }
         text += &self.granted_line();
-        for extra in &self.extra {
+        for extra in ShownExtra::all(&self.grants) {
             text += &format!("  extra    {}\n", extra.shown());
         }
         if self.may_change {
@@ -399,7 +380,7 @@ impl Status {
             })),
             "changes": self.changes.iter().map(Change::to_json).collect::<Vec<_>>(),
             "change-lists": self.may_change,
-            "extra": self.extra.iter().map(ShownExtra::to_json).collect::<Vec<_>>(),
+            "extra": ShownExtra::all(&self.grants).map(|extra| extra.to_json()).collect::<Vec<_>>(),
             "warnings": self.warnings,
             "hint": self.hint(program, dir),
         })

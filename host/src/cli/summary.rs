@@ -76,7 +76,7 @@ pub(super) fn summary(
         text += &line(if at == 0 { "granted" } else { "" }, grant);
     }
     // Of what is granted, and limits.
-    for extra in config.grants(id).extras.all().iter().map(ShownExtra::of) {
+    for extra in ShownExtra::all(&config.grants(id)) {
         text += &line("extra", &extra.shown());
     }
     let counts = changes::summary(old, &new.surface_text);

@@ -44,9 +44,6 @@ pub(super) const FORMAT: Format = Format {
             &["plugin", "plugins", "tools"],
             "an entry is for the plugin in its header: [[plugins.notes.extra]]",
         ),
-        ("plugins.*", WHEN, EXTRA_PLACE),
-        ("plugins.*.grants", WHEN, EXTRA_PLACE),
-        ("plugins.*.limits", WHEN, EXTRA_PLACE),
         ("plugins.*.limits", CONDITIONS, EXTRA_PLACE),
         ("plugins.*.grants", CONDITIONS, EXTRA_PLACE),
         ("plugins.*", CONDITIONS, EXTRA_PLACE),
@@ -79,7 +76,8 @@ pub(super) const FORMAT: Format = Format {
 };
 
 const CONDITIONS: &[&str] = &[
-    "token", "tokens", "scope", "scopes", "group", "groups", "subject", "user", "users", "issuer", "client", "claims",
+    "when", "token", "tokens", "scope", "scopes", "group", "groups", "subject", "user", "users", "issuer", "client",
+    "claims",
 ];
 const WHEN: &[&str] = &["when"];
 const EXTRA_PLACE: &str = "what only some callers have is written under [[plugins.notes.extra]], with the plugin's name: \

@@ -182,7 +182,8 @@ impl Config {
         })
     }
 
-    /// Rules, budgets and extras: what each is called for people, for whom it is, and which plugins it names without a pattern.
+    /// Rules, budgets and extras: what each is called for people, for whom it is, and which plugins it names without a
+    /// pattern.
     fn conditions(&self) -> impl Iterator<Item = (String, &WhenConfig, BTreeSet<&str>)> {
         let rules = self.rights.iter().flat_map(|rights| rights.rules.iter().enumerate());
         let rules = rules.map(|(at, rule)| {
@@ -314,7 +315,7 @@ fn exact<const N: usize>(lists: [&Vec<String>; N]) -> BTreeSet<&str> {
     plugins.filter(|plugin| !plugin.contains('*')).collect()
 }
 
-/// The name of a rule or a budget.
+/// The name of a rule, a budget or an extra.
 pub(super) fn checked_name(name: String) -> Result<String, WrongValue> {
     if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
         let why = format!("must be 1 to {MAX_NAME} bytes in one line");

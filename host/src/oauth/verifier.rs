@@ -99,7 +99,7 @@ impl Verifier {
         let (token, _, issuer) = checked(text, &self.issuers, &self.resource, now)?;
         let keys = issuer.keys(&token).await?;
         // Not on a thread that serves others: the signature of a stranger takes a tenth of a millisecond, and what is kept
-        // of many tokens would be scattered over the memory that each request uses.
+        // of many tokens would be scattered over the memory that each request uses. So all of it is made there.
         let permit = Arc::clone(&self.verifying).acquire_owned().await;
         let (issuers, resource, tokens) = (self.issuers.clone(), Arc::clone(&self.resource), Arc::clone(&self.tokens));
         let text = text.to_owned();

@@ -42,11 +42,8 @@ pub(in crate::server) struct CallRecord {
     audit: Audit,
     began: Instant,
     cancelled: CancellationToken,
-    caller: Arc<Identity>,
     /// `None`: no log is enabled, or it is committed already.
     record: Option<Record>,
-    /// Whom it is for, once that is known.
-    provider: Option<Arc<dyn Provider>>,
     charge: Option<Arc<Charge>>,
 }
 
@@ -70,8 +67,7 @@ impl CallRecord {
             id: Some(Record::capped(scope.id.as_json())),
             ..of(&scope.identity)
         });
-        let (caller, cancelled) = (scope.identity.clone(), scope.cancelled.clone());
-        Ok(Self { audit, began: Instant::now(), cancelled, caller, record, provider: None, charge: None })
+        Ok(Self { audit, began: Instant::now(), cancelled: scope.cancelled.clone(), record, charge: None })
     }
 
     /// The input for the plugin, as text.
@@ -82,12 +78,13 @@ impl CallRecord {
     }
 
     /// The plugin that is called, and the tool, prompt or resource.
-    pub(in crate::server) fn set_target(&mut self, provider: &Arc<dyn Provider>, name: &str) {
+    pub(in crate::server) fn set_target(&mut self, scope: &Scope, provider: &dyn Provider, name: &str) {
         if let Some(record) = &mut self.record {
             record.plugin = Some(provider.id().to_string());
             record.content = Some(*provider.digest().as_bytes());
             record.tool = Some(Record::capped(name));
-            self.provider = Some(provider.clone());
+            let extras = provider.extras(&scope.identity).join(", ");
+            record.extra = (!extras.is_empty()).then(|| Record::capped(&extras));
         }
     }
 
@@ -201,9 +198,7 @@ impl CallRecord {
             quote(record.tool.as_deref().unwrap_or_default(), MAX_NAME),
             record.code.unwrap_or_default()
         );
-        let extra = self.provider.as_ref().map(|provider| provider.extras(&self.caller).join(", "));
-        let extra = extra.filter(|names| !names.is_empty()).map(|names| Record::capped(&names));
-        self.audit.commit(&Record { took: Some(took), extra, ..record })
+        self.audit.commit(&Record { took: Some(took), ..record })
     }
 }
 

@@ -116,8 +116,8 @@ pub fn verdict<'a>(permissions: &'a Permissions, provider: &dyn Provider, item: 
     permissions.verdict(provider.id().as_ref(), item)
 }
 
-/// Whether a person is asked before somebody with those permissions runs a tool that they may use. Nobody is about those of discovery: it is
-/// asked about the tool that they call.
+/// Whether a person is asked before somebody with those permissions runs a tool that they may use. Nobody is about those
+/// of discovery: it is asked about the tool that they call.
 pub fn asks(rights: &Rights, permissions: &Permissions, provider: &dyn Provider, tool: &FrozenTool) -> Ask {
     if is_discovery(provider) {
         return Ask::Never;

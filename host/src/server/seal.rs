@@ -27,7 +27,6 @@ const MAX_LENGTH: usize = 1 << 20;
 pub struct Seal(XChaCha20Poly1305);
 
 /// What a state is bound to.
-#[derive(Clone)]
 pub struct Binding<'a> {
     pub principal: &'a str,
     pub plugin: &'a PluginId,

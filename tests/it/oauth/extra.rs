@@ -10,7 +10,7 @@ use super::issuer::{Issuer, by};
 use super::own::{call, oauth};
 use crate::support::client::{Client, first_text};
 use crate::support::home::Home;
-use crate::support::http::{HttpConnection, serve};
+use crate::support::http::{HttpConnection, Response, serve};
 use crate::support::process::{Process, run};
 use crate::support::site::Site;
 use crate::support::streamable::{Endpoint, stateless};
@@ -18,13 +18,18 @@ use crate::support::streamable::{Endpoint, stateless};
 const CI: &str = "0123456789abcdef";
 
 fn start(issuer: &Issuer, guests: &[&str], settings: &str) -> (Home, Process, SocketAddr) {
+    let home = home(issuer, guests, settings);
+    let (process, address) = serve(&home, &[]);
+    (home, process, address)
+}
+
+fn home(issuer: &Issuer, guests: &[&str], settings: &str) -> Home {
     let home = Home::with(guests);
     fs::write(home.path("token"), CI).expect("a file");
     fs::create_dir(home.path("shared")).expect("a folder");
     fs::create_dir(home.path("other")).expect("a folder");
     configure(&home, issuer, settings);
-    let (process, address) = serve(&home, &[]);
-    (home, process, address)
+    home
 }
 
 fn configure(home: &Home, issuer: &Issuer, settings: &str) {
@@ -40,11 +45,9 @@ fn with_scope(issuer: &Issuer, subject: &str, scope: &str) -> String {
     issuer.with(subject, "scope", json!(format!("mcp {scope}")))
 }
 
-/// The whole answer.
-fn answer(address: SocketAddr, token: &str, tool: &str, arguments: Value) -> String {
-    let message = stateless(1, "tools/call", json!({"name": tool, "arguments": arguments}));
-    let response = HttpConnection::connect(address).exchange(&by(Endpoint::new(address).post(&message), token));
-    response.text().to_owned()
+/// The response to a stateless request.
+fn exchange(address: SocketAddr, token: &str, message: &Value) -> Response {
+    HttpConnection::connect(address).exchange(&by(Endpoint::new(address).post(message), token))
 }
 
 fn text(address: SocketAddr, token: &str, tool: &str, arguments: Value) -> String {
@@ -185,8 +188,7 @@ fn limits_are_those_of_the_caller() {
         assert_eq!(spins.as_deref(), Some("cpu"));
     }
     let message = "x".repeat(4000);
-    let long = answer(address, &ada, "echo", json!({"message": message}));
-    assert!(long.contains("output-too-large"), "{long}");
+    assert_eq!(code(&ada, "echo", json!({"message": message})).as_deref(), Some("output-too-large"));
     assert_eq!(text(address, &with_scope(&issuer, "ada", "long"), "echo", json!({"message": message})), message);
 }
 
@@ -245,8 +247,7 @@ fn requests_and_questions_of_a_plugin_are_those_of_its_caller() {
             json!({"name": "asking_test_input_required_result_elicitation", "arguments": {}}),
         );
         message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
-        let response = HttpConnection::connect(address).exchange(&by(Endpoint::new(address).post(&message), token));
-        response.text().to_owned()
+        exchange(address, token, &message).text().to_owned()
     };
     assert!(ask(&ada).contains("input_required"), "{}", ask(&ada));
     assert!(!ask(&bob).contains("input_required"), "{}", ask(&bob));
@@ -258,11 +259,7 @@ fn changes_hold_for_the_next_call_and_lists_stay() {
     let (home, process, address) = start(&issuer, &["folders"], WRITERS);
     let writes = with_scope(&issuer, "ada", "files:write");
     assert_eq!(attempt(address, &writes, "write", "one"), "ok 3 bytes");
-    let list = |token: &str| {
-        let message = stateless(1, "tools/list", json!({}));
-        let response = HttpConnection::connect(address).exchange(&by(Endpoint::new(address).post(&message), token));
-        response.text().to_owned()
-    };
+    let list = |token: &str| exchange(address, token, &stateless(1, "tools/list", json!({}))).text().to_owned();
     assert_eq!(list(&writes), list(&issuer.token("bob")));
     configure(&home, &issuer, &WRITERS.replace("files:write", "files:admin"));
     let deadline = std::time::Instant::now() + crate::support::TIMEOUT;
@@ -276,11 +273,8 @@ fn changes_hold_for_the_next_call_and_lists_stay() {
 #[test]
 fn approvals_are_for_all_grants() {
     let issuer = Issuer::start();
-    let home = Home::with(&["folders"]);
-    fs::create_dir(home.path("shared")).expect("a folder");
-    fs::create_dir(home.path("other")).expect("a folder");
-    fs::write(home.path("token"), CI).expect("a file");
-    configure(&home, &issuer, &format!("[server]\ntrust = 'strict'\n{}", WRITERS.replace("OTHER", "SHARED")));
+    let strict = format!("[server]\ntrust = 'strict'\n{}", WRITERS.replace("OTHER", "SHARED"));
+    let home = home(&issuer, &["folders"], &strict);
     let dir = home.plugins();
     let dir = dir.to_str().expect("UTF-8");
     let approved = run(&home, ["approve", "folders", dir, "--yes"]);
@@ -299,7 +293,7 @@ fn approvals_are_for_all_grants() {
     assert_eq!(status["state"], "runs", "{status}");
     assert_eq!(status["extra"][0]["name"], "writers", "{status}");
     let more = "[[plugins.folders.extra]]\nwhen = { subject = 'ada' }\ngrants = { elicit = true }\n";
-    configure(&home, &issuer, &format!("[server]\ntrust = 'strict'\n{}{more}", WRITERS.replace("OTHER", "SHARED")));
+    configure(&home, &issuer, &format!("{strict}{more}"));
     let status = state();
     assert_eq!((&status["state"], &status["code"]), (&json!("held"), &json!("other_grants")), "{status}");
 }
@@ -307,11 +301,8 @@ fn approvals_are_for_all_grants() {
 #[test]
 fn the_operator_is_shown_who_has_what() {
     let issuer = Issuer::start();
-    let home = Home::with(&["folders"]);
-    fs::write(home.path("token"), CI).expect("a file");
-    fs::create_dir(home.path("shared")).expect("a folder");
-    fs::create_dir(home.path("other")).expect("a folder");
-    configure(&home, &issuer, &WRITERS.replace("'ci' }\ngrants", "'ci' }\nlimits = { timeout = '2m' }\ngrants"));
+    let settings = WRITERS.replace("'ci' }\ngrants", "'ci' }\nlimits = { timeout = '2m' }\ngrants");
+    let home = home(&issuer, &["folders"], &settings);
     let shown = |words: &[&str]| {
         let output = run(&home, words);
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
@@ -353,17 +344,10 @@ fn a_secret_of_some_is_redacted_for_all() {
     let settings = "[secrets]\nkey = { file = 'key' }\n\
          [plugins.folders.grants]\nfs = [{ host = 'SHARED', guest = '/data' }]\n\
          [[plugins.folders.extra]]\nwhen = { scope = 'keys' }\ngrants = { secrets = ['key'] }\n";
-    let (home, _process, address) = {
-        let home = Home::with(&["folders"]);
-        fs::create_dir_all(home.path("config/wharf")).expect("a folder");
-        fs::write(home.path("config/wharf/key"), "a-long-secret-value").expect("a file");
-        fs::write(home.path("token"), CI).expect("a file");
-        fs::create_dir(home.path("shared")).expect("a folder");
-        fs::write(home.path("shared/notes"), "it is a-long-secret-value").expect("a file");
-        configure(&home, &issuer, settings);
-        let (process, address) = serve(&home, &[]);
-        (home, process, address)
-    };
+    let home = home(&issuer, &["folders"], settings);
+    fs::write(home.path("config/wharf/key"), "a-long-secret-value").expect("a file");
+    fs::write(home.path("shared/notes"), "it is a-long-secret-value").expect("a file");
+    let (_process, address) = serve(&home, &[]);
     let settings_of = |token: &str| text(address, token, "folders_settings", json!({}));
     let holder = with_scope(&issuer, "ada", "keys");
     assert!(settings_of(&holder).contains("[redacted key]"), "{}", settings_of(&holder));
@@ -371,7 +355,6 @@ fn a_secret_of_some_is_redacted_for_all() {
     for token in [&holder, &issuer.token("bob")] {
         assert_eq!(attempt(address, token, "read", "notes"), "ok it is [redacted key]");
     }
-    drop(home);
 }
 
 #[test]
@@ -423,7 +406,7 @@ fn a_token_that_is_still_named_can_be_removed() {
     process.log_with(nobody);
     let deadline = std::time::Instant::now() + crate::support::TIMEOUT;
     let message = stateless(1, "tools/list", json!({}));
-    while HttpConnection::connect(address).exchange(&by(Endpoint::new(address).post(&message), CI)).status != 401 {
+    while exchange(address, CI, &message).status != 401 {
         assert!(std::time::Instant::now() < deadline, "{}", process.log());
     }
     assert_eq!(attempt(address, &with_scope(&issuer, "ada", "files:write"), "write", "x"), "ok 3 bytes");

@@ -10,7 +10,7 @@ use crate::cli::extra::ShownExtra;
 use crate::config::Config;
 use crate::identity::Identity;
 use crate::plugin::text::printable;
-use crate::plugin::{Extra, Extras, Grants, PluginId};
+use crate::plugin::{Extra, PluginId};
 use crate::report::NAME;
 
 /// One entry of a plugin.
@@ -43,8 +43,7 @@ pub(super) fn all(config: &Config, who: &Identity, snapshot: &Snapshot) -> Vec<G
         .flat_map(|plugin| {
             let grants = config.grants(&plugin);
             let extras = &grants.extras;
-            let base: Vec<String> =
-                Grants { extras: Extras::default(), ..grants.clone() }.texts().into_iter().collect();
+            let base: Vec<String> = grants.own_texts().into_iter().collect();
             let base = if base.is_empty() { "no grants".to_owned() } else { printable(&base.join(", ")) };
             let holding = extras.holding(Some(who));
             let given = |(at, extra): (usize, &Extra)| Given {

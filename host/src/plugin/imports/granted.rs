@@ -59,8 +59,8 @@ pub(in crate::plugin) struct Granted {
     base: Arc<Grants>,
     pub(in crate::plugin) store: Arc<Store>,
     pub(in crate::plugin) http: PluginOutbound,
-    /// Of all that callers of the plugin have, but for what is another caller's own: a secret may come back through what they
-    /// share. `None` for a plugin without secrets.
+    /// Of all that callers of the plugin have, but for what is another caller's own: a secret may come back through what
+    /// they share. `None` for a plugin without secrets.
     pub(in crate::plugin) redactor: Option<Arc<Redactor>>,
     /// As in [`Resources`].
     pub(in crate::plugin) files: Arc<Semaphore>,

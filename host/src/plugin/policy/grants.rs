@@ -258,7 +258,7 @@ impl Grants {
     }
 
     /// The same of what all callers have.
-    pub(in crate::plugin) fn own_texts(&self) -> BTreeSet<String> {
+    pub fn own_texts(&self) -> BTreeSet<String> {
         let variable = |(name, value): &(String, SecretTemplate)| {
             let secrets: Vec<&str> = value.secrets().collect();
             if secrets.is_empty() { format!("env {name}") } else { format!("env {name}, from {}", secrets.join(", ")) }

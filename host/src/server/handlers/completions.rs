@@ -32,7 +32,7 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, request: C
         let unknown = || unknown(&snapshot, &scope, &reference);
         let Some(named) = Named::find(&snapshot, &reference) else { return record.finish(Err(unknown())).await };
         let provider = named.provider().clone();
-        record.set_target(&provider, reference.text());
+        record.set_target(&scope, &*provider, reference.text());
         let permitted = record.permitted(scope.check(&*provider, named.item(), unknown));
         if let Err(error) = permitted.and_then(|()| named.check(reference.text(), &argument)) {
             return record.finish(Err(error)).await;

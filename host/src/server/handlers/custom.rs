@@ -52,7 +52,7 @@ async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, record: &
     let Some((provider, name)) = snapshot.extensions.method(&request.method) else { return Err(not_found()) };
     let provider = provider.clone();
     drop(snapshot);
-    record.set_target(&provider, &request.method);
+    record.set_target(scope, &*provider, &request.method);
     record.permitted(scope.check(&*provider, Item::Rest, not_found))?;
     let charge = record.charge(server, scope, &*provider, Item::Rest)?;
     match once(server, scope, &provider, charge, |call| provider.call_method(name, &request.params, call)).await {

@@ -62,7 +62,7 @@ async fn answer(
         return Err(unknown(&snapshot, scope, name));
     };
     let entry = entry.clone();
-    record.set_target(&entry.provider, name);
+    record.set_target(scope, &*entry.provider, name);
     let prompt = Item::Prompt(&entry.item().name);
     record.permitted(scope.check(&*entry.provider, prompt, || unknown(&snapshot, scope, name)))?;
     drop(snapshot);

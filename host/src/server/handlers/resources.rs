@@ -75,7 +75,7 @@ async fn answer(
         record.set_code("not-found");
         return Err(error::resource_not_found(scope.revision, uri));
     };
-    record.set_target(&provider, uri);
+    record.set_target(scope, &*provider, uri);
     let not_found = || error::resource_not_found(scope.revision, uri);
     record.permitted(scope.check(&*provider, Item::Resource(uri), not_found))?;
     let charge = record.charge(server, scope, &*provider, Item::Resource(uri))?;

@@ -66,7 +66,7 @@ async fn answer(
             record.set_code("not-found");
             return Err(unknown(&snapshot, scope, &name));
         };
-        record.set_target(&entry.provider, &name);
+        record.set_target(scope, &*entry.provider, &name);
         let tool = Item::Tool(&entry.item().tool.name);
         record.permitted(scope.check(&*entry.provider, tool, || unknown(&snapshot, scope, &name)))?;
         let mirrored = &entry.item().mirrored;
