@@ -7,6 +7,7 @@
 
 pub(in crate::server) mod core;
 mod job;
+pub(in crate::server) mod notify;
 pub(in crate::server) mod orphans;
 mod questions;
 mod race;
