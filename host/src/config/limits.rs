@@ -49,7 +49,10 @@ pub struct LimitsConfig {
     )]
     pub output: Option<ByteSize>,
     /// Calls that run at the same time.
-    #[serde(deserialize_with = "concurrency_up_to::<_, { Limits::MAX_CONCURRENCY }>", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "concurrency_up_to::<_, { Limits::MAX_CONCURRENCY }>",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub concurrency: Option<u32>,
     /// Calls that may wait for a slot; more are refused.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,7 @@ use super::Server;
 use crate::protocol::{ErrorObject, error};
 use crate::store::{Changed, Durability, StoreError};
 use crate::sync::lock;
-use crate::tasks::{Ledger, Lease, Record, Status};
+use crate::tasks::{Lease, Ledger, Record, Status};
 
 /// Tasks that one process runs for one caller, also those that wait for their turn.
 const RUNNING_OF_ONE: usize = 32;
@@ -40,14 +40,7 @@ pub struct TaskSettings {
 impl Default for TaskSettings {
     /// None.
     fn default() -> Self {
-        Self {
-            ledger: None,
-            is_used: false,
-            kept_of_one: 1000,
-            kept: 100_000,
-            bytes_of_one: 256 << 20,
-            bytes: 4 << 30,
-        }
+        Self { ledger: None, is_used: false, kept_of_one: 1000, kept: 100_000, bytes_of_one: 256 << 20, bytes: 4 << 30 }
     }
 }
 
@@ -131,7 +124,11 @@ impl Tasks {
     ///
     /// # Errors
     /// If there are too many, or the store cannot be used.
-    pub(in crate::server) async fn add(self: &Arc<Self>, record: &Record, cancelled: &CancellationToken) -> Result<String, NoTask> {
+    pub(in crate::server) async fn add(
+        self: &Arc<Self>,
+        record: &Record,
+        cancelled: &CancellationToken,
+    ) -> Result<String, NoTask> {
         self.used.send_if_modified(|used| !std::mem::replace(used, true));
         let principal = record.requester.name();
         let key = self.ledger.key(principal, &record.id).ok_or(NoTask::Full("id"))?;

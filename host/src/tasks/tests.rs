@@ -89,7 +89,10 @@ fn a_task_goes_on_when_all_is_answered() {
     assert!(!task.answer(vec![given("a", "3")], "n"));
     assert!(task.answer(vec![given("b", "4")], "n"));
     let answers: Vec<_> = task.asked.iter().filter_map(|asked| Some(asked.answer.as_ref()?.get())).collect();
-    assert_eq!((answers, task.node.as_deref(), task.plugin_state()), (vec!["1", "4"], Some("n"), Some(b"state".to_vec())));
+    assert_eq!(
+        (answers, task.node.as_deref(), task.plugin_state()),
+        (vec!["1", "4"], Some("n"), Some(b"state".to_vec()))
+    );
 }
 
 #[tokio::test]
@@ -111,11 +114,12 @@ async fn a_record_is_found_by_its_owner_alone_and_changed_by_many() {
     let says = (0..8).map(|number| {
         let (ledger, key) = (if number % 2 == 0 { one.clone() } else { two.clone() }, key.clone());
         tokio::spawn(async move {
-            ledger.change(&key, Durability::Process, |record| {
-                record.round += 1;
-                Some(())
-            })
-            .await
+            ledger
+                .change(&key, Durability::Process, |record| {
+                    record.round += 1;
+                    Some(())
+                })
+                .await
         })
     });
     for changed in futures_util::future::join_all(says).await {

@@ -218,7 +218,12 @@ impl<'a> Rounds<'a> {
     }
 
     /// Parses an answer; a form's content is validated against the form's schema.
-    pub(in crate::server) async fn reply(&self, kind: &QuestionKind, raw: &RawValue, path: &str) -> Result<Reply, Refusal> {
+    pub(in crate::server) async fn reply(
+        &self,
+        kind: &QuestionKind,
+        raw: &RawValue,
+        path: &str,
+    ) -> Result<Reply, Refusal> {
         let reply = answer::reply(kind, raw, path)?;
         if let (QuestionKind::Form(schema), Reply::Elicited(Elicited { content: Some(content), .. })) = (kind, &reply) {
             self.provider.check_form(schema, content).await.map_err(|error| match error {

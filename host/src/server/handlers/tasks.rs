@@ -40,14 +40,8 @@ const ANSWERS: usize = 32;
 const MIN_TTL: u64 = 10_000;
 
 /// What a client may be asked for.
-const ASKS: [Ask; 6] = [
-    Ask::Roots,
-    Ask::Sampling,
-    Ask::SamplingTools,
-    Ask::SamplingContext,
-    Ask::ElicitationForm,
-    Ask::ElicitationUrl,
-];
+const ASKS: [Ask; 6] =
+    [Ask::Roots, Ask::Sampling, Ask::SamplingTools, Ask::SamplingContext, Ask::ElicitationForm, Ask::ElicitationUrl];
 
 /// The error for a request of the extension whose client does not declare it, before anything else of it is looked at.
 pub(in crate::server) fn declared(

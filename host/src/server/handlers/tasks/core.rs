@@ -105,7 +105,8 @@ pub(in crate::server) fn list(server: &Arc<Server>, scope: Scope, cursor: Option
             None => String::new(),
         };
         let listed = tasks.ledger.list(Some(principal), &after, PAGE + 1).await.map_err(|error| unusable(&error))?;
-        let next_cursor = (listed.len() > PAGE).then(|| listed.get(PAGE - 1).map(|(_, last)| last.id.clone())).flatten();
+        let next_cursor =
+            (listed.len() > PAGE).then(|| listed.get(PAGE - 1).map(|(_, last)| last.id.clone())).flatten();
         let shown = listed.iter().take(PAGE).map(|(_, record)| CoreTask::from(record)).collect();
         let members = CoreTasks { tasks: shown, next_cursor };
         result::object(scope.revision, &server.implementation, &members, Envelope::default())

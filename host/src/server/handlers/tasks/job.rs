@@ -110,8 +110,7 @@ impl Job {
 
     /// The answer to its request.
     async fn end(mut self, advanced: Result<Advance<ToolResult>, Refusal>) -> Ended {
-        let is_outcome =
-            !matches!(advanced, Ok(Advance::Asks(..)) | Err(Refusal::Request(_) | Refusal::Unapproved(_)));
+        let is_outcome = !matches!(advanced, Ok(Advance::Asks(..)) | Err(Refusal::Request(_) | Refusal::Unapproved(_)));
         let settled = match advanced {
             Ok(Advance::Complete(result)) => Ok(Settled::Complete(result)),
             Ok(Advance::Asks(prepared, round)) => {

@@ -80,7 +80,9 @@ pub(in crate::server) async fn run(
                     log(why);
                     match timeout_at(began + limits.timeout, &mut running).await {
                         Ok(ended) => ended,
-                        Err(_) => return Err(error::busy("the call takes long, and there is no room for another task")),
+                        Err(_) => {
+                            return Err(error::busy("the call takes long, and there is no room for another task"));
+                        }
                     }
                 }
             }
