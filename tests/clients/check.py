@@ -233,11 +233,25 @@ async def primitives_without_handshake(home: Home, binary: str) -> None:
         await cancelled(client, recorder, home.log, cancel)
 
 
+async def tasks_of_the_handshake(home: Home, binary: str) -> None:
+    from tasks import Answers, tasks
+
+    answers = Answers()
+    home.put("everything", "everything")
+    async with home.connect(binary) as (read, write):
+        async with ClientSession(read, write, elicitation_callback=answers.elicit) as client:
+            await client.initialize()
+            await tasks(client, answers)
+
+
 HANDSHAKE = [by_handshake, replacement_under_a_session, list_changed_by_notification, primitives_by_handshake]
 MODERN = []
 if VERSION.startswith("2."):
     HANDSHAKE += [by_handshake_of_the_newest_client]
     MODERN += [by_probing, list_changed_by_subscription, primitives_without_handshake]
+else:
+    # Version 2 has no tasks.
+    HANDSHAKE += [tasks_of_the_handshake]
 CHECKS = {"stdio": HANDSHAKE + MODERN, "http": HANDSHAKE + MODERN, "sse": HANDSHAKE}
 
 
