@@ -1,5 +1,6 @@
-// Tests `wharf serve` with the official TypeScript clients, version 1 and 2, and with the
-// command line of the official inspector; tasks also with the official library for them. Run it from the repository's root, after install.sh:
+// Tests `wharf serve` with the official TypeScript clients, version 1 and 2, with the official library
+// for tasks, and with the command line of the official inspector. Run it from the repository's root,
+// after install.sh:
 //
 //     node target/clients/node/check.mjs BINARY
 //
