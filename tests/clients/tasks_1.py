@@ -1,6 +1,6 @@
 """Tasks of 2025-11-25, through version 1 of the official Python client, with the plugin `everything`.
 
-The connections are made by `check.py`. Version 2 has no tasks.
+The connections are made by `check.py`.
 """
 
 from mcp import types
