@@ -155,6 +155,8 @@ typedef struct {
   /* `arguments` is an object. */
   wharf_status (*run)(wharf_call *call, yyjson_val *arguments);
   wharf_hint read_only, destructive, idempotent, open_world;
+  /* A tool that takes long should be optional: clients with tasks need not wait for it, and
+   * the messages of wharf_progress are the status of the task. */
   wharf_tasks tasks;
   const wharf_icon *icons;
   /* A JSON object. */

@@ -38,7 +38,7 @@ type TaskSupport uint8
 const (
 	// TasksForbidden is the default.
 	TasksForbidden = TaskSupport(wharf_plugin_tools.TaskSupport_Forbidden)
-	// TasksOptional lets the client decide.
+	// TasksOptional is for a tool that takes long: clients with tasks need not wait for it.
 	TasksOptional = TaskSupport(wharf_plugin_tools.TaskSupport_Optional)
 	// TasksRequired allows only tasks.
 	TasksRequired = TaskSupport(wharf_plugin_tools.TaskSupport_Required)
@@ -120,7 +120,8 @@ func (e *Entry) OpenWorld(yes bool) *Entry {
 	return e
 }
 
-// Tasks sets whether a client may, or must, run it as a task.
+// Tasks sets whether it may, or must, run as a task, as a tool that takes long should. The
+// messages of [Call.Progress] become the status of the task; it asks as in any call.
 func (e *Entry) Tasks(support TaskSupport) *Entry {
 	e.tasks = support
 	return e

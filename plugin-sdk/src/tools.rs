@@ -241,7 +241,8 @@ impl Tool<'_> {
         self.annotate(|annotations| annotations.open_world = Some(yes))
     }
 
-    /// Whether a client may, or must, run it as a task.
+    /// Whether it may, or must, run as a task: what takes long should be optional. The messages of
+    /// [`Call::progress`](crate::Call::progress) become the status of the task; it asks as in any call.
     ///
     /// ```
     /// # use wharf_plugin::*;

@@ -1,5 +1,6 @@
-// Tests `wharf serve` with the official TypeScript clients, version 1 and 2, and with the
-// command line of the official inspector. Run it from the repository's root, after install.sh:
+// Tests `wharf serve` with the official TypeScript clients, version 1 and 2, with the official library
+// for tasks, and with the command line of the official inspector. Run it from the repository's root,
+// after install.sh:
 //
 //     node target/clients/node/check.mjs BINARY
 //
@@ -15,6 +16,7 @@ import { Home, TIMEOUT, until } from "./home.mjs";
 import { NAME as INSPECTOR, inspected } from "./inspector.mjs";
 import { primitives } from "./primitives.mjs";
 import { HANDSHAKE, MODERN, ONE, TWO } from "./sdk.mjs";
+import { tasks } from "./tasks.mjs";
 
 /** Bypasses the client's cache of the list. */
 const FRESH = { cacheMode: "refresh" };
@@ -85,7 +87,7 @@ function driven(check, { sdk, mode, revision }) {
 function* checks() {
   for (const era of ERAS) {
     for (const way of era.ways) {
-      for (const check of [tools, changes, primitives]) {
+      for (const check of [tools, changes, primitives, ...(era.sdk === TWO ? [tasks] : [])]) {
         const mode = era.mode ? `${era.mode.pin ?? era.mode}: ` : "";
         yield { name: `${era.sdk.name}: ${mode}${way}: ${check.name}`, way, run: driven(check, era) };
       }

@@ -41,7 +41,7 @@ class Home:
         self.plugins.mkdir()
         settings = self.root / "config_home/wharf/wharf.toml"
         settings.parent.mkdir(parents=True)
-        settings.write_text('[server]\nfirst-list = "30s"\n' + (ROOT / "tests/grants.toml").read_text())
+        settings.write_text('[server]\nfirst-list = "30s"\n[tasks]\nafter = "100ms"\n' + (ROOT / "tests/grants.toml").read_text())
         self.put("echo", "echo")
         self.put("echo-v1", "versioned")
 
@@ -233,11 +233,34 @@ async def primitives_without_handshake(home: Home, binary: str) -> None:
         await cancelled(client, recorder, home.log, cancel)
 
 
+async def tasks_by_handshake(home: Home, binary: str) -> None:
+    from tasks_1 import Answers, tasks
+
+    answers = Answers()
+    home.put("everything", "everything")
+    async with home.connect(binary) as (read, write):
+        async with ClientSession(read, write, elicitation_callback=answers.elicit) as client:
+            await client.initialize()
+            await tasks(client, answers)
+
+
+async def tasks_without_handshake(home: Home, binary: str) -> None:
+    from mcp import Client
+    from tasks_2 import Tasks, elicited, tasks
+
+    extension = Tasks()
+    home.put("everything", "everything")
+    async with Client(home.connect(binary), elicitation_callback=elicited, extensions=[extension]) as client:
+        await tasks(client, extension)
+
+
 HANDSHAKE = [by_handshake, replacement_under_a_session, list_changed_by_notification, primitives_by_handshake]
 MODERN = []
 if VERSION.startswith("2."):
     HANDSHAKE += [by_handshake_of_the_newest_client]
-    MODERN += [by_probing, list_changed_by_subscription, primitives_without_handshake]
+    MODERN += [by_probing, list_changed_by_subscription, primitives_without_handshake, tasks_without_handshake]
+else:
+    HANDSHAKE += [tasks_by_handshake]
 CHECKS = {"stdio": HANDSHAKE + MODERN, "http": HANDSHAKE + MODERN, "sse": HANDSHAKE}
 
 

@@ -34,7 +34,7 @@ export class Home {
     this.plugins = join(this.root, "plugins");
     mkdirSync(this.plugins);
     mkdirSync(join(this.root, ".config/wharf"), { recursive: true });
-    const patient = '[server]\nfirst-list = "30s"\n';
+    const patient = '[server]\nfirst-list = "30s"\n[tasks]\nafter = "100ms"\n';
     writeFileSync(join(this.root, ".config/wharf/wharf.toml"), patient + readFileSync("tests/grants.toml", "utf8"));
     /** The log of all servers of this home. */
     this.stderr = openSync(join(this.root, "log"), "a");

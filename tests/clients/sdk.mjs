@@ -15,7 +15,7 @@ export const MODERN = "2026-07-28";
 
 /** All client capabilities. */
 const CAPABILITIES = { roots: {}, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };
-const SELF = { name: "tests", version: "0" };
+export const SELF = { name: "tests", version: "0" };
 
 /** Version 1 takes a schema where version 2 takes the name of the method. */
 const SCHEMAS = {

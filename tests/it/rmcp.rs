@@ -2,6 +2,7 @@
 
 mod host;
 mod primitives;
+mod tasks;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

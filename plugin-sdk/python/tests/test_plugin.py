@@ -75,6 +75,22 @@ class Tools(unittest.TestCase):
         with self.assertRaises(NotFound):
             client.call("meet")
 
+    def test_a_tool_says_whether_it_can_be_a_task(self) -> None:
+        plugin = Plugin()
+
+        @plugin.tool(tasks="optional")
+        def render() -> None:
+            return None
+
+        @plugin.tool
+        def look() -> None:
+            return None
+
+        self.assertEqual([tool.tasks for tool in plugin.tools.values()], ["optional", "forbidden"])
+        wrong: Any = True
+        with self.assertRaisesRegex(ValueError, "play: tasks=True: must be one of forbidden, optional, required"):
+            plugin.tool(name="play", tasks=wrong)(lambda: None)
+
     def test_return_types(self) -> None:
         plugin = Plugin()
 

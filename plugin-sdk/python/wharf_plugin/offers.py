@@ -6,7 +6,7 @@ import inspect
 import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from .call import Call
 from .content import CONTENT_TYPES, Icon, Meta, Resource, ResourceContents
@@ -19,6 +19,10 @@ from .schema import schema
 from .shapes import bare, branches, parameters
 from .templates import UriTemplate
 from .values import dumps
+
+
+TaskSupport = Literal["forbidden", "optional", "required"]
+"""Whether a call may run as a task."""
 
 
 def is_call(hint: Any) -> bool:
@@ -76,6 +80,7 @@ class Tool(_Offer):
         destructive: bool | None = None,
         idempotent: bool | None = None,
         open_world: bool | None = None,
+        tasks: TaskSupport = "forbidden",
         icons: Sequence[Icon] = (),
         meta: Meta | None = None,
         input_schema: Mapping[str, Any] | None = None,
@@ -92,6 +97,9 @@ class Tool(_Offer):
             idempotent = True if idempotent is None else idempotent
             open_world = False if open_world is None else open_world
         self.hints = (read_only, destructive, idempotent, open_world)
+        if tasks not in get_args(TaskSupport):
+            raise ValueError(f"{self.name}: tasks={tasks!r}: must be one of {', '.join(get_args(TaskSupport))}")
+        self.tasks = tasks
         self.icons = icons
         self.meta = meta
         self._returns = typing.get_type_hints(function, include_extras=True).get("return", Any)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 from .call import Call
 from .content import Icon, Meta, Resource, Role
 from .errors import NotFound
-from .offers import Method, Prompt, ResourceFamily, Tool, finish, is_call, passed, prepare
+from .offers import Method, Prompt, ResourceFamily, TaskSupport, Tool, finish, is_call, passed, prepare
 from .results import Completion, PromptResult, ReadResult, ToolResult
 from .values import dumps
 
@@ -61,6 +61,7 @@ class Plugin:
         destructive: bool | None = None,
         idempotent: bool | None = None,
         open_world: bool | None = None,
+        tasks: TaskSupport = "forbidden",
         icons: Sequence[Icon] = (),
         meta: Meta | None = None,
         input_schema: Mapping[str, Any] | None = None,
@@ -72,7 +73,8 @@ class Plugin:
 
         Its name, docstring and type hints are the tool's name, description and schemas;
         `Annotated[str, "…"]` or the docstring's `Args:` describe arguments. `read_only`
-        says that it changes nothing. With `input_schema` the function gets the arguments as
+        says that it changes nothing, and `tasks="optional"` that it may take long: clients with
+        tasks need not wait for it then. With `input_schema` the function gets the arguments as
         they are.
         """
 

@@ -102,7 +102,7 @@ export const tool = (value) => ({
   inputSchema: text(value.inputSchema),
   outputSchema: optional(value.outputSchema),
   annotations: Object.values(value.hints).some((hint) => hint !== undefined) ? value.hints : undefined,
-  taskSupport: "forbidden",
+  taskSupport: value.tasks,
   icons: icons(value.icons),
   meta: optionalJson(value.meta),
 });

@@ -14,7 +14,7 @@ export const MEMBERS = {
   contents: ["uri", "mimeType", "meta", "text", "bytes"],
   link: RESOURCE,
   result: ["content", "structured", "failed", "meta"],
-  tool: [...ABOUT, "input", "output", "readOnly", "destructive", "idempotent", "openWorld"],
+  tool: [...ABOUT, "input", "output", "readOnly", "destructive", "idempotent", "openWorld", "tasks"],
   prompt: [...ABOUT, "arguments"],
   resource: [...RESOURCE.filter((name) => name !== "uri"), "variables"],
   request: ["method", "headers", "body", "json", "timeout"],
@@ -26,6 +26,9 @@ export const MEMBERS = {
   client: ["answers", "http", "config", "environment", "store", "timeout", "features", "meta"],
 };
 
+/** Whether a call may run as a task. */
+const TASKS = ["forbidden", "optional", "required"];
+
 /** Fails for a member that does not exist. `kind` is one of `MEMBERS`, `what` has the options. */
 export function check(kind, what, options) {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
@@ -34,5 +37,7 @@ export function check(kind, what, options) {
   const names = MEMBERS[kind];
   const wrong = Object.keys(options).find((name) => !names.includes(name));
   if (wrong !== undefined) throw new TypeError(`${what} has no option '${wrong}'${instead(wrong, names)}`);
+  const { tasks = TASKS[0] } = options;
+  if (kind === "tool" && !TASKS.includes(tasks)) throw new TypeError(`tasks of ${what} must be one of ${TASKS.join(", ")}`);
   for (const icon of (names.includes("icons") && options.icons) || []) check("icon", `an icon of ${what}`, icon);
 }

@@ -25,7 +25,7 @@ export class Plugin {
     unused(this.tools, name, "tool");
     options.check("tool", `tool ${name}`, given);
     isFunction(run, `tool ${name}`);
-    const { input = EMPTY, output, readOnly, destructive, idempotent, openWorld, ...about } = given;
+    const { input = EMPTY, output, readOnly, destructive, idempotent, openWorld, tasks = "forbidden", ...about } = given;
     const hints = readOnly
       ? { readOnly, destructive: destructive ?? false, idempotent: idempotent ?? true, openWorld: openWorld ?? false }
       : { readOnly, destructive, idempotent, openWorld };
@@ -34,6 +34,7 @@ export class Plugin {
       ...about,
       name,
       hints,
+      tasks,
       schema,
       inputSchema: JSON.stringify(inputJson(schema)),
       outputSchema: output === undefined ? undefined : JSON.stringify(toSchema(output).json),

@@ -20,11 +20,12 @@ test("an option that does not exist is refused", () => {
   refused(
     () => plugin().tool("count", { descripton: "Counts." }, none),
     "tool count has no option 'descripton'; did you mean 'description'? there are: title, description, icons, meta, " +
-      "input, output, readOnly, destructive, idempotent, openWorld",
+      "input, output, readOnly, destructive, idempotent, openWorld, tasks",
   );
   for (const [wrong, meant] of [["readonly", "readOnly"], ["readOnlyHint", "readOnly"], ["inputSchema", "input"]]) {
     refused(() => plugin().tool("count", { [wrong]: true }, none), new RegExp(`'${wrong}'; did you mean '${meant}'\\?`));
   }
+  refused(() => plugin().tool("count", { tasks: true }, none), "tasks of tool count must be one of forbidden, optional, required");
   const icon = { src: "data:,", mimetype: "image/png" };
   for (const [run, what, wrong, meant] of [
     [() => plugin().prompt("go", { argument: {} }, none), "prompt go", "argument", "arguments"],

@@ -95,6 +95,9 @@ async function test() {
 }
 void test;
 
+// @ts-expect-error: that is no task support.
+typed.tool("k", { tasks: "maybe" }, () => "");
+
 // @ts-expect-error: an icon has a source.
 typed.tool("f", { icons: [{}] }, () => "");
 

@@ -100,6 +100,9 @@ export interface ToolOptions<I, O> extends About {
   destructive?: boolean;
   idempotent?: boolean;
   openWorld?: boolean;
+  /** Whether a call may run as a task. What takes long should be `"optional"`: clients with tasks
+      need not wait for it then. The default is `"forbidden"`. */
+  tasks?: "forbidden" | "optional" | "required";
 }
 
 /** What a function returns, or a promise of it. */

@@ -46,7 +46,8 @@ fn a_call_is_a_task_if_the_client_says_so() {
     assert_eq!((&done["status"], done.get("result")), (&json!("completed"), None));
     let failing = task(&mut client, "failing_job", json!({}));
     assert_eq!(client.result("tasks/result", json!({"taskId": failing}))["isError"], true);
-    assert_eq!(get(&mut client, &failing)["status"], "failed");
+    let failed = get(&mut client, &failing);
+    assert_eq!((&failed["status"], &failed["statusMessage"]), (&json!("failed"), &json!("the job failed")));
     // Where it does not say so, it waits.
     assert_eq!(first_text(&client.call("everything_slow_compute", json!({"seconds": 0.1}))), "It is done");
     for (tool, params) in [("greet", json!({"task": {}})), ("failing_job", json!({}))] {

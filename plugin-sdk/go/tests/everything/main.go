@@ -42,7 +42,7 @@ func init() {
 		return strings.Repeat(a.Text, max(a.Times, 1)), nil
 	})
 	wharf.Tool("contents", "Gives every kind of content.", contents)
-	wharf.Tool("tell", "Logs and tells how far it is.", tell)
+	wharf.Tool("tell", "Logs and tells how far it is.", tell).Tasks(wharf.TasksOptional)
 	wharf.Tool("panic", "Panics.", func(*wharf.Call, none) (string, error) {
 		var missing map[string]int
 		missing["x"] = 1

@@ -144,7 +144,7 @@ def surrogate() -> str:
     return "a\ud800b\ud83d\ude00"
 
 
-@plugin.tool
+@plugin.tool(tasks="optional")
 def talk(call: Call) -> str:
     """Says all it can."""
     call.log.notice("plain")

@@ -43,7 +43,7 @@ def _tool(tool: offers.Tool) -> Any:
         text(tool.input_schema),
         optional(tool.output_schema),
         hints,
-        t.TaskSupport.FORBIDDEN,
+        t.TaskSupport[tool.tasks.upper()],
         icons(tool.icons),
         meta(tool.meta),
     )

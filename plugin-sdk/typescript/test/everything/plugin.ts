@@ -97,7 +97,7 @@ export default plugin()
     }
   })
   .tool("surrogate", { description: "Half a pair, and a whole one in halves." }, () => "a\ud800b\ud83d\ude00")
-  .tool("talk", { description: "Says all it can." }, (_, call) => {
+  .tool("talk", { description: "Says all it can.", tasks: "optional" }, (_, call) => {
     call.log.notice("plain");
     call.log.data("warning", "archive", { skipped: 2 });
     console.log("through console", { a: 1 });

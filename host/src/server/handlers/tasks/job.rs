@@ -26,6 +26,8 @@ const SAYING: Duration = Duration::from_secs(1);
 /// How often it is tried to keep an outcome, and how long after the first failure; twice as long after each other.
 const ATTEMPTS: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(250);
+/// Characters of what a failed tool says that its status repeats.
+const REASON: usize = 500;
 
 pub(super) struct Job {
     pub(super) tasks: Arc<Tasks>,
@@ -164,7 +166,7 @@ pub(super) async fn keep(tasks: &Tasks, key: &str, answer: Response, cancelled: 
 /// How a task ends with that answer of its call.
 pub(super) fn ending(answer: &Response) -> (Status, Option<String>, Option<Outcome>) {
     let (status, message, outcome) = match answer {
-        Ok(result) => (Status::Completed, None, RawValue::from_string(result.clone()).map(Outcome::Result)),
+        Ok(result) => (Status::Completed, reason(result), RawValue::from_string(result.clone()).map(Outcome::Result)),
         Err(error) => (Status::Failed, Some(error.message.clone()), to_raw_value(error).map(Outcome::Error)),
     };
     match outcome {
@@ -179,4 +181,30 @@ pub(super) fn ending(answer: &Response) -> (Status, Option<String>, Option<Outco
 fn is_error(result: &str) -> bool {
     let found = json::members(result, ["isError"]);
     found.is_ok_and(|[is_error]| is_error.map(RawValue::get) == Some("true"))
+}
+
+/// Why the tool failed, in its own words.
+fn reason(result: &str) -> Option<String> {
+    if !is_error(result) {
+        return None;
+    }
+    let [content] = json::members(result, ["content"]).ok()?;
+    let first = json::items(content?.get(), 1)?.first.pop()?;
+    let [text] = json::members(first.get(), ["text"]).ok()?;
+    Some(json::string(text?)?.chars().take(REASON).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_says_why_the_tool_failed() {
+        let failed = |text: &str| format!(r#"{{"content":[{{"type":"text","text":"{text}"}},{{}}],"isError":true}}"#);
+        assert_eq!(reason(&failed("the disk\\nis full")).as_deref(), Some("the disk\nis full"));
+        assert_eq!(reason(&failed(&"ä".repeat(REASON + 1))), Some("ä".repeat(REASON)));
+        let others =
+            [r#"{"content":[{"type":"text","text":"fine"}]}"#, r#"{"content":[{"type":"image"}],"isError":true}"#];
+        assert_eq!(others.map(reason), [None, None]);
+    }
 }

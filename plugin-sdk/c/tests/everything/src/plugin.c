@@ -141,7 +141,7 @@ WHARF_TOOLS({.name = "greet", .description = "Greets.", .run = greet, .read_only
              .input = WHARF_JSON({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}),
              .output = WHARF_JSON({"type": "object", "properties": {"sum": {"type": "integer"}}})},
             {.name = "delete", .run = delete_files}, {.name = "ask", .run = ask}, {.name = "count", .run = count},
-            {.name = "fetch", .run = fetch}, {.name = "contents", .run = contents}, {.name = "tell", .run = tell},
+            {.name = "fetch", .run = fetch}, {.name = "contents", .run = contents}, {.name = "tell", .run = tell, .tasks = WHARF_TASKS_OPTIONAL},
             {.name = "setting", .run = setting}, {.name = "bytes", .run = bytes})
 WHARF_PROMPTS({.name = "poem", .arguments = (const wharf_argument[]){{.name = "theme"}, {0}}, .run = poem})
 WHARF_RESOURCES(.list = list, .read = read_note)
