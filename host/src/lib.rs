@@ -25,6 +25,7 @@ pub mod registry;
 mod report;
 pub mod rights;
 pub mod server;
+pub mod skills;
 pub mod state_file;
 mod sync;
 pub mod transport;

@@ -18,7 +18,7 @@ const LEGACY: [&str; 13] = [
     "logging/setLevel",
 ];
 
-const MODERN: [&str; 10] = [
+const MODERN: [&str; 13] = [
     "server/discover",
     "tools/list",
     "tools/call",
@@ -29,6 +29,10 @@ const MODERN: [&str; 10] = [
     "prompts/get",
     "completion/complete",
     "subscriptions/listen",
+    // Of the extension io.modelcontextprotocol/skills.
+    "skills/list",
+    "skills/get",
+    "resources/directory/read",
 ];
 
 /// The methods a client may call in `revision`. All legacy revisions have the same.

@@ -15,9 +15,10 @@ use crate::protocol::{ClientRequest, Revision, error, meta};
 use crate::server::client::Client;
 use crate::server::connection::session::Session;
 use crate::server::handlers::page::list;
-use crate::server::handlers::{completions, custom, lifecycle, prompts, resources, subscriptions, tools};
+use crate::server::handlers::{completions, custom, lifecycle, prompts, resources, skills, subscriptions, tools};
 use crate::server::response::Dispatched;
 use crate::server::scope::{Scope, Verbosity};
+use crate::skills::Skill;
 
 impl Connection {
     /// The only branch on the era.
@@ -114,6 +115,11 @@ impl Connection {
             (ClientRequest::SetLevel { level }, Some(session)) => {
                 session.level.set(level);
                 Dispatched::Now(Ok("{}".to_owned()))
+            }
+            (ClientRequest::ListSkills { cursor }, _) => list::<Skill>(server, scope, cursor.as_deref()),
+            (ClientRequest::GetSkill { uri }, _) => skills::get(server, scope, &uri),
+            (ClientRequest::ReadDirectory { uri, cursor }, _) => {
+                skills::read_directory(server, scope, &uri, cursor.as_deref())
             }
             (ClientRequest::Custom(request), _) => custom::call(server, scope, request),
             // Methods of handshake revisions, without a handshake.

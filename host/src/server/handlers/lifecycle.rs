@@ -3,7 +3,7 @@
 //! Both are answered at once, even while plugins compile: a client that probes for the newer era
 //! times out and silently falls back to the older one.
 
-use super::custom;
+use super::{custom, skills};
 use crate::protocol::result::Caching;
 use crate::protocol::{Revision, ServerCapabilities, discover, initialize};
 use crate::rights::Permissions;
@@ -13,7 +13,7 @@ use crate::server::scope::Scope;
 
 pub(in crate::server) fn initialize(server: &Server, revision: Revision, permissions: &Permissions) -> String {
     let instructions = server.settings.instructions.as_deref();
-    initialize::result(revision, &server.implementation, &capabilities(server, permissions), instructions)
+    initialize::result(revision, &server.implementation, &capabilities(server, revision, permissions), instructions)
 }
 
 pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Response {
@@ -21,7 +21,7 @@ pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Response {
     discover::result(
         scope.revision,
         &server.implementation,
-        &capabilities(server, &scope.permissions),
+        &capabilities(server, scope.revision, &scope.permissions),
         instructions,
         Caching::NONE,
     )
@@ -29,9 +29,11 @@ pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Response {
 
 /// The lists are always declared, whatever plugins are loaded: a client that connects to an empty
 /// folder must list again after the first plugin is added. Completions are declared only if a
-/// plugin has them.
-fn capabilities(server: &Server, permissions: &Permissions) -> ServerCapabilities {
+/// plugin has them, skills only if there are some, or a folder for them.
+fn capabilities(server: &Server, revision: Revision, permissions: &Permissions) -> ServerCapabilities {
     let snapshot = server.catalog.snapshot();
+    let mut extensions = custom::declared(&snapshot.extensions.extensions, permissions);
+    skills::declare(&server.catalog, revision, &mut extensions);
     ServerCapabilities {
         tools: true,
         prompts: true,
@@ -41,6 +43,6 @@ fn capabilities(server: &Server, permissions: &Permissions) -> ServerCapabilitie
         logging: true,
         completions: server.offers_completions(permissions),
         experimental: custom::declared(&snapshot.extensions.experimental, permissions),
-        extensions: custom::declared(&snapshot.extensions.extensions, permissions),
+        extensions,
     }
 }
