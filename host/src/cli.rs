@@ -55,6 +55,7 @@ mod serve;
 #[cfg(all(test, feature = "dev"))]
 mod server_only;
 mod shown;
+mod skills;
 mod signals;
 mod status;
 mod summary;

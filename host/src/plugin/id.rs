@@ -5,6 +5,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::skills::is_skill_name;
+
 /// The id of a plugin: `[a-z0-9][a-z0-9-]{0,47}`; or of a skill in a plugin folder, [`PluginId::of_skill`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PluginId(Arc<str>);
@@ -37,6 +39,11 @@ impl PluginId {
     /// The id under which a skill is served, pinned and recorded: `skill:` and its name. No plugin has such an id.
     pub fn of_skill(name: &str) -> Self {
         Self(format!("{SKILL}{name}").into())
+    }
+
+    /// The same of a text that is such an id.
+    pub fn parse_skill(text: &str) -> Option<Self> {
+        text.strip_prefix(SKILL).filter(|name| is_skill_name(name)).map(Self::of_skill)
     }
 
     /// Whether it is that of a skill.

@@ -118,7 +118,7 @@ pub fn read_skill(folder: &Path) -> Result<Arc<Tree>, SkillError> {
     let tree = survey.and_then(|survey| read(folder, name, &survey));
     tree.map(Arc::new).map_err(|error| match error {
         ReadError::Refused(error) => error,
-        ReadError::Changing => SkillError::new("read it: it changed meanwhile", folder),
+        ReadError::Changing => SkillError::changing(folder),
     })
 }
 

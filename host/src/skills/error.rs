@@ -32,6 +32,11 @@ impl SkillError {
         Self { reason: reason.into(), path: path.to_owned(), hint: None, is_temporary: false }
     }
 
+    /// It was written to while it was read.
+    pub fn changing(path: &Path) -> Self {
+        Self { is_temporary: true, ..Self::new("read it: it changed meanwhile", path) }
+    }
+
     pub(super) fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }

@@ -12,7 +12,7 @@ use super::frontmatter::{self, Frontmatter};
 use super::place::{decoded, encoded, media_type};
 
 /// Maximum bytes of texts that are compared word for word with those that were approved; others are compared by digest.
-const MAX_COMPARED: usize = 1 << 20;
+const MAX_COMPARED: usize = 256 << 10;
 
 /// Never changes.
 pub struct Tree {
@@ -125,7 +125,8 @@ impl Tree {
         self.files.values().map(|file| file.bytes.len() as u64).sum()
     }
 
-    pub fn len(&self) -> usize {
+    /// The number of files.
+    pub fn count(&self) -> usize {
         self.files.len()
     }
 
@@ -140,7 +141,10 @@ impl Tree {
         let entry = |(path, file): (&String, &SkillFile)| -> Value {
             let text = std::str::from_utf8(&file.bytes).ok().filter(|text| text.len() <= room);
             room -= text.map_or(0, str::len);
-            json!({ "name": path, "digest": file.digest, "size": file.bytes.len(), "text": text })
+            match text {
+                Some(text) => json!({ "name": path, "text": text }),
+                None => json!({ "name": path, "digest": file.digest, "size": file.bytes.len() }),
+            }
         };
         json!({ "files": files.into_iter().map(entry).collect::<Vec<_>>() }).to_string()
     }
