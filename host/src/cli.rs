@@ -55,8 +55,8 @@ mod serve;
 #[cfg(all(test, feature = "dev"))]
 mod server_only;
 mod shown;
-mod skills;
 mod signals;
+mod skills;
 mod status;
 mod summary;
 mod survey;

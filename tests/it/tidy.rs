@@ -12,7 +12,7 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 29] = [
+const FLOORS: [(&str, &[&str], &[&str]); 30] = [
     ("approvals", &["os", "state_file", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
@@ -27,17 +27,18 @@ const FLOORS: [(&str, &[&str], &[&str]); 29] = [
     ("registry", &["json", "net", "os"], &["wasmtime", "plugin"]),
     ("os", &[], &["wasmtime", "plugin"]),
     ("rights", &["identity"], &["tokio", "wasmtime", "mcp"]),
+    ("skills", &["json", "os"], &["tokio", "wasmtime", "mcp"]),
     ("sync", &[], &["wasmtime"]),
     (
         "plugin",
-        &["audit", "budgets", "byte_budget", "identity", "inline", "json", "net", "os", "rights", "sync"],
+        &["audit", "budgets", "byte_budget", "identity", "inline", "json", "net", "os", "rights", "skills", "sync"],
         &["jsonrpc"],
     ),
     ("state_file", &["json", "os"], &["tokio", "wasmtime", "plugin"]),
     ("proposals", &["os", "state_file"], &["tokio", "wasmtime", "plugin"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
     ("pins", &["os", "plugin", "sync"], &["serde_json", "jsonrpc"]),
-    ("catalog", &["json", "os", "plugin", "pins", "sync"], &["serde_json"]),
+    ("catalog", &["json", "os", "plugin", "pins", "skills", "sync"], &["serde_json"]),
     (
         "server",
         &[
@@ -55,6 +56,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 29] = [
             "proposals",
             "registry",
             "rights",
+            "skills",
             "sync",
         ],
         &["std::net", "tokio::net", "io::stdin", "io::stdout", "HeaderMap"],

@@ -42,8 +42,11 @@ pub(crate) fn run(name: &str, dir: Option<PathBuf>) -> Result<ExitCode, Failure>
     }
     let dir = dir.unwrap_or_else(|| PathBuf::from(name));
     if dir.file_name().is_none_or(|last| last != name) {
-        return Err(Failure::usage(format!("create the skill: its folder must have its name, {name}: {}", dir.shown()))
-            .hint(format!("write --dir {}", shell_word(&dir.join(name)))));
+        return Err(Failure::usage(format!(
+            "create the skill: its folder must have its name, {name}: {}",
+            dir.shown()
+        ))
+        .hint(format!("write --dir {}", shell_word(&dir.join(name)))));
     }
     require_empty(&dir)?;
     let failed = |error: io::Error| Failure::new(format!("create the skill: {error}: {}", dir.shown()));

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::plugin::abi::{
-    GuestError, ReadOutcome, ReadResult, ResourceBody, ResourceContents, ResourceDescription,
-};
+use crate::plugin::abi::{GuestError, ReadOutcome, ReadResult, ResourceBody, ResourceContents, ResourceDescription};
 use crate::plugin::{Call, CallError, Digest, Fault, PluginId, Provider, Surface};
 use crate::skills::{MARKDOWN, Skill, Tree};
 

@@ -18,7 +18,6 @@ use super::options::Options;
 use super::summary::{OFFERS_NOTHING, is_whole, remarks};
 use super::survey::{files_of, report_left, report_left_out};
 use super::wiring::{is_component, plugin_settings};
-use skill::Skills;
 use crate::audit::Audit;
 use crate::catalog::{Choice, PluginSettings, method_name};
 use crate::config::{Config, SchemasConfig};
@@ -28,6 +27,7 @@ use crate::plugin::{
     Provider as _, Sandbox, inspect, read_component, summarize,
 };
 use crate::report::{self, Failure, NAME, Screen};
+use skill::Skills;
 
 pub(super) async fn run(
     options: &Options,

@@ -171,7 +171,9 @@ fn a_skill_has_all_of_its_files_with_digests() {
     // FIPS 180-2, appendix B.1.
     assert_eq!(abc.digest, "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     assert_eq!(tree.file("skill://demo/%64ata").expect("a file").media_type, "application/octet-stream");
-    for absent in ["skill://demo", "skill://demo/", "skill://demo/references", "skill://demo2/SKILL.md", "skill://demo/../x"] {
+    for absent in
+        ["skill://demo", "skill://demo/", "skill://demo/references", "skill://demo2/SKILL.md", "skill://demo/../x"]
+    {
         assert!(tree.file(absent).is_none(), "{absent}");
     }
 }
@@ -188,10 +190,13 @@ fn folders_list_their_direct_children() {
         Some(children.into_iter().map(|child| (child.uri, child.file.is_none())).collect::<Vec<_>>())
     };
     let named = |uri: &str, is_folder| (uri.to_owned(), is_folder);
-    let root = [named("skill://demo/SKILL.md", false), named("skill://demo/a", true), named("skill://demo/a.txt", false)];
+    let root =
+        [named("skill://demo/SKILL.md", false), named("skill://demo/a", true), named("skill://demo/a.txt", false)];
     assert_eq!(children("skill://demo").as_deref(), Some(&root[..]));
     assert_eq!(children("skill://demo/a").as_deref(), Some(&[named("skill://demo/a/b", true)][..]));
-    for absent in ["skill://demo/", "skill://demo/a/", "skill://demo/SKILL.md", "skill://demo/x", "skill://dem", "skill://"] {
+    for absent in
+        ["skill://demo/", "skill://demo/a/", "skill://demo/SKILL.md", "skill://demo/x", "skill://dem", "skill://"]
+    {
         assert_eq!(children(absent), None, "{absent}");
     }
 }

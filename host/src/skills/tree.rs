@@ -58,7 +58,8 @@ impl Tree {
         let root = format!("skill://{name}");
         let (mut files, mut skills) = (BTreeMap::new(), Vec::new());
         for (path, bytes) in contents {
-            if let Some(within) = path.strip_suffix(SKILL_FILE).filter(|within| within.is_empty() || within.ends_with('/'))
+            if let Some(within) =
+                path.strip_suffix(SKILL_FILE).filter(|within| within.is_empty() || within.ends_with('/'))
             {
                 let parsed = frontmatter::parse(&bytes).map_err(|reason| (path.clone(), reason))?;
                 let folder = within.trim_end_matches('/').rsplit('/').next().filter(|folder| !folder.is_empty());

@@ -89,9 +89,9 @@ impl Folder {
         self.skills.due
     }
 
-    /// Whether what the skills are is known, so that lists can be answered.
+    /// Whether the first look is over, so that lists can be answered.
     pub(super) fn knows_skills(&self) -> bool {
-        self.skills.is_known
+        self.skills.is_known || self.skills.looks.is_empty()
     }
 
     /// Starts a look, or another one after that which runs.
@@ -121,7 +121,11 @@ impl Folder {
     }
 
     /// Puts into service what a look found.
-    pub(super) fn finish_look(&mut self, look: Result<Result<Look, JoinError>, JoinError>, watcher: Option<&mut Watcher>) {
+    pub(super) fn finish_look(
+        &mut self,
+        look: Result<Result<Look, JoinError>, JoinError>,
+        watcher: Option<&mut Watcher>,
+    ) {
         self.skills.is_known = true;
         match look.and_then(|look| look) {
             Ok(look) => self.apply_look(look, watcher),
@@ -277,3 +281,6 @@ async fn decide(
     let outcomes = guard.admit(listed).await;
     skills.into_iter().zip(outcomes).map(|((name, version), outcome)| (name, version, outcome)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,7 +42,8 @@ impl Skills {
     /// Prints what was found; returns whether all would be served.
     pub(super) fn print(&self, json: bool) -> Result<bool, Failure> {
         for (path, skill) in &self.0 {
-            let text = if json { escape_hidden_in_json(&to_json(path, skill).to_string()) } else { to_text(path, skill) };
+            let text =
+                if json { escape_hidden_in_json(&to_json(path, skill).to_string()) } else { to_text(path, skill) };
             report::print(&text)?;
         }
         Ok(self.0.iter().all(|(_, skill)| skill.is_ok()))
