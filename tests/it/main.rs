@@ -51,6 +51,7 @@ mod shutdown;
 mod signals;
 mod skills;
 mod supply;
+mod tasks;
 mod terminal;
 mod tidy;
 mod transcripts;

@@ -18,6 +18,7 @@ mod approval;
 mod commands;
 mod sample;
 
+const EXTENSION: &str = "io.modelcontextprotocol/skills";
 const CHANGED: &str = "notifications/resources/list_changed";
 
 /// The text of a `SKILL.md`.
@@ -96,7 +97,7 @@ fn a_skill_is_served_with_the_digests_of_what_is_read() {
     fs::write(folder(&home, "demo").join("a b.bin"), [0xff, 0]).expect("a file");
     let mut client = Client::start_modern(&home);
     let declared = client.result("server/discover", json!({}))["capabilities"].take();
-    assert_eq!(declared["extensions"], json!({"io.modelcontextprotocol/skills": {"directoryRead": true}}));
+    assert_eq!(declared["extensions"][EXTENSION], json!({"directoryRead": true}));
     assert!(declared["resources"].is_object());
 
     let result = client.result("skills/list", json!({}));
@@ -176,7 +177,7 @@ fn without_a_folder_of_skills_none_are_declared() {
     let home = Home::new();
     let mut client = Client::start_modern(&home);
     let declared = client.result("server/discover", json!({}))["capabilities"].take();
-    assert_eq!(declared["extensions"], Value::Null);
+    assert_eq!(declared["extensions"][EXTENSION], Value::Null);
     assert_eq!(uris(&mut client), [""; 0]);
 }
 

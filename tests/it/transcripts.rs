@@ -77,5 +77,6 @@ transcripts! {
     skills_old
     structured
     subscribe
+    tasks
     subscriptions
 }

@@ -108,6 +108,10 @@ impl Provider for Plugin {
         self.prepared.granted.grants.extras.names(caller)
     }
 
+    fn limits(&self) -> Limits {
+        self.prepared.limits.clone()
+    }
+
     fn asked(&self) -> BTreeSet<Access> {
         self.prepared.granted.asked()
     }
@@ -143,6 +147,7 @@ impl Provider for Plugin {
         let caller = call.caller.clone();
         let arguments = tool.taken(arguments);
         let prepared = self.prepared.of_caller(call.identity.as_deref());
+        let prepared = if call.as_task { prepared.as_task() } else { prepared };
         let called = self.dialect().call_tool(prepared, tool, arguments, call);
         self.prepared.breaker.around(&caller, called).await
     }

@@ -66,6 +66,11 @@ pub trait Provider: Send + Sync {
         Vec::new()
     }
 
+    /// The limits of its calls.
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
     /// What it asked of clients since it was loaded, without what it may not ask.
     fn asked(&self) -> BTreeSet<Access> {
         BTreeSet::new()
@@ -179,6 +184,8 @@ pub struct Call {
     pub deadline: Option<Instant>,
     /// Receives the plugin's events for the caller.
     pub events: Option<Arc<Events>>,
+    /// Whether it may become a task: it has their limits, and permits of its own.
+    pub as_task: bool,
     /// Signals to the plugin that the caller has cancelled. It does not stop the call: dropping the
     /// future does.
     pub cancelled: CancellationToken,
@@ -200,6 +207,7 @@ impl Call {
             meta: None,
             deadline: None,
             events: None,
+            as_task: false,
             cancelled: CancellationToken::new(),
         }
     }

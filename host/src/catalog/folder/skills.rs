@@ -168,6 +168,9 @@ impl Folder {
             match outcome {
                 Ok(admitted) => {
                     skills.held.remove(&name);
+                    if skills.served.get(&name).is_some_and(|served| Arc::ptr_eq(&served.tree, &version.tree)) {
+                        continue;
+                    }
                     let provider = SkillProvider::new(id.clone(), content, version.tree.clone());
                     members.push(Member { provider: Arc::new(provider), naming: Naming::Plain, pinned_surface: None });
                     let decision = Decision::new(id.clone(), &version.info, Ok(admitted));

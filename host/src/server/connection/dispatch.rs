@@ -15,7 +15,9 @@ use crate::protocol::{ClientRequest, Revision, error, meta};
 use crate::server::client::Client;
 use crate::server::connection::session::Session;
 use crate::server::handlers::page::list;
-use crate::server::handlers::{completions, custom, lifecycle, prompts, resources, skills, subscriptions, tools};
+use crate::server::handlers::{
+    completions, custom, lifecycle, prompts, resources, skills, subscriptions, tasks, tools,
+};
 use crate::server::response::Dispatched;
 use crate::server::scope::{Scope, Verbosity};
 use crate::skills::Skill;
@@ -66,6 +68,9 @@ impl Connection {
             },
             (Verdict::Initialize | Verdict::Legacy(_), _) => return self.initialize(arrival, &request.method, &params),
         };
+        if let Err(error) = tasks::declared(revision, &request.method, &client.capabilities) {
+            return Dispatched::Now(Err(error));
+        }
         let typed = match ClientRequest::parse(revision, &request.method, &params) {
             Ok(typed) => typed,
             Err(error) => return Dispatched::Now(Err(error)),
@@ -84,6 +89,7 @@ impl Connection {
             progress,
             verbosity,
             headers: headers.cloned(),
+            task: None,
             cancelled: cancelled.clone(),
         };
         let server = &self.own.server;
@@ -121,6 +127,11 @@ impl Connection {
             (ClientRequest::ReadDirectory { uri, cursor }, _) => {
                 skills::read_directory(server, scope, &uri, cursor.as_deref())
             }
+            (ClientRequest::GetTask { id }, _) => tasks::get(server, scope, &id),
+            (ClientRequest::UpdateTask { id, answers }, _) => tasks::update(server, scope, &id, answers),
+            (ClientRequest::CancelTask { id }, _) => tasks::cancel(server, scope, &id),
+            (ClientRequest::ListTasks { cursor }, _) => tasks::core::list(server, scope, cursor.as_deref()),
+            (ClientRequest::TaskResult { id }, _) => tasks::core::result(server, scope, &id),
             (ClientRequest::Custom(request), _) => custom::call(server, scope, request),
             // Methods of handshake revisions, without a handshake.
             _ => Dispatched::Now(Err(error::method_not_found(revision, &request.method))),

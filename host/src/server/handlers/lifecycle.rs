@@ -3,7 +3,10 @@
 //! Both are answered at once, even while plugins compile: a client that probes for the newer era
 //! times out and silently falls back to the older one.
 
+use serde_json::json;
+
 use super::{custom, skills};
+use crate::protocol::keys::TASKS;
 use crate::protocol::result::Caching;
 use crate::protocol::{Revision, ServerCapabilities, discover, initialize};
 use crate::rights::Permissions;
@@ -34,6 +37,9 @@ fn capabilities(server: &Server, revision: Revision, permissions: &Permissions) 
     let snapshot = server.catalog.snapshot();
     let mut extensions = custom::declared(&snapshot.extensions.extensions, permissions);
     skills::declare(&server.catalog, revision, &mut extensions);
+    if server.tasks.is_some() && revision.is_modern() {
+        extensions.insert(TASKS.to_owned(), json!({}));
+    }
     ServerCapabilities {
         tools: true,
         prompts: true,
@@ -43,6 +49,7 @@ fn capabilities(server: &Server, revision: Revision, permissions: &Permissions) 
         logging: true,
         completions: server.offers_completions(permissions),
         experimental: custom::declared(&snapshot.extensions.experimental, permissions),
+        tasks: server.tasks.is_some(),
         extensions,
     }
 }
