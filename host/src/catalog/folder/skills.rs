@@ -20,7 +20,7 @@ use crate::plugin::{Digest, Grants, PluginId};
 use crate::skills::{self, Collection, FOLDER, SkillError, State, Tree};
 
 /// What is written to is looked at again after this time, and read once two looks found the same.
-const SETTLE: Duration = Duration::from_millis(150);
+const SETTLE: Duration = Duration::from_millis(300);
 /// What could not be read is looked at again after this time, if no event may follow.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -151,7 +151,9 @@ impl Folder {
             removed.push(PluginId::of_skill(&name));
             events.push(FolderEvent::Removed(PluginId::of_skill(&name)));
         }
-        self.guard.mark_missing(removed.clone());
+        if !removed.is_empty() {
+            self.guard.mark_missing(removed.clone());
+        }
         let mut held = Vec::new();
         for (name, reason) in stopped {
             let Some(version) = skills.served.remove(&name) else { continue };
