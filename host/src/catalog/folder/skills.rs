@@ -2,6 +2,7 @@
 //!
 //! A skill that is broken or held changes nothing: what was in service before stays there.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::PathBuf;
@@ -159,9 +160,9 @@ impl Folder {
             let Some(version) = skills.served.remove(&name) else { continue };
             removed.push(PluginId::of_skill(&name));
             // A newer version may be held already.
-            if !skills.held.contains_key(&name) {
-                held.push((name.clone(), version.info.clone(), reason.clone()));
-                skills.held.insert(name, (version, reason));
+            if let Entry::Vacant(place) = skills.held.entry(name) {
+                held.push((place.key().clone(), version.info.clone(), reason.clone()));
+                place.insert((version, reason));
             }
         }
         for (name, version, outcome) in decided {
