@@ -281,7 +281,7 @@ fn a_skill_has_limits() {
     assert_eq!(plugins.refusal("b"), "read more than 16777216 bytes: /skills/b");
 
     let folder = plugins.skill("c");
-    let deep = vec!["d"; MAX_DEPTH - 1].join("/");
+    let deep = ["d"; MAX_DEPTH - 1].join("/");
     write(&folder.join(&deep).join("x"), "");
     assert_eq!(plugins.tree("c").count(), 2);
     fs::create_dir(folder.join(&deep).join("d")).expect("a folder");
