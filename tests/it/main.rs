@@ -49,6 +49,7 @@ mod several;
 mod shell;
 mod shutdown;
 mod signals;
+mod skills;
 mod supply;
 mod tasks;
 mod terminal;

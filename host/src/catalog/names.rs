@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use super::Member;
 use crate::plugin::abi::{Prompt, ResourceDescription};
-use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider, Surface};
+use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider};
+use crate::skills::Skill;
 
 /// A kind of thing that plugins list.
 pub trait Item: 'static {
-    fn all(surface: &Surface) -> &[Self]
+    fn all(provider: &dyn Provider) -> &[Self]
     where
         Self: Sized;
     /// The name within the plugin, or the URI.
@@ -34,8 +35,8 @@ pub trait Item: 'static {
 }
 
 impl Item for FrozenTool {
-    fn all(surface: &Surface) -> &[Self] {
-        surface.tools.as_deref().unwrap_or_default()
+    fn all(provider: &dyn Provider) -> &[Self] {
+        provider.surface().tools.as_deref().unwrap_or_default()
     }
     fn own_name(&self) -> &str {
         &self.tool.name
@@ -50,8 +51,8 @@ impl Item for FrozenTool {
 }
 
 impl Item for Prompt {
-    fn all(surface: &Surface) -> &[Self] {
-        surface.prompts.as_deref().unwrap_or_default()
+    fn all(provider: &dyn Provider) -> &[Self] {
+        provider.surface().prompts.as_deref().unwrap_or_default()
     }
     fn own_name(&self) -> &str {
         &self.name
@@ -63,8 +64,8 @@ impl Item for Prompt {
 }
 
 impl Item for ResourceDescription {
-    fn all(surface: &Surface) -> &[Self] {
-        surface.resources.as_deref().unwrap_or_default()
+    fn all(provider: &dyn Provider) -> &[Self] {
+        provider.surface().resources.as_deref().unwrap_or_default()
     }
     fn own_name(&self) -> &str {
         &self.uri
@@ -79,8 +80,8 @@ impl Item for ResourceDescription {
 }
 
 impl Item for FrozenTemplate {
-    fn all(surface: &Surface) -> &[Self] {
-        &surface.templates
+    fn all(provider: &dyn Provider) -> &[Self] {
+        &provider.surface().templates
     }
     fn own_name(&self) -> &str {
         &self.template.uri_template
@@ -91,6 +92,22 @@ impl Item for FrozenTemplate {
     }
     fn lists_as(&self, other: &Self) -> bool {
         self.template == other.template
+    }
+}
+
+impl Item for Skill {
+    fn all(provider: &dyn Provider) -> &[Self] {
+        provider.skills()
+    }
+    fn own_name(&self) -> &str {
+        self.uri()
+    }
+    const PREFIXED: bool = false;
+    fn claim(name: &str) -> &str {
+        scheme_and_authority(name)
+    }
+    fn lists_as(&self, other: &Self) -> bool {
+        self == other
     }
 }
 
@@ -176,7 +193,7 @@ impl<T> Clone for Entry<T> {
 
 impl<T: Item> Entry<T> {
     fn of(member: &Member) -> impl Iterator<Item = Self> {
-        T::all(member.provider.surface()).iter().enumerate().map(|(index, item)| Self {
+        T::all(&*member.provider).iter().enumerate().map(|(index, item)| Self {
             name: PublicName::of(member.provider.id(), item, member.naming),
             provider: member.provider.clone(),
             index,
@@ -185,7 +202,7 @@ impl<T: Item> Entry<T> {
     }
 
     pub fn item(&self) -> &T {
-        &T::all(self.provider.surface())[self.index]
+        &T::all(&*self.provider)[self.index]
     }
 
     fn lists_as(&self, other: &Self) -> bool {

@@ -255,13 +255,14 @@ async fn follow_folder(
         }
         report_waiting();
         let (absent_dir, absent_config) = (shown_dir.clone(), shown_config.get());
+        let has_skills = shown_catalog.offers_skills();
         // The folder of `wharf dev` has one plugin, or none yet.
         let absent = tokio::task::spawn_blocking(move || {
             if is_dev {
                 return Vec::new();
             }
             let Ok(files) = choice_in(&absent_config, &absent_dir) else { return Vec::new() };
-            if files.is_empty() {
+            if files.is_empty() && !has_skills {
                 warn_if_empty(&absent_dir);
             }
             absent::warnings(&absent_config, &absent_dir, files.names())

@@ -11,6 +11,7 @@ mod form;
 pub(in crate::server) mod prompt;
 pub(in crate::server) mod question;
 pub(in crate::server) mod resource;
+pub(in crate::server) mod skill;
 pub(in crate::server) mod task;
 pub(in crate::server) mod tool;
 

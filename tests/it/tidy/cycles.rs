@@ -57,6 +57,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "watcher",
             "again",
             "admission",
+            "skill_provider",
             "folder",
         ],
     ),

@@ -51,7 +51,7 @@ impl Folder {
 
     /// Lets lists be answered when what every file offers is known.
     pub(super) fn mark_listed(&self) {
-        if self.files.values().all(|file| file.serving || file.state == LoadState::Idle) {
+        if self.knows_skills() && self.files.values().all(|file| file.serving || file.state == LoadState::Idle) {
             self.catalog.set_listed();
         }
     }

@@ -5,7 +5,7 @@
 
 use serde_json::json;
 
-use super::custom;
+use super::{custom, skills};
 use crate::protocol::keys::TASKS;
 use crate::protocol::result::Caching;
 use crate::protocol::{Revision, ServerCapabilities, discover, initialize};
@@ -32,10 +32,11 @@ pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Response {
 
 /// The lists are always declared, whatever plugins are loaded: a client that connects to an empty
 /// folder must list again after the first plugin is added. Completions are declared only if a
-/// plugin has them.
+/// plugin has them, skills only if there are some, or a folder for them.
 fn capabilities(server: &Server, revision: Revision, permissions: &Permissions) -> ServerCapabilities {
     let snapshot = server.catalog.snapshot();
     let mut extensions = custom::declared(&snapshot.extensions.extensions, permissions);
+    skills::declare(&server.catalog, revision, &mut extensions);
     if server.tasks.is_some() && revision.is_modern() {
         extensions.insert(TASKS.to_owned(), json!({}));
     }
