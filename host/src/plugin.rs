@@ -50,6 +50,7 @@ pub use policy::denial::Denial;
 pub use policy::extra::{Extra, ExtraLimits, Extras, Holding, MAX_EXTRAS};
 pub use policy::grants::{FolderGrant, FolderMode, Grants, KeyvalueGrant, PrivateFile};
 pub use policy::outbound::grant::HttpGrant;
+pub use policy::pages::{PageReach, Pages};
 pub use policy::personal::PersonalSecrets;
 pub use policy::secret::{Missing, Secret};
 pub use policy::template::SecretTemplate;
@@ -58,7 +59,9 @@ pub use sandbox::{Sandbox, SandboxSettings};
 pub use schema::{Mirrored, Schema, Violation, Wrapping};
 pub use stored_listing::{EmbeddedListing, StoredSurface};
 pub use surface::template::UriTemplate;
-pub use surface::{FrozenTemplate, FrozenTool, ListingWarning, Parameter, SchemaStyle, Surface, parameters, signature};
+pub use surface::{
+    FrozenTemplate, FrozenTool, ListingWarning, PAGE_MEDIA_TYPE, Parameter, SchemaStyle, Surface, ToolUi, parameters, signature,
+};
 
 #[cfg(test)]
 mod tests;

@@ -25,6 +25,8 @@ pub trait Item: 'static {
     fn long_name(&self) -> Option<&str> {
         None
     }
+    /// Whether what clients see of it depends on what pages may reach.
+    const OF_PAGES: bool = false;
     /// The part of a public name that only one plugin may use.
     fn claim(name: &str) -> &str {
         name
@@ -70,6 +72,7 @@ impl Item for ResourceDescription {
         &self.uri
     }
     const PREFIXED: bool = false;
+    const OF_PAGES: bool = true;
     fn claim(name: &str) -> &str {
         scheme_and_authority(name)
     }
@@ -86,6 +89,7 @@ impl Item for FrozenTemplate {
         &self.template.uri_template
     }
     const PREFIXED: bool = false;
+    const OF_PAGES: bool = true;
     fn claim(name: &str) -> &str {
         scheme_and_authority(name)
     }
@@ -164,13 +168,14 @@ impl fmt::Display for PublicName {
 pub struct Entry<T> {
     pub name: PublicName,
     pub provider: Arc<dyn Provider>,
+    naming: Naming,
     index: usize,
     kind: PhantomData<fn() -> T>,
 }
 
 impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
-        Self { name: self.name.clone(), provider: self.provider.clone(), index: self.index, kind: PhantomData }
+        Self { name: self.name.clone(), provider: self.provider.clone(), naming: self.naming, index: self.index, kind: PhantomData }
     }
 }
 
@@ -179,6 +184,7 @@ impl<T: Item> Entry<T> {
         T::all(member.provider.surface()).iter().enumerate().map(|(index, item)| Self {
             name: PublicName::of(member.provider.id(), item, member.naming),
             provider: member.provider.clone(),
+            naming: member.naming,
             index,
             kind: PhantomData,
         })
@@ -188,8 +194,15 @@ impl<T: Item> Entry<T> {
         &T::all(self.provider.surface())[self.index]
     }
 
+    /// The plugin id that the names of the plugin's other tools begin with.
+    pub fn prefix(&self) -> Option<&PluginId> {
+        (T::PREFIXED && self.naming != Naming::Plain).then(|| self.provider.id())
+    }
+
     fn lists_as(&self, other: &Self) -> bool {
-        self.name == other.name && (Arc::ptr_eq(&self.provider, &other.provider) || self.item().lists_as(other.item()))
+        let same_pages = || !T::OF_PAGES || self.provider.page_reach() == other.provider.page_reach();
+        let same_item = || self.item().lists_as(other.item()) && same_pages();
+        self.name == other.name && (Arc::ptr_eq(&self.provider, &other.provider) || same_item())
     }
 }
 

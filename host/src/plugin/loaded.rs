@@ -16,6 +16,7 @@ use super::instance::call::PreparedComponent;
 use super::limits::Limits;
 use super::policy::access::Access;
 use super::policy::grants::Grants;
+use super::policy::pages::PageReach;
 use super::provider::{Call, Provider};
 use super::schema::allowance::Allowance;
 use super::stored_listing::StoredListing;
@@ -71,7 +72,8 @@ impl Plugin {
         };
         let frozen = prepared.runtime.guests().spawn_blocking(freeze).await;
         drop(freezing);
-        let (surface, warnings) = frozen.map_err(|error| LoadError::Host(error.to_string()))??;
+        let (surface, mut warnings) = frozen.map_err(|error| LoadError::Host(error.to_string()))??;
+        warnings.extend(surface.page_warnings(&prepared.id));
         // Most plugins are called much later or never, so their code pages need not stay in memory.
         linked.unmap_code();
         Ok(Self { prepared, linked, surface: Arc::new(surface), warnings })
@@ -102,6 +104,10 @@ impl Provider for Plugin {
 
     fn differs_by_caller(&self) -> bool {
         self.prepared.granted.grants.differ_by_caller()
+    }
+
+    fn page_reach(&self) -> PageReach<'_> {
+        self.prepared.granted.grants.page_reach()
     }
 
     fn extras(&self, caller: &Identity) -> Vec<Box<str>> {

@@ -9,6 +9,7 @@ mod extension;
 mod integers;
 pub(in crate::plugin) mod normalize;
 mod nulls;
+pub(in crate::plugin) mod pages;
 mod shown;
 mod signature;
 pub(in crate::plugin) mod stored;
@@ -27,6 +28,7 @@ use super::text::quote;
 use crate::json;
 use integers::Integers;
 use nulls::NeverNull;
+pub use pages::{PAGE_MEDIA_TYPE, ToolUi};
 pub use shown::SchemaStyle;
 pub use signature::{Parameter, parameters, signature};
 use template::UriTemplate;
@@ -62,6 +64,8 @@ pub struct FrozenTool {
     pub mirrored: Vec<Mirrored>,
     never_null: NeverNull,
     integers: Integers,
+    /// Of its page.
+    pub ui: ToolUi,
     /// An alternative public name, used instead of the prefixed one: the name with the package
     /// and interface of its function, if any.
     pub long_name: Option<String>,
@@ -122,7 +126,8 @@ impl FrozenTool {
         tool.meta = checks::meta(tool.meta, hidden)?;
         let mirrored = mirrored(input.source()).map_err(|why| format!("its input schema: {why}"))?;
         let (never_null, integers) = (NeverNull::of(&input), Integers::of(input.source()));
-        Ok(Self { tool, input, output, wrapping, mirrored, never_null, integers, long_name: None })
+        let ui = ToolUi::of(tool.meta.as_deref());
+        Ok(Self { tool, input, output, wrapping, mirrored, never_null, integers, ui, long_name: None })
     }
 
     /// Arguments as the tool takes them, in place of how clients write them: without null for an optional
@@ -270,6 +275,7 @@ fn resource(mut resource: ResourceDescription, hidden: &mut text::Leeway) -> Res
     checks::icons(&mut resource.icons, hidden);
     normalize::annotations(&mut resource.annotations);
     resource.meta = checks::meta(resource.meta, hidden)?;
+    page_meta(resource.meta.as_deref())?;
     Ok(resource)
 }
 
@@ -285,7 +291,12 @@ fn template(
     checks::icons(&mut template.icons, hidden);
     normalize::annotations(&mut template.annotations);
     template.meta = checks::meta(template.meta, hidden)?;
+    page_meta(template.meta.as_deref())?;
     Ok(FrozenTemplate { template, uri })
+}
+
+fn page_meta(meta: Option<&str>) -> Result<(), Refused> {
+    meta.map_or(Ok(()), pages::check).map_err(|why| format!("its meta {why}"))
 }
 
 fn prompt(mut prompt: Prompt, hidden: &mut text::Leeway) -> Result<Prompt, Refused> {

@@ -3,6 +3,8 @@
 //! Both are answered at once, even while plugins compile: a client that probes for the newer era
 //! times out and silently falls back to the older one.
 
+use serde_json::Map;
+
 use super::custom;
 use crate::protocol::result::Caching;
 use crate::protocol::{Revision, ServerCapabilities, discover, initialize};
@@ -10,6 +12,9 @@ use crate::rights::Permissions;
 use crate::server::Server;
 use crate::server::response::Response;
 use crate::server::scope::Scope;
+
+/// The extension of pages that chat clients show.
+const MCP_APPS: &str = "io.modelcontextprotocol/ui";
 
 pub(in crate::server) fn initialize(server: &Server, revision: Revision, permissions: &Permissions) -> String {
     let instructions = server.settings.instructions.as_deref();
@@ -32,6 +37,11 @@ pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Response {
 /// plugin has them.
 fn capabilities(server: &Server, permissions: &Permissions) -> ServerCapabilities {
     let snapshot = server.catalog.snapshot();
+    let mut extensions = custom::declared(&snapshot.extensions.extensions, permissions);
+    if snapshot.has_pages {
+        // A plugin may have declared it with settings.
+        extensions.entry(MCP_APPS).or_insert_with(|| Map::new().into());
+    }
     ServerCapabilities {
         tools: true,
         prompts: true,
@@ -41,6 +51,6 @@ fn capabilities(server: &Server, permissions: &Permissions) -> ServerCapabilitie
         logging: true,
         completions: server.offers_completions(permissions),
         experimental: custom::declared(&snapshot.extensions.experimental, permissions),
-        extensions: custom::declared(&snapshot.extensions.extensions, permissions),
+        extensions,
     }
 }

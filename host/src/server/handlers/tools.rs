@@ -10,7 +10,8 @@ use super::approval::{Admission, Admitted, Attempt};
 use super::page::Listed;
 use super::rounds::{ResumedInput, Rounds};
 use super::settled::Settled;
-use crate::catalog::{Names, Snapshot};
+use crate::catalog::{Entry, Names, Snapshot};
+use crate::json::Raw;
 use crate::plugin::abi::ToolResult;
 use crate::plugin::{FrozenTool, Mirrored};
 use crate::protocol::cursor::ListKind;
@@ -33,8 +34,8 @@ impl Listed for FrozenTool {
         &snapshot.tools
     }
 
-    fn view<'a>(&'a self, revision: Revision, name: &'a str) -> Self::View<'a> {
-        wire::tool::Tool::new(revision, name, self)
+    fn view(entry: &Entry<Self>, revision: Revision) -> Self::View<'_> {
+        wire::tool::Tool::new(revision, entry.name.as_str(), entry.item())
     }
 }
 
@@ -108,15 +109,20 @@ async fn answer(
         record.set_code("error");
     }
     let refuse = |error| fault::tool(&server.implementation, scope, &entry, error);
-    Settled::answer(settled, record, refuse, |outcome| complete(server, scope, frozen, &outcome))
+    Settled::answer(settled, record, refuse, |outcome| complete(server, scope, &entry, &outcome))
 }
 
 fn unknown(snapshot: &Snapshot, scope: &Scope, name: &str) -> ErrorObject {
     error::unknown_tool(name, listed(&snapshot.tools, &scope.permissions))
 }
 
-fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> Response {
+fn complete(server: &Server, scope: &Scope, entry: &Entry<FrozenTool>, outcome: &ToolResult) -> Response {
+    let frozen = entry.item();
     let members = wire::tool::CallToolResult::new(scope.revision, frozen, outcome);
-    let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
+    // A page calls the plugin's other tools, and does not know under which names clients see them.
+    let prefix = frozen.ui.page.as_ref().and_then(|_| entry.prefix());
+    let prefix = prefix.map(|id| format!("\"{id}\""));
+    let host_meta: Vec<_> = prefix.iter().map(|id| ("wharf/plugin", Raw(id))).collect();
+    let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), host_meta: &host_meta, ..Envelope::default() };
     result::object(scope.revision, &server.implementation, &members, envelope)
 }
