@@ -36,8 +36,6 @@ pub struct Snapshot {
     pub resources: Names<ResourceDescription>,
     pub templates: Names<FrozenTemplate>,
     pub extensions: Extensions,
-    /// Whether a plugin has a page for chat clients.
-    pub has_pages: bool,
     /// The owners of schemes and authorities.
     uris: Owners,
 }
@@ -97,7 +95,6 @@ impl Snapshot {
             resources: self.resources.next(&members, &uris, &mut warnings),
             templates: self.templates.next(&members, &uris, &mut warnings),
             extensions: Extensions::of(&members, &mut warnings),
-            has_pages: members.iter().any(|member| member.provider.surface().has_pages()),
             uris,
             members,
         };

@@ -59,11 +59,6 @@ impl ToolUi {
 }
 
 impl Surface {
-    /// Whether it has a page.
-    pub fn has_pages(&self) -> bool {
-        self.pages().next().is_some() || self.tools.iter().flatten().any(|tool| tool.ui.page.is_some())
-    }
-
     /// The listed pages.
     pub(in crate::plugin) fn pages(&self) -> impl Iterator<Item = &ResourceDescription> {
         let is_page = |resource: &&ResourceDescription| {

@@ -33,15 +33,14 @@ pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Response {
 }
 
 /// The lists are always declared, whatever plugins are loaded: a client that connects to an empty
-/// folder must list again after the first plugin is added. Completions are declared only if a
+/// folder must list again after the first plugin is added. So are pages: a client that does not know
+/// whether there are any shows none that are loaded later. Completions are declared only if a
 /// plugin has them.
 fn capabilities(server: &Server, permissions: &Permissions) -> ServerCapabilities {
     let snapshot = server.catalog.snapshot();
     let mut extensions = custom::declared(&snapshot.extensions.extensions, permissions);
-    if snapshot.has_pages {
-        // A plugin may have declared it with settings.
-        extensions.entry(MCP_APPS).or_insert_with(|| Map::new().into());
-    }
+    // A plugin may have declared it with settings.
+    extensions.entry(MCP_APPS).or_insert_with(|| Map::new().into());
     ServerCapabilities {
         tools: true,
         prompts: true,
