@@ -119,9 +119,10 @@ export class Chromium {
   }
 
   async stop() {
-    this.socket?.close();
-    this.process.kill("SIGKILL");
-    if (this.process.exitCode === null && this.process.signalCode === null) await once(this.process, "exit");
+    const ended = once(this.process, "exit");
+    // Killed, it would leave processes that still write its profile.
+    this.#send("Browser.close").catch(() => {});
+    await ended;
     rmSync(this.profile, { recursive: true, force: true, maxRetries: 10 });
   }
 }
