@@ -73,7 +73,7 @@ impl Plugin {
         let frozen = prepared.runtime.guests().spawn_blocking(freeze).await;
         drop(freezing);
         let (surface, mut warnings) = frozen.map_err(|error| LoadError::Host(error.to_string()))??;
-        warnings.extend(surface.page_warnings(&prepared.id));
+        warnings.extend(surface.page_warnings(&prepared.id, prepared.granted.grants.page_reach()));
         // Most plugins are called much later or never, so their code pages need not stay in memory.
         linked.unmap_code();
         Ok(Self { prepared, linked, surface: Arc::new(surface), warnings })

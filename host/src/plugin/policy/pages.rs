@@ -43,6 +43,24 @@ impl PageReach<'_> {
         }
     }
 
+    /// The origins and permissions that [`PageReach::limit`] removes.
+    pub(in crate::plugin) fn removed(self, ui: &Map<String, Value>) -> Vec<&str> {
+        if self == Self::Declared {
+            return Vec::new();
+        }
+        let csp = ui.get("csp").and_then(Value::as_object);
+        let origins = csp.into_iter().flat_map(Map::values).filter_map(Value::as_array).flatten();
+        let mut removed: Vec<&str> = Vec::new();
+        for origin in origins.filter_map(Value::as_str).filter(|origin| !self.allows(origin)) {
+            if !removed.contains(&origin) {
+                removed.push(origin);
+            }
+        }
+        let permissions = ui.get("permissions").and_then(Value::as_object);
+        removed.extend(permissions.into_iter().flat_map(Map::keys).map(String::as_str));
+        removed
+    }
+
     /// Whether the plugin may send requests to all of that origin. Wildcards are in no grant.
     fn allows(self, origin: &str) -> bool {
         let Self::Granted(grants) = self else { return false };
@@ -88,6 +106,10 @@ mod tests {
                 "prefersBorder": true,
             })
         );
+        let ui = asked.as_object().expect("an object");
+        assert_eq!(PageReach::Declared.removed(ui), Vec::<&str>::new());
+        let beyond = ["https://other.example", "https://*.example.org", "https://api.example.org:8443", "camera"];
+        assert_eq!(PageReach::Granted(&grants).removed(ui), beyond);
         let nothing = json!({ "csp": { "connectDomains": [], "resourceDomains": [] }, "prefersBorder": true });
         assert_eq!(limited(PageReach::Granted(&[]), asked.clone()), nothing);
         assert_eq!(limited(PageReach::None, asked), nothing);

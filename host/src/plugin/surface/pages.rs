@@ -8,6 +8,7 @@ use super::{ListingWarning, Surface};
 use crate::json;
 use crate::plugin::abi::ResourceDescription;
 use crate::plugin::id::PluginId;
+use crate::plugin::policy::pages::PageReach;
 use crate::plugin::text::quote;
 
 /// The media type of a page.
@@ -68,7 +69,7 @@ impl Surface {
     }
 
     /// What is wrong with what it says of pages, though it is served.
-    pub(in crate::plugin) fn page_warnings(&self, id: &PluginId) -> Vec<ListingWarning> {
+    pub(in crate::plugin) fn page_warnings(&self, id: &PluginId, reach: PageReach<'_>) -> Vec<ListingWarning> {
         let mut warnings = Vec::new();
         let mut warn = |kind, name: &str, why| {
             warnings.push(ListingWarning::Page { kind, name: quote(name, 80), why });
@@ -88,10 +89,16 @@ impl Surface {
                 warn("page", &page.uri, format!("clients do not show it: its media type is not {PAGE_MEDIA_TYPE}"));
             }
             let meta = page.meta.as_deref().and_then(|meta| json::tree(meta, json::MAX_DEPTH).ok()).unwrap_or_default();
-            let asked = meta["ui"]["permissions"].as_object();
+            let Some(ui) = meta["ui"].as_object() else { continue };
+            let asked = ui.get("permissions").and_then(Value::as_object);
             let unknown = asked.and_then(|asked| asked.keys().find(|name| !PERMISSIONS.contains(&name.as_str())));
             if let Some(name) = unknown {
                 warn("page", &page.uri, format!("it asks for a permission that is not known: {}", quote(name, 80)));
+            }
+            let beyond = reach.removed(ui);
+            if !beyond.is_empty() {
+                let beyond = quote(&beyond.join(", "), 200);
+                warn("page", &page.uri, format!("it asks for what the plugin is not granted, and does not get it: {beyond}"));
             }
         }
         warnings
