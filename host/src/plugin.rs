@@ -42,7 +42,7 @@ pub use fault::{CallError, Fault, TrapKind};
 pub use id::{Digest, InvalidPluginId, PluginId};
 pub use imports::filesystem::{ProtectedFolders, folder_objection, folder_of};
 pub use imports::outbound::{Caps, OutboundSettings};
-pub use limits::Limits;
+pub use limits::{Limits, TaskLimits};
 pub use loaded::Plugin;
 pub use pending::{Compiled, PendingPlugin};
 pub use policy::access::Access;

@@ -22,6 +22,16 @@ impl Claims {
         Self { text: serde_json::to_string(claims).unwrap_or_default().into(), tree: OnceLock::new() }
     }
 
+    /// As [`Self::as_text`] wrote it.
+    pub fn from_text(text: &str) -> Self {
+        Self { text: text.into(), tree: OnceLock::new() }
+    }
+
+    /// A JSON object, or nothing.
+    pub fn as_text(&self) -> &str {
+        &self.text
+    }
+
     /// A claim by its path: as [`claim_at`].
     pub fn at(&self, path: &str) -> Option<&Value> {
         claim_at(self.tree(), path)

@@ -47,9 +47,9 @@ impl Redactable for CallError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// It exceeded its time limit.
-    Timeout { limit: Duration },
+    Timeout { limit: Duration, of_task: bool },
     /// It exceeded its CPU time limit.
-    Cpu { limit: Duration },
+    Cpu { limit: Duration, of_task: bool },
     /// It exceeded its memory limit, in bytes.
     Memory { limit: u64 },
     /// It crashed.
@@ -96,7 +96,7 @@ impl Fault {
     /// The exceeded limit: milliseconds of a time, otherwise bytes.
     pub fn limit(&self) -> Option<u64> {
         match self {
-            Self::Timeout { limit } | Self::Cpu { limit } => Some(limit.as_millis() as u64),
+            Self::Timeout { limit, .. } | Self::Cpu { limit, .. } => Some(limit.as_millis() as u64),
             Self::Memory { limit } | Self::OutputTooLarge { limit } => Some(*limit),
             Self::Trap(_)
             | Self::BadOutput(_)
@@ -121,17 +121,13 @@ impl Fault {
     /// A sentence for people and models.
     pub fn sentence(&self, plugin: &PluginId) -> String {
         match self {
-            Self::Timeout { limit } => {
-                format!(
-                    "Plugin '{plugin}' was stopped: it exceeded its time limit of {} (`limits.timeout`).",
-                    time(*limit)
-                )
+            Self::Timeout { limit, of_task } => {
+                let (limit, of) = (time(*limit), if *of_task { "tasks" } else { "limits" });
+                format!("Plugin '{plugin}' was stopped: it exceeded its time limit of {limit} (`{of}.timeout`).")
             }
-            Self::Cpu { limit } => {
-                format!(
-                    "Plugin '{plugin}' was stopped: it exceeded its CPU time limit of {} (`limits.cpu`).",
-                    time(*limit)
-                )
+            Self::Cpu { limit, of_task } => {
+                let (limit, of) = (time(*limit), if *of_task { "tasks" } else { "limits" });
+                format!("Plugin '{plugin}' was stopped: it exceeded its CPU time limit of {limit} (`{of}.cpu`).")
             }
             Self::Memory { limit } => {
                 let limit = size(*limit);

@@ -25,6 +25,37 @@ pub struct Limits {
     pub queue: u32,
     /// Bytes that a call may log or print; the rest is dropped and counted.
     pub log: u64,
+    /// Of calls that become tasks.
+    pub tasks: TaskLimits,
+}
+
+/// What differs for calls that may become tasks: nobody waits for their end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskLimits {
+    /// After that time, a call that can be a task becomes one.
+    pub after: Duration,
+    /// Wall time of a round, waiting in the queue included.
+    pub timeout: Duration,
+    /// CPU time of a round.
+    pub cpu: Duration,
+    /// Concurrent ones, apart from the other calls.
+    pub concurrency: u32,
+}
+
+impl TaskLimits {
+    /// Maximum of `concurrency`, and of all plugins together.
+    pub const MAX_CONCURRENCY: u32 = 32;
+}
+
+impl Default for TaskLimits {
+    fn default() -> Self {
+        Self {
+            after: Duration::from_secs(2),
+            timeout: Duration::from_secs(3600),
+            cpu: Duration::from_secs(600),
+            concurrency: 4,
+        }
+    }
 }
 
 impl Limits {
@@ -48,6 +79,7 @@ impl Default for Limits {
             concurrency: 4,
             queue: 256,
             log: 64 << 10,
+            tasks: TaskLimits::default(),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::fault::{CallError, Fault};
 use super::id::{Digest, PluginId};
 use super::imports::granted::Granted;
 use super::instance::call::PreparedComponent;
-use super::limits::Limits;
+use super::limits::{Limits, TaskLimits};
 use super::policy::access::Access;
 use super::policy::grants::Grants;
 use super::policy::pages::PageReach;
@@ -114,6 +114,10 @@ impl Provider for Plugin {
         self.prepared.granted.grants.extras.names(caller)
     }
 
+    fn task_limits(&self) -> TaskLimits {
+        self.prepared.limits.tasks.clone()
+    }
+
     fn asked(&self) -> BTreeSet<Access> {
         self.prepared.granted.asked()
     }
@@ -149,6 +153,7 @@ impl Provider for Plugin {
         let caller = call.caller.clone();
         let arguments = tool.taken(arguments);
         let prepared = self.prepared.of_caller(call.identity.as_deref());
+        let prepared = if call.as_task { prepared.as_task() } else { prepared };
         let called = self.dialect().call_tool(prepared, tool, arguments, call);
         self.prepared.breaker.around(&caller, called).await
     }

@@ -15,7 +15,7 @@ use super::error::LoadError;
 use super::events::Events;
 use super::fault::CallError;
 use super::id::{Digest, PluginId};
-use super::limits::Limits;
+use super::limits::{Limits, TaskLimits};
 use super::policy::access::Access;
 use super::policy::grants::Grants;
 use super::policy::pages::PageReach;
@@ -64,6 +64,11 @@ pub trait Provider: Send + Sync {
     fn extras(&self, caller: &Identity) -> Vec<Box<str>> {
         let _ = caller;
         Vec::new()
+    }
+
+    /// The limits of its calls that may become tasks.
+    fn task_limits(&self) -> TaskLimits {
+        TaskLimits::default()
     }
 
     /// What it asked of clients since it was loaded, without what it may not ask.
@@ -179,6 +184,8 @@ pub struct Call {
     pub deadline: Option<Instant>,
     /// Receives the plugin's events for the caller.
     pub events: Option<Arc<Events>>,
+    /// Whether it may become a task: it has their limits, and permits of its own.
+    pub as_task: bool,
     /// Signals to the plugin that the caller has cancelled. It does not stop the call: dropping the
     /// future does.
     pub cancelled: CancellationToken,
@@ -200,6 +207,7 @@ impl Call {
             meta: None,
             deadline: None,
             events: None,
+            as_task: false,
             cancelled: CancellationToken::new(),
         }
     }

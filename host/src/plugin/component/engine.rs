@@ -10,7 +10,7 @@ use wasmtime::{
 };
 
 use crate::plugin::error::LoadError;
-use crate::plugin::limits::Limits;
+use crate::plugin::limits::{Limits, TaskLimits};
 use crate::plugin::limits::quota::{CORE_INSTANCES, MEMORIES, TABLES};
 
 /// Concurrent calls with an instance.
@@ -120,7 +120,7 @@ fn config(allocation: Allocation) -> Config {
 
 fn pool(extra: u32) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
-    let slots = SLOTS + extra;
+    let slots = SLOTS + TaskLimits::MAX_CONCURRENCY + extra;
     pool.total_component_instances(slots)
         .total_core_instances(slots * CORE_INSTANCES)
         .total_stacks(slots)

@@ -8,7 +8,7 @@ mod store;
 
 use std::future::ready;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -40,7 +40,7 @@ use crate::plugin::fault::{Fault, size};
 use crate::plugin::id::{Digest, PluginId};
 use crate::plugin::imports::granted::Granted;
 use crate::plugin::imports::state::GuestState;
-use crate::plugin::limits::Limits;
+use crate::plugin::limits::{Limits, TaskLimits};
 use crate::plugin::limits::cpu::CpuMeter;
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::policy::redact::Redactable;
@@ -59,12 +59,22 @@ pub(in crate::plugin) struct PreparedComponent {
     pub(in crate::plugin) granted: Arc<Granted>,
     /// The same component for callers for whom extras hold.
     variants: Variants,
+    /// The same component for calls that may become tasks.
+    task: OnceLock<Arc<PreparedComponent>>,
     pub(in crate::plugin) forms: Arc<Forms>,
     /// Wraps every call from a client.
     pub(in crate::plugin) breaker: Arc<Breaker>,
     inline: InlineEligibility,
     limiter: Arc<PollLimiter>,
     concurrency: Arc<FairSemaphore>,
+    /// As `concurrency`, for calls that may become tasks.
+    task_concurrency: Arc<FairSemaphore>,
+    /// Those of the pool that its calls take.
+    slots: Arc<FairSemaphore>,
+    /// How long a call waits for a permit.
+    queue_wait: Duration,
+    /// Whether it is for calls that may become tasks.
+    of_task: bool,
 }
 
 impl PreparedComponent {
@@ -78,6 +88,7 @@ impl PreparedComponent {
     ) -> Arc<Self> {
         let limits = Limits { memory: limits.memory.min(Limits::MAX_MEMORY), ..limits };
         let concurrency = limits.concurrency.clamp(1, engine::SLOTS_PER_PLUGIN);
+        let tasks = limits.tasks.concurrency.clamp(1, TaskLimits::MAX_CONCURRENCY);
         let (plugin, audit) = (id.clone(), runtime.audit.clone());
         let breaker = Breaker::new(move |pause: &Pause| {
             let (seconds, caller) = (pause.length.as_secs(), pause.caller.as_deref().unwrap_or("all"));
@@ -101,6 +112,11 @@ impl PreparedComponent {
             inline: InlineEligibility::default(),
             limiter: Arc::new(PollLimiter::new(runtime.threads_per_plugin())),
             concurrency: FairSemaphore::new(concurrency, limits.queue, runtime.shared),
+            task_concurrency: FairSemaphore::new(tasks, limits.queue, runtime.shared),
+            task: OnceLock::new(),
+            slots: runtime.slots.clone(),
+            queue_wait: Limits::QUEUE_WAIT,
+            of_task: false,
             runtime,
             limits,
         })
@@ -118,22 +134,56 @@ impl PreparedComponent {
         let holding = extras.holding(caller);
         self.variants
             .get_or_make(holding, || {
-                Arc::new(Self {
-                    id: self.id.clone(),
-                    digest: self.digest,
-                    limits: self.limits.with_extras(extras, holding),
-                    pre: self.pre.clone(),
-                    runtime: self.runtime.clone(),
-                    granted: self.granted.with_extras(holding),
-                    variants: Variants::default(),
-                    forms: self.forms.clone(),
-                    breaker: self.breaker.clone(),
-                    inline: InlineEligibility::default(),
-                    limiter: self.limiter.clone(),
-                    concurrency: self.concurrency.clone(),
-                })
+                let limits = self.limits.with_extras(extras, holding);
+                Arc::new(self.variant(limits, self.granted.with_extras(holding)))
             })
             .unwrap_or(self)
+    }
+
+    /// The same component for calls that may become tasks: under limits of their own, and with permits of their own, so
+    /// that none of the other calls waits for them.
+    pub(in crate::plugin) fn as_task(&self) -> &Arc<Self> {
+        self.task.get_or_init(|| {
+            let TaskLimits { timeout, cpu, .. } = self.limits.tasks;
+            Arc::new(Self {
+                concurrency: self.task_concurrency.clone(),
+                slots: self.runtime.task_slots.clone(),
+                queue_wait: timeout,
+                of_task: true,
+                ..self.variant(Limits { timeout, cpu, ..self.limits.clone() }, self.granted.clone())
+            })
+        })
+    }
+
+    pub(in crate::plugin) fn out_of_time(&self) -> Fault {
+        Fault::Timeout { limit: self.limits.timeout, of_task: self.of_task }
+    }
+
+    pub(in crate::plugin) fn out_of_cpu(&self) -> Fault {
+        Fault::Cpu { limit: self.limits.cpu, of_task: self.of_task }
+    }
+
+    /// The same component, with the same permits.
+    fn variant(&self, limits: Limits, granted: Arc<Granted>) -> Self {
+        Self {
+            id: self.id.clone(),
+            digest: self.digest,
+            limits,
+            pre: self.pre.clone(),
+            runtime: self.runtime.clone(),
+            granted,
+            variants: Variants::default(),
+            task: OnceLock::new(),
+            forms: self.forms.clone(),
+            breaker: self.breaker.clone(),
+            inline: InlineEligibility::default(),
+            limiter: self.limiter.clone(),
+            concurrency: self.concurrency.clone(),
+            task_concurrency: self.task_concurrency.clone(),
+            slots: self.slots.clone(),
+            queue_wait: self.queue_wait,
+            of_task: self.of_task,
+        }
     }
 
     /// Calls one function in a fresh instance. `params` makes its parameters from the call's
@@ -178,8 +228,7 @@ impl PreparedComponent {
     {
         let prepared = self.clone();
         let call = async move {
-            let limit = prepared.limits.timeout;
-            let own_deadline = Instant::now() + limit;
+            let own_deadline = Instant::now() + prepared.limits.timeout;
             let deadline = call.deadline.map_or(own_deadline, |deadline| deadline.min(own_deadline));
             let permits = prepared.acquire_permits(&call.caller, deadline).await?;
             if call.unread.as_ref().is_some_and(|unread| !unread.is_open()) {
@@ -193,7 +242,7 @@ impl PreparedComponent {
                 let outcome = prepared.instantiate_and_run(invocation, call, deadline, cpu.clone()).await?;
                 let checked = after(outcome).await?;
                 // Covers the checks; the guest's CPU time is checked while it runs.
-                if cpu.check() { Err(Fault::Cpu { limit: prepared.limits.cpu }.into()) } else { Ok(checked) }
+                if cpu.check() { Err(prepared.out_of_cpu().into()) } else { Ok(checked) }
             });
             let metered = Metered { meter, waiter: prepared.limiter.waiter(), future };
             match timeout_at(deadline, metered).await {
@@ -201,7 +250,7 @@ impl PreparedComponent {
                     let permits = (!is_small(&outcome)).then_some(permits);
                     (outcome, permits)
                 }),
-                Err(_) => Err(Fault::Timeout { limit }.into()),
+                Err(_) => Err(prepared.out_of_time().into()),
             }
         };
         // The permits are released when the caller has the outcome and can count its bytes: no more
@@ -221,8 +270,8 @@ impl PreparedComponent {
         let work = AssertUnwindSafe(async move {
             let meter = CpuMeter::new(prepared.limits.cpu);
             let metered = Metered { meter, waiter: prepared.limiter.waiter(), future: Box::pin(work) };
-            let limit = prepared.limits.timeout;
-            tokio::time::timeout(limit, metered).await.unwrap_or_else(|_| Err(Fault::Timeout { limit }.into()))
+            let ended = tokio::time::timeout(prepared.limits.timeout, metered).await;
+            ended.unwrap_or_else(|_| Err(prepared.out_of_time().into()))
         });
         let work = work.catch_unwind();
         AbortOnDrop(self.runtime.guests().spawn(async move { work.await.unwrap_or_else(panicked) })).outcome().await
@@ -265,13 +314,13 @@ impl PreparedComponent {
     /// Waits for a permit of the plugin and for a slot of the pool, so that instantiation never finds
     /// the pool full.
     async fn acquire_permits(&self, caller: &Arc<str>, deadline: Instant) -> Result<[FairPermit; 2], Fault> {
-        let slots = &self.runtime.slots;
+        let slots = &self.slots;
         if let Some(permit) = self.concurrency.try_acquire(caller)
             && let Some(slot) = slots.try_acquire(caller)
         {
             return Ok([permit, slot]);
         }
-        let until = deadline.min(Instant::now() + Limits::QUEUE_WAIT);
+        let until = deadline.min(Instant::now() + self.queue_wait);
         let both = async {
             let permit = self.concurrency.acquire(caller).await.ok_or(Fault::Busy)?;
             let slot = slots.acquire(caller).await.ok_or(Fault::Busy)?;

@@ -16,6 +16,7 @@ use super::ticker::Ticker;
 use crate::audit::Audit;
 use crate::plugin::component::engine::SLOTS;
 use crate::plugin::imports::granted::Resources;
+use crate::plugin::limits::TaskLimits;
 use crate::plugin::limits::quota::ByteBudget;
 use crate::plugin::surface::SchemaStyle;
 use crate::plugin::threads::Threads;
@@ -34,6 +35,8 @@ pub(in crate::plugin) struct Runtime {
     /// Slots of the instance pool. A call that waits for one holds a permit of its
     /// plugin, which bounds their number.
     pub(in crate::plugin) slots: Arc<FairSemaphore>,
+    /// The same for calls that may become tasks, which would hold those of the others for long.
+    pub(in crate::plugin) task_slots: Arc<FairSemaphore>,
     pub(in crate::plugin) checker: Checker,
     pub(in crate::plugin) resources: Resources,
     pub(in crate::plugin) audit: Audit,
@@ -79,6 +82,7 @@ impl Runtime {
             checker: Checker::new(workers, memory.clone()),
             memory,
             slots: FairSemaphore::new(SLOTS, u32::MAX, shared),
+            task_slots: FairSemaphore::new(TaskLimits::MAX_CONCURRENCY, u32::MAX, shared),
             resources,
             audit,
             shared,

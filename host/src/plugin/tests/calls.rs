@@ -55,13 +55,13 @@ async fn guest_errors_are_returned_and_unknown_tools_do_not_run() {
 async fn wall_time_and_cpu_time_are_limited() {
     let start = Instant::now();
     let timeout = fault(&Guest::new(SPIN), short(200, 60_000)).await;
-    assert_eq!(timeout, Fault::Timeout { limit: Duration::from_millis(200) });
+    assert_eq!(timeout, Fault::Timeout { limit: Duration::from_millis(200), of_task: false });
     assert_eq!(
         timeout.sentence(&id()),
         "Plugin 'guest' was stopped: it exceeded its time limit of 200 ms (`limits.timeout`)."
     );
     let cpu = fault(&Guest::new(SPIN), short(60_000, 100)).await;
-    assert_eq!(cpu, Fault::Cpu { limit: Duration::from_millis(100) });
+    assert_eq!(cpu, Fault::Cpu { limit: Duration::from_millis(100), of_task: false });
     assert!(start.elapsed() < Duration::from_secs(30));
 }
 

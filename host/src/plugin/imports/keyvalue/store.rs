@@ -5,27 +5,18 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use std::{fs, io};
 
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use rusqlite::Connection;
 use tokio::sync::Mutex;
 use wharf_report::ShowPath as _;
 
-use crate::os::paths::with_suffix;
-use crate::os::private::{self, Rule};
-
-/// How long to wait while another process writes.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often to retry meanwhile. SQLite's own busy handler backs off, so a process that writes
-/// continuously would starve the others.
-const POLL_INTERVAL: Duration = Duration::from_millis(2);
-/// The version of the tables below, in the file's `user_version`.
-const VERSION: i64 = 1;
+use crate::database::Schema;
 
 /// Triggers update `used`, so no write can forget it. `number` increases with each new key of a
 /// bucket, and is a listing's cursor.
-const TABLES: &str = "
+const SCHEMA: Schema = Schema {
+    version: 1,
+    tables: "
     CREATE TABLE entry (
         plugin TEXT NOT NULL,
         bucket TEXT NOT NULL,
@@ -54,7 +45,8 @@ const TABLES: &str = "
             bytes = bytes - octet_length(OLD.bucket) - octet_length(OLD.key) - octet_length(OLD.value)
         WHERE plugin = OLD.plugin;
     END;
-";
+",
+};
 
 /// Why a task failed.
 #[derive(Debug, PartialEq, Eq)]
@@ -117,86 +109,7 @@ impl Store {
 fn open(path: Option<&Path>) -> Result<Connection, StoreError> {
     let Some(path) = path else {
         tracing::warn!("plugins' data is kept in memory and lost when this process ends: no data folder is known");
-        let mut connection = Connection::open_in_memory()?;
-        prepare(&mut connection)?;
-        return Ok(connection);
+        return Ok(SCHEMA.in_memory()?);
     };
-    private_file(path).map_err(|error| StoreError::Failed(error.to_string()))?;
-    let mut connection = Connection::open(path)?;
-    let deadline = Instant::now() + BUSY_TIMEOUT;
-    loop {
-        match prepare(&mut connection) {
-            Ok(VERSION) => return Ok(connection),
-            Ok(other) => {
-                let why = format!("its tables have version {other}, which this program does not support");
-                return Err(StoreError::Failed(why));
-            }
-            // Switching to WAL does not wait for another process that does the same.
-            Err(rusqlite::Error::SqliteFailure(error, _))
-                if error.code == ErrorCode::DatabaseBusy && Instant::now() < deadline =>
-            {
-                std::thread::sleep(POLL_INTERVAL);
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// Creates the file, for this user only, if it does not exist. SQLite gives its other files the same
-/// mode.
-///
-/// # Errors
-/// Also if other users can write one of the files, or replace them.
-fn private_file(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        private::create_folder(folder)?;
-    }
-    // Never opens an existing file: closing it again would drop this process's POSIX locks on it.
-    match private::create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let files = ["", "-wal", "-shm", "-journal"].map(|suffix| with_suffix(path, suffix));
-    for place in files.iter().map(PathBuf::as_path).chain(path.parent()) {
-        let Ok(found) = fs::metadata(place) else { continue };
-        if let Some(why) = private::distrust(&found, Rule::Installed) {
-            let why = format!("{why}: {}", place.shown());
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-        }
-    }
-    Ok(())
-}
-
-/// Applies settings and creates the tables; returns the version of the tables.
-fn prepare(connection: &mut Connection) -> rusqlite::Result<i64> {
-    connection.busy_handler(Some(wait))?;
-    let version = |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get(0));
-    let found = version(connection)?;
-    if found != 0 && found != VERSION {
-        return Ok(found);
-    }
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    // A write that succeeded survives a power failure.
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    // Bytes to which the WAL file is truncated after a checkpoint.
-    connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
-    if found == VERSION {
-        return Ok(found);
-    }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have created them meanwhile.
-    let found = version(&transaction)?;
-    if found != 0 {
-        return Ok(found);
-    }
-    transaction.execute_batch(TABLES)?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
-    transaction.commit()?;
-    Ok(VERSION)
-}
-
-/// Waits; returns whether to retry.
-fn wait(polls: i32) -> bool {
-    std::thread::sleep(POLL_INTERVAL);
-    POLL_INTERVAL.saturating_mul(polls.unsigned_abs()) < BUSY_TIMEOUT
+    SCHEMA.open(path).map_err(StoreError::Failed)
 }

@@ -196,8 +196,8 @@ fn the_number_of_stored_callers_is_limited() {
 fn only_faults_of_the_plugin_count() {
     let counted = [
         Fault::Trap(TrapKind::Unreachable),
-        Fault::Timeout { limit: SECOND },
-        Fault::Cpu { limit: SECOND },
+        Fault::Timeout { limit: SECOND, of_task: false },
+        Fault::Cpu { limit: SECOND, of_task: false },
         Fault::Memory { limit: 1 },
         Fault::BadOutput("text".into()),
     ];

@@ -26,7 +26,7 @@ impl PreparedComponent {
         self.log_frames(error);
         state.set_crashed();
         if state.cpu.exceeded() {
-            return Fault::Cpu { limit: self.limits.cpu };
+            return self.out_of_cpu();
         }
         match cause {
             Cause::OutputTooLarge => Fault::OutputTooLarge { limit: self.limits.output },

@@ -117,7 +117,7 @@ async fn plain_components_have_the_limits_of_any_plugin() {
         Err(CallError::Fault(fault)) => fault,
         other => panic!("{tool}: {other:?}"),
     };
-    assert_eq!(fault("spin").await, Fault::Cpu { limit: limits.cpu });
+    assert_eq!(fault("spin").await, Fault::Cpu { limit: limits.cpu, of_task: false });
     assert_eq!(fault("trap").await, Fault::Trap(TrapKind::Unreachable));
     assert_eq!(fault("text").await, Fault::OutputTooLarge { limit: limits.output });
     assert_eq!(fault("bytes").await, Fault::OutputTooLarge { limit: limits.output });

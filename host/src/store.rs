@@ -1,0 +1,104 @@
+//! Values by key that processes share: atomic writes, and who changed what.
+//!
+//! Narrow, so that other engines than SQLite can be behind it. It knows nothing of what the values are.
+
+mod sqlite;
+
+use std::fmt;
+
+use async_trait::async_trait;
+use tokio::sync::broadcast;
+
+pub use sqlite::Sqlite;
+
+/// A value and its version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub key: String,
+    pub value: Vec<u8>,
+    /// Another one after each write of the key; never 0.
+    pub version: u64,
+}
+
+/// What must be in the store for a write to happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// No such key.
+    Absent,
+    /// That version of it.
+    Version(u64),
+    Anything,
+}
+
+/// What a write survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Durability {
+    /// The end of the process.
+    Process,
+    /// A power failure; so do all writes before it.
+    Power,
+}
+
+/// A write.
+#[derive(Debug, Clone)]
+pub struct Put {
+    pub key: String,
+    pub value: Vec<u8>,
+    pub expected: Expected,
+    pub durability: Durability,
+    /// Milliseconds since 1970; afterwards [`Store::remove_expired`] removes it.
+    pub expires: Option<u64>,
+}
+
+/// What is below a prefix.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub entries: u64,
+    /// Of keys and values.
+    pub bytes: u64,
+}
+
+/// Keys that were written.
+#[derive(Debug, Clone)]
+pub enum Changed {
+    Key(String),
+    /// Any may have been.
+    All,
+}
+
+/// Why the store could not be used, for the operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreError(pub String);
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// A store. Keys are compared by their bytes.
+#[async_trait]
+pub trait Store: Send + Sync {
+    async fn get(&self, key: &str) -> Result<Option<Entry>, StoreError>;
+
+    /// Writes if the store has what is expected; returns the new version. When it returns, every process reads it.
+    async fn put(&self, put: Put) -> Result<Option<u64>, StoreError>;
+
+    /// `false`: it is not there.
+    async fn delete(&self, key: &str) -> Result<bool, StoreError>;
+
+    /// Entries whose keys begin with `prefix` and come after `after`, by key.
+    async fn list(&self, prefix: &str, after: &str, limit: usize) -> Result<Vec<Entry>, StoreError>;
+
+    /// What is below a prefix; without reading it.
+    async fn usage(&self, prefix: &str) -> Result<Usage, StoreError>;
+
+    /// Removes entries that expired before `now`, at most `limit`; returns how many.
+    async fn remove_expired(&self, now: u64, limit: usize) -> Result<usize, StoreError>;
+
+    /// Keys from now on, each at least once after it was written, by whatever process, within half a second. That a
+    /// key was removed is not reported.
+    fn watch(&self) -> broadcast::Receiver<Changed>;
+}

@@ -1,0 +1,348 @@
+//! A store in an SQLite file.
+//!
+//! One thread writes and reads. What waits meanwhile is done together, in one transaction: syncing the file takes
+//! milliseconds, however much was written.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
+use tokio::sync::{Semaphore, broadcast, oneshot};
+use wharf_report::ShowPath as _;
+
+use super::{Changed, Durability, Entry, Expected, Put, Store, StoreError, Usage};
+use crate::database::Schema;
+use crate::sync::{Mutex, lock};
+
+/// `version` is that of the last write of any key. The sizes are in an index: what is below a prefix is counted without
+/// reading it.
+const SCHEMA: Schema = Schema {
+    version: 1,
+    tables: "
+    CREATE TABLE entry (
+        key TEXT PRIMARY KEY,
+        version INTEGER NOT NULL,
+        expires INTEGER,
+        size INTEGER NOT NULL,
+        value BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX entry_version ON entry (version);
+    CREATE INDEX entry_expires ON entry (expires) WHERE expires IS NOT NULL;
+    CREATE INDEX entry_size ON entry (key, size);
+    CREATE TABLE last (version INTEGER NOT NULL) STRICT;
+    INSERT INTO last VALUES (0);
+",
+};
+
+/// Requests that wait for the thread; more wait for these.
+const WAITING: usize = 1024;
+/// Requests of one transaction.
+const TOGETHER: usize = 256;
+/// How often it is looked whether another process wrote something, while somebody watches.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Changed keys that a slow watcher may lag behind.
+const BACKLOG: usize = 4096;
+
+/// A store in a file, which is opened when it is first needed.
+pub struct Sqlite {
+    path: PathBuf,
+    /// Permits for the queue.
+    room: Semaphore,
+    /// The queue of the thread, if it has been started.
+    queue: Mutex<Option<SyncSender<Request>>>,
+    changes: broadcast::Sender<Changed>,
+}
+
+/// Work in a transaction.
+struct Request {
+    /// `None`: it only reads.
+    writes: Option<Durability>,
+    work: Work,
+}
+
+/// Does the work, or is told why it cannot be done. What it returns tells the outcome to who waits for it, once it is
+/// known whether the transaction is kept.
+type Work = Box<dyn FnOnce(Result<&Transaction<'_>, &StoreError>) -> Option<Tell> + Send>;
+type Tell = Box<dyn FnOnce(Option<&StoreError>) + Send>;
+
+impl Sqlite {
+    pub fn new(path: PathBuf) -> Arc<Self> {
+        let (changes, _) = broadcast::channel(BACKLOG);
+        Arc::new(Self { path, room: Semaphore::new(WAITING), queue: Mutex::default(), changes })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Runs work on the thread.
+    async fn run<R: Send + 'static>(
+        &self,
+        writes: Option<Durability>,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<R> + Send + 'static,
+    ) -> Result<R, StoreError> {
+        let ended = || StoreError("its thread has ended".into());
+        let _room = self.room.acquire().await.map_err(|_| ended())?;
+        let (sender, outcome) = oneshot::channel();
+        let work: Work = Box::new(move |transaction| {
+            // An error of sending means that nobody waits any more.
+            match transaction {
+                Ok(transaction) => {
+                    let done = work(transaction).map_err(|error| StoreError(error.to_string()));
+                    Some(Box::new(move |failed| {
+                        let _ = sender.send(failed.map_or(done, |failed| Err(failed.clone())));
+                    }))
+                }
+                Err(error) => {
+                    let _ = sender.send(Err(error.clone()));
+                    None
+                }
+            }
+        });
+        self.send(Request { writes, work })?;
+        let done = outcome.await.unwrap_or_else(|_| Err(ended()));
+        done.map_err(|StoreError(why)| StoreError(format!("{why}: {}", self.path.shown())))
+    }
+
+    fn send(&self, request: Request) -> Result<(), StoreError> {
+        let mut queue = lock(&self.queue);
+        let sender = match &*queue {
+            Some(sender) => sender,
+            None => {
+                let (sender, requests) = sync_channel(WAITING + 1);
+                let (path, changes) = (self.path.clone(), self.changes.clone());
+                std::thread::Builder::new()
+                    .name("store".into())
+                    .spawn(move || serve(&path, &requests, &changes))
+                    .map_err(|error| StoreError(format!("start a thread: {error}")))?;
+                queue.insert(sender)
+            }
+        };
+        match sender.try_send(request) {
+            Ok(()) => Ok(()),
+            // Not `Full`: there are as many permits as places.
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+                *queue = None;
+                Err(StoreError("its thread has ended".into()))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Store for Sqlite {
+    async fn get(&self, key: &str) -> Result<Option<Entry>, StoreError> {
+        let key = key.to_owned();
+        self.run(None, move |transaction| {
+            let mut query = transaction.prepare("SELECT key, value, version FROM entry WHERE key = ?1")?;
+            query.query_row([key], entry).optional()
+        })
+        .await
+    }
+
+    async fn put(&self, put: Put) -> Result<Option<u64>, StoreError> {
+        self.run(Some(put.durability), move |transaction| {
+            let mut current = transaction.prepare("SELECT version FROM entry WHERE key = ?1")?;
+            let current: Option<u64> = current.query_row([&put.key], |row| row.get(0)).optional()?;
+            let suits = match put.expected {
+                Expected::Absent => current.is_none(),
+                Expected::Version(version) => current == Some(version),
+                Expected::Anything => true,
+            };
+            if !suits {
+                return Ok(None);
+            }
+            let mut next = transaction.prepare("UPDATE last SET version = version + 1 RETURNING version")?;
+            let version: u64 = next.query_row([], |row| row.get(0))?;
+            let size = put.key.len() + put.value.len();
+            let mut write = transaction.prepare(
+                "INSERT INTO entry (key, version, expires, size, value) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (key) DO UPDATE SET version = ?2, expires = ?3, size = ?4, value = ?5",
+            )?;
+            write.execute(params![put.key, version, put.expires, size, put.value])?;
+            Ok(Some(version))
+        })
+        .await
+    }
+
+    async fn delete(&self, key: &str) -> Result<bool, StoreError> {
+        let key = key.to_owned();
+        self.run(Some(Durability::Process), move |transaction| {
+            Ok(transaction.prepare("DELETE FROM entry WHERE key = ?1")?.execute([key])? > 0)
+        })
+        .await
+    }
+
+    async fn list(&self, prefix: &str, after: &str, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        let (from, to, after) = (prefix.to_owned(), end(prefix), after.to_owned());
+        self.run(None, move |transaction| {
+            let mut query = transaction.prepare(
+                "SELECT key, value, version FROM entry WHERE key >= ?1 AND key < ?2 AND key > ?3 ORDER BY key LIMIT ?4",
+            )?;
+            query.query_map(params![from, to, after, limit], entry)?.collect()
+        })
+        .await
+    }
+
+    async fn usage(&self, prefix: &str) -> Result<Usage, StoreError> {
+        let (from, to) = (prefix.to_owned(), end(prefix));
+        self.run(None, move |transaction| {
+            let mut query = transaction.prepare(
+                "SELECT count(*), coalesce(sum(size), 0) FROM entry INDEXED BY entry_size WHERE key >= ?1 AND key < ?2",
+            )?;
+            query.query_row([from, to], |row| Ok(Usage { entries: row.get(0)?, bytes: row.get(1)? }))
+        })
+        .await
+    }
+
+    async fn remove_expired(&self, now: u64, limit: usize) -> Result<usize, StoreError> {
+        self.run(Some(Durability::Process), move |transaction| {
+            let mut remove = transaction.prepare(
+                "DELETE FROM entry WHERE key IN (
+                     SELECT key FROM entry WHERE expires IS NOT NULL AND expires < ?1 ORDER BY expires LIMIT ?2
+                 )",
+            )?;
+            remove.execute(params![now, limit])
+        })
+        .await
+    }
+
+    fn watch(&self) -> broadcast::Receiver<Changed> {
+        let receiver = self.changes.subscribe();
+        // Wakes the thread, which waits without end while nobody watches. An error is found by the next request.
+        let _ = self.send(Request { writes: None, work: Box::new(|_| None) });
+        receiver
+    }
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    Ok(Entry { key: row.get(0)?, value: row.get(1)?, version: row.get(2)? })
+}
+
+/// A text after all keys that begin with `prefix`: they are of ASCII.
+fn end(prefix: &str) -> String {
+    format!("{prefix}\u{10ffff}")
+}
+
+/// The thread: until the store is dropped.
+fn serve(path: &Path, requests: &Receiver<Request>, changes: &broadcast::Sender<Changed>) {
+    let mut file = None;
+    loop {
+        let watched = changes.receiver_count() > 0;
+        let first = match requests.recv_timeout(if watched { POLL_INTERVAL } else { Duration::MAX }) {
+            Ok(first) => Some(first),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let mut batch: Vec<Request> = first.into_iter().collect();
+        while !batch.is_empty() && batch.len() < TOGETHER {
+            match requests.try_recv() {
+                Ok(request) => batch.push(request),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
+            }
+        }
+        let opened = match &mut file {
+            Some(opened) => Ok(opened),
+            None => File::open(path).map(|opened| file.insert(opened)),
+        };
+        let kept = match opened {
+            Ok(opened) => opened.serve(batch).and_then(|()| opened.report(changes)),
+            Err(error) => {
+                for request in batch {
+                    (request.work)(Err(&error));
+                }
+                Err(error)
+            }
+        };
+        if kept.is_err() {
+            // Opened again by the next one, since it may have been repaired.
+            file = None;
+        }
+    }
+}
+
+/// The opened file.
+struct File {
+    connection: Connection,
+    /// Whether writes are synced.
+    durability: Durability,
+    /// The last version that was reported.
+    reported: u64,
+}
+
+impl File {
+    fn open(path: &Path) -> Result<Self, StoreError> {
+        let connection = SCHEMA.open(path).map_err(StoreError)?;
+        let reported = last(&connection).map_err(failed)?;
+        Ok(Self { connection, durability: Durability::Power, reported })
+    }
+
+    /// Does all in one transaction.
+    fn serve(&mut self, batch: Vec<Request>) -> Result<(), StoreError> {
+        let mut tell = Vec::new();
+        let mut rest = batch.into_iter();
+        let done = self.transact(&mut rest, &mut tell).map_err(failed);
+        let error = done.as_ref().err();
+        for tell in tell {
+            tell(error);
+        }
+        if let Some(error) = error {
+            for request in rest {
+                (request.work)(Err(error));
+            }
+        }
+        done
+    }
+
+    fn transact(&mut self, batch: &mut std::vec::IntoIter<Request>, tell: &mut Vec<Tell>) -> rusqlite::Result<()> {
+        let writes = batch.as_slice().iter().filter_map(|request| request.writes).max();
+        if let Some(durability) = writes.filter(|durability| *durability != self.durability) {
+            let synchronous = match durability {
+                Durability::Process => "NORMAL",
+                Durability::Power => "FULL",
+            };
+            self.connection.pragma_update(None, "synchronous", synchronous)?;
+            self.durability = durability;
+        }
+        let behavior = if writes.is_some() { TransactionBehavior::Immediate } else { TransactionBehavior::Deferred };
+        let transaction = self.connection.transaction_with_behavior(behavior)?;
+        for request in batch {
+            tell.extend((request.work)(Ok(&transaction)));
+        }
+        transaction.commit()
+    }
+
+    /// Reports what was written since the last time, by this process and others.
+    fn report(&mut self, changes: &broadcast::Sender<Changed>) -> Result<(), StoreError> {
+        let version = last(&self.connection).map_err(failed)?;
+        if version != self.reported && changes.receiver_count() > 0 {
+            let mut query = self
+                .connection
+                .prepare("SELECT key FROM entry WHERE version > ?1 ORDER BY version LIMIT ?2")
+                .map_err(failed)?;
+            let keys = query.query_map(params![self.reported, BACKLOG], |row| row.get(0)).map_err(failed)?;
+            let keys: Vec<String> = keys.collect::<rusqlite::Result<_>>().map_err(failed)?;
+            let all = keys.len() == BACKLOG;
+            for changed in keys.into_iter().map(Changed::Key).filter(|_| !all).chain(all.then_some(Changed::All)) {
+                // An error means that nobody watches any more.
+                let _ = changes.send(changed);
+            }
+        }
+        self.reported = version;
+        Ok(())
+    }
+}
+
+fn last(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.prepare("SELECT version FROM last")?.query_row([], |row| row.get(0))
+}
+
+fn failed(error: rusqlite::Error) -> StoreError {
+    StoreError(error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

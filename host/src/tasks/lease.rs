@@ -1,0 +1,126 @@
+//! Which process runs a task: each one that runs any says in the store that it lives.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::ledger::Ledger;
+use crate::store::{Durability, Expected, Put, StoreError};
+
+/// For how long a process counts as alive after it said so.
+const LEASE: Duration = Duration::from_secs(6);
+/// How often it says so.
+pub(super) const RENEWAL: Duration = Duration::from_secs(2);
+/// Tasks that are looked at in one go.
+const LIMIT: usize = 4096;
+
+/// What one process runs.
+pub struct Lease {
+    ledger: Ledger,
+    node: String,
+}
+
+/// A task whose process is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Orphan {
+    /// Of the task.
+    pub key: String,
+    /// The process that ran it.
+    pub node: String,
+    run: String,
+}
+
+impl Lease {
+    /// How often [`Self::renew`] must be called while anything runs.
+    pub const RENEWAL: Duration = RENEWAL;
+
+    /// # Errors
+    /// If the system's random number generator fails.
+    pub fn new(ledger: Ledger) -> Result<Self, getrandom::Error> {
+        let mut node = [0; 8];
+        getrandom::fill(&mut node)?;
+        Ok(Self { ledger, node: node.iter().map(|byte| format!("{byte:02x}")).collect() })
+    }
+
+    /// This process.
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// This process lives.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn renew(&self) -> Result<(), StoreError> {
+        let until = super::now() + LEASE.as_millis() as u64;
+        let put = Put {
+            key: self.ledger.key_of_node(&self.node),
+            value: until.to_string().into_bytes(),
+            expected: Expected::Anything,
+            durability: Durability::Process,
+            expires: Some(until),
+        };
+        self.ledger.store().put(put).await.map(drop)
+    }
+
+    /// This process begins to run a task. To be called before its record says so.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn begin(&self, id: &str, key: &str, expires: u64) -> Result<(), StoreError> {
+        let put = Put {
+            key: self.ledger.key_of_run(&self.node, id),
+            value: key.to_owned().into_bytes(),
+            expected: Expected::Anything,
+            durability: Durability::Process,
+            expires: Some(expires),
+        };
+        self.ledger.store().put(put).await.map(drop)
+    }
+
+    /// This process does not run it any more. To be called after its record says so.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn end(&self, id: &str) -> Result<(), StoreError> {
+        self.ledger.store().delete(&self.ledger.key_of_run(&self.node, id)).await.map(drop)
+    }
+
+    /// The tasks of processes that are gone.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn orphans(&self) -> Result<Vec<Orphan>, StoreError> {
+        let prefix = self.ledger.runs();
+        let mut alive: HashMap<String, bool> = HashMap::from([(self.node.clone(), true)]);
+        let mut orphans = Vec::new();
+        for entry in self.ledger.store().list(&prefix, "", LIMIT).await? {
+            let Some((node, _)) = entry.key.strip_prefix(&prefix).and_then(|rest| rest.split_once('/')) else { continue };
+            let lives = match alive.get(node) {
+                Some(lives) => *lives,
+                None => {
+                    let lives = self.lives(node).await?;
+                    alive.insert(node.to_owned(), lives);
+                    lives
+                }
+            };
+            if !lives && let Ok(key) = String::from_utf8(entry.value) {
+                orphans.push(Orphan { key, node: node.to_owned(), run: entry.key });
+            }
+        }
+        Ok(orphans)
+    }
+
+    /// Nobody needs to look at it any more.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn settle(&self, orphan: &Orphan) -> Result<(), StoreError> {
+        self.ledger.store().delete(&orphan.run).await.map(drop)
+    }
+
+    async fn lives(&self, node: &str) -> Result<bool, StoreError> {
+        let entry = self.ledger.store().get(&self.ledger.key_of_node(node)).await?;
+        let until = entry.and_then(|entry| String::from_utf8(entry.value).ok()?.parse::<u64>().ok());
+        Ok(until.is_some_and(|until| until > super::now()))
+    }
+}

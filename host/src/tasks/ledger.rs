@@ -1,0 +1,170 @@
+//! The records of one server in the store.
+
+use std::sync::Arc;
+
+use crate::json;
+use crate::store::{Changed, Durability, Expected, Put, Store, StoreError, Usage};
+
+use super::record::Record;
+
+/// How often a change is tried again if others changed the record meanwhile.
+const ATTEMPTS: usize = 64;
+
+/// A record as it was read.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    pub record: Record,
+    pub version: u64,
+}
+
+/// The records of the servers of one plugin folder.
+#[derive(Clone)]
+pub struct Ledger {
+    store: Arc<dyn Store>,
+    /// Begins all keys.
+    space: Arc<str>,
+}
+
+impl Ledger {
+    /// `server` is the same for all processes that serve the same.
+    pub fn new(store: Arc<dyn Store>, server: &str) -> Self {
+        Self { store, space: format!("tasks/{}", hash(server)).into() }
+    }
+
+    pub(super) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    pub(super) fn key_of_node(&self, node: &str) -> String {
+        format!("{}/node/{node}", self.space)
+    }
+
+    pub(super) fn key_of_run(&self, node: &str, id: &str) -> String {
+        format!("{}/run/{node}/{id}", self.space)
+    }
+
+    /// The prefix of all that run.
+    pub(super) fn runs(&self) -> String {
+        format!("{}/run/", self.space)
+    }
+
+    fn all(&self) -> String {
+        format!("{}/task/", self.space)
+    }
+
+    fn all_of(&self, principal: &str) -> String {
+        format!("{}{}/", self.all(), hash(principal))
+    }
+
+    /// Where a task is. `None`: the text is no id.
+    pub fn key(&self, principal: &str, id: &str) -> Option<String> {
+        Record::is_id(id).then(|| format!("{}{id}", self.all_of(principal)))
+    }
+
+    /// Adds a record. When it returns, every process finds it, also after a power failure.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn add(&self, record: &Record) -> Result<(), StoreError> {
+        let put = self.put(record, Expected::Absent, Durability::Power)?;
+        match self.store.put(put).await? {
+            Some(_) => Ok(()),
+            None => Err(StoreError("there is a task of that id".into())),
+        }
+    }
+
+    /// # Errors
+    /// If the store cannot be used, or the record is damaged.
+    pub async fn get(&self, principal: &str, id: &str) -> Result<Option<Kept>, StoreError> {
+        match self.key(principal, id) {
+            Some(key) => self.read(&key).await,
+            None => Ok(None),
+        }
+    }
+
+    /// By its key, as [`Self::key`] makes it. One that has expired is not there.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn read(&self, key: &str) -> Result<Option<Kept>, StoreError> {
+        let Some(entry) = self.store.get(key).await? else { return Ok(None) };
+        let kept = Kept { record: parse(&entry.value)?, version: entry.version };
+        Ok((kept.record.expires() > super::now()).then_some(kept))
+    }
+
+    /// Changes a record, whoever changes it meanwhile. `change` returns `None` if there is nothing to change; it may
+    /// run several times. `None`: there is no record, or nothing was changed.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn change<R>(
+        &self,
+        key: &str,
+        durability: Durability,
+        mut change: impl FnMut(&mut Record) -> Option<R> + Send,
+    ) -> Result<Option<(Record, R)>, StoreError> {
+        for _ in 0..ATTEMPTS {
+            let Some(Kept { mut record, version }) = self.read(key).await? else { return Ok(None) };
+            let Some(result) = change(&mut record) else { return Ok(None) };
+            let put = self.put(&record, Expected::Version(version), durability)?;
+            if self.store.put(put).await?.is_some() {
+                return Ok(Some((record, result)));
+            }
+        }
+        Err(StoreError("others change the task all the time".into()))
+    }
+
+    /// The tasks of one principal, or of all, after a key, in the order of their keys.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn list(&self, principal: Option<&str>, after: &str, limit: usize) -> Result<Vec<(String, Record)>, StoreError> {
+        let prefix = principal.map_or_else(|| self.all(), |principal| self.all_of(principal));
+        let entries = self.store.list(&prefix, after, limit).await?;
+        let now = super::now();
+        // One that is damaged hides no other.
+        let read = entries.into_iter().filter_map(|entry| Some((entry.key, parse(&entry.value).ok()?)));
+        Ok(read.filter(|(_, record)| record.expires() > now).collect())
+    }
+
+    /// What is kept of one principal, or of all.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn usage(&self, principal: Option<&str>) -> Result<Usage, StoreError> {
+        let prefix = principal.map_or_else(|| self.all(), |principal| self.all_of(principal));
+        self.store.usage(&prefix).await
+    }
+
+    /// Removes tasks that have expired; returns how many.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn remove_expired(&self, limit: usize) -> Result<usize, StoreError> {
+        self.store.remove_expired(super::now(), limit).await
+    }
+
+    /// The keys of tasks that change, in whatever process.
+    pub fn watch(&self) -> tokio::sync::broadcast::Receiver<Changed> {
+        self.store.watch()
+    }
+
+    fn put(&self, record: &Record, expected: Expected, durability: Durability) -> Result<Put, StoreError> {
+        let value = serde_json::to_vec(record).map_err(|error| StoreError(error.to_string()))?;
+        let key = format!("{}{}", self.all_of(record.requester.name()), record.id);
+        Ok(Put { key, value, expected, durability, expires: Some(record.expires()) })
+    }
+}
+
+fn parse(value: &[u8]) -> Result<Record, StoreError> {
+    let damaged = |why: String| StoreError(format!("a task's record is damaged: {why}"));
+    let text = str::from_utf8(value).map_err(|error| damaged(error.to_string()))?;
+    json::read(text).map_err(|error| damaged(error.to_string()))
+}
+
+/// Names may be long, and have any characters.
+fn hash(name: &str) -> String {
+    let mut hash = blake3::hash(name.as_bytes()).to_hex().to_string();
+    hash.truncate(32);
+    hash
+}
