@@ -1,4 +1,4 @@
-// The page's side of MCP Apps 2026-01-26, as `wharf`.
+// The page's side of MCP Apps 2026-01-26.
 const wharf = (() => {
   const root = document.documentElement, host = parent;
   const waiting = new Map(), listeners = {}, last = {}, context = {};
@@ -65,7 +65,7 @@ const wharf = (() => {
       (listeners[name] ??= []).push(call);
       if (name in last) call(last[name]);
     },
-    // `name`: as the plugin calls its tool.
+    // By the plugin's own name of the tool.
     callTool: (name, args = {}) =>
       request("tools/call", { name: plugin && plugin !== name ? plugin + "_" + name : name, arguments: args }),
     updateModelContext: (params) => request("ui/update-model-context", params),

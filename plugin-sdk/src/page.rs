@@ -200,6 +200,14 @@ mod tests {
     }
 
     #[test]
+    fn other_languages_have_the_same_script() {
+        for copy in ["python/wharf_plugin/page_script.py", "typescript/src/page_script.js"] {
+            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(copy);
+            assert!(std::fs::read_to_string(path).expect("a copy").contains(SCRIPT), "{copy} differs");
+        }
+    }
+
+    #[test]
     fn the_script_comes_before_those_of_the_page() {
         let page = |html: &'static str| Page::new("ui://dice/face.html", html).document();
         assert_eq!(page("<p><script>a</script>"), format!("<p><script>{SCRIPT}</script>\n<script>a</script>"));
