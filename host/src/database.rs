@@ -38,7 +38,9 @@ impl Schema {
         loop {
             match self.prepare(&mut connection) {
                 Ok(version) if version == self.version => return Ok(connection),
-                Ok(other) => return Err(format!("its tables have version {other}, which this program does not support")),
+                Ok(other) => {
+                    return Err(format!("its tables have version {other}, which this program does not support"));
+                }
                 // Switching to WAL does not wait for another process that does the same.
                 Err(rusqlite::Error::SqliteFailure(error, _))
                     if error.code == ErrorCode::DatabaseBusy && Instant::now() < deadline =>

@@ -60,7 +60,8 @@ pub use schema::{Mirrored, Schema, Violation, Wrapping};
 pub use stored_listing::{EmbeddedListing, StoredSurface};
 pub use surface::template::UriTemplate;
 pub use surface::{
-    FrozenTemplate, FrozenTool, ListingWarning, PAGE_MEDIA_TYPE, Parameter, SchemaStyle, Surface, ToolUi, parameters, signature,
+    FrozenTemplate, FrozenTool, ListingWarning, PAGE_MEDIA_TYPE, Parameter, SchemaStyle, Surface, ToolUi, parameters,
+    signature,
 };
 
 #[cfg(test)]

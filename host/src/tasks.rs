@@ -5,14 +5,14 @@
 //!
 //! Source: MCP extension `io.modelcontextprotocol/tasks`; MCP 2025-11-25, basic/utilities/tasks.
 
-mod ledger;
 mod lease;
+mod ledger;
 mod record;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub use ledger::{Kept, Ledger};
 pub use lease::{Lease, Orphan};
+pub use ledger::{Kept, Ledger};
 pub use record::{Asked, Flow, Outcome, Record, Requester, Status};
 
 /// Milliseconds since 1970: processes share the times.

@@ -218,7 +218,8 @@ mod tests {
 
     #[test]
     fn objects_of_metadata_are_combined() {
-        let meta = merged(Some(r#"{"a":1,"ui":{"visibility":["app"]}}"#), json!({ "ui": { "resourceUri": "ui://d/f" } }));
+        let meta =
+            merged(Some(r#"{"a":1,"ui":{"visibility":["app"]}}"#), json!({ "ui": { "resourceUri": "ui://d/f" } }));
         let meta: Value = serde_json::from_str(&meta.expect("JSON")).expect("JSON");
         assert_eq!(meta, json!({ "a": 1, "ui": { "visibility": ["app"], "resourceUri": "ui://d/f" } }));
         assert!(merged(Some("{"), json!({})).is_err());

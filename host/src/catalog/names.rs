@@ -175,7 +175,13 @@ pub struct Entry<T> {
 
 impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
-        Self { name: self.name.clone(), provider: self.provider.clone(), naming: self.naming, index: self.index, kind: PhantomData }
+        Self {
+            name: self.name.clone(),
+            provider: self.provider.clone(),
+            naming: self.naming,
+            index: self.index,
+            kind: PhantomData,
+        }
     }
 }
 

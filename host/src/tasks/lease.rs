@@ -94,7 +94,9 @@ impl Lease {
         let mut alive: HashMap<String, bool> = HashMap::from([(self.node.clone(), true)]);
         let mut orphans = Vec::new();
         for entry in self.ledger.store().list(&prefix, "", LIMIT).await? {
-            let Some((node, _)) = entry.key.strip_prefix(&prefix).and_then(|rest| rest.split_once('/')) else { continue };
+            let Some((node, _)) = entry.key.strip_prefix(&prefix).and_then(|rest| rest.split_once('/')) else {
+                continue;
+            };
             let lives = match alive.get(node) {
                 Some(lives) => *lives,
                 None => {

@@ -118,7 +118,12 @@ impl Ledger {
     ///
     /// # Errors
     /// If the store cannot be used.
-    pub async fn list(&self, principal: Option<&str>, after: &str, limit: usize) -> Result<Vec<(String, Record)>, StoreError> {
+    pub async fn list(
+        &self,
+        principal: Option<&str>,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, Record)>, StoreError> {
         let prefix = principal.map_or_else(|| self.all(), |principal| self.all_of(principal));
         let entries = self.store.list(&prefix, after, limit).await?;
         let now = super::now();

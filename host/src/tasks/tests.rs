@@ -113,11 +113,12 @@ async fn a_record_is_found_by_its_owner_alone_and_changed_by_many() {
     let says = (0..8).map(|number| {
         let (ledger, key) = (if number % 2 == 0 { one.clone() } else { two.clone() }, key.clone());
         tokio::spawn(async move {
-            ledger.change(&key, Durability::Process, |record| {
-                record.round += 1;
-                Some(())
-            })
-            .await
+            ledger
+                .change(&key, Durability::Process, |record| {
+                    record.round += 1;
+                    Some(())
+                })
+                .await
         })
     });
     for changed in futures_util::future::join_all(says).await {

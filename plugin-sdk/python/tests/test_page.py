@@ -52,6 +52,7 @@ class Pages(unittest.TestCase):
             "permissions": {"clipboardWrite": {}},
         }
         self.assertEqual((listed.title, listed.mime_type, listed.meta), ("A die", "text/html;profile=mcp-app", {"ui": ui}))
+        self.assertEqual((listed.name, listed.description), ("face.html", None))
         self.assertEqual((read.mime_type, read.meta), (listed.mime_type, listed.meta))
         self.assertEqual(read.body, f"<!doctype html><p id=face><script>{SCRIPT}</script>\n<script>show()</script>")
 

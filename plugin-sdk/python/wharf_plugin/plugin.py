@@ -252,8 +252,8 @@ class Plugin:
                 raise ValueError(f"another resource has the URI of the page: {page.uri}")
             return
         self._pages[page.uri] = page
-        name = page.uri.rsplit("/", 1)[-1]
-        self.resource(page.uri, name=name, title=page.title, mime_type=MIME_TYPE, meta=page.meta)(page.contents)
+        about = Resource(page.uri, page.uri.rsplit("/", 1)[-1], page.title, mime_type=MIME_TYPE, meta=page.meta)
+        self.families[page.uri] = ResourceFamily(page.contents, about)
 
     def _subject(self, subject: Callable[..., Any] | str) -> str:
         if isinstance(subject, str):

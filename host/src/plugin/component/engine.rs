@@ -10,8 +10,8 @@ use wasmtime::{
 };
 
 use crate::plugin::error::LoadError;
-use crate::plugin::limits::{Limits, TaskLimits};
 use crate::plugin::limits::quota::{CORE_INSTANCES, MEMORIES, TABLES};
+use crate::plugin::limits::{Limits, TaskLimits};
 
 /// Concurrent calls with an instance.
 pub(in crate::plugin) const SLOTS: u32 = 160;

@@ -94,7 +94,8 @@ mod tests {
             "sandbox": ["allow-popups"],
             "prefersBorder": true,
         });
-        let grants = ["https://api.example.org/", "https://other.example/v1"].map(|url| HttpGrant::new(url).expect("a URL"));
+        let grants =
+            ["https://api.example.org/", "https://other.example/v1"].map(|url| HttpGrant::new(url).expect("a URL"));
         assert_eq!(limited(PageReach::Declared, asked.clone()), asked);
         assert_eq!(
             limited(PageReach::Granted(&grants), asked.clone()),

@@ -98,7 +98,11 @@ impl Surface {
             let beyond = reach.removed(ui);
             if !beyond.is_empty() {
                 let beyond = quote(&beyond.join(", "), 200);
-                warn("page", &page.uri, format!("it asks for what the plugin is not granted, and does not get it: {beyond}"));
+                warn(
+                    "page",
+                    &page.uri,
+                    format!("it asks for what the plugin is not granted, and does not get it: {beyond}"),
+                );
             }
         }
         warnings
@@ -138,7 +142,10 @@ pub(in crate::plugin) fn check(meta: &str) -> Result<(), String> {
             return Err(format!("has in its csp more than {MAX_ORIGINS} origins: {named}"));
         }
         if let Some(other) = origins.iter().find(|origin| !origin.as_str().is_some_and(is_origin)) {
-            return Err(format!("has in its csp an entry that is no origin: {named}: {}", quote(&other.to_string(), 80)));
+            return Err(format!(
+                "has in its csp an entry that is no origin: {named}: {}",
+                quote(&other.to_string(), 80)
+            ));
         }
     }
     Ok(())
@@ -152,7 +159,8 @@ fn is_origin(text: &str) -> bool {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (authority, None),
     };
-    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0);
+    let is_port =
+        |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0);
     is_known && text.len() <= MAX_ORIGIN && port.is_none_or(is_port) && is_host(host)
 }
 

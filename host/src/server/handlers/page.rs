@@ -77,8 +77,7 @@ struct ListResult<'a, T> {
 
 impl<T: Listed> Serialize for ListResult<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let views: Vec<_> =
-            self.shown.iter().map(|entry| T::view(entry, self.revision)).collect();
+        let views: Vec<_> = self.shown.iter().map(|entry| T::view(entry, self.revision)).collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(T::MEMBER, &views)?;
         if let Some(next) = &self.next {

@@ -66,7 +66,7 @@ pub(super) struct Contents<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     blob: Option<Text<'a>>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<PageMeta<'a>>,
+    meta: Option<Box<PageMeta<'a>>>,
 }
 
 #[derive(Serialize)]

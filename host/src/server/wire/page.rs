@@ -20,7 +20,7 @@ pub(super) struct PageMeta<'a> {
 
 impl<'a> PageMeta<'a> {
     /// `meta` was checked when it left the sandbox.
-    pub(super) fn new(revision: Revision, text: Option<&'a str>, reach: PageReach<'_>) -> Option<Self> {
+    pub(super) fn new(revision: Revision, text: Option<&'a str>, reach: PageReach<'_>) -> Option<Box<Self>> {
         let own = meta(revision, text)?;
         let ui = own.iter().find(|(name, _)| name == UI).filter(|_| reach != PageReach::Declared).map(|(_, ui)| {
             let mut ui = json::tree(ui.get(), json::MAX_DEPTH).unwrap_or_default();
@@ -29,7 +29,8 @@ impl<'a> PageMeta<'a> {
             }
             ui
         });
-        Some(Self { own, ui })
+        // Most pieces of content have none, and should not be larger for it.
+        Some(Box::new(Self { own, ui }))
     }
 }
 

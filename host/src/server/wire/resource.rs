@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::content::{Annotations, Contents, Icon, annotations, icons};
 use super::page::PageMeta;
-use crate::plugin::{FrozenTemplate, PageReach};
 use crate::plugin::abi::{ReadResult, ResourceDescription};
+use crate::plugin::{FrozenTemplate, PageReach};
 use crate::protocol::Revision;
 
 /// The wire's `Resource`.
@@ -27,7 +27,7 @@ pub(in crate::server) struct Resource<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<Annotations<'a>>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<PageMeta<'a>>,
+    meta: Option<Box<PageMeta<'a>>>,
 }
 
 impl<'a> Resource<'a> {
@@ -63,7 +63,7 @@ pub(in crate::server) struct Template<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<Annotations<'a>>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<PageMeta<'a>>,
+    meta: Option<Box<PageMeta<'a>>>,
 }
 
 impl<'a> Template<'a> {
