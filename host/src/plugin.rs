@@ -17,6 +17,7 @@ mod load;
 mod loaded;
 mod outcome;
 mod pending;
+mod pinned_pages;
 mod policy;
 mod provider;
 mod sandbox;
@@ -60,7 +61,7 @@ pub use schema::{Mirrored, Schema, Violation, Wrapping};
 pub use stored_listing::{EmbeddedListing, StoredSurface};
 pub use surface::template::UriTemplate;
 pub use surface::{
-    FrozenTemplate, FrozenTool, ListingWarning, PAGE_MEDIA_TYPE, Parameter, SchemaStyle, Surface, ToolUi, parameters,
+    FrozenTemplate, FrozenTool, ListingWarning, Parameter, SchemaStyle, Surface, ToolUi, own_pages, parameters,
     signature,
 };
 

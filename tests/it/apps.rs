@@ -2,6 +2,8 @@
 //!
 //! A page is shown by a browser in `tests/clients/apps.mjs`.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::support::client::Client;
@@ -48,6 +50,9 @@ fn what_is_wrong_with_pages_is_said() {
         "the page 'ui://pages/changing.html': it asks for a permission that is not known: nose",
         "the page 'ui://pages/plain.html': clients do not show it: its media type is not text/html;profile=mcp-app",
         "the page 'ui://elsewhere/page.html': another plugin may have it: its URI does not begin with ui://pages/",
+        "the page 'ui://pages/changing.html': its contents are not pinned: it differs each time that it is read",
+        "the page 'ui://pages/late.html': its contents are not pinned: it cannot be read when the plugin is loaded: \
+         bad-output",
         "the page 'ui://pages/good.html': it asks for what the plugin is not granted, and does not get it: \
          https://api.example.org, https://other.example.org, camera",
     ] {
@@ -97,7 +102,7 @@ fn tools_for_pages_alone_are_not_found_and_can_be_called() {
     assert!(client.tools().contains(&"pages_fresh".to_owned()), "clients decide what they show");
     let found = client.call("find_tools", json!({}))["structuredContent"]["tools"].take();
     let found: Vec<_> = found.as_array().into_iter().flatten().map(|tool| tool["name"].clone()).collect();
-    assert_eq!(found, ["pages_good", "pages_lost", "pages_web", "pages_odd"]);
+    assert_eq!(found, ["pages_good", "pages_change", "pages_lost", "pages_web", "pages_odd"]);
     assert_eq!(client.text("pages_fresh", json!({})), "done");
     assert_eq!(client.text("call_tool", json!({ "name": "pages_fresh" })), "done");
 }
@@ -113,4 +118,46 @@ fn a_page_learns_what_the_names_of_its_tools_begin_with() {
     home.configure("[plugins.pages]\nprefix = false\n");
     client.tools_until(|names| names.contains(&"good".to_owned()));
     assert_eq!(plugin(&mut client, "good"), Value::Null);
+}
+
+fn text_of(client: &mut Client, uri: &str) -> String {
+    let read = client.result("resources/read", json!({ "uri": uri }));
+    read["contents"][0]["text"].as_str().expect("a text").to_owned()
+}
+
+#[test]
+fn another_page_under_the_same_descriptions_waits_for_approval() {
+    let home = Home::with(&["pages"]);
+    home.configure("[plugins.pages.grants]\nelicit = true\n");
+    let mut client = Client::start(&home);
+    assert!(text_of(&mut client, GOOD).contains("<p>here"));
+    let component = fs::read(component("pages")).expect("a component");
+    let mut changed = component.clone();
+    let places: Vec<_> = (0..component.len()).filter(|at| component[*at..].starts_with(b"<p>here")).collect();
+    places.iter().for_each(|at| changed[at + 3..at + 7].copy_from_slice(b"near"));
+    assert!(!places.is_empty());
+    home.put_bytes(&changed, "pages");
+    client.process().log_with("held");
+    assert!(text_of(&mut client, GOOD).contains("<p>here"));
+    let folder = home.plugins();
+    let approved = run(&home, ["approve".as_ref(), "--yes".as_ref(), "pages".as_ref(), folder.as_os_str()]);
+    let shown = String::from_utf8_lossy(&approved.stderr).into_owned();
+    assert!(approved.status.success() && shown.contains("page ui://pages/good.html: content"), "{shown}");
+    client.notification("notifications/resources/list_changed");
+    assert!(text_of(&mut client, GOOD).contains("<p>near"));
+}
+
+#[test]
+fn a_page_that_is_not_the_pinned_one_is_refused() {
+    let home = Home::with(&["pages"]);
+    home.configure("[plugins.pages.grants]\nkeyvalue = true\n");
+    let mut client = Client::start(&home);
+    assert!(text_of(&mut client, "ui://pages/stored.html").ends_with("false"));
+    assert_eq!(client.text("pages_change", json!({})), "done");
+    let error = client.error("resources/read", json!({ "uri": "ui://pages/stored.html" }));
+    assert_eq!(error["data"]["code"], "bad-output", "{error}");
+    assert!(error["message"].as_str().is_some_and(|text| text.contains("not the one which is pinned")), "{error}");
+    // What differs each time is not pinned.
+    let changing = "ui://pages/changing.html";
+    assert_ne!(text_of(&mut client, changing), text_of(&mut client, changing));
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::Member;
 use crate::plugin::abi::{Prompt, ResourceDescription};
-use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider, Surface};
+use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider, Surface, own_pages};
 
 /// A kind of thing that plugins list.
 pub trait Item: 'static {
@@ -25,7 +25,7 @@ pub trait Item: 'static {
     fn long_name(&self) -> Option<&str> {
         None
     }
-    /// Whether what clients see of it depends on what pages may reach.
+    /// Whether what clients see of it depends on pages: their contents, and what they may reach.
     const OF_PAGES: bool = false;
     /// The part of a public name that only one plugin may use.
     fn claim(name: &str) -> &str {
@@ -206,7 +206,10 @@ impl<T: Item> Entry<T> {
     }
 
     fn lists_as(&self, other: &Self) -> bool {
-        let same_pages = || !T::OF_PAGES || self.provider.page_reach() == other.provider.page_reach();
+        // Clients keep pages: they are told of other contents, too.
+        let page = |entry: &Self| entry.provider.surface().pages.get(entry.item().own_name()).copied();
+        let reaches = || self.provider.page_reach() == other.provider.page_reach();
+        let same_pages = || !T::OF_PAGES || page(self) == page(other) && reaches();
         let same_item = || self.item().lists_as(other.item()) && same_pages();
         self.name == other.name && (Arc::ptr_eq(&self.provider, &other.provider) || same_item())
     }
@@ -334,6 +337,12 @@ impl Owners {
         for entry in &entries {
             self.0.entry(T::claim(entry.name.as_str()).into()).or_insert_with(|| entry.provider.id().clone());
         }
+    }
+
+    /// The pages of a plugin in service are its own: another one's would be shown its results.
+    pub(super) fn reserve_pages(&mut self, members: &[Member]) {
+        let ids = members.iter().map(|member| member.provider.id());
+        self.0.extend(ids.map(|id| (own_pages(id).into(), id.clone())));
     }
 
     /// The plugin that owns the URI's scheme and authority.

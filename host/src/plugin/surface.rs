@@ -16,11 +16,12 @@ pub(in crate::plugin) mod stored;
 pub(in crate::plugin) mod template;
 mod warning;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::abi::{Capability, Offer, Prompt, ResourceDescription, ResourceTemplate, Tool};
 use super::error::LoadError;
+use super::id::Digest;
 use super::schema::allowance::Allowance;
 use super::schema::{Mirrored, Schema, Wrapping, mirrored};
 use super::text;
@@ -28,7 +29,7 @@ use super::text::quote;
 use crate::json;
 use integers::Integers;
 use nulls::NeverNull;
-pub use pages::{PAGE_MEDIA_TYPE, ToolUi};
+pub use pages::{ToolUi, own_pages};
 pub use shown::SchemaStyle;
 pub use signature::{Parameter, parameters, signature};
 use template::UriTemplate;
@@ -52,6 +53,8 @@ pub struct Surface {
     pub prompts: Option<Vec<Prompt>>,
     pub completions: bool,
     pub offer: Option<Offer>,
+    /// The digests of its pages' contents, by URI: of those that are always the same.
+    pub pages: BTreeMap<String, Digest>,
 }
 
 /// A tool with compiled schemas.
@@ -155,7 +158,7 @@ impl Surface {
 
     /// Whether it offers nothing now.
     pub fn is_empty(&self) -> bool {
-        let Self { tools, resources, templates, prompts, completions: _, offer } = self;
+        let Self { tools, resources, templates, prompts, completions: _, offer, pages: _ } = self;
         let has_own = offer.as_ref().is_some_and(|offer| {
             !(offer.methods.is_empty() && offer.experimental.is_empty() && offer.extensions.is_empty())
         });
@@ -179,6 +182,8 @@ pub(in crate::plugin) struct Listed {
     pub(in crate::plugin) prompts: Option<Vec<Prompt>>,
     pub(in crate::plugin) completions: bool,
     pub(in crate::plugin) offer: Option<Offer>,
+    /// As [`Surface::pages`].
+    pub(in crate::plugin) pages: BTreeMap<String, Digest>,
     /// How clients are shown the tools' schemas.
     pub(in crate::plugin) schemas: SchemaStyle,
 }
@@ -233,6 +238,7 @@ impl Listed {
                 ),
                 methods: keep(offered.methods, "method", |m| m, |m, _| method(m), hidden, &mut warnings),
             }),
+            pages: self.pages,
         };
         Ok((surface, warnings))
     }

@@ -12,7 +12,7 @@ use crate::plugin::policy::pages::PageReach;
 use crate::plugin::text::quote;
 
 /// The media type of a page.
-pub const PAGE_MEDIA_TYPE: &str = "text/html;profile=mcp-app";
+const PAGE_MEDIA_TYPE: &str = "text/html;profile=mcp-app";
 
 const SCHEME: &str = "ui://";
 /// Who may be shown a tool.
@@ -61,7 +61,7 @@ impl ToolUi {
 
 impl Surface {
     /// The listed pages.
-    pub(in crate::plugin) fn pages(&self) -> impl Iterator<Item = &ResourceDescription> {
+    pub(in crate::plugin) fn listed_pages(&self) -> impl Iterator<Item = &ResourceDescription> {
         let is_page = |resource: &&ResourceDescription| {
             resource.uri.starts_with(SCHEME) || resource.mime_type.as_deref() == Some(PAGE_MEDIA_TYPE)
         };
@@ -80,8 +80,8 @@ impl Surface {
                 warn("tool", &tool.tool.name, why);
             }
         }
-        for page in self.pages() {
-            let own = format!("{SCHEME}{id}/");
+        for page in self.listed_pages() {
+            let own = own_pages(id) + "/";
             if !page.uri.starts_with(&own) {
                 warn("page", &page.uri, format!("another plugin may have it: its URI does not begin with {own}"));
             }
@@ -113,6 +113,11 @@ impl Surface {
         let is_known = is_listed || self.templates.iter().any(|template| template.uri.matches(page));
         (!is_known).then(|| format!("its page is not among the plugin's resources: {}", quote(page, 80)))
     }
+}
+
+/// The scheme and authority that belong to a plugin of that name.
+pub fn own_pages(id: &PluginId) -> String {
+    format!("{SCHEME}{id}")
 }
 
 /// Checks `_meta` of a resource, or of its contents. Clients paste what it says into a header field.

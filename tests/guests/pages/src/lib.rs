@@ -19,6 +19,10 @@ impl Plugin for Pages {
             .permissions(["camera"]);
         tools.add("good", "Is shown on a page", done).page(good);
         tools.add("fresh", "Is for that page alone", done).app_only();
+        tools.add("change", "Changes a page", |_, _: NoArguments| {
+            Store::open()?.set("changed", &true)?;
+            Ok("done")
+        });
         let wrong = [
             ("lost", json!({ "resourceUri": "ui://pages/none.html" })),
             ("web", json!({ "resourceUri": "https://pages.example/none.html" })),
@@ -35,6 +39,7 @@ impl Plugin for Pages {
             listed("ui://pages/escaping.html").meta(&json!({ "ui": { "csp": { "connectDomains": [ESCAPING] } } })),
             listed("ui://pages/late.html"),
             listed("ui://pages/changing.html").meta(&json!({ "ui": { "permissions": { "nose": {} } } })),
+            listed("ui://pages/stored.html"),
             listed("ui://pages/plain.html").mime_type("text/html"),
             listed("ui://elsewhere/page.html"),
         ])
@@ -47,6 +52,10 @@ impl Plugin for Pages {
                 Ok(page(HTML).meta(&json!({ "ui": { "csp": { "frameDomains": [ESCAPING] } } })).into())
             }
             "ui://pages/changing.html" => Ok(page(&format!("{HTML} {}", RandomState::new().hash_one(0))).into()),
+            "ui://pages/stored.html" => {
+                let changed = Store::open().and_then(|store| store.get::<bool>("changed"));
+                Ok(page(&format!("{HTML} {}", changed.ok().flatten().is_some())).into())
+            }
             _ => Ok(page(HTML).into()),
         }
     }
