@@ -26,6 +26,8 @@ first-list = "30s"
 [plugins.everything]
 prefix = false
 grants = { elicit = true, sample = true, roots = true, change-lists = true }
+# The suite's tasks take a second.
+tasks = { after = "50ms" }
 [server.http]
 poll-after = "500ms"
 TOML

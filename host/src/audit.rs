@@ -202,6 +202,8 @@ pub struct Record {
     pub tool: Option<String>,
     /// The request id, as JSON.
     pub id: Option<String>,
+    /// The task that the call has become.
+    pub task: Option<String>,
     pub took: Option<Duration>,
     pub input: Option<Body>,
     pub output: Option<Body>,
@@ -234,6 +236,7 @@ impl Record {
             method: None,
             tool: None,
             id: None,
+            task: None,
             took: None,
             input: None,
             output: None,

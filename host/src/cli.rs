@@ -62,6 +62,7 @@ mod survey;
 mod suspected;
 mod sync;
 mod target;
+mod tasks;
 mod typed_input;
 mod unapproved;
 mod usage;
@@ -186,6 +187,8 @@ enum Command {
     Proposals(proposals::ProposalOptions),
     /// Show calls that wait for your decision ([rights], ask) and what was decided, or decide
     Approvals(approvals::ApprovalOptions),
+    /// Show the tasks that a server keeps, or cancel one
+    Tasks(tasks::TaskOptions),
     /// Show what somebody may use, and by which rule ([rights])
     Rights(rights::RightsOptions),
     /// Add the server to the configuration of an MCP client
@@ -292,6 +295,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Search(how) => search::run(&options, how, &screen).await,
             Command::Proposals(how) => proposals::run(&options, how),
             Command::Approvals(how) => approvals::run(&options, how),
+            Command::Tasks(how) => tasks::run(&options, how).await,
             Command::Push(how) => push::run(&options, how, &screen).await,
             Command::Remove(how) => add::remove(&options, how, &screen).await,
             Command::Rights(how) => rights::run(&options, how, &screen).await,

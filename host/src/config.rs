@@ -30,6 +30,7 @@ mod schemas;
 mod secret;
 mod size;
 mod source;
+mod tasks;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -61,6 +62,7 @@ pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
 pub use secret::SecretEntry;
 pub use source::SecretConfig;
+pub use tasks::TasksConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
 use wharf_report::{InvalidToml, ShowPath as _, from_toml_of, toml_place};
 
@@ -82,6 +84,8 @@ const MIN_STATE_KEY: usize = 32;
 pub struct Config {
     pub server: ServerConfig,
     pub limits: LimitsConfig,
+    /// Calls that go on without their request.
+    pub tasks: TasksConfig,
     pub signatures: SignaturesConfig,
     pub audit: AuditConfig,
     pub sandbox: SandboxConfig,
@@ -119,6 +123,8 @@ pub struct ServerConfig {
     pub first_list: Duration,
     /// Offer two tools that find and call the others, for clients that list tools only once.
     pub discovery: bool,
+    /// Let calls that take long become tasks.
+    pub tasks: bool,
     /// Offer a tool by which a model may propose a plugin, for a person to look at.
     pub proposals: bool,
     /// How clients are shown the schemas of tools.
@@ -140,6 +146,7 @@ impl Default for ServerConfig {
             page_size: 1000,
             first_list: Duration::from_secs(3),
             discovery: false,
+            tasks: true,
             proposals: false,
             schemas: SchemasConfig::default(),
             state_key: None,
@@ -164,6 +171,7 @@ pub struct PluginConfig {
     /// What its pages may reach.
     pub pages: PagesConfig,
     pub limits: LimitsConfig,
+    pub tasks: TasksConfig,
     pub grants: GrantsConfig,
     /// What some callers have in addition. Not serialized: only the defaults are written, and this is empty.
     #[serde(skip_serializing)]
@@ -178,6 +186,7 @@ impl Default for PluginConfig {
             pin: None,
             pages: PagesConfig::default(),
             limits: LimitsConfig::default(),
+            tasks: TasksConfig::default(),
             grants: GrantsConfig::default(),
             extra: Vec::new(),
         }
@@ -299,8 +308,10 @@ impl Config {
                 WrongValue::at(&["plugins", name], error.to_string()).hint(hint)
             })?;
             plugin.grants.check().map_err(|wrong| wrong.below(&["plugins", name, "grants"]))?;
+            plugin.tasks.check().map_err(|wrong| wrong.below(&["plugins", name, "tasks"]))?;
             plugin.check_extra(self).map_err(|wrong| wrong.below(&["plugins", name, "extra"]))?;
         }
+        self.tasks.check().map_err(|wrong| wrong.below(&["tasks"]))?;
         self.check_trust()?;
         self.check_registries()?;
         self.check_rights().map_err(|wrong| wrong.below(&["rights"]))?;
@@ -333,8 +344,10 @@ impl Config {
     pub fn limits(&self, id: &PluginId) -> Limits {
         let mut limits = Limits::default();
         self.limits.apply(&mut limits);
+        self.tasks.apply(&mut limits.tasks);
         if let Some(own) = self.plugins.get(id.as_ref()) {
             own.limits.apply(&mut limits);
+            own.tasks.apply(&mut limits.tasks);
         }
         limits
     }

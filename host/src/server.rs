@@ -16,6 +16,7 @@ mod outgoing;
 mod own_stream;
 mod pages;
 mod permissions;
+mod promotion;
 mod proposing;
 mod questions;
 mod refusal;
@@ -24,6 +25,7 @@ mod relay;
 mod response;
 mod scope;
 mod seal;
+mod tasks;
 mod unapproved;
 mod wire;
 
@@ -48,6 +50,7 @@ use pages::Pages;
 use permissions::CurrentRights;
 use rejected::Rejected;
 use seal::EXPIRY;
+use tasks::Tasks;
 
 pub use crate::protocol::era::{PostKind, post_kind};
 pub use crate::protocol::headers::Headers;
@@ -59,6 +62,7 @@ pub use permissions::{Allowed, asks, verdict};
 pub use proposing::ID as PROPOSALS_ID;
 pub use questions::Sealed;
 pub use seal::{Binding, Seal, SealError};
+pub use tasks::TaskSettings;
 
 /// The server's identity and limits. No `Debug`: it may hold a secret.
 #[derive(Clone)]
@@ -116,6 +120,8 @@ pub struct Settings {
     pub rights: Arc<Rights>,
     /// What may be spent.
     pub budgets: Arc<Budgets>,
+    /// Calls that outlive their requests.
+    pub tasks: TaskSettings,
 }
 
 impl Default for Settings {
@@ -147,6 +153,7 @@ impl Default for Settings {
             audit: Audit::default(),
             rights: Arc::default(),
             budgets: Arc::default(),
+            tasks: TaskSettings::default(),
         }
     }
 }
@@ -166,6 +173,8 @@ pub struct Server {
     /// Held while the approvals are read or changed, which takes a thread each.
     deciding: Semaphore,
     rejected: Rejected,
+    /// `None`: there is no place for them.
+    tasks: Option<Arc<Tasks>>,
     updates: Updates,
     pages: Pages,
     /// See [`connection::request_budget::RequestBudget`].
@@ -206,6 +215,7 @@ impl Server {
             rights: CurrentRights::new(settings.rights.clone()),
             deciding: Semaphore::new(4),
             rejected: Rejected::default(),
+            tasks: Tasks::new(&settings.tasks).map(Arc::new),
             catalog,
             settings,
             implementation,

@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use lease::{Lease, Orphan};
 pub use ledger::{Kept, Ledger};
-pub use record::{Asked, Flow, Outcome, Record, Requester, Status};
+pub use record::{Asked, Flow, Given, Outcome, Record, Requester, Status};
 
 /// Milliseconds since 1970: processes share the times.
 pub fn now() -> u64 {

@@ -51,6 +51,7 @@ mod shell;
 mod shutdown;
 mod signals;
 mod supply;
+mod tasks;
 mod terminal;
 mod tidy;
 mod transcripts;

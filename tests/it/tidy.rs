@@ -12,11 +12,12 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 29] = [
+const FLOORS: [(&str, &[&str], &[&str]); 32] = [
     ("approvals", &["os", "state_file", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
     ("byte_budget", &["sync"], &["wasmtime", "mcp"]),
+    ("database", &["os"], &["tokio", "wasmtime"]),
     ("identity", &["json"], &["tokio", "wasmtime"]),
     ("idle", &[], &["tokio", "wasmtime"]),
     ("inline", &[], &["tokio", "wasmtime"]),
@@ -30,9 +31,11 @@ const FLOORS: [(&str, &[&str], &[&str]); 29] = [
     ("sync", &[], &["wasmtime"]),
     (
         "plugin",
-        &["audit", "budgets", "byte_budget", "identity", "inline", "json", "net", "os", "rights", "sync"],
+        &["audit", "budgets", "byte_budget", "database", "identity", "inline", "json", "net", "os", "rights", "sync"],
         &["jsonrpc"],
     ),
+    ("store", &["database", "sync"], &["wasmtime", "plugin", "mcp"]),
+    ("tasks", &["identity", "json", "store"], &["wasmtime", "jsonrpc"]),
     ("state_file", &["json", "os"], &["tokio", "wasmtime", "plugin"]),
     ("proposals", &["os", "state_file"], &["tokio", "wasmtime", "plugin"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
@@ -55,7 +58,9 @@ const FLOORS: [(&str, &[&str], &[&str]); 29] = [
             "proposals",
             "registry",
             "rights",
+            "store",
             "sync",
+            "tasks",
         ],
         &["std::net", "tokio::net", "io::stdin", "io::stdout", "HeaderMap"],
     ),
@@ -500,6 +505,8 @@ fn p36_deadlines_do_not_use_the_system_clock() {
         "host/src/server/handlers/approval",
         // The time that guests see.
         "host/src/plugin/imports/state.rs",
+        // When tasks expire, and which process lives: processes share them.
+        "host/src/tasks",
         // When tokens expire, which their issuer says.
         "host/src/oauth/clock.rs",
         // Timestamps of audit records, and how long ago they were.

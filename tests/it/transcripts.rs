@@ -75,5 +75,6 @@ transcripts! {
     responses
     structured
     subscribe
+    tasks
     subscriptions
 }

@@ -1,5 +1,5 @@
 //! An in-memory transport to the library in this process. It loads the plugin folder once without
-//! watching it, applies only the settings of plugins and the rights, and has no persistent storage.
+//! watching it, and applies only the settings of plugins and the rights. Only its tasks are in a file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,9 @@ use wharf::catalog::{Catalog, Folder, Naming, PluginSettings};
 use wharf::config::Config;
 use wharf::identity::Identity;
 use wharf::plugin::{Compiler, PluginId, Sandbox, SandboxSettings};
-use wharf::server::{Connection, Outgoing, Server, Settings};
+use wharf::server::{Connection, Outgoing, Server, Settings, TaskSettings};
+use wharf::store::Sqlite;
+use wharf::tasks::Ledger;
 
 use super::home::{Home, scratch};
 use super::process::binary;
@@ -26,7 +28,10 @@ pub struct Memory {
 
 impl Memory {
     pub fn serve(home: &Home) -> Self {
-        Self::serve_with(home, Settings { rights: Arc::new(config(home).rights()), ..Settings::default() })
+        let ledger = Ledger::new(Sqlite::new(home.path("memory/tasks.db")), "memory");
+        let tasks = TaskSettings { ledger: Some(ledger), ..TaskSettings::default() };
+        let rights = Arc::new(config(home).rights());
+        Self::serve_with(home, Settings { rights, tasks, ..Settings::default() })
     }
 
     pub fn serve_with(home: &Home, settings: Settings) -> Self {

@@ -69,7 +69,11 @@ impl Endpoint {
         let params = &message["params"];
         if let Some(method) = message["method"].as_str() {
             request = request.with("Mcp-Method", method);
-            let name = if method == "resources/read" { &params["uri"] } else { &params["name"] };
+            let name = match method {
+                "resources/read" => &params["uri"],
+                "tasks/get" | "tasks/update" | "tasks/cancel" => &params["taskId"],
+                _ => &params["name"],
+            };
             if let Some(name) = name.as_str() {
                 request = request.with("Mcp-Name", &plain(name));
             }

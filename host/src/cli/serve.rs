@@ -20,7 +20,7 @@ use super::signals::Signals;
 use super::survey::choice_in;
 use super::typed_input::TypedInput;
 use super::wiring::{self, needed_files, plugin_settings, server_settings};
-use super::{absent, audit, budgets, summary};
+use super::{absent, audit, budgets, summary, tasks};
 use crate::audit::Audit;
 use crate::budgets::Budgets;
 use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot};
@@ -79,7 +79,9 @@ pub(super) async fn run(
     spent.replace(built, implied);
     let settings =
         Settings { state_key, audit: audit.clone(), rights, budgets: spent.clone(), ..server_settings(&config) };
+    let settings = Settings { tasks: tasks::settings(&config, &dir), ..settings };
     let server = Server::new(catalog.clone(), settings);
+    tokio::spawn(server.clone().tend_tasks());
     let idle = IdleHook::default();
     let config = Live::new(config);
     tokio::spawn(follow_rights(config.clone(), server.clone()));

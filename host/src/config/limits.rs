@@ -49,7 +49,10 @@ pub struct LimitsConfig {
     )]
     pub output: Option<ByteSize>,
     /// Calls that run at the same time.
-    #[serde(deserialize_with = "concurrency", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "concurrency_up_to::<_, { Limits::MAX_CONCURRENCY }>",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub concurrency: Option<u32>,
     /// Calls that may wait for a slot; more are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +90,7 @@ impl From<&Limits> for LimitsConfig {
 }
 
 /// A non-zero duration.
-fn nonzero_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+pub(super) fn nonzero_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     require_nonzero(super::duration::deserialize(deserializer)?)
 }
 
@@ -109,8 +112,11 @@ fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ByteSize>
     }
 }
 
-fn concurrency<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    at_most(require_nonzero(u32::deserialize(deserializer)?)?, Limits::MAX_CONCURRENCY)
+/// A number of calls, not zero.
+pub(super) fn concurrency_up_to<'de, D: Deserializer<'de>, const MAX: u32>(
+    deserializer: D,
+) -> Result<Option<u32>, D::Error> {
+    at_most(require_nonzero(u32::deserialize(deserializer)?)?, MAX)
 }
 
 fn at_most<T: PartialOrd + Display, E: Error>(value: Option<T>, max: T) -> Result<Option<T>, E> {

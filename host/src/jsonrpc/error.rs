@@ -1,6 +1,7 @@
 //! The error object and the five codes of JSON-RPC itself.
 //! Codes and reasons that MCP adds are in `protocol::error`.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::json;
@@ -12,11 +13,12 @@ pub const INVALID_PARAMS: i64 = -32602;
 pub const INTERNAL_ERROR: i64 = -32603;
 
 /// The `error` member of a response.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ErrorObject {
     pub code: i64,
     pub message: String,
     /// By our own convention an object with a stable snake_case `reason`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 

@@ -40,6 +40,8 @@ pub struct TaskLimits {
     pub cpu: Duration,
     /// Concurrent ones, apart from the other calls.
     pub concurrency: u32,
+    /// For how long a task is kept, from its creation.
+    pub keep: Duration,
 }
 
 impl TaskLimits {
@@ -54,6 +56,7 @@ impl Default for TaskLimits {
             timeout: Duration::from_secs(3600),
             cpu: Duration::from_secs(600),
             concurrency: 4,
+            keep: Duration::from_secs(24 * 3600),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::fault::{CallError, Fault};
 use super::id::{Digest, PluginId};
 use super::imports::granted::Granted;
 use super::instance::call::PreparedComponent;
-use super::limits::{Limits, TaskLimits};
+use super::limits::Limits;
 use super::pinned_pages;
 use super::policy::access::Access;
 use super::policy::grants::Grants;
@@ -132,8 +132,8 @@ impl Provider for Plugin {
         self.prepared.granted.grants.extras.names(caller)
     }
 
-    fn task_limits(&self) -> TaskLimits {
-        self.prepared.limits.tasks.clone()
+    fn limits(&self) -> Limits {
+        self.prepared.limits.clone()
     }
 
     fn asked(&self) -> BTreeSet<Access> {

@@ -15,7 +15,7 @@ use super::error::LoadError;
 use super::events::Events;
 use super::fault::CallError;
 use super::id::{Digest, PluginId};
-use super::limits::{Limits, TaskLimits};
+use super::limits::Limits;
 use super::policy::access::Access;
 use super::policy::grants::Grants;
 use super::policy::pages::PageReach;
@@ -66,9 +66,9 @@ pub trait Provider: Send + Sync {
         Vec::new()
     }
 
-    /// The limits of its calls that may become tasks.
-    fn task_limits(&self) -> TaskLimits {
-        TaskLimits::default()
+    /// The limits of its calls.
+    fn limits(&self) -> Limits {
+        Limits::default()
     }
 
     /// What it asked of clients since it was loaded, without what it may not ask.

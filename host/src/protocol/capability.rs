@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::ask::Ask;
 use super::error::ErrorObject;
+use super::keys::TASKS;
 use super::params;
 use super::revision::Revision;
 
@@ -22,6 +23,8 @@ pub struct ClientCapabilities {
     pub sampling_context: bool,
     pub elicitation_form: bool,
     pub elicitation_url: bool,
+    /// Tasks of the extension (2026-07-28). Those of 2025-11-25 need no declaration.
+    pub tasks: bool,
 }
 
 impl ClientCapabilities {
@@ -30,8 +33,13 @@ impl ClientCapabilities {
     pub fn parse(revision: Revision, raw: &RawValue, path: impl Display) -> Result<Self, ErrorObject> {
         let object = params::object(Some(raw), &path)?;
         let object = params::required(object, &path)?;
-        let [roots, sampling, elicitation] =
-            params::members(Some(object), ["roots", "sampling", "elicitation"], &path)?;
+        let [roots, sampling, elicitation, extensions] =
+            params::members(Some(object), ["roots", "sampling", "elicitation", "extensions"], &path)?;
+        // Of older revisions they are no part: whatever is there is ignored.
+        let extensions = extensions.filter(|_| revision.is_modern());
+        let extensions = params::object(extensions, format_args!("{path}.extensions"))?;
+        let [tasks] = params::members(extensions, [TASKS], format_args!("{path}.extensions"))?;
+        let tasks = params::object(tasks, format_args!("{path}.extensions[\"{TASKS}\"]"))?;
         let roots = params::object(roots, format_args!("{path}.roots"))?;
         let sampling = params::object(sampling, format_args!("{path}.sampling"))?;
         let [tools, context] = params::members(sampling, ["tools", "context"], format_args!("{path}.sampling"))?;
@@ -51,7 +59,22 @@ impl ClientCapabilities {
             sampling_context: context.is_some() && revision.has_sampling_tools(),
             elicitation_form: elicitation.is_some() && forms && revision.has_elicitation(),
             elicitation_url: url.is_some() && modes,
+            tasks: tasks.is_some(),
         })
+    }
+
+    /// With another one, where it is known by its name.
+    #[must_use]
+    pub fn with(mut self, ask: Ask) -> Self {
+        *match ask {
+            Ask::Roots => &mut self.roots,
+            Ask::Sampling => &mut self.sampling,
+            Ask::SamplingTools => &mut self.sampling_tools,
+            Ask::SamplingContext => &mut self.sampling_context,
+            Ask::ElicitationForm => &mut self.elicitation_form,
+            Ask::ElicitationUrl => &mut self.elicitation_url,
+        } = true;
+        self
     }
 
     /// Whether the client declared the capability.
@@ -80,6 +103,8 @@ pub struct ServerCapabilities {
     pub list_changed: bool,
     pub logging: bool,
     pub completions: bool,
+    /// Calls of tools can be tasks.
+    pub tasks: bool,
     /// Settings by name; the same holds for `extensions`.
     pub experimental: Map<String, Value>,
     /// Since 2026-07-28; before, unknown capabilities are tolerated, and clients of MCP Apps
@@ -114,6 +139,10 @@ impl ServerCapabilities {
         }
         if self.completions && revision.has_completions_capability() {
             all.insert("completions".to_owned(), json!({}));
+        }
+        if self.tasks && revision.has_core_tasks() {
+            let calls = json!({ "tools": { "call": {} } });
+            all.insert("tasks".to_owned(), json!({ "list": {}, "cancel": {}, "requests": calls }));
         }
         for (name, declared) in [("experimental", &self.experimental), ("extensions", &self.extensions)] {
             if !declared.is_empty() {

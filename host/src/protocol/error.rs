@@ -190,6 +190,73 @@ pub fn missing_client_capability(ask: Ask) -> ErrorObject {
     )
 }
 
+/// -32021: the request needs an extension that its client does not declare.
+pub fn missing_extension(extension: &str, purpose: &str) -> ErrorObject {
+    ErrorObject::new(
+        MISSING_CLIENT_CAPABILITY,
+        format!("Missing required client capability: extensions[\"{extension}\"], to {purpose}"),
+        json!({
+            "reason": "missing_client_capability",
+            "requiredCapabilities": { "extensions": { extension: {} } },
+        }),
+    )
+}
+
+/// A limit of tasks is reached; `limit` says which.
+pub fn too_many_tasks(limit: &str) -> ErrorObject {
+    internal("too_many_tasks", &format!("no more tasks now: {limit}"))
+}
+
+/// -32602: there is no such task, or it is not the sender's.
+pub fn unknown_task(id: &str) -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!("Unknown task: {}; it may have expired", echo(id)),
+        json!({ "reason": "task_not_found", "path": "params.taskId", "taskId": echo(id) }),
+    )
+}
+
+/// A task cannot go on: the tool is gone, its plugin is another version, or it is not allowed any more.
+pub fn task_without_plugin(tool: &str) -> ErrorObject {
+    ErrorObject::new(
+        INTERNAL_ERROR,
+        format!("The task cannot go on: the tool has changed since, or may not be called any more: {}", echo(tool)),
+        json!({ "reason": "task_tool_changed", "toolName": echo(tool) }),
+    )
+}
+
+/// The process that ran the task has ended.
+pub fn task_interrupted() -> ErrorObject {
+    ErrorObject::new(
+        INTERNAL_ERROR,
+        "The task was interrupted: the server that ran it has ended",
+        json!({ "reason": "task_interrupted" }),
+    )
+}
+
+/// -32602: a task that has ended cannot be cancelled (2025-11-25).
+pub fn ended_task(id: &str, status: &str) -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!("The task has ended already, with the status {status}: {}", echo(id)),
+        json!({ "reason": "task_ended", "path": "params.taskId", "taskId": echo(id), "status": status }),
+    )
+}
+
+/// -32601: the tool cannot be called with `params.task`, or only so (2025-11-25).
+pub fn task_support(tool: &str, required: bool) -> ErrorObject {
+    let (detail, support) = if required {
+        ("runs as a task only: send params.task", "required")
+    } else {
+        ("cannot run as a task: leave params.task out", "forbidden")
+    };
+    ErrorObject::new(
+        METHOD_NOT_FOUND,
+        format!("Tool {} {detail}", echo(tool)),
+        json!({ "reason": "task_support", "toolName": echo(tool), "taskSupport": support }),
+    )
+}
+
 /// -32602: a `requestState` that is invalid.
 pub fn foreign_state() -> ErrorObject {
     ErrorObject::new(

@@ -47,6 +47,7 @@ impl Headers {
         let member = match method {
             "tools/call" | "prompts/get" => "name",
             "resources/read" => "uri",
+            "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
             _ => return Ok(()),
         };
         let [found] = params.members([member]).unwrap_or_default();

@@ -18,10 +18,34 @@ const LEGACY: [&str; 13] = [
     "logging/setLevel",
 ];
 
-const MODERN: [&str; 10] = [
+/// Tasks in the core, experimental.
+const WITH_TASKS: [&str; 17] = [
+    "initialize",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "tasks/get",
+    "tasks/result",
+    "tasks/list",
+    "tasks/cancel",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+];
+
+const MODERN: [&str; 13] = [
     "server/discover",
     "tools/list",
     "tools/call",
+    "tasks/get",
+    "tasks/update",
+    "tasks/cancel",
     "resources/list",
     "resources/templates/list",
     "resources/read",
@@ -31,7 +55,11 @@ const MODERN: [&str; 10] = [
     "subscriptions/listen",
 ];
 
-/// The methods a client may call in `revision`. All legacy revisions have the same.
+/// The methods a client may call in `revision`.
 pub const fn methods(revision: Revision) -> &'static [&'static str] {
-    if revision.is_modern() { &MODERN } else { &LEGACY }
+    match revision {
+        Revision::V2024_11_05 | Revision::V2025_03_26 | Revision::V2025_06_18 => &LEGACY,
+        Revision::V2025_11_25 => &WITH_TASKS,
+        Revision::V2026_07_28 => &MODERN,
+    }
 }

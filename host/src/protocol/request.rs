@@ -54,6 +54,24 @@ pub enum ClientRequest<'a> {
         level: Level,
     },
     Listen(Filter),
+    /// Of `tasks/`.
+    GetTask {
+        id: Cow<'a, str>,
+    },
+    UpdateTask {
+        id: Cow<'a, str>,
+        /// An object of answers by key.
+        answers: Option<&'a RawValue>,
+    },
+    CancelTask {
+        id: Cow<'a, str>,
+    },
+    ListTasks {
+        cursor: Option<Cow<'a, str>>,
+    },
+    TaskResult {
+        id: Cow<'a, str>,
+    },
     /// A method that no revision has, and a plugin may implement.
     Custom(Custom),
 }
@@ -76,6 +94,15 @@ pub struct CallTool<'a> {
     /// An object, verbatim; `None` when absent or null, which means `{}`.
     pub arguments: Option<&'a RawValue>,
     pub retry: Retry<'a>,
+    /// The call is to become a task (2025-11-25 alone).
+    pub task: Option<TaskParams>,
+}
+
+/// `params.task` of 2025-11-25.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskParams {
+    /// Milliseconds for which the client wants the task to be kept.
+    pub ttl: Option<u64>,
 }
 
 /// The members of a retry after an `InputRequiredResult` (2026-07-28 basic/patterns/mrtr); empty in
@@ -132,6 +159,8 @@ pub struct Filter {
     pub prompts_list_changed: bool,
     pub resources_list_changed: bool,
     pub resources: Vec<String>,
+    /// Tasks whose status is wanted.
+    pub tasks: Vec<String>,
 }
 
 /// A request for a plugin's own method.

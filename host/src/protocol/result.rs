@@ -19,6 +19,7 @@ pub enum ResultType {
     #[default]
     Complete,
     InputRequired,
+    Task,
 }
 
 /// Who may cache a result (2026-07-28 server/utilities/caching).

@@ -147,6 +147,11 @@ impl Revision {
         self >= V2025_11_25
     }
 
+    /// Tasks in the core, experimental: only in 2025-11-25. Later they are an extension.
+    pub fn has_core_tasks(self) -> bool {
+        self == V2025_11_25
+    }
+
     /// `elicitationId` of a visit: only in 2025-11-25.
     pub fn has_elicitation_id(self) -> bool {
         self == V2025_11_25

@@ -102,6 +102,13 @@ impl CallRecord {
         checked.result
     }
 
+    /// The task that the call has become.
+    pub(in crate::server) fn set_task(&mut self, id: &str) {
+        if let Some(record) = &mut self.record {
+            record.task = Some(Record::capped(id));
+        }
+    }
+
     /// Who allowed it, or did not.
     pub(in crate::server) fn set_decider(&mut self, who: &'static str) {
         if let Some(record) = &mut self.record {

@@ -145,6 +145,13 @@ pub(in crate::server) struct Meta<'a> {
     pub(in crate::server) subscription: Raw<'a>,
 }
 
+impl<'a> Meta<'a> {
+    /// `subscription`: the id of the request that opened the stream, as JSON.
+    pub(in crate::server) fn of(subscription: &'a str) -> Self {
+        Self { subscription: Raw(subscription) }
+    }
+}
+
 /// The streams of one connection.
 #[derive(Default)]
 pub(in crate::server) struct Followers(Mutex<Vec<Weak<Follower>>>);

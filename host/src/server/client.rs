@@ -38,6 +38,11 @@ impl Client {
         Self { capabilities, outbox, bounds, pending }
     }
 
+    /// The same client, which is not sent requests.
+    pub(in crate::server) fn without_requests(&self) -> Self {
+        Self { pending: None, ..self.clone() }
+    }
+
     /// The features that this client offers to plugins.
     pub(in crate::server) fn features(&self) -> ClientFeatures {
         let can = &self.capabilities;

@@ -10,4 +10,6 @@ pub(in crate::server) mod resources;
 pub(in crate::server) mod rounds;
 pub(in crate::server) mod settled;
 pub(in crate::server) mod subscriptions;
+pub(in crate::server) mod tasks;
+mod tool_call;
 pub(in crate::server) mod tools;

@@ -106,7 +106,7 @@ impl<'a> Relay<'a> {
     /// Reports the number of dropped log messages, once, before the response.
     pub(in crate::server) async fn finish(mut self) {
         let dropped = self.dropped + self.events.dropped();
-        if dropped > 0 && self.scope.verbosity.admits(Level::Warning) {
+        if dropped > 0 && self.scope.verbosity.admits(Level::Warning) && !self.is_task() {
             let text = format!("{dropped} more messages of this call were dropped");
             self.message(Level::Warning, None, &LogBody::Text(text)).await;
         }
@@ -116,7 +116,7 @@ impl<'a> Relay<'a> {
         match event {
             Event::Log { level, logger, data } => {
                 let level = level_of(level);
-                if !self.scope.verbosity.admits(level) {
+                if !self.scope.verbosity.admits(level) || self.is_task() {
                     return;
                 }
                 if !self.messages.try_take() || !self.message(level, logger.as_deref(), &data).await {
@@ -124,6 +124,9 @@ impl<'a> Relay<'a> {
                 }
             }
             Event::Progress { progress, total, message } => {
+                if let Some(task) = &self.scope.task {
+                    task.say(status(progress, total, message.as_deref()));
+                }
                 // A later round may restart its progress; for the client it must increase.
                 let rises = self.pending_step.as_ref().map_or(self.progress, |step| step.progress) < progress;
                 if self.scope.progress.is_none() || !rises {
@@ -192,12 +195,22 @@ impl<'a> Relay<'a> {
         self.send("notifications/progress", &params).await;
     }
 
+    /// Whether the call has become a task.
+    fn is_task(&self) -> bool {
+        self.scope.task.as_ref().is_some_and(|task| task.is_task())
+    }
+
     /// `false`: it was dropped, because the client does not read.
     async fn send(&mut self, method: &str, params: &(impl Serialize + Sync)) -> bool {
         // Yields first so that the request runs in its own task: a response that is ready at
         // once bypasses the outbox and might overtake this message.
         tokio::task::yield_now().await;
-        if self.scope.cancelled.is_cancelled() {
+        // What has become a task says no more on the stream of its request.
+        let _sending = match &self.scope.task {
+            Some(task) => Some(task.sending.lock().await),
+            None => None,
+        };
+        if self.scope.cancelled.is_cancelled() || self.is_task() {
             return true;
         }
         let Ok(params) = text(params) else { return false };
@@ -232,6 +245,15 @@ struct Progress<'a> {
     total: Option<Number>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
+}
+
+/// Progress as the status message of a task.
+fn status(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
+    let message = message.filter(|text| !text.is_empty());
+    message.map(str::to_owned).unwrap_or_else(|| match total {
+        Some(total) => format!("{progress} of {total}"),
+        None => progress.to_string(),
+    })
 }
 
 fn level_of(level: LogLevel) -> Level {

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::changes::Followers;
 use super::client::Client;
+use super::promotion::Promotion;
 use crate::identity::Identity;
 use crate::jsonrpc::RequestId;
 use crate::protocol::headers::Headers;
@@ -40,6 +41,8 @@ pub(in crate::server) struct Scope {
     pub(in crate::server) verbosity: Verbosity,
     /// The request's headers, where the revision requires them to match arguments.
     pub(in crate::server) headers: Option<Arc<Headers>>,
+    /// Set if the call may become a task, or is one.
+    pub(in crate::server) task: Option<Arc<Promotion>>,
     /// Cancelled by the client: nothing more is sent for this request.
     pub(in crate::server) cancelled: CancellationToken,
 }

@@ -12,6 +12,7 @@ mod page;
 pub(in crate::server) mod prompt;
 pub(in crate::server) mod question;
 pub(in crate::server) mod resource;
+pub(in crate::server) mod task;
 pub(in crate::server) mod tool;
 
 use serde::{Serialize, Serializer};

@@ -88,6 +88,14 @@ impl Asked {
     }
 }
 
+/// What a client gives for a question.
+#[derive(Debug, Clone)]
+pub struct Given {
+    pub key: String,
+    /// The answer, or why there is none.
+    pub answer: Result<Box<RawValue>, String>,
+}
+
 /// Whose task it is, for when it goes on without a request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Requester {
@@ -185,12 +193,15 @@ pub struct Record {
     pub round: u32,
     /// The plugin's state for its next round, in base64.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(super) state: Option<String>,
+    pub state: Option<String>,
     /// The questions of the last round.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub asked: Vec<Asked>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub outcome: Option<Outcome>,
+    /// Whether its result says that the tool failed.
+    #[serde(default)]
+    pub is_error: bool,
     /// The process that runs it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<String>,
@@ -212,13 +223,49 @@ impl Record {
         text.len() == ID_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
     }
 
+    /// The id at the end of a key.
+    pub fn id_of(key: &str) -> &str {
+        key.rsplit('/').next().unwrap_or(key)
+    }
+
     /// When it may be removed, in milliseconds since 1970.
     pub fn expires(&self) -> u64 {
         self.created.saturating_add(self.ttl)
     }
 
-    /// The plugin's state.
-    pub fn state(&self) -> Option<Vec<u8>> {
+    /// An empty one, whose call has had so many rounds.
+    pub fn at_round(round: u32) -> Self {
+        let object = || RawValue::NULL.to_owned();
+        Self {
+            id: String::new(),
+            flow: Flow::Extension,
+            requester: Requester { name: String::new(), grant: None },
+            caller: String::new(),
+            revision: String::new(),
+            capabilities: Vec::new(),
+            plugin: String::new(),
+            version: String::new(),
+            extras: Vec::new(),
+            tool: String::new(),
+            arguments: object(),
+            meta: object(),
+            idempotent: false,
+            created: 0,
+            updated: 0,
+            ttl: 0,
+            status: Status::Working,
+            message: None,
+            round,
+            state: None,
+            asked: Vec::new(),
+            outcome: None,
+            is_error: false,
+            node: None,
+        }
+    }
+
+    /// The plugin's state, decoded.
+    pub fn plugin_state(&self) -> Option<Vec<u8>> {
         self.state.as_ref().and_then(|state| URL_SAFE_NO_PAD.decode(state).ok())
     }
 
@@ -233,14 +280,27 @@ impl Record {
         true
     }
 
+    /// A process goes on with it in place of another one. `false`: that one does not run it.
+    pub fn take_over(&mut self, from: &str, node: &str) -> bool {
+        let is_orphan = self.status == Status::Working && self.node.as_deref() == Some(from);
+        if is_orphan {
+            self.node = Some(node.to_owned());
+            self.updated = super::now();
+        }
+        is_orphan
+    }
+
     /// Takes answers, by key. Those for no open question are ignored. Whether it can go on, which `node` does then.
-    pub fn answer(&mut self, answers: Vec<(String, Box<RawValue>)>, node: &str) -> bool {
+    pub fn answer(&mut self, answers: Vec<Given>, node: &str) -> bool {
         if self.status != Status::InputRequired {
             return false;
         }
-        for (key, answer) in answers {
+        for Given { key, answer } in answers {
             if let Some(asked) = self.asked.iter_mut().find(|asked| asked.key == key && asked.is_open()) {
-                asked.answer = Some(answer);
+                match answer {
+                    Ok(answer) => asked.answer = Some(answer),
+                    Err(why) => asked.refused = Some(why),
+                }
             }
         }
         self.updated = super::now();

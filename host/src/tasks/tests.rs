@@ -47,14 +47,12 @@ fn record(identity: &Identity) -> Record {
         created: now(),
         updated: now(),
         ttl: 60_000,
-        status: Status::Working,
-        message: None,
-        round: 0,
-        state: None,
-        asked: vec![],
-        outcome: None,
-        node: None,
+        ..Record::at_round(0)
     }
+}
+
+fn given(key: &str, answer: &str) -> Given {
+    Given { key: key.into(), answer: Ok(raw(answer)) }
 }
 
 fn asked(key: &str) -> Asked {
@@ -76,7 +74,7 @@ fn a_task_that_has_ended_stays_so() {
     assert!(task.end(Status::Cancelled, None, None));
     assert!(!task.say("more"));
     assert!(!task.ask(vec![asked("a")], None, 1));
-    assert!(!task.answer(vec![("a".into(), raw("{}"))], "n"));
+    assert!(!task.answer(vec![given("a", "{}")], "n"));
     assert!(!task.end(Status::Completed, None, Some(Outcome::Result(raw("{}")))));
     assert_eq!((task.status, task.outcome.is_some()), (Status::Cancelled, false));
 }
@@ -85,13 +83,16 @@ fn a_task_that_has_ended_stays_so() {
 fn a_task_goes_on_when_all_is_answered() {
     let mut task = record(&Identity::local());
     assert!(task.ask(vec![asked("a"), asked("b")], Some(b"state"), 1));
-    assert!(!task.answer(vec![("a".into(), raw("1")), ("x".into(), raw("2"))], "n"));
+    assert!(!task.answer(vec![given("a", "1"), given("x", "2")], "n"));
     assert_eq!(task.status, Status::InputRequired);
     // What is answered stays so.
-    assert!(!task.answer(vec![("a".into(), raw("3"))], "n"));
-    assert!(task.answer(vec![("b".into(), raw("4"))], "n"));
+    assert!(!task.answer(vec![given("a", "3")], "n"));
+    assert!(task.answer(vec![given("b", "4")], "n"));
     let answers: Vec<_> = task.asked.iter().filter_map(|asked| Some(asked.answer.as_ref()?.get())).collect();
-    assert_eq!((answers, task.node.as_deref(), task.state()), (vec!["1", "4"], Some("n"), Some(b"state".to_vec())));
+    assert_eq!(
+        (answers, task.node.as_deref(), task.plugin_state()),
+        (vec!["1", "4"], Some("n"), Some(b"state".to_vec()))
+    );
 }
 
 #[tokio::test]

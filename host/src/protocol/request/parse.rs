@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::{CallTool, ClientRequest, Complete, Custom, Filter, Initialize, Reference, Retry, is_custom};
+use super::{CallTool, ClientRequest, Complete, Custom, Filter, Initialize, Reference, Retry, TaskParams, is_custom};
 use crate::json::{self, Kind};
 use crate::protocol::capability::ClientCapabilities;
 use crate::protocol::error::{self, ErrorObject};
@@ -42,6 +42,15 @@ impl<'a> ClientRequest<'a> {
             "completion/complete" => Ok(Self::Complete(complete(revision, params)?)),
             "logging/setLevel" => set_level(params),
             "subscriptions/listen" => Ok(Self::Listen(listen(params)?)),
+            "tasks/get" => Ok(Self::GetTask { id: task_id(params)? }),
+            "tasks/update" => {
+                let [answers] = params.members(["inputResponses"])?;
+                let answers = params::object(answers, "params.inputResponses")?;
+                Ok(Self::UpdateTask { id: task_id(params)?, answers })
+            }
+            "tasks/cancel" => Ok(Self::CancelTask { id: task_id(params)? }),
+            "tasks/list" => Ok(Self::ListTasks { cursor: cursor(params)? }),
+            "tasks/result" => Ok(Self::TaskResult { id: task_id(params)? }),
             _ => Ok(Self::Custom(custom(method, params)?)),
         }
     }
@@ -76,6 +85,11 @@ fn uri<'a>(params: &Params<'a>) -> Result<Cow<'a, str>, ErrorObject> {
     params::required(params::string(uri, "params.uri")?, "params.uri")
 }
 
+fn task_id<'a>(params: &Params<'a>) -> Result<Cow<'a, str>, ErrorObject> {
+    let [id] = params.members(["taskId"])?;
+    params::required(params::string(id, "params.taskId")?, "params.taskId")
+}
+
 fn name<'a>(params: &Params<'a>) -> Result<Cow<'a, str>, ErrorObject> {
     let [name] = params.members(["name"])?;
     params::required(params::string(name, "params.name")?, "params.name")
@@ -98,7 +112,21 @@ fn call_tool<'a>(revision: Revision, params: &Params<'a>) -> Result<CallTool<'a>
         name: name(params)?,
         arguments: params::object(arguments, "params.arguments")?,
         retry: retry(revision, params)?,
+        task: task(revision, params)?,
     })
+}
+
+fn task(revision: Revision, params: &Params<'_>) -> Result<Option<TaskParams>, ErrorObject> {
+    if !revision.has_core_tasks() {
+        return Ok(None);
+    }
+    let [task] = params.members(["task"])?;
+    let Some(task) = params::object(task, "params.task")? else { return Ok(None) };
+    let [ttl] = params::members(Some(task), ["ttl"], "params.task")?;
+    let ttl = ttl.filter(|ttl| Kind::of(ttl) != Kind::Null);
+    // Any number: the server decides on the time.
+    let ttl = params::of_kind(ttl, Kind::Number, "params.task.ttl")?.and_then(|ttl| ttl.get().parse::<f64>().ok());
+    Ok(Some(TaskParams { ttl: ttl.map(|ttl| ttl.max(0.0) as u64) }))
 }
 
 fn get_prompt<'a>(revision: Revision, params: &Params<'a>) -> Result<ClientRequest<'a>, ErrorObject> {
@@ -158,18 +186,19 @@ fn listen(params: &Params<'_>) -> Result<Filter, ErrorObject> {
     const PATH: &str = "params.notifications";
     let [filter] = params.members(["notifications"])?;
     let filter = params::required(params::object(filter, PATH)?, PATH)?;
-    let names = ["toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"];
-    let [tools, prompts, resources, uris] = params::members(Some(filter), names, PATH)?;
+    let names = ["toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions", "taskIds"];
+    let [tools, prompts, resources, uris, tasks] = params::members(Some(filter), names, PATH)?;
     let flag = |raw, name: &str| params::boolean(raw, format!("{PATH}.{name}"));
     Ok(Filter {
         tools_list_changed: flag(tools, names[0])?,
         prompts_list_changed: flag(prompts, names[1])?,
         resources_list_changed: flag(resources, names[2])?,
-        resources: self::uris(uris, &format!("{PATH}.{}", names[3]))?,
+        resources: strings(uris, &format!("{PATH}.{}", names[3]))?,
+        tasks: strings(tasks, &format!("{PATH}.{}", names[4]))?,
     })
 }
 
-fn uris(raw: Option<&RawValue>, path: &str) -> Result<Vec<String>, ErrorObject> {
+fn strings(raw: Option<&RawValue>, path: &str) -> Result<Vec<String>, ErrorObject> {
     let Some(raw) = params::of_kind(raw, Kind::Array, path)? else {
         return Ok(Vec::new());
     };

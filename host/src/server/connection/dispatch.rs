@@ -15,7 +15,7 @@ use crate::protocol::{ClientRequest, Revision, error, meta};
 use crate::server::client::Client;
 use crate::server::connection::session::Session;
 use crate::server::handlers::page::list;
-use crate::server::handlers::{completions, custom, lifecycle, prompts, resources, subscriptions, tools};
+use crate::server::handlers::{completions, custom, lifecycle, prompts, resources, subscriptions, tasks, tools};
 use crate::server::response::Dispatched;
 use crate::server::scope::{Scope, Verbosity};
 
@@ -65,6 +65,9 @@ impl Connection {
             },
             (Verdict::Initialize | Verdict::Legacy(_), _) => return self.initialize(arrival, &request.method, &params),
         };
+        if let Err(error) = tasks::declared(revision, &request.method, &client.capabilities) {
+            return Dispatched::Now(Err(error));
+        }
         let typed = match ClientRequest::parse(revision, &request.method, &params) {
             Ok(typed) => typed,
             Err(error) => return Dispatched::Now(Err(error)),
@@ -83,6 +86,7 @@ impl Connection {
             progress,
             verbosity,
             headers: headers.cloned(),
+            task: None,
             cancelled: cancelled.clone(),
         };
         let server = &self.own.server;
@@ -115,6 +119,11 @@ impl Connection {
                 session.level.set(level);
                 Dispatched::Now(Ok("{}".to_owned()))
             }
+            (ClientRequest::GetTask { id }, _) => tasks::get(server, scope, &id),
+            (ClientRequest::UpdateTask { id, answers }, _) => tasks::update(server, scope, &id, answers),
+            (ClientRequest::CancelTask { id }, _) => tasks::cancel(server, scope, &id),
+            (ClientRequest::ListTasks { cursor }, _) => tasks::core::list(server, scope, cursor.as_deref()),
+            (ClientRequest::TaskResult { id }, _) => tasks::core::result(server, scope, &id),
             (ClientRequest::Custom(request), _) => custom::call(server, scope, request),
             // Methods of handshake revisions, without a handshake.
             _ => Dispatched::Now(Err(error::method_not_found(revision, &request.method))),

@@ -3,9 +3,10 @@
 //! Both are answered at once, even while plugins compile: a client that probes for the newer era
 //! times out and silently falls back to the older one.
 
-use serde_json::Map;
+use serde_json::json;
 
 use super::custom;
+use crate::protocol::keys::TASKS;
 use crate::protocol::result::Caching;
 use crate::protocol::{Revision, ServerCapabilities, discover, initialize};
 use crate::rights::Permissions;
@@ -18,7 +19,7 @@ const MCP_APPS: &str = "io.modelcontextprotocol/ui";
 
 pub(in crate::server) fn initialize(server: &Server, revision: Revision, permissions: &Permissions) -> String {
     let instructions = server.settings.instructions.as_deref();
-    initialize::result(revision, &server.implementation, &capabilities(server, permissions), instructions)
+    initialize::result(revision, &server.implementation, &capabilities(server, revision, permissions), instructions)
 }
 
 pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Response {
@@ -26,7 +27,7 @@ pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Response {
     discover::result(
         scope.revision,
         &server.implementation,
-        &capabilities(server, &scope.permissions),
+        &capabilities(server, scope.revision, &scope.permissions),
         instructions,
         Caching::NONE,
     )
@@ -36,11 +37,14 @@ pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Response {
 /// folder must list again after the first plugin is added. So are pages: a client that does not know
 /// whether there are any shows none that are loaded later. Completions are declared only if a
 /// plugin has them.
-fn capabilities(server: &Server, permissions: &Permissions) -> ServerCapabilities {
+fn capabilities(server: &Server, revision: Revision, permissions: &Permissions) -> ServerCapabilities {
     let snapshot = server.catalog.snapshot();
     let mut extensions = custom::declared(&snapshot.extensions.extensions, permissions);
     // A plugin may have declared it with settings.
-    extensions.entry(MCP_APPS).or_insert_with(|| Map::new().into());
+    extensions.entry(MCP_APPS).or_insert_with(|| json!({}));
+    if server.tasks.is_some() && revision.is_modern() {
+        extensions.insert(TASKS.to_owned(), json!({}));
+    }
     ServerCapabilities {
         tools: true,
         prompts: true,
@@ -50,6 +54,7 @@ fn capabilities(server: &Server, permissions: &Permissions) -> ServerCapabilitie
         logging: true,
         completions: server.offers_completions(permissions),
         experimental: custom::declared(&snapshot.extensions.experimental, permissions),
+        tasks: server.tasks.is_some(),
         extensions,
     }
 }

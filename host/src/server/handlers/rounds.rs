@@ -16,8 +16,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 
-use self::input_required::ResumePoint;
-pub(in crate::server) use self::input_required::ResumedInput;
+pub(in crate::server) use self::input_required::{ResumePoint, ResumedInput};
 use super::settled::Settled;
 use crate::approvals::Decider;
 use crate::budgets::Charge;
@@ -41,6 +40,13 @@ const OWN_KEYS: &str = "wharf/";
 
 /// Maximum rounds of one call.
 const ROUNDS: u32 = 32;
+
+/// How far the rounds got.
+pub(in crate::server) enum Advance<T> {
+    Complete(T),
+    /// The client has to answer before the next round; with the rounds so far.
+    Asks(PreparedQuestions, u32),
+}
 
 /// The outcome of one round of a tool, prompt or resource.
 pub(in crate::server) enum Round<T> {
@@ -98,9 +104,11 @@ fn call(scope: &Scope, charge: Option<Arc<Charge>>, relay: &Relay<'_>) -> Call {
         identity: Some(scope.identity.clone()),
         permissions: scope.permissions.clone(),
         charge,
-        unread: Some(scope.client.bounds.unread.own().clone()),
+        // Nobody reads the outcome of a task yet.
+        unread: scope.task.is_none().then(|| scope.client.bounds.unread.own().clone()),
         meta: Some(scope.meta.clone()),
         events: Some(relay.events()),
+        as_task: scope.task.is_some(),
         cancelled: scope.cancelled.clone(),
         ..Call::new(scope.call.to_string())
     }
@@ -131,24 +139,37 @@ impl<'a> Rounds<'a> {
         resumed: ResumedInput,
         invoke: impl Fn(Call) -> Calling<'a, O> + Send,
     ) -> Result<Settled<T>, Refusal> {
+        let start = self.resume(resumed).await?;
+        match self.advance(start, invoke).await? {
+            Advance::Complete(result) => Ok(Settled::Complete(result)),
+            Advance::Asks(prepared, round) => self.input_required(prepared, round).map(Settled::InputRequired),
+        }
+    }
+
+    /// Runs the rounds until there is a result, or somebody has to answer who cannot be asked at once.
+    pub(in crate::server) async fn advance<T, O: Into<Round<T>>>(
+        &self,
+        start: ResumePoint,
+        invoke: impl Fn(Call) -> Calling<'a, O> + Send,
+    ) -> Result<Advance<T>, Refusal> {
         let mut relay = Relay::new(self.server, self.scope, self.provider);
-        let settled = self.drive(resumed, invoke, &mut relay).await;
+        let advanced = self.drive(start, invoke, &mut relay).await;
         relay.finish().await;
-        settled
+        advanced
     }
 
     async fn drive<T, O: Into<Round<T>>>(
         &self,
-        resumed: ResumedInput,
+        start: ResumePoint,
         invoke: impl Fn(Call) -> Calling<'a, O> + Send,
         relay: &mut Relay<'a>,
-    ) -> Result<Settled<T>, Refusal> {
-        let ResumePoint { mut answers, mut state, round: before } = self.resume(resumed).await?;
+    ) -> Result<Advance<T>, Refusal> {
+        let ResumePoint { mut answers, mut state, round: before } = start;
         let mut unanswered = HashMap::new();
         for round in before + 1..=ROUNDS {
             unanswered.extend(answers.iter().filter_map(without_answer));
             let wanted = match self.call(&answers, &state, &invoke, relay).await?.into() {
-                Round::Complete(result) => return Ok(Settled::Complete(result)),
+                Round::Complete(result) => return Ok(Advance::Complete(result)),
                 Round::InputRequired(wanted) => wanted,
             };
             // A cancelled request must not ask the client; this error is not sent.
@@ -163,7 +184,7 @@ impl<'a> Rounds<'a> {
             // Without a question to ask, the plugin continues with the replies it has.
             let nothing = prepared.requests.is_empty() && !prepared.refused.is_empty();
             if !nothing && !self.scope.client.takes_requests() {
-                return self.input_required(prepared, round).map(Settled::InputRequired);
+                return Ok(Advance::Asks(prepared, round));
             }
             answers = self.ask(&prepared).await;
             state = prepared.state;
@@ -197,7 +218,12 @@ impl<'a> Rounds<'a> {
     }
 
     /// Parses an answer; a form's content is validated against the form's schema.
-    async fn reply(&self, kind: &QuestionKind, raw: &RawValue, path: &str) -> Result<Reply, Refusal> {
+    pub(in crate::server) async fn reply(
+        &self,
+        kind: &QuestionKind,
+        raw: &RawValue,
+        path: &str,
+    ) -> Result<Reply, Refusal> {
         let reply = answer::reply(kind, raw, path)?;
         if let (QuestionKind::Form(schema), Reply::Elicited(Elicited { content: Some(content), .. })) = (kind, &reply) {
             self.provider.check_form(schema, content).await.map_err(|error| match error {
@@ -295,11 +321,11 @@ impl<'a> Rounds<'a> {
 }
 
 /// The questions of one round: as requests to the client, or refused.
-struct PreparedQuestions {
-    state: Option<Vec<u8>>,
-    requests: Vec<(Question, Request)>,
+pub(in crate::server) struct PreparedQuestions {
+    pub(in crate::server) state: Option<Vec<u8>>,
+    pub(in crate::server) requests: Vec<(Question, Request)>,
     /// With the reply that the plugin gets instead of an answer.
-    refused: Vec<(Question, Reply)>,
+    pub(in crate::server) refused: Vec<(Question, Reply)>,
 }
 
 impl PreparedQuestions {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep_until};
 
 use super::resources;
+use super::tasks::notify;
 use crate::json::Raw;
 use crate::protocol::error;
 use crate::protocol::keys::SUBSCRIPTION_ID;
@@ -66,16 +67,18 @@ pub(in crate::server) fn listen(own: &OwnStream, scope: Scope, filter: &Filter) 
         resources: filter.resources_list_changed,
         uris: Arc::new(Uris::new(uris.iter().map(String::as_str))),
     };
-    let own = own.clone();
+    let (own, tasks) = (own.clone(), filter.tasks.clone());
     Dispatched::Listen(Box::pin(async move {
+        let (followed, tasks) = notify::agree(&own.server, &scope, &tasks).await?;
         let agreed = Acknowledged {
             notifications: Agreed {
                 tools_list_changed: wanted.tools,
                 prompts_list_changed: wanted.prompts,
                 resources_list_changed: wanted.resources,
                 resource_subscriptions: &uris,
+                task_ids: &tasks,
             },
-            meta: Meta { subscription: Raw(scope.id.as_json()) },
+            meta: Meta::of(scope.id.as_json()),
         };
         let agreed = text(&agreed)?;
         let changes = own.changes(wanted, Some(scope.id.as_json().into()));
@@ -83,7 +86,10 @@ pub(in crate::server) fn listen(own: &OwnStream, scope: Scope, filter: &Filter) 
         own.send(acknowledged).await;
         // Only now, so that nothing precedes the acknowledgement.
         let follower = own.followers.add(changes);
-        follow(&own, &follower).await;
+        tokio::select! {
+            () = follow(&own, &follower) => {}
+            () = followed.notify(&own, &scope) => {}
+        }
         end(&own, &scope).await
     }))
 }
@@ -117,6 +123,8 @@ struct Agreed<'a> {
     resources_list_changed: bool,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     resource_subscriptions: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    task_ids: &'a [String],
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]

@@ -74,6 +74,7 @@ pub(in crate::server) fn scope(server: &Server, revision: Revision, client: Clie
         progress,
         verbosity: Verbosity::Request(Some(crate::protocol::Level::Debug)),
         headers: None,
+        task: None,
         cancelled: CancellationToken::new(),
     }
 }

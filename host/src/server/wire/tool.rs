@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::content::{Block, Icon, icons, meta};
 use crate::json::{Kind, Object, Raw};
-use crate::plugin::abi::{self, ToolResult};
+use crate::plugin::abi::{self, TaskSupport, ToolResult};
 use crate::plugin::{FrozenTool, Wrapping};
 use crate::protocol::Revision;
 use crate::protocol::revision::StructuredContent;
@@ -25,6 +25,8 @@ pub(in crate::server) struct Tool<'a> {
     annotations: Option<Annotations<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     icons: Vec<Icon<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    execution: Option<Execution>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     meta: Option<Object<'a>>,
 }
@@ -57,8 +59,27 @@ impl<'a> Tool<'a> {
             // Revisions without `title` have it in the annotations.
             annotations: Annotations::new(revision, tool.annotations.as_ref(), title.filter(|_| !revision.has_title())),
             icons: icons(revision, &tool.icons),
+            execution: Execution::new(revision, tool.task_support),
             meta: meta(revision, tool.meta.as_deref()),
         }
+    }
+}
+
+/// The wire's `ToolExecution` (2025-11-25 alone: later the server decides).
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Execution {
+    task_support: &'static str,
+}
+
+impl Execution {
+    fn new(revision: Revision, support: TaskSupport) -> Option<Self> {
+        let task_support = match support {
+            TaskSupport::Optional => "optional",
+            TaskSupport::Required => "required",
+            TaskSupport::Forbidden => return None,
+        };
+        revision.has_core_tasks().then_some(Self { task_support })
     }
 }
 

@@ -5,6 +5,7 @@ mod apps;
 mod asking;
 mod content;
 mod prompts;
+mod tasks;
 mod telling;
 
 use std::time::{Duration, SystemTime};
@@ -19,6 +20,7 @@ impl Plugin for Everything {
         content::add(tools);
         telling::add(tools);
         asking::add(tools);
+        tasks::add(tools);
     }
 
     fn resources(&self) -> Result<Vec<Resource>> {

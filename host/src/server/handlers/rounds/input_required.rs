@@ -58,17 +58,17 @@ impl ResumedInput {
 }
 
 /// Where the rounds continue.
-pub(super) struct ResumePoint {
-    pub(super) answers: Vec<Answer>,
+pub(in crate::server) struct ResumePoint {
+    pub(in crate::server) answers: Vec<Answer>,
     /// The plugin's state.
-    pub(super) state: Option<Vec<u8>>,
+    pub(in crate::server) state: Option<Vec<u8>>,
     /// Rounds so far.
-    pub(super) round: u32,
+    pub(in crate::server) round: u32,
 }
 
 impl Rounds<'_> {
     /// Where a request continues: at the beginning, or as its state says.
-    pub(super) async fn resume(&self, resumed: ResumedInput) -> Result<ResumePoint, Refusal> {
+    pub(in crate::server) async fn resume(&self, resumed: ResumedInput) -> Result<ResumePoint, Refusal> {
         let given = resumed.given()?;
         let Some(state) = &resumed.state else {
             let answer = |(key, raw): &(Cow<'_, str>, &RawValue)| {
@@ -95,7 +95,7 @@ impl Rounds<'_> {
     }
 
     /// The `InputRequiredResult`: the client's retry contains the answers.
-    pub(super) fn input_required(&self, prepared: PreparedQuestions, round: u32) -> Result<String, Refusal> {
+    pub(in crate::server) fn input_required(&self, prepared: PreparedQuestions, round: u32) -> Result<String, Refusal> {
         // Unsupported questions are answered at the retry.
         let refused = prepared.refused.into_iter().map(|(question, _)| question);
         let asked = prepared.requests.iter().map(|(question, _)| question.clone()).chain(refused).collect();

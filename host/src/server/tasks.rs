@@ -1,0 +1,275 @@
+//! What a server keeps for tasks: their records, which of them it runs, and its limits.
+//!
+//! Other processes may serve the same tasks. What one of them decides is in the record; the one that runs the task
+//! hears of it and stops.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::Server;
+use crate::protocol::{ErrorObject, error};
+use crate::store::{Changed, Durability, StoreError};
+use crate::sync::lock;
+use crate::tasks::{Lease, Ledger, Record, Status};
+
+/// Tasks that one process runs for one caller, also those that wait for their turn.
+const RUNNING_OF_ONE: usize = 32;
+/// The same for all callers.
+const RUNNING: usize = 256;
+
+/// Where tasks are kept, and how many.
+#[derive(Clone)]
+pub struct TaskSettings {
+    /// `None`: this server has no tasks.
+    pub ledger: Option<Ledger>,
+    /// Whether there may be tasks of other processes.
+    pub is_used: bool,
+    /// Tasks that are kept for one principal, and for all.
+    pub kept_of_one: u64,
+    pub kept: u64,
+    /// Bytes of them.
+    pub bytes_of_one: u64,
+    pub bytes: u64,
+}
+
+impl Default for TaskSettings {
+    /// None.
+    fn default() -> Self {
+        Self { ledger: None, is_used: false, kept_of_one: 1000, kept: 100_000, bytes_of_one: 256 << 20, bytes: 4 << 30 }
+    }
+}
+
+/// Why there is no task.
+pub(in crate::server) enum NoTask {
+    /// Which limit is reached.
+    Full(&'static str),
+    Failed(StoreError),
+}
+
+impl From<StoreError> for NoTask {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl NoTask {
+    pub(in crate::server) fn error(self) -> ErrorObject {
+        match self {
+            Self::Full(limit) => error::too_many_tasks(limit),
+            Self::Failed(why) => unusable(&why),
+        }
+    }
+}
+
+/// The store cannot be used; the reason is for the operator alone.
+pub(in crate::server) fn unusable(why: &StoreError) -> ErrorObject {
+    tracing::error!("failed to use the tasks: {why}");
+    error::internal("host_error", "tasks cannot be used now")
+}
+
+pub(in crate::server) struct Tasks {
+    pub(in crate::server) ledger: Ledger,
+    pub(in crate::server) settings: TaskSettings,
+    pub(in crate::server) lease: Lease,
+    running: Mutex<Running>,
+    /// Whether this process has looked at the tasks.
+    used: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Running {
+    /// By key.
+    runs: HashMap<String, Run>,
+    /// Whether something looks after them.
+    attended: bool,
+}
+
+struct Run {
+    caller: String,
+    id: String,
+    cancelled: CancellationToken,
+}
+
+impl Tasks {
+    /// `None`: the settings have no place for them, or there is no randomness for their ids.
+    pub(super) fn new(settings: &TaskSettings) -> Option<Self> {
+        let ledger = settings.ledger.clone()?;
+        let lease = match Lease::new(ledger.clone()) {
+            Ok(lease) => lease,
+            Err(error) => {
+                tracing::warn!(%error, "no tasks: the system's random number generator failed");
+                return None;
+            }
+        };
+        Some(Self {
+            ledger,
+            settings: settings.clone(),
+            lease,
+            running: Mutex::default(),
+            used: watch::Sender::new(settings.is_used),
+        })
+    }
+
+    /// This process.
+    pub(in crate::server) fn node(&self) -> &str {
+        self.lease.node()
+    }
+
+    /// Adds the record of a call that runs already, and can be stopped by `cancelled`.
+    ///
+    /// # Errors
+    /// If there are too many, or the store cannot be used.
+    pub(in crate::server) async fn add(
+        self: &Arc<Self>,
+        record: &Record,
+        cancelled: &CancellationToken,
+    ) -> Result<String, NoTask> {
+        self.used.send_if_modified(|used| !std::mem::replace(used, true));
+        let principal = record.requester.name();
+        let key = self.ledger.key(principal, &record.id).ok_or(NoTask::Full("id"))?;
+        let of_one = self.ledger.usage(Some(principal)).await?;
+        if of_one.entries >= self.settings.kept_of_one || of_one.bytes >= self.settings.bytes_of_one {
+            return Err(NoTask::Full("this caller has too many tasks that have not expired"));
+        }
+        let all = self.ledger.usage(None).await?;
+        if all.entries >= self.settings.kept || all.bytes >= self.settings.bytes {
+            return Err(NoTask::Full("the server has too many tasks that have not expired"));
+        }
+        if record.status.is_final() {
+            self.ledger.add(record).await?;
+            return Ok(key);
+        }
+        self.run(&key, record, cancelled).await?;
+        if let Err(error) = self.ledger.add(record).await {
+            self.stopped(&key).await;
+            return Err(error.into());
+        }
+        Ok(key)
+    }
+
+    /// This process runs a task from now on; to be called before its record says so.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub(in crate::server) async fn run(
+        self: &Arc<Self>,
+        key: &str,
+        record: &Record,
+        cancelled: &CancellationToken,
+    ) -> Result<(), NoTask> {
+        {
+            let runs = &mut lock(&self.running).runs;
+            let of_one = runs.values().filter(|run| run.caller == record.caller).count();
+            if runs.len() >= RUNNING || of_one >= RUNNING_OF_ONE {
+                return Err(NoTask::Full("too many are running"));
+            }
+            let (caller, id) = (record.caller.clone(), record.id.clone());
+            runs.insert(key.to_owned(), Run { caller, id, cancelled: cancelled.clone() });
+        }
+        let leased = async {
+            self.lease.renew().await?;
+            self.lease.begin(&record.id, key, record.expires()).await
+        };
+        if let Err(error) = leased.await {
+            lock(&self.running).runs.remove(key);
+            return Err(error.into());
+        }
+        if !std::mem::replace(&mut lock(&self.running).attended, true) {
+            let this = self.clone();
+            tokio::spawn(async move { this.attend().await });
+        }
+        Ok(())
+    }
+
+    /// Waits until this process has looked at the tasks: before that, there are none to look after.
+    pub(in crate::server) async fn used(&self) {
+        // Never an error: this has the sender.
+        drop(self.used.subscribe().wait_for(|used| *used).await);
+    }
+
+    /// This process runs it no more; to be called after its record says so.
+    pub(in crate::server) async fn stopped(&self, key: &str) {
+        let Some(run) = lock(&self.running).runs.remove(key) else { return };
+        if let Err(error) = self.lease.end(&run.id).await {
+            tracing::debug!(%error, "failed to end the lease of a task");
+        }
+    }
+
+    /// Ends a task that others may run.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub(in crate::server) async fn cancel(&self, key: &str) -> Result<Option<Record>, StoreError> {
+        let cancelled = self
+            .ledger
+            .change(key, Durability::Power, |record| record.end(Status::Cancelled, None, None).then_some(()))
+            .await?;
+        self.kill(key);
+        Ok(cancelled.map(|(record, ())| record))
+    }
+
+    fn kill(&self, key: &str) {
+        if let Some(run) = lock(&self.running).runs.get(key) {
+            run.cancelled.cancel();
+        }
+    }
+
+    /// While anything runs: says so, and stops what others have ended.
+    async fn attend(&self) {
+        let mut changes = self.ledger.watch();
+        while self.is_needed() {
+            if let Err(error) = self.lease.renew().await {
+                tracing::warn!(%error, "failed to renew the lease of tasks");
+            }
+            let renewal = sleep(Lease::RENEWAL);
+            tokio::pin!(renewal);
+            loop {
+                tokio::select! {
+                    () = &mut renewal => break,
+                    changed = changes.recv() => self.stop_ended(changed).await,
+                }
+            }
+        }
+    }
+
+    /// Whether anything runs; otherwise nothing looks after it any more.
+    fn is_needed(&self) -> bool {
+        let mut running = lock(&self.running);
+        running.attended = !running.runs.is_empty();
+        running.attended
+    }
+
+    async fn stop_ended(&self, changed: Result<Changed, RecvError>) {
+        let keys = match changed {
+            Ok(Changed::Key(key)) if lock(&self.running).runs.contains_key(&key) => vec![key],
+            Ok(Changed::Key(_)) => return,
+            Ok(Changed::All) | Err(RecvError::Lagged(_)) => lock(&self.running).runs.keys().cloned().collect(),
+            // Not while the ledger is there.
+            Err(RecvError::Closed) => return,
+        };
+        for key in keys {
+            match self.ledger.read(&key).await {
+                Ok(Some(kept)) if !kept.record.status.is_final() => {}
+                Ok(_) => self.kill(&key),
+                Err(error) => tracing::warn!(%error, "failed to read a task"),
+            }
+        }
+    }
+}
+
+impl Server {
+    /// The tasks of this server.
+    ///
+    /// # Errors
+    /// If it has none.
+    pub(in crate::server) fn tasks(&self, method: &str) -> Result<&Arc<Tasks>, ErrorObject> {
+        let tasks = self.tasks.as_ref().ok_or_else(|| error::not_offered(method, "tasks"))?;
+        tasks.used.send_if_modified(|used| !std::mem::replace(used, true));
+        Ok(tasks)
+    }
+}
