@@ -31,7 +31,7 @@ fn the_extension_is_declared_whatever_plugins_there_are() {
     let home = Home::new();
     let mut client = Client::start_modern(&home);
     let discovered = client.result("server/discover", json!({}));
-    assert_eq!(discovered["capabilities"]["extensions"], json!({ "io.modelcontextprotocol/ui": {} }));
+    assert_eq!(discovered["capabilities"]["extensions"]["io.modelcontextprotocol/ui"], json!({}));
 }
 
 #[test]

@@ -65,6 +65,7 @@ fn listed() -> Listed {
         prompts: Some(vec![prompt()]),
         completions: false,
         offer: None,
+        pages: BTreeMap::new(),
         schemas: SchemaStyle::default(),
     }
 }
