@@ -150,6 +150,8 @@ pub enum Event {
     Refuse,
     /// A person decided whether a call may run.
     Decide,
+    /// Something happened to a task, besides the end of its call.
+    Task,
 }
 
 impl Event {
@@ -163,6 +165,7 @@ impl Event {
             Self::Hold => "hold",
             Self::Approve => "approve",
             Self::Revoke => "revoke",
+            Self::Task => "task",
             Self::Call => "call",
             Self::Fault => "fault",
             Self::Deny => "deny",

@@ -2,6 +2,7 @@
 
 mod core;
 mod crash;
+mod limits;
 mod listen;
 
 use std::time::{Duration, Instant};

@@ -331,6 +331,7 @@ const KEYS: &[Key] = &[
     key("plugins.*.limits.concurrency", COUNT, "4"),
     key("plugins.*.limits.queue", COUNT, "256"),
     key("plugins.*.limits.log", SIZE, "\"64 KiB\""),
+    key("plugins.*.tasks", TABLE, "{ after = \"2s\" }"),
     key("plugins.*.grants", TABLE, "{ keyvalue = true }"),
     key(
         "plugins.*.grants.keyvalue",

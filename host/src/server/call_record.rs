@@ -20,6 +20,7 @@ use crate::plugin::text::quote;
 use crate::plugin::{CallError, Fault, Provider};
 use crate::protocol::{ErrorObject, error};
 use crate::rights::Item;
+use crate::tasks::Record as Task;
 
 /// Maximum bytes of a name in the log.
 const MAX_NAME: usize = 120;
@@ -34,6 +35,21 @@ fn of(identity: &Identity) -> Record {
         client: grant.and_then(|grant| grant.client.as_ref().map(Record::capped_name)),
         scopes: grant.and_then(|grant| Record::capped_names(&grant.scopes)),
         ..Record::new(Event::Call)
+    }
+}
+
+/// Records that something happened to a task of the sender: it was made, asks, was answered, cancelled or fetched.
+pub(in crate::server) fn of_task(server: &Server, scope: &Scope, task: &Task, what: &'static str) {
+    let audit = &server.settings.audit;
+    if audit.is_on() {
+        audit.record(&Record {
+            event: Event::Task,
+            plugin: Some(task.plugin.clone()),
+            tool: Some(Record::capped(&task.tool)),
+            task: Some(Record::capped(&task.id)),
+            code: Some(what),
+            ..of(&scope.identity)
+        });
     }
 }
 

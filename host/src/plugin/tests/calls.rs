@@ -212,8 +212,8 @@ async fn a_full_pool_is_busy_and_not_the_guests_fault() {
         held.push(instance);
         assert!(held.len() < 1000, "the pool is not limited");
     }
-    let all = (crate::plugin::component::engine::SLOTS + crate::plugin::instance::ready::MAX_EXTRA_INSTANCES) as usize;
-    assert_eq!(held.len(), all);
+    let extra = crate::plugin::instance::ready::MAX_EXTRA_INSTANCES + TaskLimits::MAX_CONCURRENCY;
+    assert_eq!(held.len(), (crate::plugin::component::engine::SLOTS + extra) as usize);
     let called = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
     assert_eq!(called.err(), Some(CallError::Fault(Fault::Busy)));
     held.pop();

@@ -25,6 +25,7 @@ use crate::protocol::keys::TASKS;
 use crate::protocol::result::{self, Empty, Envelope, ResultType};
 use crate::protocol::{Ask, ClientCapabilities, ErrorObject, Revision, error};
 use crate::server::Server;
+use crate::server::call_record::of_task;
 use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::tasks::{Tasks, unusable};
@@ -106,9 +107,10 @@ fn new_record(call: &ToolCall, node: &str, flow: Flow, wanted: Option<u64>, roun
 }
 
 /// The result of a call that has become a task.
-fn made(server: &Server, revision: Revision, record: &Record) -> Response {
+fn made(server: &Server, scope: &Scope, record: &Record) -> Response {
+    of_task(server, scope, record, "made");
     let envelope = Envelope { result_type: ResultType::Task, ..Envelope::default() };
-    result::object(revision, &server.implementation, &Task::created(record), envelope)
+    result::object(scope.revision, &server.implementation, &Task::created(record), envelope)
 }
 
 /// A task of the sender, with its key.
@@ -125,6 +127,9 @@ pub(in crate::server) fn get(server: &Arc<Server>, scope: Scope, id: &str) -> Di
     Dispatched::Later(Box::pin(async move {
         let tasks = server.tasks("tasks/get")?;
         let (_, Kept { record, .. }) = find(tasks, &scope, &id).await?;
+        if record.outcome.is_some() {
+            of_task(&server, &scope, &record, "fetched");
+        }
         if !scope.revision.is_modern() {
             return core::task(&server, &scope, &record);
         }
@@ -166,6 +171,9 @@ pub(in crate::server) fn cancel(server: &Arc<Server>, scope: Scope, id: &str) ->
         let tasks = server.tasks("tasks/cancel")?;
         let (key, Kept { record, .. }) = find(tasks, &scope, &id).await?;
         let cancelled = tasks.cancel(&key).await.map_err(|error| unusable(&error))?;
+        if let Some(record) = &cancelled {
+            of_task(&server, &scope, record, "cancelled");
+        }
         if !scope.revision.is_modern() {
             let cancelled = cancelled.ok_or_else(|| error::ended_task(&id, record.status.name()))?;
             return core::task(&server, &scope, &cancelled);

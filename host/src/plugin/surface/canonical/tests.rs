@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use crate::plugin::abi::{
     Capability, Offer, Prompt, PromptArgument, ResourceDescription, ResourceTemplate, TaskSupport, Tool,
     ToolAnnotations,

@@ -36,6 +36,7 @@ const FORMS: ClientCapabilities = ClientCapabilities {
     sampling_context: false,
     elicitation_form: true,
     elicitation_url: false,
+    tasks: false,
 };
 
 /// One request to a plugin.

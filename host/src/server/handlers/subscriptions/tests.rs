@@ -90,6 +90,7 @@ fn filter(tools: bool, prompts: bool, resources: &[&str]) -> Filter {
         prompts_list_changed: prompts,
         resources_list_changed: false,
         resources: resources.iter().map(|uri| (*uri).to_owned()).collect(),
+        tasks: Vec::new(),
     }
 }
 

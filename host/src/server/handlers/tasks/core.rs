@@ -24,7 +24,7 @@ use crate::protocol::request::TaskParams;
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{ErrorObject, error};
 use crate::server::Server;
-use crate::server::call_record::CallRecord;
+use crate::server::call_record::{CallRecord, of_task};
 use crate::server::promotion::Promotion;
 use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
@@ -77,6 +77,7 @@ pub(in crate::server) async fn run(
         Ok(made) => made,
         Err(error) => return record.finish(Err(error)).await,
     };
+    of_task(&call.server, &call.scope, &task, "made");
     record.set_task(&task.id);
     let promotion = Arc::new(Promotion::of_task(key));
     // Its questions are in its record.
@@ -123,6 +124,7 @@ pub(in crate::server) fn result(server: &Arc<Server>, scope: Scope, id: &str) ->
         loop {
             let (key, Kept { record, .. }) = find(tasks, &scope, &id).await?;
             if let Some(outcome) = &record.outcome {
+                of_task(&server, &scope, &record, "fetched");
                 return ended(&record, outcome);
             }
             if record.status.is_final() {

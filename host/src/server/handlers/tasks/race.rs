@@ -49,7 +49,7 @@ pub(in crate::server) async fn run(
     let promotion = Arc::new(Promotion::of_call());
     let cancelled = call.scope.cancelled.child_token();
     (call.scope.task, call.scope.cancelled) = (Some(promotion.clone()), cancelled.clone());
-    let (server, revision) = (call.server.clone(), call.scope.revision);
+    let (server, scope) = (call.server.clone(), call.scope.clone());
     let until = began + Duration::from_millis(task.ttl);
     let job = Job { tasks: tasks.clone(), call, promotion: promotion.clone(), record, until };
     // Its own task, which the request leaves behind.
@@ -70,7 +70,7 @@ pub(in crate::server) async fn run(
                     // What is on its way to the client precedes the answer.
                     drop(promotion.sending.lock().await);
                     running.detach();
-                    return made(&server, revision, &task);
+                    return made(&server, &scope, &task);
                 }
                 Err(why) => {
                     promotion.end(None);
@@ -94,7 +94,7 @@ pub(in crate::server) async fn run(
             let (status, message, outcome) = ending(&answer);
             task.end(status, message, outcome);
             match tasks.add(&task, &cancelled).await {
-                Ok(_) => made(&server, revision, &task),
+                Ok(_) => made(&server, &scope, &task),
                 // It has run: the result would be lost.
                 Err(why) => {
                     log(why);
