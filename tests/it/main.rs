@@ -8,6 +8,7 @@ mod abi;
 mod abuse;
 mod ambiguous;
 mod approvals;
+mod apps;
 mod asking;
 mod audit;
 mod budgets;

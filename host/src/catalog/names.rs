@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::Member;
 use crate::plugin::abi::{Prompt, ResourceDescription};
-use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider};
+use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider, own_pages};
 use crate::skills::Skill;
 
 /// A kind of thing that plugins list.
@@ -26,6 +26,8 @@ pub trait Item: 'static {
     fn long_name(&self) -> Option<&str> {
         None
     }
+    /// Whether what clients see of it depends on pages: their contents, and what they may reach.
+    const OF_PAGES: bool = false;
     /// The part of a public name that only one plugin may use.
     fn claim(name: &str) -> &str {
         name
@@ -71,6 +73,7 @@ impl Item for ResourceDescription {
         &self.uri
     }
     const PREFIXED: bool = false;
+    const OF_PAGES: bool = true;
     fn claim(name: &str) -> &str {
         scheme_and_authority(name)
     }
@@ -87,6 +90,7 @@ impl Item for FrozenTemplate {
         &self.template.uri_template
     }
     const PREFIXED: bool = false;
+    const OF_PAGES: bool = true;
     fn claim(name: &str) -> &str {
         scheme_and_authority(name)
     }
@@ -181,13 +185,20 @@ impl fmt::Display for PublicName {
 pub struct Entry<T> {
     pub name: PublicName,
     pub provider: Arc<dyn Provider>,
+    naming: Naming,
     index: usize,
     kind: PhantomData<fn() -> T>,
 }
 
 impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
-        Self { name: self.name.clone(), provider: self.provider.clone(), index: self.index, kind: PhantomData }
+        Self {
+            name: self.name.clone(),
+            provider: self.provider.clone(),
+            naming: self.naming,
+            index: self.index,
+            kind: PhantomData,
+        }
     }
 }
 
@@ -196,6 +207,7 @@ impl<T: Item> Entry<T> {
         T::all(&*member.provider).iter().enumerate().map(|(index, item)| Self {
             name: PublicName::of(member.provider.id(), item, member.naming),
             provider: member.provider.clone(),
+            naming: member.naming,
             index,
             kind: PhantomData,
         })
@@ -205,8 +217,18 @@ impl<T: Item> Entry<T> {
         &T::all(&*self.provider)[self.index]
     }
 
+    /// The plugin id that the names of the plugin's other tools begin with.
+    pub fn prefix(&self) -> Option<&PluginId> {
+        (T::PREFIXED && self.naming != Naming::Plain).then(|| self.provider.id())
+    }
+
     fn lists_as(&self, other: &Self) -> bool {
-        self.name == other.name && (Arc::ptr_eq(&self.provider, &other.provider) || self.item().lists_as(other.item()))
+        // Clients keep pages: they are told of other contents, too.
+        let page = |entry: &Self| entry.provider.surface().pages.get(entry.item().own_name()).copied();
+        let reaches = || self.provider.page_reach() == other.provider.page_reach();
+        let same_pages = || !T::OF_PAGES || page(self) == page(other) && reaches();
+        let same_item = || self.item().lists_as(other.item()) && same_pages();
+        self.name == other.name && (Arc::ptr_eq(&self.provider, &other.provider) || same_item())
     }
 }
 
@@ -332,6 +354,12 @@ impl Owners {
         for entry in &entries {
             self.0.entry(T::claim(entry.name.as_str()).into()).or_insert_with(|| entry.provider.id().clone());
         }
+    }
+
+    /// The pages of a plugin in service are its own: another one's would be shown its results.
+    pub(super) fn reserve_pages(&mut self, members: &[Member]) {
+        let ids = members.iter().map(|member| member.provider.id());
+        self.0.extend(ids.map(|id| (own_pages(id).into(), id.clone())));
     }
 
     /// The plugin that owns the URI's scheme and authority.

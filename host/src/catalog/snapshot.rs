@@ -98,6 +98,7 @@ impl Snapshot {
         let (mut tools, mut prompts, mut uris) = (Owners::default(), Owners::default(), Owners::default());
         tools.claim(&self.tools, &members, published);
         prompts.claim(&self.prompts, &members, published);
+        uris.reserve_pages(&members);
         uris.claim(&self.resources, &members, published);
         uris.claim(&self.templates, &members, published);
         uris.claim(&self.skills, &members, published);

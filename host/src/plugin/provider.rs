@@ -18,6 +18,7 @@ use super::id::{Digest, PluginId};
 use super::limits::Limits;
 use super::policy::access::Access;
 use super::policy::grants::Grants;
+use super::policy::pages::PageReach;
 use super::surface::Surface;
 use crate::budgets::Charge;
 use crate::byte_budget::ByteBudget;
@@ -58,6 +59,11 @@ pub trait Provider: Send + Sync {
     /// others.
     fn differs_by_caller(&self) -> bool {
         false
+    }
+
+    /// What its pages may reach, of what they ask for.
+    fn page_reach(&self) -> PageReach<'_> {
+        PageReach::None
     }
 
     /// The names of the extra grants and limits that hold for a caller.

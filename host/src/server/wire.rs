@@ -8,6 +8,7 @@ pub(in crate::server) mod answer;
 pub(in crate::server) mod completion;
 pub(in crate::server) mod content;
 mod form;
+mod page;
 pub(in crate::server) mod prompt;
 pub(in crate::server) mod question;
 pub(in crate::server) mod resource;

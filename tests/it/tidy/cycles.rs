@@ -39,6 +39,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "dialects",
             "sandbox",
             "stored_listing",
+            "pinned_pages",
             "loaded",
             "load",
         ],

@@ -38,8 +38,8 @@ impl Folder {
             if naming == Naming::Long {
                 continue;
             }
-            let (limits, extras) = (settings.limits.clone(), settings.grants.extras.clone());
-            let (pending, compiled) = PendingPlugin::new(file.id.clone(), version.content, surface, limits, extras);
+            let (limits, grants) = (settings.limits.clone(), settings.grants.clone());
+            let (pending, compiled) = PendingPlugin::new(file.id.clone(), version.content, surface, limits, grants);
             (file.serving, file.compiling) = (true, Some(compiled));
             file.claimed = version.surface.filter(|_| is_embedded).map(|surface| (version.content, surface));
             (file.serving_info, file.settings) = (Some(version), Some(settings));

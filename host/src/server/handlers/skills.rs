@@ -32,8 +32,8 @@ impl Listed for Skill {
         &snapshot.skills
     }
 
-    fn view<'a>(&'a self, _: Revision, _: &'a str) -> Self::View<'a> {
-        skill::Skill::new(self)
+    fn view(entry: &Entry<Self>, _: Revision) -> Self::View<'_> {
+        skill::Skill::new(entry.item())
     }
 }
 
