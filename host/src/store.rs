@@ -30,6 +30,14 @@ pub enum Expected {
     Anything,
 }
 
+/// Some of the entries below a prefix.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Page {
+    pub entries: Vec<Entry>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
 /// What a write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
@@ -89,8 +97,9 @@ pub trait Store: Send + Sync {
     /// `false`: it is not there.
     async fn delete(&self, key: &str) -> Result<bool, StoreError>;
 
-    /// Entries whose keys begin with `prefix` and come after `after`, by key.
-    async fn list(&self, prefix: &str, after: &str, limit: usize) -> Result<Vec<Entry>, StoreError>;
+    /// Entries whose keys begin with `prefix` and come after `after`, by key: at most `limit`, and no more once they
+    /// have that many bytes.
+    async fn list(&self, prefix: &str, after: &str, limit: usize, bytes: usize) -> Result<Page, StoreError>;
 
     /// What is below a prefix; without reading it.
     async fn usage(&self, prefix: &str) -> Result<Usage, StoreError>;

@@ -12,7 +12,7 @@ mod record;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use lease::{Lease, Orphan};
-pub use ledger::{Kept, Ledger};
+pub use ledger::{Kept, Ledger, Listed};
 pub use record::{Asked, Flow, Given, Outcome, Record, Requester, Status};
 
 /// Milliseconds since 1970: processes share the times.

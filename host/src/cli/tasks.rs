@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
@@ -14,17 +15,20 @@ use super::options::Options;
 use super::{audit, wrapped};
 use crate::audit::{Event, Record as AuditRecord};
 use crate::config::{self, Config};
+use crate::json;
 use crate::os::paths::absolute;
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME};
 use crate::server::TaskSettings;
-use crate::store::{Durability, Sqlite, StoreError};
-use crate::tasks::{Asked, Ledger, Outcome, Record, Status};
+use crate::store::{Durability, Sqlite, Store, StoreError};
+use crate::tasks::{Ledger, Outcome, Record, Status};
 
 /// Of the state folder; the tasks of all plugin folders are in it.
 const FILE: &str = "tasks.db";
 /// Records that are read at a time.
 const PAGE: usize = 100;
+/// The state of a task whose process has ended, while no other has found it.
+const INTERRUPTED: &str = "interrupted";
 
 /// The tasks of a server of that plugin folder. `lists`: clients can be told apart.
 pub(super) fn settings(config: &Config, dir: &Path, lists: bool) -> TaskSettings {
@@ -49,6 +53,9 @@ pub(super) struct TaskOptions {
     command: Option<TaskCommand>,
     /// Folder of .wasm files [default: as for serve]
     dir: Option<PathBuf>,
+    /// Only those that have not ended
+    #[arg(long)]
+    open: bool,
     /// Print a JSON array
     #[arg(long)]
     json: bool,
@@ -59,126 +66,128 @@ enum TaskCommand {
     /// Show one: its call, its questions, how it ended
     Show {
         id: String,
-        /// Folder of .wasm files [default: as for serve]
-        dir: Option<PathBuf>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Cancel one that has not ended
-    Cancel {
-        id: String,
-        /// Folder of .wasm files [default: as for serve]
-        dir: Option<PathBuf>,
-    },
+    Cancel { id: String },
 }
 
 pub(super) async fn run(options: &Options, how: TaskOptions) -> Result<ExitCode, Failure> {
     let place = path().ok_or_else(|| Failure::usage("find the tasks: no home folder"))?;
-    let dir = match &how.command {
-        None => how.dir,
-        Some(TaskCommand::Show { dir, .. } | TaskCommand::Cancel { dir, .. }) => dir.clone(),
-    };
-    let dir = served_folder(options, dir)?;
-    // Looking makes no file.
-    let ledger = place.exists().then(|| ledger(place.clone(), &dir));
-    let found = |id: &str| {
-        let hint = format!("{} tasks {} shows all; they expire", options.program(), dir.shown());
-        Failure::usage(format!("find a task of that id: {}", line(&printable(id)))).hint(hint)
-    };
     match how.command {
-        None => list(ledger.as_ref(), &dir, how.json).await?,
-        Some(TaskCommand::Show { id, json, .. }) => {
-            let task = find(ledger.as_ref(), &id).await?.ok_or_else(|| found(&id))?.1;
-            let text =
-                if json { indented(&escape_hidden_in_json(&to_json(&task).to_string())) } else { in_detail(&task) };
-            report::print(&wrapped::for_stdout(&text))?;
+        None => {
+            let dir = served_folder(options, how.dir)?;
+            // Looking makes no file.
+            let ledger = place.exists().then(|| ledger(place, &dir));
+            list(ledger.as_ref(), &dir, how.open, how.json).await?;
         }
-        Some(TaskCommand::Cancel { id, .. }) => {
-            let config = options.config()?;
-            // What cannot be recorded is not done.
-            let log = audit::open(&config)?;
-            let (key, task) = find(ledger.as_ref(), &id).await?.ok_or_else(|| found(&id))?;
-            let cancel = |record: &mut Record| {
-                let why = Some("cancelled by the operator".to_owned());
-                record.end(Status::Cancelled, why, None).then_some(())
+        Some(TaskCommand::Show { id, json }) => {
+            let (ledger, _, task) = find(options, &place, &id).await?;
+            let state = state(&ledger, &task).await?;
+            let text = match json {
+                true => indented(&escape_hidden_in_json(&to_json(&task, state).to_string())),
+                false => wrapped::for_stdout(&in_detail(&task, state)),
             };
-            let Some(ledger) = &ledger else { return Err(found(&id)) };
-            let cancelled = ledger.change(&key, Durability::Power, cancel).await.map_err(|error| failed(&error))?;
-            let Some((task, ())) = cancelled else {
-                let status = task.status.name();
-                return Err(Failure::usage(format!("cancel a task that has ended: it is {status}: {}", task.id)));
-            };
-            report::print(&wrapped::for_stdout(&shown(&task)))?;
-            let record = AuditRecord {
-                plugin: Some(task.plugin.clone()),
-                principal: Some(task.requester.name().into()),
-                tool: Some(AuditRecord::capped(&task.tool)),
-                task: Some(AuditRecord::capped(&task.id)),
-                by: Some("operator"),
-                code: Some("cancelled"),
-                ..AuditRecord::new(Event::Decide)
-            };
-            audit::recorded(log, &config, &record, &id)?;
+            report::print(&text)?;
         }
+        Some(TaskCommand::Cancel { id }) => cancel(options, &place, &id).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(ledger: Option<&Ledger>, dir: &Path, as_json: bool) -> Result<(), Failure> {
+async fn cancel(options: &Options, place: &Path, id: &str) -> Result<(), Failure> {
+    let config = options.config()?;
+    // What cannot be recorded is not done.
+    let log = audit::open(&config)?;
+    let (ledger, key, task) = find(options, place, id).await?;
+    let cancel = |record: &mut Record| {
+        record.end(Status::Cancelled, Some("cancelled by the operator".to_owned()), None).then_some(())
+    };
+    let cancelled = ledger.change(&key, Durability::Power, cancel).await.map_err(|error| failed(&error))?;
+    let Some((task, ())) = cancelled else {
+        return Err(Failure::new(format!("cancel a task that has ended: it is {}: {id}", task.status.name())));
+    };
+    report::print(&wrapped::for_stdout(&shown(&task, task.status.name())))?;
+    let record = AuditRecord {
+        plugin: Some(task.plugin.clone()),
+        principal: Some(task.requester.name().into()),
+        tool: Some(AuditRecord::capped(&task.tool)),
+        task: Some(AuditRecord::capped(&task.id)),
+        by: Some("operator"),
+        code: Some("cancelled"),
+        ..AuditRecord::new(Event::Task)
+    };
+    audit::recorded(log, &config, &record, id)
+}
+
+async fn list(ledger: Option<&Ledger>, dir: &Path, open: bool, as_json: bool) -> Result<(), Failure> {
     let mut all = Vec::new();
-    each(ledger, |_, task| {
-        all.push(task);
-        true
-    })
-    .await?;
-    all.sort_by_key(|task| task.created);
+    let mut after = Some(String::new());
+    while let (Some(ledger), Some(from)) = (ledger, after.take()) {
+        let page = ledger.list(None, &from, PAGE).await.map_err(|error| failed(&error))?;
+        after = page.next;
+        for (_, task) in page.tasks.into_iter().filter(|(_, task)| !(open && task.status.is_final())) {
+            let state = state(ledger, &task).await?;
+            // Results may be megabytes each.
+            all.push((task.created, if as_json { to_json(&task, state) } else { json!(row(&task, state)) }));
+        }
+    }
+    all.sort_by_key(|(created, _)| *created);
     if as_json {
-        let all: Vec<Value> = all.iter().map(to_json).collect();
+        let all: Vec<Value> = all.into_iter().map(|(_, task)| task).collect();
         return report::print(&indented(&escape_hidden_in_json(&json!(all).to_string())));
     }
     if all.is_empty() {
         report::message(&format!("no tasks: {}", dir.shown()));
         return Ok(());
     }
-    let texts: Vec<String> = all.iter().map(shown).collect();
-    report::print(&wrapped::for_stdout(&texts.join("\n")))
+    let rows: Vec<&str> = all.iter().filter_map(|(_, row)| row.as_str()).collect();
+    report::print(&rows.concat())
 }
 
-async fn find(ledger: Option<&Ledger>, id: &str) -> Result<Option<(String, Record)>, Failure> {
-    let mut found = None;
-    each(ledger, |key, task| {
-        if task.id == id {
-            found = Some((key, task));
+async fn find(options: &Options, place: &Path, id: &str) -> Result<(Ledger, String, Record), Failure> {
+    let found = match place.exists() {
+        true => {
+            let store: Arc<dyn Store> = Sqlite::new(place.to_owned());
+            Ledger::find(&store, id).await.map_err(|error| failed(&error))?
         }
-        found.is_none()
+        false => None,
+    };
+    found.ok_or_else(|| {
+        let hint = format!("{} tasks DIR shows those of a plugin folder; they expire", options.program());
+        Failure::usage(format!("find a task of that id in {}: {}", place.shown(), line(&printable(id)))).hint(hint)
     })
-    .await?;
-    Ok(found)
 }
 
-/// Reads all tasks, until `take` returns `false`.
-async fn each(ledger: Option<&Ledger>, mut take: impl FnMut(String, Record) -> bool) -> Result<(), Failure> {
-    let Some(ledger) = ledger else { return Ok(()) };
-    let mut after = String::new();
-    loop {
-        let page = ledger.list(None, &after, PAGE).await.map_err(|error| failed(&error))?;
-        let Some((last, _)) = page.last() else { return Ok(()) };
-        after.clone_from(last);
-        for (key, task) in page {
-            if !take(key, task) {
-                return Ok(());
-            }
-        }
+/// Where a task stands, for people: a client is told the same with other words.
+async fn state(ledger: &Ledger, task: &Record) -> Result<&'static str, Failure> {
+    if task.status == Status::Working
+        && let Some(node) = &task.node
+        && !ledger.lives(node).await.map_err(|error| failed(&error))?
+    {
+        return Ok(INTERRUPTED);
     }
+    Ok(if task.is_error { "completed, with an error" } else { task.status.name() })
 }
 
 fn failed(error: &StoreError) -> Failure {
     Failure::new(format!("use the tasks: {error}"))
 }
 
-fn shown(task: &Record) -> String {
-    let date = |millis: u64| humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(millis)).to_string();
+fn date(millis: u64) -> String {
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(millis)).to_string()
+}
+
+/// One line.
+fn row(task: &Record, state: &str) -> String {
+    let [tool, user] = [&*task.tool, task.requester.name()].map(|text| line(&printable(text)));
+    let message = task.message.as_ref().map(|text| format!(": {}", line(&printable(text)))).unwrap_or_default();
+    format!("{NAME}{}{NAME:#}  {}  {tool}  {user}  {DIM}{state}{DIM:#}{message}\n", task.id, date(task.created))
+}
+
+fn shown(task: &Record, state: &str) -> String {
     let text = |text: &str| line(&printable(text));
     let left = task.expires().saturating_sub(crate::tasks::now()) / 1000;
     let mut rows = vec![
@@ -189,17 +198,19 @@ fn shown(task: &Record) -> String {
         ("expires", format!("in {}", humantime::format_duration(Duration::from_secs(left)))),
     ];
     rows.extend(task.message.as_ref().map(|message| ("message", text(message))));
+    rows.extend((state == INTERRUPTED).then(|| ("note", "the next server of its plugin folder ends it".to_owned())));
     let rows: String = rows.iter().map(|(name, value)| format!("  {name:<9}  {value}\n")).collect();
-    format!("{NAME}{}{NAME:#} {DIM}{}{DIM:#}\n{rows}", task.id, task.status.name())
+    format!("{NAME}{}{NAME:#} {DIM}{state}{DIM:#}\n{rows}", task.id)
 }
 
-fn in_detail(task: &Record) -> String {
+fn in_detail(task: &Record, state: &str) -> String {
     let text = |text: &str| line(&printable(text));
-    let mut all = shown(task);
+    let mut all = shown(task, state);
     let mut row = |name: &str, value: &str| all.push_str(&format!("  {name:<9}  {}\n", text(value)));
     row("arguments", task.arguments.get());
     for asked in task.asked.iter().filter(|asked| asked.is_open()) {
-        row("asks", asked.params.as_ref().map_or(asked.method.as_str(), |params| params.get()));
+        let params = asked.params.as_ref().map_or(asked.method.as_str(), |params| params.get());
+        row("asks", &format!("{}: {params}", asked.key));
     }
     match &task.outcome {
         Some(Outcome::Result(result)) => row("result", result.get()),
@@ -209,13 +220,12 @@ fn in_detail(task: &Record) -> String {
     all
 }
 
-fn to_json(task: &Record) -> Value {
-    let raw = |text: &str| crate::json::tree(text, crate::json::MAX_DEPTH).unwrap_or(Value::Null);
-    let asks: Vec<&Asked> = task.asked.iter().filter(|asked| asked.is_open()).collect();
-    let asks: Vec<Value> = asks
-        .iter()
-        .map(|asked| json!({ "method": asked.method, "params": asked.params.as_ref().map(|params| raw(params.get())) }))
-        .collect();
+fn to_json(task: &Record, state: &str) -> Value {
+    let raw = |text: &str| json::tree(text, json::MAX_DEPTH).unwrap_or(Value::Null);
+    let asks = task.asked.iter().filter(|asked| asked.is_open()).map(|asked| {
+        let params = asked.params.as_ref().map(|params| raw(params.get()));
+        json!({ "key": asked.key, "method": asked.method, "params": params })
+    });
     let (result, error) = match &task.outcome {
         Some(Outcome::Result(result)) => (Some(raw(result.get())), None),
         Some(Outcome::Error(error)) => (None, Some(raw(error.get()))),
@@ -224,15 +234,17 @@ fn to_json(task: &Record) -> Value {
     json!({
         "id": task.id,
         "status": task.status.name(),
+        "interrupted": state == INTERRUPTED,
+        "isError": task.is_error,
         "message": task.message,
         "plugin": task.plugin,
         "tool": task.tool,
         "user": task.requester.name(),
         "arguments": raw(task.arguments.get()),
-        "made": task.created,
-        "changed": task.updated,
-        "expires": task.expires(),
-        "asks": asks,
+        "made": date(task.created),
+        "changed": date(task.updated),
+        "expires": date(task.expires()),
+        "asks": asks.collect::<Vec<_>>(),
         "result": result,
         "error": error,
     })

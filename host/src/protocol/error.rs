@@ -243,6 +243,15 @@ pub fn task_without_plugin(tool: &str) -> ErrorObject {
     )
 }
 
+/// The result of a task is too long for what its caller may keep.
+pub fn task_result_not_kept(bytes: usize) -> ErrorObject {
+    ErrorObject::new(
+        INTERNAL_ERROR,
+        format!("The task has ended, and its result of {bytes} bytes is not kept: its caller keeps too much already"),
+        json!({ "reason": "task_result_not_kept", "bytes": bytes }),
+    )
+}
+
 /// The process that ran the task has ended.
 pub fn task_interrupted() -> ErrorObject {
     ErrorObject::new(

@@ -39,8 +39,17 @@ fn of(identity: &Identity) -> Record {
 }
 
 /// Records that something happened to a task of the sender: it was made, asks, was answered, cancelled or fetched.
-pub(in crate::server) fn of_task(server: &Server, scope: &Scope, task: &Task, what: &'static str) {
+///
+/// # Errors
+/// If the audit log is required and cannot be written.
+pub(in crate::server) fn of_task(
+    server: &Server,
+    scope: &Scope,
+    task: &Task,
+    what: &'static str,
+) -> Result<(), ErrorObject> {
     let audit = &server.settings.audit;
+    audit.admit().map_err(|_| error::not_recorded(false))?;
     if audit.is_on() {
         audit.record(&Record {
             event: Event::Task,
@@ -51,6 +60,7 @@ pub(in crate::server) fn of_task(server: &Server, scope: &Scope, task: &Task, wh
             ..of(&scope.identity)
         });
     }
+    Ok(())
 }
 
 /// The record of a running request. Dropped before `finish`, it is recorded as cancelled.
@@ -84,6 +94,19 @@ impl CallRecord {
             ..of(&scope.identity)
         });
         Ok(Self { audit, began: Instant::now(), cancelled: scope.cancelled.clone(), record, charge: None })
+    }
+
+    /// The record of a call that runs again, without a request.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub(in crate::server) fn begin_again(server: &Server, scope: &Scope, name: &str) -> Result<Self, ErrorObject> {
+        let mut again = Self::begin(server, scope, "tools/call", name)?;
+        if let Some(record) = &mut again.record {
+            record.id = None;
+            record.reason = Some(Record::capped("runs again: the process that ran it has ended"));
+        }
+        Ok(again)
     }
 
     /// The input for the plugin, as text.

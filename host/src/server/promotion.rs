@@ -1,22 +1,23 @@
 //! A call that may become a task while it runs, or is one.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 
+use super::tasks::Run;
 use crate::sync::lock;
 
 /// Where such a call stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::server) enum Stage {
+#[derive(Clone)]
+enum Stage {
     /// Its request waits for it, and may stop to.
     Call,
     /// It has ended, or asks, before it became a task.
     Settled,
     /// Its record is being written: nothing more is sent for the request.
     Becoming,
-    /// It has a record, under this key.
-    Task(String),
+    /// It has a record.
+    Task(Arc<Run>),
 }
 
 pub(in crate::server) struct Promotion {
@@ -34,8 +35,8 @@ impl Promotion {
     }
 
     /// Of a task without a request.
-    pub(in crate::server) fn of_task(key: String) -> Self {
-        Self::at(Stage::Task(key))
+    pub(in crate::server) fn of_task(run: Run) -> Self {
+        Self::at(Stage::Task(Arc::new(run)))
     }
 
     fn at(stage: Stage) -> Self {
@@ -55,7 +56,7 @@ impl Promotion {
     /// From a call to something else.
     fn pass(&self, to: Stage) -> bool {
         self.stage.send_if_modified(|stage| {
-            let is_call = *stage == Stage::Call;
+            let is_call = matches!(stage, Stage::Call);
             if is_call {
                 *stage = to;
             }
@@ -64,17 +65,17 @@ impl Promotion {
     }
 
     /// It has a record, or there can be none.
-    pub(in crate::server) fn end(&self, key: Option<String>) {
-        self.stage.send_replace(key.map_or(Stage::Call, Stage::Task));
+    pub(in crate::server) fn end(&self, run: Option<Run>) {
+        self.stage.send_replace(run.map_or(Stage::Call, |run| Stage::Task(Arc::new(run))));
     }
 
-    /// When it has a result or a question: the key of its record. `None`: it is no task, and never will be.
-    pub(in crate::server) async fn settled(&self) -> Option<String> {
+    /// When it has a result or a question: the task that it is. `None`: it is none, and never will be.
+    pub(in crate::server) async fn settled(&self) -> Option<Arc<Run>> {
         let mut stage = self.stage.subscribe();
         loop {
             let now = stage.borrow_and_update().clone();
             match now {
-                Stage::Task(key) => return Some(key),
+                Stage::Task(run) => return Some(run),
                 Stage::Settled => return None,
                 Stage::Call if self.settle() => return None,
                 Stage::Call => {}
@@ -87,7 +88,7 @@ impl Promotion {
     /// The key of its record, if it has one.
     pub(in crate::server) fn key(&self) -> Option<String> {
         match &*self.stage.borrow() {
-            Stage::Task(key) => Some(key.clone()),
+            Stage::Task(run) => Some(run.key.clone()),
             _ => None,
         }
     }
@@ -115,19 +116,14 @@ mod tests {
     #[tokio::test]
     async fn a_call_is_settled_once_or_becomes_a_task() {
         let call = Promotion::of_call();
-        assert_eq!((call.is_task(), call.settled().await, call.begin()), (false, None, false));
-        let task = Promotion::of_call();
-        assert!(task.begin() && task.is_task());
-        let settled = task.settled();
-        tokio::pin!(settled);
-        assert!(futures_util::poll!(&mut settled).is_pending());
-        task.end(Some("key".into()));
-        assert_eq!(settled.await.as_deref(), Some("key"));
+        assert!(!call.is_task() && call.settled().await.is_none() && !call.begin());
         // Without room for a task it is a call as before.
         let call = Promotion::of_call();
-        assert!(call.begin());
+        assert!(call.begin() && call.is_task() && !call.begin());
+        let settled = call.settled();
+        tokio::pin!(settled);
+        assert!(futures_util::poll!(&mut settled).is_pending());
         call.end(None);
-        assert!(!call.is_task());
-        assert_eq!(call.settled().await, None);
+        assert!(!call.is_task() && settled.await.is_none() && !call.begin());
     }
 }

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::value::to_raw_value;
+use tokio::runtime::Handle;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, Semaphore, watch};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +27,10 @@ const RUNNING: usize = 256;
 
 /// How often it is looked at shutdown whether tasks have ended.
 const STOPPING: Duration = Duration::from_millis(20);
+/// Records, or pages of them, that are read at a time.
+const READING: usize = 8;
+/// Bytes of an answer or an outcome that are kept whatever the limits.
+const ALWAYS_KEPT: usize = 16 << 10;
 /// Callers of which it is remembered that they have too many.
 const FULL: usize = 1024;
 /// How often all tasks are counted.
@@ -100,22 +105,50 @@ pub(in crate::server) struct Tasks {
     full: Mutex<HashMap<String, Instant>>,
     /// What is kept of all, and when that was counted.
     all_kept: Mutex<Option<(Instant, Usage)>>,
+    /// By key of the task that is answered.
+    turns: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    /// Held while a record is read for a client, or a page of them: each may be megabytes.
+    pub(in crate::server) reading: Semaphore,
     /// Whether this process has looked at the tasks.
     used: watch::Sender<bool>,
 }
 
 #[derive(Default)]
 struct Running {
-    /// By key.
-    runs: HashMap<String, Run>,
+    /// By number.
+    runs: HashMap<u64, Registered>,
+    next: u64,
     /// Whether something looks after them.
     attended: bool,
 }
 
-struct Run {
+struct Registered {
+    key: String,
     caller: String,
-    id: String,
     cancelled: CancellationToken,
+}
+
+/// A task that this process runs, until this is dropped: to be made before its record says so, and dropped after.
+pub(in crate::server) struct Run {
+    tasks: Arc<Tasks>,
+    pub(in crate::server) key: String,
+    number: u64,
+    /// Its name in the lease.
+    name: String,
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        lock(&self.tasks.running).runs.remove(&self.number);
+        // Without a runtime the process ends, and others find what it has left.
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (tasks, name) = (self.tasks.clone(), std::mem::take(&mut self.name));
+        runtime.spawn(async move {
+            if let Err(error) = tasks.lease.end(&name).await {
+                tracing::debug!(%error, "failed to end the lease of a task");
+            }
+        });
+    }
 }
 
 impl Tasks {
@@ -136,6 +169,8 @@ impl Tasks {
             running: Mutex::default(),
             full: Mutex::default(),
             all_kept: Mutex::default(),
+            turns: Mutex::default(),
+            reading: Semaphore::new(READING),
             used: watch::Sender::new(settings.is_used),
         })
     }
@@ -143,6 +178,36 @@ impl Tasks {
     /// This process.
     pub(in crate::server) fn node(&self) -> &str {
         self.lease.node()
+    }
+
+    /// Whether one more task of a principal may be kept.
+    ///
+    /// # Errors
+    /// If not, or if the store cannot be used.
+    pub(in crate::server) async fn admit(&self, record: &Record) -> Result<(), NoTask> {
+        self.used.send_if_modified(|used| !std::mem::replace(used, true));
+        let of_one = self.ledger.usage(Some(record.requester.name())).await?;
+        if of_one.entries >= self.settings.kept_of_one || of_one.bytes >= self.settings.bytes_of_one {
+            return Err(self.is_full(&record.caller, "this caller has too many tasks that have not expired"));
+        }
+        let all = self.all_kept().await?;
+        if all.entries >= self.settings.kept || all.bytes >= self.settings.bytes {
+            return Err(self.is_full(&record.caller, "the server has too many tasks that have not expired"));
+        }
+        Ok(())
+    }
+
+    /// Whether that many more bytes may be kept of a task.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub(in crate::server) async fn has_room_for(&self, principal: &str, bytes: usize) -> Result<bool, StoreError> {
+        if bytes <= ALWAYS_KEPT {
+            return Ok(true);
+        }
+        let bytes = bytes as u64;
+        let (of_one, all) = (self.ledger.usage(Some(principal)).await?, self.all_kept().await?);
+        Ok(of_one.bytes + bytes <= self.settings.bytes_of_one && all.bytes + bytes <= self.settings.bytes)
     }
 
     /// Adds the record of a call that runs already, and can be stopped by `cancelled`.
@@ -153,28 +218,31 @@ impl Tasks {
         self: &Arc<Self>,
         record: &Record,
         cancelled: &CancellationToken,
-    ) -> Result<String, NoTask> {
-        self.used.send_if_modified(|used| !std::mem::replace(used, true));
-        let principal = record.requester.name();
-        let key = self.ledger.key(principal, &record.id).ok_or(NoTask::Full("id"))?;
-        let of_one = self.ledger.usage(Some(principal)).await?;
-        if of_one.entries >= self.settings.kept_of_one || of_one.bytes >= self.settings.bytes_of_one {
-            return Err(self.is_full(&record.caller, "this caller has too many tasks that have not expired"));
-        }
-        let all = self.all_kept().await?;
-        if all.entries >= self.settings.kept || all.bytes >= self.settings.bytes {
-            return Err(self.is_full(&record.caller, "the server has too many tasks that have not expired"));
-        }
-        if record.status.is_final() {
-            self.ledger.add(record).await?;
-            return Ok(key);
-        }
-        self.run(&key, record, cancelled).await?;
-        if let Err(error) = self.ledger.add(record).await {
-            self.stopped(&key).await;
-            return Err(error.into());
-        }
-        Ok(key)
+    ) -> Result<Run, NoTask> {
+        self.admit(record).await?;
+        let key = self.ledger.key(record.requester.name(), &record.id).ok_or(NoTask::Full("id"))?;
+        let run = self.run(&key, record, cancelled).await?;
+        self.ledger.add(record).await?;
+        Ok(run)
+    }
+
+    /// Adds the record of a call that has ended.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub(in crate::server) async fn add_ended(&self, record: &Record) -> Result<(), NoTask> {
+        self.admit(record).await?;
+        Ok(self.ledger.add(record).await?)
+    }
+
+    /// Waits for the turn to answer a task: of several answers at once, each sees what the one before has left.
+    pub(in crate::server) async fn turn(&self, key: &str) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = lock(&self.turns);
+            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+            turns.entry(key.to_owned()).or_default().clone()
+        };
+        turn.lock_owned().await
     }
 
     /// What is kept of all, as it was a moment ago: counting takes milliseconds.
@@ -192,11 +260,7 @@ impl Tasks {
     /// Whether a call of that caller could become a task now, as far as this process knows.
     pub(in crate::server) fn has_room(&self, caller: &str) -> bool {
         let is_full = |full: &HashMap<String, Instant>| full.get(caller).is_some_and(|until| *until > Instant::now());
-        self.may_run(caller, &lock(&self.running).runs) && !is_full(&lock(&self.full))
-    }
-
-    fn may_run(&self, caller: &str, runs: &HashMap<String, Run>) -> bool {
-        runs.len() < RUNNING && runs.values().filter(|run| run.caller == caller).count() < RUNNING_OF_ONE
+        lock(&self.running).admits(caller) && !is_full(&lock(&self.full))
     }
 
     /// Remembers for a moment that a caller has too many.
@@ -209,54 +273,43 @@ impl Tasks {
         NoTask::Full(limit)
     }
 
-    /// This process runs a task from now on; to be called before its record says so.
+    /// This process runs a task from now on.
     ///
     /// # Errors
-    /// As [`Self::add`].
+    /// If too many run, or the store cannot be used.
     pub(in crate::server) async fn run(
         self: &Arc<Self>,
         key: &str,
         record: &Record,
         cancelled: &CancellationToken,
-    ) -> Result<(), NoTask> {
-        {
-            let runs = &mut lock(&self.running).runs;
-            if !self.may_run(&record.caller, runs) {
+    ) -> Result<Run, NoTask> {
+        let run = {
+            let mut running = lock(&self.running);
+            if !running.admits(&record.caller) {
                 return Err(NoTask::Full("too many are running"));
             }
-            let (caller, id) = (record.caller.clone(), record.id.clone());
-            runs.insert(key.to_owned(), Run { caller, id, cancelled: cancelled.clone() });
-        }
-        let leased = async {
-            // What runs already is looked after.
-            if !lock(&self.running).attended {
-                self.lease.renew().await?;
-            }
-            self.lease.begin(&record.id, key, record.expires()).await
+            running.next += 1;
+            let number = running.next;
+            let (key, caller, cancelled) = (key.to_owned(), record.caller.clone(), cancelled.clone());
+            running.runs.insert(number, Registered { key: key.clone(), caller, cancelled });
+            Run { tasks: self.clone(), key, number, name: format!("{}.{number}", record.id) }
         };
-        if let Err(error) = leased.await {
-            lock(&self.running).runs.remove(key);
-            return Err(error.into());
+        // What runs already is looked after.
+        if !lock(&self.running).attended {
+            self.lease.renew().await?;
         }
+        self.lease.begin(&run.name, key, record.expires()).await?;
         if !std::mem::replace(&mut lock(&self.running).attended, true) {
             let this = self.clone();
             tokio::spawn(async move { this.attend().await });
         }
-        Ok(())
+        Ok(run)
     }
 
     /// Waits until this process has looked at the tasks: before that, there are none to look after.
     pub(in crate::server) async fn used(&self) {
         // Never an error: this has the sender.
         drop(self.used.subscribe().wait_for(|used| *used).await);
-    }
-
-    /// This process runs it no more; to be called after its record says so.
-    pub(in crate::server) async fn stopped(&self, key: &str) {
-        let Some(run) = lock(&self.running).runs.remove(key) else { return };
-        if let Err(error) = self.lease.end(&run.id).await {
-            tracing::debug!(%error, "failed to end the lease of a task");
-        }
     }
 
     /// Ends a task that others may run.
@@ -273,9 +326,7 @@ impl Tasks {
     }
 
     fn kill(&self, key: &str) {
-        if let Some(run) = lock(&self.running).runs.get(key) {
-            run.cancelled.cancel();
-        }
+        lock(&self.running).runs.values().filter(|run| run.key == key).for_each(|run| run.cancelled.cancel());
     }
 
     /// Ends what runs, after `grace`: what may be repeated is left to the next process, the rest has failed. Returns how
@@ -285,7 +336,7 @@ impl Tasks {
         while !lock(&self.running).runs.is_empty() && Instant::now() < end {
             sleep(STOPPING).await;
         }
-        let left: Vec<String> = lock(&self.running).runs.keys().cloned().collect();
+        let left = self.running_keys();
         for key in &left {
             let (status, message, outcome) = interrupted();
             let fail = |record: &mut Record| {
@@ -322,6 +373,10 @@ impl Tasks {
         }
     }
 
+    fn running_keys(&self) -> Vec<String> {
+        lock(&self.running).runs.values().map(|run| run.key.clone()).collect()
+    }
+
     /// Whether anything runs; otherwise nothing looks after it any more.
     fn is_needed(&self) -> bool {
         let mut running = lock(&self.running);
@@ -331,9 +386,9 @@ impl Tasks {
 
     async fn stop_ended(&self, changed: Result<Changed, RecvError>) {
         let keys = match changed {
-            Ok(Changed::Key(key)) if lock(&self.running).runs.contains_key(&key) => vec![key],
+            Ok(Changed::Key(key)) if self.running_keys().contains(&key) => vec![key],
             Ok(Changed::Key(_)) => return,
-            Ok(Changed::All) | Err(RecvError::Lagged(_)) => lock(&self.running).runs.keys().cloned().collect(),
+            Ok(Changed::All) | Err(RecvError::Lagged(_)) => self.running_keys(),
             // Not while the ledger is there.
             Err(RecvError::Closed) => return,
         };
@@ -344,6 +399,14 @@ impl Tasks {
                 Err(error) => tracing::warn!(%error, "failed to read a task"),
             }
         }
+    }
+}
+
+impl Running {
+    /// Whether one more of that caller may run.
+    fn admits(&self, caller: &str) -> bool {
+        let of_one = self.runs.values().filter(|run| run.caller == caller).count();
+        self.runs.len() < RUNNING && of_one < RUNNING_OF_ONE
     }
 }
 

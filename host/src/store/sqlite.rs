@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, Transaction
 use tokio::sync::{Semaphore, broadcast, oneshot};
 use wharf_report::ShowPath as _;
 
-use super::{Changed, Durability, Entry, Expected, Put, Store, StoreError, Usage};
+use super::{Changed, Durability, Entry, Expected, Page, Put, Store, StoreError, Usage};
 use crate::database::Schema;
 use crate::sync::{Mutex, lock};
 
@@ -176,13 +176,24 @@ impl Store for Sqlite {
         .await
     }
 
-    async fn list(&self, prefix: &str, after: &str, limit: usize) -> Result<Vec<Entry>, StoreError> {
+    async fn list(&self, prefix: &str, after: &str, limit: usize, bytes: usize) -> Result<Page, StoreError> {
         let (from, to, after) = (prefix.to_owned(), end(prefix), after.to_owned());
         self.run(None, move |transaction| {
             let mut query = transaction.prepare(
                 "SELECT key, value, version FROM entry WHERE key >= ?1 AND key < ?2 AND key > ?3 ORDER BY key LIMIT ?4",
             )?;
-            query.query_map(params![from, to, after, limit], entry)?.collect()
+            let mut rows = query.query(params![from, to, after, limit + 1])?;
+            let (mut page, mut read) = (Page::default(), 0);
+            while let Some(row) = rows.next()? {
+                if page.entries.len() == limit || read >= bytes {
+                    page.more = true;
+                    break;
+                }
+                let entry = entry(row)?;
+                read += entry.key.len() + entry.value.len();
+                page.entries.push(entry);
+            }
+            Ok(page)
         })
         .await
     }

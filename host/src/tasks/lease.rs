@@ -70,13 +70,13 @@ impl Lease {
         self.ledger.store().delete(&self.ledger.key_of_node(&self.node)).await.map(drop)
     }
 
-    /// This process begins to run a task. To be called before its record says so.
+    /// This process begins to run a task. To be called before its record says so. `run`: another text for each run.
     ///
     /// # Errors
     /// If the store cannot be used.
-    pub async fn begin(&self, id: &str, key: &str, expires: u64) -> Result<(), StoreError> {
+    pub async fn begin(&self, run: &str, key: &str, expires: u64) -> Result<(), StoreError> {
         let put = Put {
-            key: self.ledger.key_of_run(&self.node, id),
+            key: self.ledger.key_of_run(&self.node, run),
             value: key.to_owned().into_bytes(),
             expected: Expected::Anything,
             durability: Durability::Process,
@@ -89,8 +89,8 @@ impl Lease {
     ///
     /// # Errors
     /// If the store cannot be used.
-    pub async fn end(&self, id: &str) -> Result<(), StoreError> {
-        self.ledger.store().delete(&self.ledger.key_of_run(&self.node, id)).await.map(drop)
+    pub async fn end(&self, run: &str) -> Result<(), StoreError> {
+        self.ledger.store().delete(&self.ledger.key_of_run(&self.node, run)).await.map(drop)
     }
 
     /// The tasks of processes that are gone.
@@ -101,7 +101,7 @@ impl Lease {
         let prefix = self.ledger.runs();
         let mut alive: HashMap<String, bool> = HashMap::from([(self.node.clone(), true)]);
         let mut orphans = Vec::new();
-        for entry in self.ledger.store().list(&prefix, "", LIMIT).await? {
+        for entry in self.ledger.store().list(&prefix, "", LIMIT, usize::MAX).await?.entries {
             let Some((node, _)) = entry.key.strip_prefix(&prefix).and_then(|rest| rest.split_once('/')) else {
                 continue;
             };

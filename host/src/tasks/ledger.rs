@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::task::spawn_blocking;
+
 use crate::json;
 use crate::store::{Changed, Durability, Expected, Put, Store, StoreError, Usage};
 
@@ -9,12 +11,26 @@ use super::record::Record;
 
 /// How often a change is tried again if others changed the record meanwhile.
 const ATTEMPTS: usize = 64;
+/// Entries that are looked at, at a time.
+const PAGE: usize = 1000;
+/// Bytes of records after which no more are read at a time.
+const LISTED: usize = 1 << 20;
+/// Bytes of a record that is read on the thread that asks for it.
+const SMALL: usize = 64 << 10;
 
 /// A record as it was read.
 #[derive(Debug, Clone)]
 pub struct Kept {
     pub record: Record,
     pub version: u64,
+}
+
+/// Some tasks, each with its key.
+#[derive(Debug, Default)]
+pub struct Listed {
+    pub tasks: Vec<(String, Record)>,
+    /// Where the next ones begin, if there may be some.
+    pub next: Option<String>,
 }
 
 /// The records of the servers of one plugin folder.
@@ -31,6 +47,29 @@ impl Ledger {
         Self { store, space: format!("tasks/{}", hash(server)).into() }
     }
 
+    /// Finds a task of whatever plugin folder, with the records it is among.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn find(store: &Arc<dyn Store>, id: &str) -> Result<Option<(Self, String, Record)>, StoreError> {
+        let mut after = String::new();
+        loop {
+            let page = store.list("tasks/", &after, PAGE, LISTED).await?;
+            for entry in &page.entries {
+                if let Some((space, _)) = entry.key.split_once("/task/")
+                    && Record::id_of(&entry.key) == id
+                {
+                    let ledger = Self { store: store.clone(), space: space.into() };
+                    return Ok(ledger.read(&entry.key).await?.map(|kept| (ledger, entry.key.clone(), kept.record)));
+                }
+            }
+            match page.entries.last().filter(|_| page.more) {
+                Some(last) => after.clone_from(&last.key),
+                None => return Ok(None),
+            }
+        }
+    }
+
     pub(super) fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
@@ -39,8 +78,8 @@ impl Ledger {
         format!("{}/node/{node}", self.space)
     }
 
-    pub(super) fn key_of_run(&self, node: &str, id: &str) -> String {
-        format!("{}/run/{node}/{id}", self.space)
+    pub(super) fn key_of_run(&self, node: &str, run: &str) -> String {
+        format!("{}/run/{node}/{run}", self.space)
     }
 
     /// The prefix of all that run.
@@ -88,7 +127,12 @@ impl Ledger {
     /// As [`Self::get`].
     pub async fn read(&self, key: &str) -> Result<Option<Kept>, StoreError> {
         let Some(entry) = self.store.get(key).await? else { return Ok(None) };
-        let kept = Kept { record: parse(&entry.value)?, version: entry.version };
+        let version = entry.version;
+        let record = match entry.value.len() {
+            ..=SMALL => parse(&entry.value)?,
+            _ => spawn_blocking(move || parse(&entry.value)).await.map_err(|error| StoreError(error.to_string()))??,
+        };
+        let kept = Kept { record, version };
         Ok((kept.record.expires() > super::now()).then_some(kept))
     }
 
@@ -114,22 +158,23 @@ impl Ledger {
         Err(StoreError("others change the task all the time".into()))
     }
 
-    /// The tasks of one principal, or of all, after a key, in the order of their keys.
+    /// Some of the tasks of one principal, or of all, after a key, in the order of their keys.
     ///
     /// # Errors
     /// If the store cannot be used.
-    pub async fn list(
-        &self,
-        principal: Option<&str>,
-        after: &str,
-        limit: usize,
-    ) -> Result<Vec<(String, Record)>, StoreError> {
+    pub async fn list(&self, principal: Option<&str>, after: &str, limit: usize) -> Result<Listed, StoreError> {
         let prefix = principal.map_or_else(|| self.all(), |principal| self.all_of(principal));
-        let entries = self.store.list(&prefix, after, limit).await?;
-        let now = super::now();
-        // One that is damaged hides no other.
-        let read = entries.into_iter().filter_map(|entry| Some((entry.key, parse(&entry.value).ok()?)));
-        Ok(read.filter(|(_, record)| record.expires() > now).collect())
+        let page = self.store.list(&prefix, after, limit, LISTED).await?;
+        let next = page.entries.last().filter(|_| page.more).map(|entry| entry.key.clone());
+        let read = move || {
+            let now = super::now();
+            // One that is damaged hides no other.
+            let read = page.entries.into_iter().filter_map(|entry| Some((entry.key, parse(&entry.value).ok()?)));
+            read.filter(|(_, record)| record.expires() > now).collect()
+        };
+        // They may be megabytes.
+        let tasks = spawn_blocking(read).await.map_err(|error| StoreError(error.to_string()))?;
+        Ok(Listed { tasks, next })
     }
 
     /// What is kept of one principal, or of all.

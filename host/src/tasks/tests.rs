@@ -129,7 +129,7 @@ async fn a_record_is_found_by_its_owner_alone_and_changed_by_many() {
     assert!(matches!(changes.recv().await, Ok(Changed::Key(changed)) if changed == key));
     assert_eq!(one.usage(Some(ann.name())).await.expect("usable").entries, 1);
     assert_eq!(one.usage(Some("bob")).await.expect("usable").entries, 0);
-    assert_eq!(two.list(None, "", 9).await.expect("usable").len(), 1);
+    assert_eq!(two.list(None, "", 9).await.expect("usable").tasks.len(), 1);
     // Of another folder of plugins.
     let other = Ledger::new(Sqlite::new(folder.0.join("store.db")), "/others");
     assert!(other.get(ann.name(), &task.id).await.expect("usable").is_none());
@@ -145,7 +145,7 @@ async fn a_task_is_there_until_it_expires() {
     ledger.add(&gone).await.expect("usable");
     ledger.add(&kept).await.expect("usable");
     assert!(ledger.get(local.name(), &gone.id).await.expect("usable").is_none());
-    assert_eq!(ledger.list(Some(local.name()), "", 9).await.expect("usable").len(), 1);
+    assert_eq!(ledger.list(Some(local.name()), "", 9).await.expect("usable").tasks.len(), 1);
     assert_eq!(ledger.remove_expired(9).await, Ok(1));
     assert_eq!(ledger.usage(None).await.expect("usable").entries, 1);
 }
@@ -158,7 +158,7 @@ async fn tasks_of_processes_that_are_gone_are_orphans() {
     let (gone, alive, own) = (lease(), lease(), lease());
     for lease in [&gone, &alive, &own] {
         lease.renew().await.expect("usable");
-        lease.begin("id", &format!("task of {}", lease.node()), now() + 60_000).await.expect("usable");
+        lease.begin("id.0", &format!("task of {}", lease.node()), now() + 60_000).await.expect("usable");
     }
     assert_eq!(own.orphans().await, Ok(vec![]));
     store.delete(&ledger.key_of_node(gone.node())).await.expect("usable");

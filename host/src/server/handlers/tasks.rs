@@ -30,7 +30,8 @@ use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::tasks::{Tasks, unusable};
 use crate::server::wire::task::Task;
-use crate::tasks::{self, Flow, Given, Kept, Record, Status};
+use crate::store::Durability;
+use crate::tasks::{self, Flow, Given, Kept, Record};
 
 pub(in crate::server) use race::run;
 
@@ -67,9 +68,9 @@ pub(in crate::server) fn may_become<'a>(
     let Some(tasks) = server.tasks.as_ref().filter(|_| scope.revision.is_modern()) else { return Ok(None) };
     match tool.tool.task_support {
         TaskSupport::Forbidden => Ok(None),
+        TaskSupport::Required if scope.client.capabilities.tasks => Ok(Some(tasks)),
         // Without room for it, it is a call as any other.
-        TaskSupport::Optional if !tasks.has_room(&scope.caller) => Ok(None),
-        _ if scope.client.capabilities.tasks => Ok(Some(tasks)),
+        TaskSupport::Optional if scope.client.capabilities.tasks && tasks.has_room(&scope.caller) => Ok(Some(tasks)),
         TaskSupport::Optional => Ok(None),
         TaskSupport::Required => Err(error::missing_extension(TASKS, "call a tool that runs as a task only")),
     }
@@ -110,7 +111,7 @@ fn new_record(call: &ToolCall, node: &str, flow: Flow, wanted: Option<u64>, roun
 
 /// The result of a call that has become a task.
 fn made(server: &Server, scope: &Scope, record: &Record) -> Response {
-    of_task(server, scope, record, "made");
+    of_task(server, scope, record, "made")?;
     let envelope = Envelope { result_type: ResultType::Task, ..Envelope::default() };
     result::object(scope.revision, &server.implementation, &Task::created(record), envelope)
 }
@@ -119,8 +120,23 @@ fn made(server: &Server, scope: &Scope, record: &Record) -> Response {
 async fn find(tasks: &Tasks, scope: &Scope, id: &str) -> Result<(String, Kept), ErrorObject> {
     let unknown = || error::unknown_task(id);
     let key = tasks.ledger.key(scope.identity.name(), id).ok_or_else(unknown)?;
+    let _reading = tasks.reading.acquire().await;
     let kept = tasks.ledger.read(&key).await.map_err(|error| unusable(&error))?;
     Ok((key, kept.ok_or_else(unknown)?))
+}
+
+/// The outcome of a task is sent to its client.
+///
+/// # Errors
+/// If that must be recorded, and cannot be.
+async fn fetched(server: &Server, scope: &Scope, tasks: &Tasks, key: &str, record: &Record) -> Result<(), ErrorObject> {
+    if record.fetched {
+        return Ok(());
+    }
+    of_task(server, scope, record, "fetched")?;
+    let fetch = |record: &mut Record| (!std::mem::replace(&mut record.fetched, true)).then_some(());
+    tasks.ledger.change(key, Durability::Process, fetch).await.map_err(|error| unusable(&error))?;
+    Ok(())
 }
 
 /// `tasks/get`.
@@ -128,12 +144,12 @@ pub(in crate::server) fn get(server: &Arc<Server>, scope: Scope, id: &str) -> Di
     let (server, id) = (server.clone(), id.to_owned());
     Dispatched::Later(Box::pin(async move {
         let tasks = server.tasks("tasks/get")?;
-        let (_, Kept { record, .. }) = find(tasks, &scope, &id).await?;
-        if record.outcome.is_some() {
-            of_task(&server, &scope, &record, "fetched");
-        }
+        let (key, Kept { record, .. }) = find(tasks, &scope, &id).await?;
         if !scope.revision.is_modern() {
             return core::task(&server, &scope, &record);
+        }
+        if record.outcome.is_some() {
+            fetched(&server, &scope, tasks, &key, &record).await?;
         }
         result::object(scope.revision, &server.implementation, &Task::detailed(&record), Envelope::default())
     }))
@@ -149,19 +165,16 @@ pub(in crate::server) fn update(
     let (server, id, answers) = (server.clone(), id.to_owned(), answers.map(RawValue::to_owned));
     Dispatched::Later(Box::pin(async move {
         let tasks = server.tasks("tasks/update")?;
-        let (key, Kept { record, .. }) = find(tasks, &scope, &id).await?;
+        let (key, _) = find(tasks, &scope, &id).await?;
         let given = match &answers {
             Some(answers) => json::entries(answers.get())
                 .map_err(|fault| error::invalid_params("params.inputResponses", &format!("cannot be read: {fault}")))?,
             None => Vec::new(),
         };
-        let is_open = |key: &str| record.asked.iter().any(|asked| asked.key == key && asked.is_open());
-        let given = given.into_iter().filter(|(key, _)| is_open(key)).take(ANSWERS);
+        let given = given.into_iter().take(ANSWERS);
         let given: Vec<_> =
             given.map(|(key, answer)| Given { key: key.into_owned(), answer: Ok(answer.to_owned()) }).collect();
-        if record.status == Status::InputRequired && !given.is_empty() {
-            resume::answer(&server, &scope, tasks, &key, record, given).await?;
-        }
+        resume::answer(&server, &scope, tasks, &key, given).await?;
         acknowledged(&server, &scope)
     }))
 }
@@ -172,10 +185,10 @@ pub(in crate::server) fn cancel(server: &Arc<Server>, scope: Scope, id: &str) ->
     Dispatched::Later(Box::pin(async move {
         let tasks = server.tasks("tasks/cancel")?;
         let (key, Kept { record, .. }) = find(tasks, &scope, &id).await?;
-        let cancelled = tasks.cancel(&key).await.map_err(|error| unusable(&error))?;
-        if let Some(record) = &cancelled {
-            of_task(&server, &scope, record, "cancelled");
+        if !record.status.is_final() {
+            of_task(&server, &scope, &record, "cancelled")?;
         }
+        let cancelled = tasks.cancel(&key).await.map_err(|error| unusable(&error))?;
         if !scope.revision.is_modern() {
             let cancelled = cancelled.ok_or_else(|| error::ended_task(&id, record.status.name()))?;
             return core::task(&server, &scope, &cancelled);

@@ -4,13 +4,16 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use serde::ser::{Error as _, SerializeMap as _};
 use serde::{Serialize, Serializer};
 
-use crate::json::Raw;
+use crate::json::{self, Raw};
 use crate::tasks::{Asked, Flow, Outcome, Record, Status};
 
 /// How often a client should ask for the status.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+const RESULT_TYPE: &str = "resultType";
 
 /// A task of the extension; with what it has beyond its status, if `detailed`.
 #[derive(Serialize)]
@@ -27,7 +30,7 @@ pub(in crate::server) struct Task<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     input_requests: Option<OpenQuestions<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<Raw<'a>>,
+    result: Option<TypedResult<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Raw<'a>>,
 }
@@ -52,12 +55,30 @@ impl<'a> Task<'a> {
     /// As it stands, with its questions or its outcome.
     pub(in crate::server) fn detailed(record: &'a Record) -> Self {
         let (result, error) = match &record.outcome {
-            Some(Outcome::Result(result)) => (Some(Raw(result.get())), None),
+            Some(Outcome::Result(result)) => (Some(TypedResult(result.get())), None),
             Some(Outcome::Error(error)) => (None, Some(Raw(error.get()))),
             None => (None, None),
         };
         let asks = record.status == Status::InputRequired;
         Self { input_requests: asks.then_some(OpenQuestions(&record.asked)), result, error, ..Self::created(record) }
+    }
+}
+
+/// A result with `resultType`, also of a task that was made in 2025-11-25.
+struct TypedResult<'a>(&'a str);
+
+impl Serialize for TypedResult<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let members = json::entries(self.0).map_err(S::Error::custom)?;
+        if members.iter().any(|(name, _)| name == RESULT_TYPE) {
+            return Raw(self.0).serialize(serializer);
+        }
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(RESULT_TYPE, "complete")?;
+        for (name, value) in members {
+            map.serialize_entry(&name, value)?;
+        }
+        map.end()
     }
 }
 

@@ -75,13 +75,19 @@ async fn entries_are_listed_and_counted_by_prefix_and_expire() {
         let write = Put { expires, ..put(key, "four", Expected::Absent) };
         store.put(write).await.expect("usable").expect("absent");
     }
-    let keys = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.key).collect::<Vec<_>>();
-    assert_eq!(keys(store.list("a/", "", 2).await.expect("usable")), ["a/1", "a/2"]);
-    assert_eq!(keys(store.list("a/", "a/2", 9).await.expect("usable")), ["a/3"]);
+    let keys = |page: Page| {
+        let keys: Vec<String> = page.entries.into_iter().map(|entry| entry.key).collect();
+        (keys.join(" "), page.more)
+    };
+    assert_eq!(keys(store.list("a/", "", 2, 99).await.expect("usable")), ("a/1 a/2".into(), true));
+    assert_eq!(keys(store.list("a/", "a/2", 9, 99).await.expect("usable")), ("a/3".into(), false));
+    // As many as have that many bytes, and one at least.
+    assert_eq!(keys(store.list("a/", "", 9, 8).await.expect("usable")), ("a/1 a/2".into(), true));
+    assert_eq!(keys(store.list("a/", "", 9, 1).await.expect("usable")), ("a/1".into(), true));
     assert_eq!(store.usage("a/").await, Ok(Usage { entries: 3, bytes: 21 }));
     assert_eq!(store.remove_expired(20, 1).await, Ok(1));
     assert_eq!(store.remove_expired(20, 9).await, Ok(1));
-    assert_eq!(keys(store.list("", "", 9).await.expect("usable")), ["a/2", "a/3", "ab/1"]);
+    assert_eq!(keys(store.list("", "", 3, 99).await.expect("usable")), ("a/2 a/3 ab/1".into(), false));
 }
 
 /// What is found in the watcher before anything else.

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::rounds::ResumedInput;
 use super::super::tool_call::ToolCall;
 use super::job::Job;
-use super::{find, new_record, resume};
+use super::{fetched, find, new_record, resume};
 use crate::json;
 use crate::plugin::FrozenTool;
 use crate::plugin::abi::TaskSupport;
@@ -70,16 +70,16 @@ pub(in crate::server) async fn run(
     let made = async {
         let start = call.rounds().resume(ResumedInput::default()).await.map_err(|_| error::foreign_state())?;
         let task = new_record(&call, tasks.node(), Flow::Core, params.ttl, 0)?;
-        let key = tasks.add(&task, &cancelled).await.map_err(|why| why.error())?;
-        Ok((start, task, key))
+        let run = tasks.add(&task, &cancelled).await.map_err(|why| why.error())?;
+        of_task(&call.server, &call.scope, &task, "made")?;
+        Ok((start, task, run))
     };
-    let (start, task, key) = match made.await {
+    let (start, task, run) = match made.await {
         Ok(made) => made,
         Err(error) => return record.finish(Err(error)).await,
     };
-    of_task(&call.server, &call.scope, &task, "made");
     record.set_task(&task.id);
-    let promotion = Arc::new(Promotion::of_task(key));
+    let promotion = Arc::new(Promotion::of_task(run));
     // Its questions are in its record.
     call.scope.client = call.scope.client.without_requests();
     (call.scope.task, call.scope.cancelled) = (Some(promotion.clone()), cancelled);
@@ -108,10 +108,11 @@ pub(in crate::server) fn list(server: &Arc<Server>, scope: Scope, cursor: Option
             Some(cursor) => tasks.ledger.key(principal, cursor).ok_or_else(error::invalid_cursor)?,
             None => String::new(),
         };
-        let listed = tasks.ledger.list(Some(principal), &after, PAGE + 1).await.map_err(|error| unusable(&error))?;
-        let next_cursor =
-            (listed.len() > PAGE).then(|| listed.get(PAGE - 1).map(|(_, last)| last.id.clone())).flatten();
-        let shown = listed.iter().take(PAGE).map(|(_, record)| CoreTask::from(record)).collect();
+        let reading = tasks.reading.acquire().await;
+        let listed = tasks.ledger.list(Some(principal), &after, PAGE).await.map_err(|error| unusable(&error))?;
+        drop(reading);
+        let next_cursor = listed.next.as_deref().map(|key| Record::id_of(key).to_owned());
+        let shown = listed.tasks.iter().map(|(_, record)| CoreTask::from(record)).collect();
         let members = CoreTasks { tasks: shown, next_cursor };
         result::object(scope.revision, &server.implementation, &members, Envelope::default())
     }))
@@ -127,7 +128,7 @@ pub(in crate::server) fn result(server: &Arc<Server>, scope: Scope, id: &str) ->
         loop {
             let (key, Kept { record, .. }) = find(tasks, &scope, &id).await?;
             if let Some(outcome) = &record.outcome {
-                of_task(&server, &scope, &record, "fetched");
+                fetched(&server, &scope, tasks, &key, &record).await?;
                 return ended(&record, outcome);
             }
             if record.status.is_final() {
@@ -135,7 +136,7 @@ pub(in crate::server) fn result(server: &Arc<Server>, scope: Scope, id: &str) ->
             }
             if record.status == Status::InputRequired {
                 let given = ask(&server, &scope, &record).await?;
-                resume::answer(&server, &scope, tasks, &key, record, given).await?;
+                resume::answer(&server, &scope, tasks, &key, given).await?;
                 continue;
             }
             loop {
@@ -197,7 +198,8 @@ impl Serialize for Related<'_> {
         let members = json::entries(self.object).map_err(S::Error::custom)?;
         let meta = members.iter().find(|(name, _)| name == "_meta").map_or("{}", |(_, meta)| meta.get());
         let mut map = serializer.serialize_map(None)?;
-        for (name, value) in members.iter().filter(|(name, _)| name != "_meta") {
+        // `resultType` is of a task that was made in 2026-07-28.
+        for (name, value) in members.iter().filter(|(name, _)| name != "_meta" && name != "resultType") {
             map.serialize_entry(name, value)?;
         }
         map.serialize_entry("_meta", &RelatedMeta { meta, task: self.task })?;

@@ -50,10 +50,10 @@ impl Job {
     pub(super) async fn run(mut self, mut start: ResumePoint) -> Option<Ended> {
         loop {
             let advanced = self.advance(start).await;
-            let Some(key) = self.promotion.settled().await else { return Some(self.end(advanced).await) };
-            self.record.set_task(Record::id_of(&key));
+            let Some(run) = self.promotion.settled().await else { return Some(self.end(advanced).await) };
+            self.record.set_task(Record::id_of(&run.key));
             let settled = match advanced {
-                Ok(Advance::Asks(prepared, round)) => match self.ask(&key, prepared, round).await {
+                Ok(Advance::Asks(prepared, round)) => match self.ask(&run.key, prepared, round).await {
                     Ok(Some(next)) => {
                         start = next;
                         continue;
@@ -62,7 +62,6 @@ impl Job {
                         self.record.set_code("asks");
                         // There is no response that could be replaced.
                         drop(self.record.finish(Ok(String::new())).await);
-                        self.tasks.stopped(&key).await;
                         return None;
                     }
                     Err(error) => Err(error.into()),
@@ -76,8 +75,8 @@ impl Job {
                 self.record.set_code("cancelled");
             }
             let answer = self.record.finish(answer).await;
-            keep(&self.tasks, &key, answer, cancelled).await;
-            self.tasks.stopped(&key).await;
+            let of = Some(self.tasks.node());
+            keep(&self.tasks, &run.key, of, self.call.scope.identity.name(), answer, cancelled).await;
             return None;
         }
     }
@@ -107,7 +106,8 @@ impl Job {
     async fn say(&self) {
         let Some(key) = self.promotion.key() else { return };
         let Some(message) = self.promotion.said() else { return };
-        let change = |record: &mut Record| record.say(&message).then_some(());
+        let node = Some(self.tasks.node());
+        let change = |record: &mut Record| (record.node.as_deref() == node && record.say(&message)).then_some(());
         if let Err(error) = self.tasks.ledger.change(&key, Durability::Process, change).await {
             tracing::debug!(%error, "failed to write the status message of a task");
         }
@@ -144,7 +144,15 @@ impl Job {
         }
         let state = prepared.state.clone();
         let asked = questions::to_keep(prepared, round)?;
-        let ask = |record: &mut Record| record.ask(asked.clone(), state.as_deref(), round).then_some(());
+        let said = self.promotion.said();
+        let node = Some(self.tasks.node());
+        let ask = |record: &mut Record| {
+            let asks = record.node.as_deref() == node && record.ask(asked.clone(), state.as_deref(), round);
+            if let Some(said) = said.as_ref().filter(|said| asks && !said.is_empty()) {
+                record.message = Some(said.clone());
+            }
+            asks.then_some(())
+        };
         match self.tasks.ledger.change(key, Durability::Power, ask).await {
             Ok(_) => Ok(None),
             Err(error) => Err(unusable(&error)),
@@ -152,15 +160,28 @@ impl Job {
     }
 }
 
-/// Keeps the outcome of a task, unless it has ended otherwise.
-pub(super) async fn keep(tasks: &Tasks, key: &str, answer: Response, cancelled: bool) {
+/// Keeps the outcome of a task, unless it has ended otherwise, or another process than `of` runs it.
+pub(super) async fn keep(
+    tasks: &Tasks,
+    key: &str,
+    of: Option<&str>,
+    principal: &str,
+    answer: Response,
+    cancelled: bool,
+) {
+    let answer = match answer {
+        Ok(result) if !cancelled && !tasks.has_room_for(principal, result.len()).await.unwrap_or(true) => {
+            Err(error::task_result_not_kept(result.len()))
+        }
+        answer => answer,
+    };
     let (status, message, outcome) = if cancelled { (Status::Cancelled, None, None) } else { ending(&answer) };
     let is_error = answer.is_ok_and(|result| is_error(&result));
     let mut pause = PAUSE;
     for _ in 0..ATTEMPTS {
         let end = |record: &mut Record| {
             record.is_error = is_error;
-            record.end(status, message.clone(), outcome.clone()).then_some(())
+            (record.node.as_deref() == of && record.end(status, message.clone(), outcome.clone())).then_some(())
         };
         match tasks.ledger.change(key, Durability::Power, end).await {
             Ok(_) => return,

@@ -10,7 +10,7 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::sleep;
 
-use super::find;
+use super::{fetched, find};
 use crate::protocol::keys::TASKS;
 use crate::protocol::{ErrorObject, error};
 use crate::server::Server;
@@ -79,7 +79,12 @@ impl Followed {
             };
             for key in keys {
                 let Ok(Some(kept)) = tasks.ledger.read(&key).await else { continue };
-                if self.known.insert(key, kept.record.updated) == Some(kept.record.updated) {
+                if self.known.insert(key.clone(), kept.record.updated) == Some(kept.record.updated) {
+                    continue;
+                }
+                if kept.record.outcome.is_some()
+                    && fetched(&own.server, scope, tasks, &key, &kept.record).await.is_err()
+                {
                     continue;
                 }
                 let meta = Meta::of(scope.id.as_json());

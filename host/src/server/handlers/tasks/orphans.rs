@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::resume::again;
+use crate::audit::{Event, Record as AuditRecord};
 use crate::server::Server;
 use crate::server::tasks::{Tasks, interrupted};
 use crate::store::{Durability, StoreError};
@@ -51,7 +52,11 @@ async fn remove(tasks: &Tasks) {
 
 async fn take_over(server: &Arc<Server>, tasks: &Arc<Tasks>) -> Result<(), StoreError> {
     for orphan in tasks.lease.orphans().await? {
-        adopt(server, tasks, &orphan).await?;
+        // One that cannot be read stops no other.
+        if let Err(error) = adopt(server, tasks, &orphan).await {
+            tracing::error!("failed to take over an interrupted task: {error}");
+            continue;
+        }
         tasks.lease.settle(&orphan).await?;
     }
     Ok(())
@@ -63,18 +68,16 @@ async fn adopt(server: &Arc<Server>, tasks: &Arc<Tasks>, orphan: &Orphan) -> Res
     let (id, tool) = (&kept.record.id, &kept.record.tool);
     if kept.record.idempotent {
         let cancelled = CancellationToken::new();
-        if let Err(why) = tasks.run(key, &kept.record, &cancelled).await {
-            tracing::warn!(id, tool, "an interrupted task cannot run again now: {}", why.error().message);
-        } else {
-            let take = |record: &mut Record| record.take_over(node, tasks.node()).then_some(());
-            match tasks.ledger.change(key, Durability::Power, take).await? {
-                Some((record, ())) => {
+        match tasks.run(key, &kept.record, &cancelled).await {
+            Ok(run) => {
+                let take = |record: &mut Record| record.take_over(node, tasks.node()).then_some(());
+                if let Some((record, ())) = tasks.ledger.change(key, Durability::Power, take).await? {
                     tracing::info!(id, tool, "an interrupted task runs again");
-                    again(server, tasks, key, &record, &cancelled).await;
+                    again(server, tasks, run, &record, &cancelled).await;
                 }
-                None => tasks.stopped(key).await,
+                return Ok(());
             }
-            return Ok(());
+            Err(why) => tracing::warn!(id, tool, "an interrupted task cannot run again: {}", why.error().message),
         }
     }
     let (status, message, outcome) = interrupted();
@@ -84,6 +87,15 @@ async fn adopt(server: &Arc<Server>, tasks: &Arc<Tasks>, orphan: &Orphan) -> Res
     };
     if tasks.ledger.change(key, Durability::Power, fail).await?.is_some() {
         tracing::warn!(id, tool, "a task has failed: the server that ran it has ended");
+        let record = AuditRecord {
+            plugin: Some(kept.record.plugin.clone()),
+            principal: Some(kept.record.requester.name().into()),
+            tool: Some(AuditRecord::capped(tool)),
+            task: Some(AuditRecord::capped(id)),
+            code: Some("interrupted"),
+            ..AuditRecord::new(Event::Task)
+        };
+        server.settings.audit.record(&record);
     }
     Ok(())
 }

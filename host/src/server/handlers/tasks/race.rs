@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::super::rounds::ResumedInput;
@@ -14,7 +15,7 @@ use super::super::tool_call::ToolCall;
 use super::job::{Ended, Job, ending};
 use super::{made, new_record};
 use crate::plugin::abi::TaskSupport;
-use crate::protocol::error;
+use crate::protocol::{ErrorObject, error};
 use crate::server::call_record::CallRecord;
 use crate::server::promotion::Promotion;
 use crate::server::response::Response;
@@ -42,9 +43,13 @@ pub(in crate::server) async fn run(
         Ok(task) => task,
         Err(error) => return record.finish(Err(error)).await,
     };
+    let required = call.entry.item().tool.task_support == TaskSupport::Required;
+    // It must not have run if there is no room for its task.
+    if required && let Err(why) = tasks.admit(&task).await {
+        return record.finish(Err(why.error())).await;
+    }
     let began = Instant::now();
     let limits = call.entry.provider.limits();
-    let required = call.entry.item().tool.task_support == TaskSupport::Required;
     let after = if required { FIRST_QUESTION } else { limits.tasks.after };
     let promotion = Arc::new(Promotion::of_call());
     let cancelled = call.scope.cancelled.child_token();
@@ -63,28 +68,23 @@ pub(in crate::server) async fn run(
         Some(ended) => ended,
         None if !promotion.begin() => (&mut running).await,
         None => {
-            let task = Record { message: promotion.said(), ..task.clone() };
-            match tasks.add(&task, &cancelled).await {
-                Ok(key) => {
-                    promotion.end(Some(key));
-                    // What is on its way to the client precedes the answer.
-                    drop(promotion.sending.lock().await);
-                    running.detach();
-                    return made(&server, &scope, &task);
-                }
-                Err(why) => {
-                    promotion.end(None);
-                    if required {
-                        return Err(why.error());
-                    }
+            let message = promotion.said().filter(|said| !said.is_empty());
+            let task = Record { message, ..task.clone() };
+            let promoted = promote(tasks.clone(), task, cancelled.clone(), promotion, running);
+            // Its own task too: what has begun ends, also if the request is dropped meanwhile.
+            match tokio::spawn(promoted).await {
+                Ok(Ok(task)) => return made(&server, &scope, &task),
+                Ok(Err((why, _))) if required => return Err(why.error()),
+                Ok(Err((why, running))) => {
                     log(why);
-                    match timeout_at(began + limits.timeout, &mut running).await {
+                    match timeout_at(began + limits.timeout, running).await {
                         Ok(ended) => ended,
                         Err(_) => {
                             return Err(error::busy("the call takes long, and there is no room for another task"));
                         }
                     }
                 }
+                Err(_) => return Err(failed()),
             }
         }
     };
@@ -93,8 +93,8 @@ pub(in crate::server) async fn run(
             let mut task = task;
             let (status, message, outcome) = ending(&answer);
             task.end(status, message, outcome);
-            match tasks.add(&task, &cancelled).await {
-                Ok(_) => made(&server, &scope, &task),
+            match tasks.add_ended(&task).await {
+                Ok(()) => made(&server, &scope, &task),
                 // It has run: the result would be lost.
                 Err(why) => {
                     log(why);
@@ -104,8 +104,37 @@ pub(in crate::server) async fn run(
         }
         Ok(Some(Ended { answer, .. })) => answer,
         // It has become no task, and the runtime outlives its requests.
-        Ok(None) | Err(_) => Err(error::internal("host_error", "internal host error while handling this request")),
+        Ok(None) | Err(_) => Err(failed()),
     }
+}
+
+type Running = AbortOnDropHandle<Option<Ended>>;
+
+/// Makes a running call a task.
+async fn promote(
+    tasks: Arc<Tasks>,
+    task: Record,
+    cancelled: CancellationToken,
+    promotion: Arc<Promotion>,
+    running: Running,
+) -> Result<Record, (NoTask, Running)> {
+    match tasks.add(&task, &cancelled).await {
+        Ok(run) => {
+            promotion.end(Some(run));
+            // What is on its way to the client precedes the answer.
+            drop(promotion.sending.lock().await);
+            running.detach();
+            Ok(task)
+        }
+        Err(why) => {
+            promotion.end(None);
+            Err((why, running))
+        }
+    }
+}
+
+fn failed() -> ErrorObject {
+    error::internal("host_error", "internal host error while handling this request")
 }
 
 /// Why a call has not become a task.

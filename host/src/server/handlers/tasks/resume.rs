@@ -19,15 +19,12 @@ use crate::server::call_record::CallRecord;
 use crate::server::client::Client;
 use crate::server::promotion::Promotion;
 use crate::server::scope::{Scope, Verbosity};
-use crate::server::tasks::{Tasks, unusable};
+use crate::server::tasks::{Run, Tasks, unusable};
 use crate::server::{Server, fault};
 use crate::store::Durability;
-use crate::tasks::{self, Given, Record};
+use crate::tasks::{self, Given, Kept, Record, Status};
 
-/// What an audit record says of a round that is no request.
-const METHOD: &str = "tasks/update";
-
-/// Takes answers for open questions of a task, and goes on if all are there.
+/// Takes answers for open questions of a task, and goes on if all are there. Others are ignored.
 ///
 /// # Errors
 /// If an answer is none to its question, or the task cannot go on now; nothing is taken then.
@@ -36,22 +33,49 @@ pub(in crate::server) async fn answer(
     scope: &Scope,
     tasks: &Arc<Tasks>,
     key: &str,
-    record: Record,
     given: Vec<Given>,
 ) -> Result<(), ErrorObject> {
+    let take = take(server.clone(), scope.clone(), tasks.clone(), key.to_owned(), given);
+    // Its own task: what has begun ends, also if the request is dropped meanwhile.
+    let taken = tokio::spawn(take).await;
+    taken.unwrap_or_else(|_| Err(error::internal("host_error", "internal host error while handling this request")))
+}
+
+async fn take(
+    server: Arc<Server>,
+    scope: Scope,
+    tasks: Arc<Tasks>,
+    key: String,
+    mut given: Vec<Given>,
+) -> Result<(), ErrorObject> {
+    let _turn = tasks.turn(&key).await;
+    let kept = tasks.ledger.read(&key).await.map_err(|error| unusable(&error))?;
+    let Some(Kept { record, .. }) = kept else { return Ok(()) };
+    given.retain(|given| record.asked.iter().any(|asked| asked.key == given.key && asked.is_open()));
+    if record.status != Status::InputRequired || given.is_empty() {
+        return Ok(());
+    }
+    let bytes = given.iter().filter_map(|given| given.answer.as_ref().ok()).map(|answer| answer.get().len()).sum();
+    if !tasks.has_room_for(scope.identity.name(), bytes).await.map_err(|error| unusable(&error))? {
+        return Err(error::too_many_tasks("this caller keeps too many bytes"));
+    }
+    let mut audited = CallRecord::begin(&server, &scope, "tasks/update", &record.tool)?;
     let cancelled = CancellationToken::new();
-    let mut audited = CallRecord::begin(server, scope, METHOD, &record.tool)?;
-    let promotion = Arc::new(Promotion::of_task(key.to_owned()));
-    let of_task = scope_of(server, &record, scope.identity.clone(), &promotion, &cancelled);
-    let call = match prepare(server, of_task, &record, &mut audited).await {
+    // Before its record says so, and also if some are open still: another process may take those meanwhile.
+    let run = match tasks.run(&key, &record, &cancelled).await {
+        Ok(run) => run,
+        Err(why) => return audited.finish(Err(why.error())).await.map(drop),
+    };
+    let promotion = Arc::new(Promotion::of_task(run));
+    let of_task = scope_of(&server, &record, scope.identity.clone(), &promotion, &cancelled);
+    let mut call = match prepare(&server, of_task, &record, &mut audited).await {
         Ok(call) => call,
         // It can only end with that.
-        Err(Unprepared::Gone(error)) => {
+        Err(error) => {
             let answer = audited.finish(Err(error)).await;
-            keep(tasks, key, answer, false).await;
+            keep(&tasks, &key, None, scope.identity.name(), answer, false).await;
             return Ok(());
         }
-        Err(Unprepared::Refused(error)) => return audited.finish(Err(error)).await.map(drop),
     };
     for asked in &record.asked {
         let answer = given.iter().find(|given| given.key == asked.key);
@@ -59,53 +83,54 @@ pub(in crate::server) async fn answer(
         if let Err(refusal) = questions::reply(&call.rounds(), asked, answer).await {
             audited.set_refusal(&refusal);
             let plugin = call.entry.provider.id();
-            let wrong = fault::without_result(scope, plugin, "params", error::unknown_task(&record.id), refusal);
+            let wrong = fault::without_result(&scope, plugin, "params", error::unknown_task(&record.id), refusal);
             return audited.finish(Err(wrong)).await.map(drop);
         }
     }
     let is_last = record.asked.iter().all(|asked| !asked.is_open() || given.iter().any(|given| given.key == asked.key));
-    if is_last && let Err(why) = tasks.run(key, &record, &cancelled).await {
-        return audited.finish(Err(why.error())).await.map(drop);
+    // Each round is charged.
+    if is_last {
+        let tool = Item::Tool(&call.entry.item().tool.name);
+        match audited.charge(&server, &call.scope, &*call.entry.provider, tool) {
+            Ok(charge) => call.charge = charge,
+            Err(error) => return audited.finish(Err(error)).await.map(drop),
+        }
     }
     let change = |record: &mut Record| Some(record.answer(given.clone(), tasks.node()));
-    match tasks.ledger.change(key, Durability::Power, change).await {
+    match tasks.ledger.change(&key, Durability::Power, change).await {
         Ok(Some((record, true))) => {
-            go_on(tasks, call, promotion, audited, &record).await;
+            go_on(&tasks, call, promotion, audited, &record).await;
             Ok(())
         }
         // Some are open still, or somebody else was faster.
         Ok(_) => {
-            tasks.stopped(key).await;
             audited.set_code("answered");
             audited.finish(Ok(String::new())).await.map(drop)
         }
-        Err(error) => {
-            tasks.stopped(key).await;
-            audited.finish(Err(unusable(&error))).await.map(drop)
-        }
+        Err(error) => audited.finish(Err(unusable(&error))).await.map(drop),
     }
 }
 
-/// Runs a task again whose process died while it computed; this process runs it already.
+/// Runs a task again whose process died while it computed; the record says already that this process runs it.
 pub(in crate::server) async fn again(
     server: &Arc<Server>,
     tasks: &Arc<Tasks>,
-    key: &str,
+    run: Run,
     record: &Record,
     cancelled: &CancellationToken,
 ) {
-    let promotion = Arc::new(Promotion::of_task(key.to_owned()));
+    let key = run.key.clone();
+    let promotion = Arc::new(Promotion::of_task(run));
     let identity = Arc::new(Identity::from(&record.requester));
-    let scope = scope_of(server, record, identity, &promotion, cancelled);
-    let error = match CallRecord::begin(server, &scope, METHOD, &record.tool) {
+    let scope = scope_of(server, record, identity.clone(), &promotion, cancelled);
+    let error = match CallRecord::begin_again(server, &scope, &record.tool) {
         Ok(mut audited) => match prepare(server, scope, record, &mut audited).await {
             Ok(call) => return go_on(tasks, call, promotion, audited, record).await,
-            Err(Unprepared::Gone(error) | Unprepared::Refused(error)) => audited.finish(Err(error)).await,
+            Err(error) => audited.finish(Err(error)).await,
         },
         Err(error) => Err(error),
     };
-    keep(tasks, key, error, false).await;
-    tasks.stopped(key).await;
+    keep(tasks, &key, Some(tasks.node()), identity.name(), error, false).await;
 }
 
 /// Runs the next round in a task of its own.
@@ -116,8 +141,7 @@ async fn go_on(
     mut audited: CallRecord,
     record: &Record,
 ) {
-    let start = questions::resume(&call.rounds(), record).await;
-    match start {
+    match questions::resume(&call.rounds(), record).await {
         Ok(start) => {
             let left = record.expires().saturating_sub(tasks::now());
             let until = Instant::now() + Duration::from_millis(left);
@@ -127,8 +151,8 @@ async fn go_on(
         Err(refusal) => {
             let Some(key) = promotion.key() else { return };
             let answer = call.answer(Err(refusal), &mut audited);
-            keep(tasks, &key, audited.finish(answer).await, false).await;
-            tasks.stopped(&key).await;
+            let (answer, principal) = (audited.finish(answer).await, call.scope.identity.name());
+            keep(tasks, &key, Some(tasks.node()), principal, answer, false).await;
         }
     }
 }
@@ -170,23 +194,18 @@ fn scope_of(
     }
 }
 
-/// Why a task's next round cannot begin.
-enum Unprepared {
-    /// It never can.
-    Gone(ErrorObject),
-    /// It cannot now.
-    Refused(ErrorObject),
-}
-
 /// The call of a task's next round, of the same version of the plugin, under the rights that hold now.
+///
+/// # Errors
+/// If there is none any more.
 async fn prepare(
     server: &Arc<Server>,
     scope: Scope,
     record: &Record,
     audited: &mut CallRecord,
-) -> Result<ToolCall, Unprepared> {
+) -> Result<ToolCall, ErrorObject> {
     audited.set_task(&record.id);
-    let gone = || Unprepared::Gone(error::task_without_plugin(&record.tool));
+    let gone = || error::task_without_plugin(&record.tool);
     let snapshot = server.snapshot_with(|snapshot| snapshot.tools.get(&record.tool).is_some()).await;
     let entry = snapshot.tools.get(&record.tool).ok_or_else(gone)?.clone();
     audited.set_target(&scope, &*entry.provider, &record.tool);
@@ -198,10 +217,8 @@ async fn prepare(
         return Err(gone());
     }
     let tool = Item::Tool(&entry.item().tool.name);
-    let forbidden = || error::task_without_plugin(&record.tool);
-    audited.permitted(scope.check(&**provider, tool, forbidden)).map_err(Unprepared::Gone)?;
-    let charge = audited.charge(server, &scope, &**provider, tool).map_err(Unprepared::Refused)?;
+    audited.permitted(scope.check(&**provider, tool, gone))?;
     let arguments: Arc<str> = record.arguments.get().into();
     let (server, name) = (server.clone(), record.tool.clone());
-    Ok(ToolCall { server, scope, entry, name, arguments, charge, approved: None })
+    Ok(ToolCall { server, scope, entry, name, arguments, charge: None, approved: None })
 }
