@@ -26,11 +26,11 @@ const FILE: &str = "tasks.db";
 /// Records that are read at a time.
 const PAGE: usize = 100;
 
-/// The tasks of a server of that plugin folder.
-pub(super) fn settings(config: &Config, dir: &Path) -> TaskSettings {
+/// The tasks of a server of that plugin folder. `lists`: clients can be told apart.
+pub(super) fn settings(config: &Config, dir: &Path, lists: bool) -> TaskSettings {
     let path = config.server.tasks.then(path).flatten();
     let is_used = path.as_ref().is_some_and(|path| path.exists());
-    TaskSettings { ledger: path.map(|path| ledger(path, dir)), is_used, ..TaskSettings::default() }
+    TaskSettings { ledger: path.map(|path| ledger(path, dir)), lists, is_used, ..TaskSettings::default() }
 }
 
 fn path() -> Option<PathBuf> {

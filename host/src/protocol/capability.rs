@@ -105,6 +105,8 @@ pub struct ServerCapabilities {
     pub completions: bool,
     /// Calls of tools can be tasks.
     pub tasks: bool,
+    /// A client can list its tasks.
+    pub task_list: bool,
     /// Settings by name; the same holds for `extensions`.
     pub experimental: Map<String, Value>,
     /// Since 2026-07-28; before, unknown capabilities are tolerated, and clients of MCP Apps
@@ -142,7 +144,11 @@ impl ServerCapabilities {
         }
         if self.tasks && revision.has_core_tasks() {
             let calls = json!({ "tools": { "call": {} } });
-            all.insert("tasks".to_owned(), json!({ "list": {}, "cancel": {}, "requests": calls }));
+            let mut tasks = json!({ "cancel": {}, "requests": calls });
+            if self.task_list {
+                tasks["list"] = json!({});
+            }
+            all.insert("tasks".to_owned(), tasks);
         }
         for (name, declared) in [("experimental", &self.experimental), ("extensions", &self.extensions)] {
             if !declared.is_empty() {

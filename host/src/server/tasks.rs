@@ -5,15 +5,16 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use crate::protocol::{ErrorObject, error};
-use crate::store::{Changed, Durability, StoreError};
+use crate::store::{Changed, Durability, StoreError, Usage};
 use crate::sync::lock;
 use crate::tasks::{Lease, Ledger, Record, Status};
 
@@ -22,11 +23,16 @@ const RUNNING_OF_ONE: usize = 32;
 /// The same for all callers.
 const RUNNING: usize = 256;
 
+/// How often all tasks are counted.
+const COUNTING: Duration = Duration::from_secs(5);
+
 /// Where tasks are kept, and how many.
 #[derive(Clone)]
 pub struct TaskSettings {
     /// `None`: this server has no tasks.
     pub ledger: Option<Ledger>,
+    /// Whether clients can list their tasks: not if they cannot be told apart.
+    pub lists: bool,
     /// Whether there may be tasks of other processes.
     pub is_used: bool,
     /// Tasks that are kept for one principal, and for all.
@@ -40,7 +46,15 @@ pub struct TaskSettings {
 impl Default for TaskSettings {
     /// None.
     fn default() -> Self {
-        Self { ledger: None, is_used: false, kept_of_one: 1000, kept: 100_000, bytes_of_one: 256 << 20, bytes: 4 << 30 }
+        Self {
+            ledger: None,
+            lists: true,
+            is_used: false,
+            kept_of_one: 1000,
+            kept: 100_000,
+            bytes_of_one: 256 << 20,
+            bytes: 4 << 30,
+        }
     }
 }
 
@@ -77,6 +91,8 @@ pub(in crate::server) struct Tasks {
     pub(in crate::server) settings: TaskSettings,
     pub(in crate::server) lease: Lease,
     running: Mutex<Running>,
+    /// What is kept of all, and when that was counted.
+    all_kept: Mutex<Option<(Instant, Usage)>>,
     /// Whether this process has looked at the tasks.
     used: watch::Sender<bool>,
 }
@@ -111,6 +127,7 @@ impl Tasks {
             settings: settings.clone(),
             lease,
             running: Mutex::default(),
+            all_kept: Mutex::default(),
             used: watch::Sender::new(settings.is_used),
         })
     }
@@ -136,7 +153,7 @@ impl Tasks {
         if of_one.entries >= self.settings.kept_of_one || of_one.bytes >= self.settings.bytes_of_one {
             return Err(NoTask::Full("this caller has too many tasks that have not expired"));
         }
-        let all = self.ledger.usage(None).await?;
+        let all = self.all_kept().await?;
         if all.entries >= self.settings.kept || all.bytes >= self.settings.bytes {
             return Err(NoTask::Full("the server has too many tasks that have not expired"));
         }
@@ -150,6 +167,18 @@ impl Tasks {
             return Err(error.into());
         }
         Ok(key)
+    }
+
+    /// What is kept of all, as it was a moment ago: counting takes milliseconds.
+    async fn all_kept(&self) -> Result<Usage, StoreError> {
+        let known = *lock(&self.all_kept);
+        if let Some((at, usage)) = known.filter(|(at, _)| at.elapsed() < COUNTING) {
+            *lock(&self.all_kept) = Some((at, Usage { entries: usage.entries + 1, ..usage }));
+            return Ok(usage);
+        }
+        let usage = self.ledger.usage(None).await?;
+        *lock(&self.all_kept) = Some((Instant::now(), Usage { entries: usage.entries + 1, ..usage }));
+        Ok(usage)
     }
 
     /// This process runs a task from now on; to be called before its record says so.
@@ -172,7 +201,10 @@ impl Tasks {
             runs.insert(key.to_owned(), Run { caller, id, cancelled: cancelled.clone() });
         }
         let leased = async {
-            self.lease.renew().await?;
+            // What runs already is looked after.
+            if !lock(&self.running).attended {
+                self.lease.renew().await?;
+            }
             self.lease.begin(&record.id, key, record.expires()).await
         };
         if let Err(error) = leased.await {

@@ -49,6 +49,7 @@ fn capabilities(server: &Server, revision: Revision, permissions: &Permissions) 
         completions: server.offers_completions(permissions),
         experimental: custom::declared(&snapshot.extensions.experimental, permissions),
         tasks: server.tasks.is_some(),
+        task_list: server.settings.tasks.lists,
         extensions,
     }
 }

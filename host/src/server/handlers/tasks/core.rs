@@ -100,6 +100,9 @@ pub(in crate::server) fn list(server: &Arc<Server>, scope: Scope, cursor: Option
     let (server, cursor) = (server.clone(), cursor.map(str::to_owned));
     Dispatched::Later(Box::pin(async move {
         let tasks = server.tasks("tasks/list")?;
+        if !tasks.settings.lists {
+            return Err(error::not_offered("tasks/list", "list of tasks: its clients cannot be told apart"));
+        }
         let principal = scope.identity.name();
         let after = match &cursor {
             Some(cursor) => tasks.ledger.key(principal, cursor).ok_or_else(error::invalid_cursor)?,
