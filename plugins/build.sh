@@ -17,7 +17,7 @@ components=$target/components
 triple=wasm32-wasip2
 
 samples=(text time math notes survey)
-others=(files hello fetch echo echo-v1 echo-v2 everything folders hostile online plain wasmcp)
+others=(files hello fetch chart echo echo-v1 echo-v2 everything folders hostile online pages plain wasmcp)
 debian_packages=(rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc)
 
 say() { printf '%s\n' "$*" >&2; }
@@ -26,9 +26,9 @@ fail() { say "failed to $*"; exit 1; }
 # The cargo package of a component.
 package_of() {
     case $1 in
-        text | time | math | notes | survey | fetch | files | hello) echo "$1-rust" ;;
+        text | time | math | notes | survey | fetch | files | hello | chart) echo "$1-rust" ;;
         echo | echo-v1 | echo-v2) echo echo-guest ;;
-        everything | folders | hostile | online | plain | wasmcp) echo "$1-guest" ;;
+        everything | folders | hostile | online | pages | plain | wasmcp) echo "$1-guest" ;;
         *) fail "find the plugin $1; the plugins are: ${samples[*]} ${others[*]}" ;;
     esac
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs all tests that a change can break, from a fresh clone: builds the guests, runs the Rust tests
 # and the hostile suite, fuzzes each target for half a minute, counts the instructions of a call,
-# makes and installs packages, publishes to a registry, builds and calls plugins in every language, tests the binary with the official clients, validates
-# its messages with the official schemas, and runs the official conformance suite. The last line is
-# the total; the exit code is 0 if all passed.
+# makes and installs packages, publishes to a registry, builds and calls plugins in every language, tests the binary with
+# the official clients, shows a page in a browser, validates its messages with the official schemas, and runs the official
+# conformance suite. The last line is the total; the exit code is 0 if all passed.
 #
 # On two cores it takes at most 25 minutes with compiled dependencies, and 45 without. If it takes
 # longer, `target/test-logs/results` has the seconds of each step. Long tests are in
@@ -19,6 +19,7 @@ rm -rf target/tmp/wire-log
 fetch() {
   need valgrind valgrind
   need docker-registry docker-registry && need skopeo skopeo
+  need chromium chromium
   need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
   # Builds the standard library for Windows; with rustup the guests do not need it.
   need /usr/bin/cargo rustc-web cargo-web rust-web-src
@@ -41,6 +42,7 @@ types() { venv 2 && target/clients/python-2/bin/python tests/clients/validate.py
 schemas() { node_packages && node target/clients/node/schema.mjs target/tmp/wire-log; }
 python() { venv "$1" && python_client "$1"; }
 typescript() { node_packages && node_client; }
+apps() { need chromium chromium && node_packages && apps_client; }
 # The logs of its steps are in target/dist/logs.
 packages() {
   bash dist/test.sh --quick >"$logs/all-packages.log" 2>&1 || { cat "$logs/all-packages.log"; return 1; }
@@ -67,6 +69,7 @@ clients() {
   step python-1 python 1
   step python-2 python 2
   step typescript typescript
+  step apps apps
   step oauth bash tests/oauth.sh --clients
   step conformance conformance
 }

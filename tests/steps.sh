@@ -93,6 +93,9 @@ node_packages() { need node nodejs && need npm npm && tests/clients/install.sh; 
 python_client() { "target/clients/python-$1/bin/python" tests/clients/check.py "${WHARF_TEST_BIN:-target/debug/wharf}"; }
 node_client() { target/clients/node/node_modules/.bin/node target/clients/node/check.mjs "${WHARF_TEST_BIN:-target/debug/wharf}"; }
 
+# A chat client of the official library shows a page in Chromium; screenshots are in target/apps.
+apps_client() { target/clients/node/node_modules/.bin/node target/clients/node/apps.mjs "${WHARF_TEST_BIN:-target/debug/wharf}"; }
+
 # oauth_packages: what the clients that sign in need, and the official Rust client, which takes a minute to compile.
 oauth_packages() {
   venv 1 && venv 2 && node_packages &&

@@ -12,6 +12,7 @@ mod folder;
 mod lookalike;
 mod names;
 mod settings;
+mod skill_provider;
 mod snapshot;
 mod watcher;
 
@@ -68,6 +69,8 @@ pub struct Catalog {
     started: Instant,
     /// A file that is being loaded will offer completions.
     completions_expected: AtomicBool,
+    /// The plugin folder has a folder of skills.
+    skills_expected: AtomicBool,
     /// Plugins that are being listed again; `true`: and must be once more after that.
     relisting: Mutex<HashMap<PluginId, Relisting>>,
 }
@@ -94,6 +97,7 @@ impl Default for Catalog {
             published: OnceLock::new(),
             started: Instant::now(),
             completions_expected: AtomicBool::new(false),
+            skills_expected: AtomicBool::new(false),
             relisting: Mutex::default(),
         }
     }
@@ -276,6 +280,15 @@ impl Catalog {
     pub fn offers_completions(&self) -> bool {
         self.completions_expected.load(Ordering::Relaxed)
             || self.current.load().members().iter().any(|member| member.provider.surface().completions)
+    }
+
+    /// Whether there are skills, or a folder for them.
+    pub fn offers_skills(&self) -> bool {
+        self.skills_expected.load(Ordering::Relaxed) || !self.current.load().skills.entries().is_empty()
+    }
+
+    fn expect_skills(&self, expected: bool) {
+        self.skills_expected.store(expected, Ordering::Relaxed);
     }
 
     /// Marks the plugin files as known.

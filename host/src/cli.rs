@@ -56,6 +56,7 @@ mod serve;
 mod server_only;
 mod shown;
 mod signals;
+mod skills;
 mod status;
 mod summary;
 mod survey;

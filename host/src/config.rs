@@ -68,7 +68,7 @@ use wharf_report::{InvalidToml, ShowPath as _, from_toml_of, toml_place};
 
 use crate::os::files::FileError;
 use crate::os::private as trusted;
-use crate::plugin::{Grants, Limits, PluginId};
+use crate::plugin::{Grants, Limits, Pages, PluginId};
 
 /// Maximum bytes of the configuration file.
 const MAX_SIZE: u64 = 1 << 20;
@@ -168,6 +168,8 @@ pub struct PluginConfig {
     /// The only digest that may run: `blake3:` and 64 hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<String>,
+    /// What its pages may reach.
+    pub pages: PagesConfig,
     pub limits: LimitsConfig,
     pub tasks: TasksConfig,
     pub grants: GrantsConfig,
@@ -182,6 +184,7 @@ impl Default for PluginConfig {
             prefix: true,
             names: None,
             pin: None,
+            pages: PagesConfig::default(),
             limits: LimitsConfig::default(),
             tasks: TasksConfig::default(),
             grants: GrantsConfig::default(),
@@ -196,6 +199,29 @@ impl Default for PluginConfig {
 pub enum NamesConfig {
     /// `<package>_<interface>_<function>`, without the plugin's name.
     Wassette,
+}
+
+/// What the pages of a plugin, which chat clients show, may have of what they ask for.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum PagesConfig {
+    /// All: any origin, camera, microphone, location, clipboard.
+    Declared,
+    /// The origins that the plugin's own grants cover.
+    #[default]
+    Granted,
+    /// Nothing.
+    None,
+}
+
+impl From<PagesConfig> for Pages {
+    fn from(config: PagesConfig) -> Self {
+        match config {
+            PagesConfig::Declared => Self::Declared,
+            PagesConfig::Granted => Self::Granted,
+            PagesConfig::None => Self::None,
+        }
+    }
 }
 
 impl Config {
@@ -334,7 +360,8 @@ impl Config {
         let extras = own.map(|own| own.extras(self, &place)).unwrap_or_default();
         let command = format!("{} grant {id}", self.program());
         let grants = own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(self, place);
-        Grants { command, extras, ..grants }
+        let pages = own.map(|own| own.pages).unwrap_or_default().into();
+        Grants { command, extras, pages, ..grants }
     }
 
     /// Whether the names of a plugin's tools are prefixed with its own.

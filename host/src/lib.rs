@@ -26,6 +26,7 @@ pub mod registry;
 mod report;
 pub mod rights;
 pub mod server;
+pub mod skills;
 pub mod state_file;
 pub mod store;
 mod sync;

@@ -17,6 +17,7 @@ mod load;
 mod loaded;
 mod outcome;
 mod pending;
+mod pinned_pages;
 mod policy;
 mod provider;
 mod sandbox;
@@ -50,6 +51,7 @@ pub use policy::denial::Denial;
 pub use policy::extra::{Extra, ExtraLimits, Extras, Holding, MAX_EXTRAS};
 pub use policy::grants::{FolderGrant, FolderMode, Grants, KeyvalueGrant, PrivateFile};
 pub use policy::outbound::grant::HttpGrant;
+pub use policy::pages::{PageReach, Pages};
 pub use policy::personal::PersonalSecrets;
 pub use policy::secret::{Missing, Secret};
 pub use policy::template::SecretTemplate;
@@ -58,7 +60,10 @@ pub use sandbox::{Sandbox, SandboxSettings};
 pub use schema::{Mirrored, Schema, Violation, Wrapping};
 pub use stored_listing::{EmbeddedListing, StoredSurface};
 pub use surface::template::UriTemplate;
-pub use surface::{FrozenTemplate, FrozenTool, ListingWarning, Parameter, SchemaStyle, Surface, parameters, signature};
+pub use surface::{
+    FrozenTemplate, FrozenTool, ListingWarning, Parameter, SchemaStyle, Surface, ToolUi, own_pages, parameters,
+    signature,
+};
 
 #[cfg(test)]
 mod tests;

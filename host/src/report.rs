@@ -120,7 +120,7 @@ pub(crate) fn log(event: &FolderEvent) {
         FolderEvent::Admitted(decision) => {
             let (plugin, version) = (&decision.plugin, decision.content.short());
             match decision.outcome {
-                Ok(AdmittedAs::Updated { surface_changed: true }) => {
+                Ok(AdmittedAs::Updated { surface_changed: true }) if !plugin.is_skill() => {
                     tracing::info!(%plugin, version, "tool descriptions changed from the previous version");
                 }
                 _ => tracing::debug!(%plugin, version, "admitted: {}", decision.event()),

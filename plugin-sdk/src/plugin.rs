@@ -46,7 +46,7 @@ pub trait Plugin {
         let _ = tools;
     }
 
-    /// Resources that a client can read, by URI.
+    /// Resources that a client can read, by URI; beside the pages of [`Tool::page`](crate::Tool::page).
     ///
     /// ```
     /// # use wharf_plugin::*;

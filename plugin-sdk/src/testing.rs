@@ -43,7 +43,7 @@ pub fn call<P: Plugin>(plugin: &P, tool: &str, arguments: Value) -> Result<ToolR
 }
 
 /// The tools as a host gets them, each as JSON: `name`, `title`, `description`,
-/// `inputSchema`, `outputSchema`, `readOnly`.
+/// `inputSchema`, `outputSchema`, `readOnly`, `_meta`.
 ///
 /// ```
 /// # use wharf_plugin::*;
@@ -67,6 +67,7 @@ pub fn tools<P: Plugin>(plugin: &P) -> Result<Vec<Value>> {
             "inputSchema": parse(&tool.input_schema),
             "outputSchema": tool.output_schema.as_ref().map(parse),
             "readOnly": tool.annotations.and_then(|annotations| annotations.read_only),
+            "_meta": tool.meta.as_ref().map(parse),
         })
     });
     Ok(tools.collect())
@@ -126,7 +127,10 @@ pub fn prompt<P: Plugin>(plugin: &P, name: &str, arguments: &[(&str, &str)]) -> 
 /// assert!(testing::read(&Empty, "note://1").is_err());
 /// ```
 pub fn read<P: Plugin>(plugin: &P, uri: &str) -> Result<crate::ReadResult> {
-    plugin.read_resource(uri, &Call::new(context(raw::ClientFeatures::empty())))
+    match crate::page::read(plugin, uri) {
+        Some(page) => Ok(page),
+        None => plugin.read_resource(uri, &Call::new(context(raw::ClientFeatures::empty()))),
+    }
 }
 
 /// Calls an extension method.

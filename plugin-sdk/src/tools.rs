@@ -1,12 +1,14 @@
-//! The tools of a plugin: one run of `Plugin::tools` either lists them or calls one.
+//! The tools of a plugin: one run of `Plugin::tools` lists them, calls one, or collects their pages.
 //! Only the needed part is computed: a call builds no schemas, a listing runs no tool.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use crate::abi::tools as raw;
-use crate::{Call, Error, Icon, Plugin, Reply, Result, ToolResult, schema};
+use crate::page::merged;
+use crate::{Call, Error, Icon, Page, Plugin, Reply, Result, ToolResult, schema};
 
 pub use crate::abi::tools::TaskSupport;
 
@@ -37,6 +39,7 @@ pub struct Tools<'a>(Visit<'a>);
 enum Visit<'a> {
     List { listed: Vec<raw::Tool>, refused: Option<String> },
     Run { name: &'a str, arguments: &'a str, call: &'a Call, outcome: Option<Result<ToolResult>> },
+    Pages(Vec<Page>),
 }
 
 impl Tools<'_> {
@@ -80,11 +83,12 @@ impl Tools<'_> {
                 if *wanted == name && outcome.is_none() {
                     *outcome = Some(parse(arguments).and_then(|arguments| run(call, arguments)?.into_result()));
                 }
-                Tool(None)
+                Tool(Added::Nothing)
             }
+            Visit::Pages(pages) => Tool(Added::Pages(pages)),
             Visit::List { listed, refused } => {
                 let schemas = schema::input::<A>().and_then(|input| Ok((input, R::output_schema().transpose()?)));
-                Tool(enter(listed, refused, name, description, schemas))
+                Tool(enter(listed, refused, name, description, schemas).map_or(Added::Nothing, Added::Listed))
             }
         }
     }
@@ -97,7 +101,7 @@ impl Tools<'_> {
         match self.0 {
             Visit::List { listed, refused: None } => Ok(listed),
             Visit::List { refused: Some(reason), .. } => Err(reason),
-            Visit::Run { .. } => Ok(Vec::new()),
+            Visit::Run { .. } | Visit::Pages(_) => Ok(Vec::new()),
         }
     }
 }
@@ -157,6 +161,16 @@ pub(crate) fn run<P: Plugin>(plugin: &P, name: &str, arguments: &str, call: &Cal
     }
 }
 
+/// The pages of the tools, each once.
+pub(crate) fn pages<P: Plugin>(plugin: &P) -> Vec<Page> {
+    let mut tools = Tools(Visit::Pages(Vec::new()));
+    plugin.tools(&mut tools);
+    match tools.0 {
+        Visit::Pages(pages) => pages,
+        Visit::List { .. } | Visit::Run { .. } => Vec::new(),
+    }
+}
+
 /// A tool just added, to set its other properties.
 ///
 /// ```
@@ -173,7 +187,13 @@ pub(crate) fn run<P: Plugin>(plugin: &P, name: &str, arguments: &str, call: &Cal
 /// # }
 /// # assert_eq!(testing::tools(&Clock).unwrap()[0]["title"], "Current time");
 /// ```
-pub struct Tool<'a>(Option<&'a mut raw::Tool>);
+pub struct Tool<'a>(Added<'a>);
+
+enum Added<'a> {
+    Nothing,
+    Listed(&'a mut raw::Tool),
+    Pages(&'a mut Vec<Page>),
+}
 
 impl Tool<'_> {
     /// The display name.
@@ -277,7 +297,43 @@ impl Tool<'_> {
     /// # }
     /// ```
     pub fn meta(self, meta: &impl Serialize) -> Self {
-        self.with(|tool| tool.meta = serde_json::to_string(meta).ok())
+        match serde_json::to_value(meta) {
+            Ok(meta) => self.with_meta(meta),
+            Err(_) => self,
+        }
+    }
+
+    /// The page in which chat clients show its results. The page gets the whole result; the model gets
+    /// the content, which must say all that matters.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # fn tools(tools: &mut Tools<'_>) {
+    /// let page = Page::new("ui://clock/face.html", "<!doctype html><p id=face></p>");
+    /// tools.add("now", "The time of day", |_, _: NoArguments| Ok("noon")).page(page);
+    /// # }
+    /// ```
+    pub fn page(self, page: Page) -> Self {
+        if let Tool(Added::Pages(pages)) = self {
+            if pages.iter().all(|other| other.uri != page.uri) {
+                pages.push(page);
+            }
+            return Tool(Added::Pages(pages));
+        }
+        self.with_meta(json!({ "ui": { "resourceUri": page.uri } }))
+    }
+
+    /// Only for pages: chat clients do not offer it to the model. Other clients may, so this protects
+    /// nothing.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # fn tools(tools: &mut Tools<'_>) {
+    /// tools.add("tick", "The time of day, for the page", |_, _: NoArguments| Ok("noon")).app_only();
+    /// # }
+    /// ```
+    pub fn app_only(self) -> Self {
+        self.with_meta(json!({ "ui": { "visibility": ["app"] } }))
     }
 
     /// Replaces the derived input schema with this JSON text.
@@ -319,8 +375,17 @@ impl Tool<'_> {
         })
     }
 
+    /// Metadata that cannot be combined with what is there is left out.
+    fn with_meta(self, meta: Value) -> Self {
+        self.with(|tool| {
+            if let Ok(meta) = merged(tool.meta.as_deref(), meta) {
+                tool.meta = Some(meta);
+            }
+        })
+    }
+
     fn with(mut self, change: impl FnOnce(&mut raw::Tool)) -> Self {
-        if let Some(tool) = &mut self.0 {
+        if let Added::Listed(tool) = &mut self.0 {
             change(tool);
         }
         self

@@ -85,6 +85,12 @@ impl User {
             let plugin = plugin.expect("a file");
             fs::copy(plugin.path(), user.join("plugins/prebuilt").join(plugin.file_name())).expect("a plugin");
         }
+        let skill = Path::new("plugins/skills/timesheet");
+        for file in ["SKILL.md", "references/rounding.md"] {
+            let copy = user.join(skill).join(file);
+            fs::create_dir_all(copy.parent().expect("a folder")).expect("a folder");
+            fs::copy(repository().join(skill).join(file), copy).expect("a file");
+        }
         Self { home, server: None }
     }
 

@@ -12,7 +12,7 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 32] = [
+const FLOORS: [(&str, &[&str], &[&str]); 33] = [
     ("approvals", &["os", "state_file", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
@@ -28,10 +28,24 @@ const FLOORS: [(&str, &[&str], &[&str]); 32] = [
     ("registry", &["json", "net", "os"], &["wasmtime", "plugin"]),
     ("os", &[], &["wasmtime", "plugin"]),
     ("rights", &["identity"], &["tokio", "wasmtime", "mcp"]),
+    ("skills", &["json", "os"], &["tokio", "wasmtime", "mcp"]),
     ("sync", &[], &["wasmtime"]),
     (
         "plugin",
-        &["audit", "budgets", "byte_budget", "database", "identity", "inline", "json", "net", "os", "rights", "sync"],
+        &[
+            "audit",
+            "budgets",
+            "byte_budget",
+            "database",
+            "identity",
+            "inline",
+            "json",
+            "net",
+            "os",
+            "rights",
+            "skills",
+            "sync",
+        ],
         &["jsonrpc"],
     ),
     ("store", &["database", "sync"], &["wasmtime", "plugin", "mcp"]),
@@ -40,7 +54,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 32] = [
     ("proposals", &["os", "state_file"], &["tokio", "wasmtime", "plugin"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
     ("pins", &["os", "plugin", "sync"], &["serde_json", "jsonrpc"]),
-    ("catalog", &["json", "os", "plugin", "pins", "sync"], &["serde_json"]),
+    ("catalog", &["json", "os", "plugin", "pins", "skills", "sync"], &["serde_json"]),
     (
         "server",
         &[
@@ -58,6 +72,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 32] = [
             "proposals",
             "registry",
             "rights",
+            "skills",
             "store",
             "sync",
             "tasks",

@@ -73,6 +73,8 @@ transcripts! {
     prompts
     resources
     responses
+    skills
+    skills_old
     structured
     subscribe
     tasks

@@ -55,6 +55,11 @@ fn home(transcript: &Transcript, plugins: &[(&str, PathBuf)]) -> Home {
     for folder in &transcript.folders {
         fs::create_dir(home.path("config/wharf").join(folder)).expect("a folder");
     }
+    for (path, text) in &transcript.files {
+        let file = home.plugins().join(path);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        fs::write(file, text).expect("a file");
+    }
     if !transcript.settings.is_empty() {
         home.configure(&transcript.settings);
     }

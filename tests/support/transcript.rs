@@ -4,7 +4,8 @@
 //! messages expected after a run of sent lines may arrive in any order, and no others may arrive until
 //! the end of the connection. After a line `# in order` they must arrive in the order of the lines,
 //! until `# in any order`. `# plugins: a b=c` names the guests, `c` as the plugin `b`; `# settings: …`
-//! is a line of `wharf.toml`; `# folder: NAME` creates an empty folder beside that file. `# not over
+//! is a line of `wharf.toml`; `# folder: NAME` creates an empty folder beside that file; `# file: PATH TEXT` creates a
+//! file in the plugin folder, with line ends for `\\n`. `# not over
 //! http: …` gives the reason why the lines up to the next comment or empty line (or all lines, if it
 //! precedes the first) do not apply over HTTP. Placeholders: see [`super::compare`].
 
@@ -21,6 +22,8 @@ pub struct Transcript {
     pub plugins: Vec<String>,
     pub settings: String,
     pub folders: Vec<String>,
+    /// Paths in the plugin folder, and texts.
+    pub files: Vec<(String, String)>,
     blocks: Vec<Block>,
 }
 
@@ -42,6 +45,7 @@ impl Transcript {
             plugins: Vec::new(),
             settings: String::new(),
             folders: Vec::new(),
+            files: Vec::new(),
             blocks: Vec::new(),
         };
         let (mut in_order, mut not_over_http, mut never_over_http) = (false, false, false);
@@ -66,6 +70,8 @@ impl Transcript {
                 transcript.settings.push('\n');
             } else if let Some(folder) = line.strip_prefix("# folder:") {
                 transcript.folders.push(folder.trim().to_owned());
+            } else if let Some((path, text)) = line.strip_prefix("# file: ").and_then(|file| file.split_once(' ')) {
+                transcript.files.push((path.to_owned(), text.replace("\\n", "\n")));
             } else if line.starts_with("# not over http:") {
                 not_over_http = true;
             } else if line == "# in order" || line == "# in any order" {

@@ -15,6 +15,7 @@ mod new;
 mod os;
 mod project;
 mod section;
+mod skill;
 mod toolchains;
 mod upgrade;
 mod wrapper;
@@ -34,11 +35,12 @@ use self::dev::DevOptions;
 use self::language::Language;
 pub use self::name::PluginName;
 pub use self::section::with_custom_section;
+pub use self::skill::is_skill_name;
 pub use self::toolchains::{State as ToolchainState, Toolchain, toolchains};
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Create a new plugin project
+    /// Create a new plugin project, or with --skill a folder of instructions for a model
     New {
         /// The plugin's name: 1 to 48 of a-z, 0-9 and -
         name: String,
@@ -52,6 +54,9 @@ pub enum Command {
         /// Commit the library with the project: leave wharf/ out of .gitignore
         #[arg(long)]
         vendor: bool,
+        /// Create a skill, to be put into the folder skills of a plugin folder, and no plugin
+        #[arg(long, conflicts_with_all = ["lang", "vendor"])]
+        skill: bool,
     },
     /// Build a plugin project with its language's tools, and show what the plugin offers
     Build {
@@ -137,7 +142,8 @@ pub trait Server {
 /// Why it failed.
 pub async fn run(command: Command, server: &impl Server, screen: &Screen) -> Result<ExitCode, Failure> {
     match command {
-        Command::New { name, lang, dir, vendor } => new::run(&name, new::chosen(lang)?, dir, vendor),
+        Command::New { name, dir, skill: true, .. } => skill::run(&name, dir),
+        Command::New { name, lang, dir, vendor, skill: false } => new::run(&name, new::chosen(lang)?, dir, vendor),
         Command::Build { dir, how } => build::run(server, &dir, &how, screen).await,
         Command::Dev { dir, how } => dev::run(server, &dir, how, screen).await,
         Command::Upgrade { dir, force } => upgrade::run(&dir, force),

@@ -53,7 +53,7 @@ fn plugin_name(name: &str) -> Result<PluginName, Failure> {
 }
 
 /// Refuses a folder that is not empty: existing files are never overwritten.
-fn require_empty(dir: &Path) -> Result<(), Failure> {
+pub(crate) fn require_empty(dir: &Path) -> Result<(), Failure> {
     match fs::read_dir(dir).map(|mut entries| entries.next().is_some()) {
         Ok(false) => Ok(()),
         Ok(true) => Err(Failure::usage(format!("create the project: the folder is not empty: {}", dir.shown()))

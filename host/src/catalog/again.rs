@@ -181,24 +181,24 @@ fn replace(members: &mut [Member], listed: &Arc<dyn Provider>, newer: Arc<dyn Pr
         tracing::warn!(%plugin, "tool descriptions changed from the approved ones; keeping the approved ones");
         return Replacement::Unchanged;
     }
-    if list_alike(member.provider.surface(), newer.surface()) {
+    if list_alike(&*member.provider, &*newer) {
         return Replacement::Unchanged;
     }
     member.provider = newer;
     Replacement::Applied
 }
 
-/// Whether clients see no difference between the surfaces.
-fn list_alike(one: &Surface, other: &Surface) -> bool {
-    fn same<T: Item>(one: &Surface, other: &Surface) -> bool {
+/// Whether clients see no difference between what two providers list.
+fn list_alike(one: &dyn Provider, other: &dyn Provider) -> bool {
+    fn same<T: Item>(one: &dyn Provider, other: &dyn Provider) -> bool {
         let (one, other) = (T::all(one), T::all(other));
         one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.lists_as(other))
     }
     let kinds = |surface: &Surface| {
         (surface.tools.is_some(), surface.prompts.is_some(), surface.resources.is_some(), surface.completions)
     };
-    kinds(one) == kinds(other)
-        && one.offer == other.offer
+    kinds(one.surface()) == kinds(other.surface())
+        && one.surface().offer == other.surface().offer
         && same::<FrozenTool>(one, other)
         && same::<Prompt>(one, other)
         && same::<ResourceDescription>(one, other)

@@ -11,6 +11,7 @@ mod places;
 mod publish;
 mod reprieve;
 mod retry;
+mod skills;
 mod time_slices;
 mod unserved;
 
@@ -38,6 +39,7 @@ use crate::pins::{Guard, KnownPins, PluginVersion, Reason};
 use crate::plugin::{Compiled, Digest, PluginId, Sandbox, Signatures};
 use reprieve::Reprieve;
 use retry::Retry;
+use skills::Skills;
 pub use time_slices::PARALLEL_LOADS;
 use unserved::Unserved;
 
@@ -65,6 +67,7 @@ pub struct Folder {
     /// Files of these two sets that are not reported yet.
     unserved: Unserved,
     retry: Retry,
+    skills: Skills,
     loads: JoinSet<LoadResult>,
     /// A load begins to list.
     stage_changed: Arc<Notify>,
@@ -192,6 +195,7 @@ impl Folder {
             over_limit: BTreeSet::new(),
             unserved: Unserved::default(),
             retry: Retry::default(),
+            skills: Skills::default(),
             loads: JoinSet::new(),
             stage_changed: Arc::default(),
             loading: HashMap::new(),
@@ -227,10 +231,12 @@ impl Folder {
         let scan = files::scan(&self.root)?;
         self.emit(FolderEvent::Found(scan.plugins.len()));
         self.apply_scan(scan);
+        self.look_at_skills();
         loop {
             tokio::select! {
                 Some(load) = self.loads.join_next_with_id() => self.finish_loads(load),
                 Some(pinned) = self.pinning.join_next() => self.finish_pinning(pinned),
+                Some(look) = self.skills.looks.join_next() => self.finish_look(look, None),
                 else => break,
             }
         }
@@ -281,30 +287,39 @@ impl Folder {
         watcher.watch(&scan.folders);
         self.emit(FolderEvent::Found(scan.plugins.len()));
         self.apply_scan(scan);
+        self.look_at_skills();
         loop {
-            if self.loads.is_empty() && self.pinning.is_empty() && !self.catalog.is_ready() {
+            let is_idle = self.loads.is_empty() && self.pinning.is_empty() && self.knows_skills();
+            if is_idle && !self.catalog.is_ready() {
                 self.finish_first_scan();
             }
             let due = self.next_due();
             tokio::select! {
                 Some(load) = self.loads.join_next_with_id() => self.finish_loads(load),
                 Some(pinned) = self.pinning.join_next() => self.finish_pinning(pinned),
+                Some(look) = self.skills.looks.join_next() => self.finish_look(look, Some(&mut watcher)),
                 // Its time slice now ends earlier.
                 () = self.stage_changed.notified() => {}
                 Ok(()) = settings_changed.changed() => {
                     self.decision_epoch += 1;
                     self.reconfigure();
+                    self.decide_on_skills_again();
                 }
                 () = pins.changed() => {
                     self.decision_epoch += 1;
                     self.apply_decisions();
+                    self.decide_on_skills_again();
                 }
                 signal = watcher.next() => match signal {
                     Signal::Changed(path) => self.sync_path(path),
                     Signal::Gone(path) => if !self.exists(&path) {
                         self.mark_gone(&path);
                     },
-                    Signal::Rescan => self.rescan(&mut watcher),
+                    Signal::Rescan => {
+                        self.rescan(&mut watcher);
+                        self.skills_changed();
+                    }
+                    Signal::Skills => self.skills_changed(),
                 },
                 () = time::sleep_until(due.unwrap_or_else(time::Instant::now)), if due.is_some() => {
                     self.on_timer(&mut watcher);
@@ -342,7 +357,7 @@ impl Folder {
     /// When [`Folder::on_timer`] has to be called next.
     fn next_due(&self) -> Option<time::Instant> {
         let due = [self.unserved.next_due(), self.next_grace_end(), self.next_retry(), self.next_slice_end()];
-        due.into_iter().flatten().min()
+        due.into_iter().chain([self.next_look_at_skills()]).flatten().min()
     }
 
     fn on_timer(&mut self, watcher: &mut Watcher) {
@@ -354,6 +369,9 @@ impl Folder {
         self.end_slices(now);
         if self.next_retry().is_some_and(|due| due <= now) {
             self.retry(watcher);
+        }
+        if self.next_look_at_skills().is_some_and(|due| due <= now) {
+            self.look_at_skills();
         }
     }
 

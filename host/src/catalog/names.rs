@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use super::Member;
 use crate::plugin::abi::{Prompt, ResourceDescription};
-use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider, Surface};
+use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider, own_pages};
+use crate::skills::Skill;
 
 /// A kind of thing that plugins list.
 pub trait Item: 'static {
-    fn all(surface: &Surface) -> &[Self]
+    fn all(provider: &dyn Provider) -> &[Self]
     where
         Self: Sized;
     /// The name within the plugin, or the URI.
@@ -25,6 +26,8 @@ pub trait Item: 'static {
     fn long_name(&self) -> Option<&str> {
         None
     }
+    /// Whether what clients see of it depends on pages: their contents, and what they may reach.
+    const OF_PAGES: bool = false;
     /// The part of a public name that only one plugin may use.
     fn claim(name: &str) -> &str {
         name
@@ -34,8 +37,8 @@ pub trait Item: 'static {
 }
 
 impl Item for FrozenTool {
-    fn all(surface: &Surface) -> &[Self] {
-        surface.tools.as_deref().unwrap_or_default()
+    fn all(provider: &dyn Provider) -> &[Self] {
+        provider.surface().tools.as_deref().unwrap_or_default()
     }
     fn own_name(&self) -> &str {
         &self.tool.name
@@ -50,8 +53,8 @@ impl Item for FrozenTool {
 }
 
 impl Item for Prompt {
-    fn all(surface: &Surface) -> &[Self] {
-        surface.prompts.as_deref().unwrap_or_default()
+    fn all(provider: &dyn Provider) -> &[Self] {
+        provider.surface().prompts.as_deref().unwrap_or_default()
     }
     fn own_name(&self) -> &str {
         &self.name
@@ -63,13 +66,14 @@ impl Item for Prompt {
 }
 
 impl Item for ResourceDescription {
-    fn all(surface: &Surface) -> &[Self] {
-        surface.resources.as_deref().unwrap_or_default()
+    fn all(provider: &dyn Provider) -> &[Self] {
+        provider.surface().resources.as_deref().unwrap_or_default()
     }
     fn own_name(&self) -> &str {
         &self.uri
     }
     const PREFIXED: bool = false;
+    const OF_PAGES: bool = true;
     fn claim(name: &str) -> &str {
         scheme_and_authority(name)
     }
@@ -79,18 +83,35 @@ impl Item for ResourceDescription {
 }
 
 impl Item for FrozenTemplate {
-    fn all(surface: &Surface) -> &[Self] {
-        &surface.templates
+    fn all(provider: &dyn Provider) -> &[Self] {
+        &provider.surface().templates
     }
     fn own_name(&self) -> &str {
         &self.template.uri_template
+    }
+    const PREFIXED: bool = false;
+    const OF_PAGES: bool = true;
+    fn claim(name: &str) -> &str {
+        scheme_and_authority(name)
+    }
+    fn lists_as(&self, other: &Self) -> bool {
+        self.template == other.template
+    }
+}
+
+impl Item for Skill {
+    fn all(provider: &dyn Provider) -> &[Self] {
+        provider.skills()
+    }
+    fn own_name(&self) -> &str {
+        self.uri()
     }
     const PREFIXED: bool = false;
     fn claim(name: &str) -> &str {
         scheme_and_authority(name)
     }
     fn lists_as(&self, other: &Self) -> bool {
-        self.template == other.template
+        self == other
     }
 }
 
@@ -164,32 +185,50 @@ impl fmt::Display for PublicName {
 pub struct Entry<T> {
     pub name: PublicName,
     pub provider: Arc<dyn Provider>,
+    naming: Naming,
     index: usize,
     kind: PhantomData<fn() -> T>,
 }
 
 impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
-        Self { name: self.name.clone(), provider: self.provider.clone(), index: self.index, kind: PhantomData }
+        Self {
+            name: self.name.clone(),
+            provider: self.provider.clone(),
+            naming: self.naming,
+            index: self.index,
+            kind: PhantomData,
+        }
     }
 }
 
 impl<T: Item> Entry<T> {
     fn of(member: &Member) -> impl Iterator<Item = Self> {
-        T::all(member.provider.surface()).iter().enumerate().map(|(index, item)| Self {
+        T::all(&*member.provider).iter().enumerate().map(|(index, item)| Self {
             name: PublicName::of(member.provider.id(), item, member.naming),
             provider: member.provider.clone(),
+            naming: member.naming,
             index,
             kind: PhantomData,
         })
     }
 
     pub fn item(&self) -> &T {
-        &T::all(self.provider.surface())[self.index]
+        &T::all(&*self.provider)[self.index]
+    }
+
+    /// The plugin id that the names of the plugin's other tools begin with.
+    pub fn prefix(&self) -> Option<&PluginId> {
+        (T::PREFIXED && self.naming != Naming::Plain).then(|| self.provider.id())
     }
 
     fn lists_as(&self, other: &Self) -> bool {
-        self.name == other.name && (Arc::ptr_eq(&self.provider, &other.provider) || self.item().lists_as(other.item()))
+        // Clients keep pages: they are told of other contents, too.
+        let page = |entry: &Self| entry.provider.surface().pages.get(entry.item().own_name()).copied();
+        let reaches = || self.provider.page_reach() == other.provider.page_reach();
+        let same_pages = || !T::OF_PAGES || page(self) == page(other) && reaches();
+        let same_item = || self.item().lists_as(other.item()) && same_pages();
+        self.name == other.name && (Arc::ptr_eq(&self.provider, &other.provider) || same_item())
     }
 }
 
@@ -315,6 +354,12 @@ impl Owners {
         for entry in &entries {
             self.0.entry(T::claim(entry.name.as_str()).into()).or_insert_with(|| entry.provider.id().clone());
         }
+    }
+
+    /// The pages of a plugin in service are its own: another one's would be shown its results.
+    pub(super) fn reserve_pages(&mut self, members: &[Member]) {
+        let ids = members.iter().map(|member| member.provider.id());
+        self.0.extend(ids.map(|id| (own_pages(id).into(), id.clone())));
     }
 
     /// The plugin that owns the URI's scheme and authority.

@@ -10,6 +10,7 @@ use super::extensions::Extensions;
 use super::names::{Entry, Names, Owners, Warning};
 use crate::plugin::abi::{Prompt, ResourceDescription};
 use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider};
+use crate::skills::{MAX_DEPTH, SKILL_FILE, Skill};
 
 /// The generations of all lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,7 @@ pub struct Snapshot {
     pub prompts: Names<Prompt>,
     pub resources: Names<ResourceDescription>,
     pub templates: Names<FrozenTemplate>,
+    pub skills: Names<Skill>,
     pub extensions: Extensions,
     /// The owners of schemes and authorities.
     uris: Owners,
@@ -45,11 +47,14 @@ impl Snapshot {
         &self.members
     }
 
-    /// The plugin that serves a URI: the one that listed it, otherwise the one with the matching template
+    /// The plugin that serves a URI: the one that listed it, or whose skill it is in, otherwise the one with the matching template
     /// that has the most literal characters, the first one on a tie. No plugin serves a URI whose scheme
     /// and authority another one owns.
     pub fn provider_of(&self, uri: &str) -> Option<Arc<dyn Provider>> {
         if let Some(entry) = self.resources.get(uri) {
+            return Some(entry.provider.clone());
+        }
+        if let Some(entry) = self.skill_around(uri) {
             return Some(entry.provider.clone());
         }
         let owner = self.uris.of_uri(uri);
@@ -64,6 +69,12 @@ impl Snapshot {
             }
         }
         nearest.map(|entry| entry.provider.clone())
+    }
+
+    /// The innermost skill in whose folder a URI is, or which is that folder; the URI may be of nothing there.
+    pub fn skill_around(&self, uri: &str) -> Option<&Entry<Skill>> {
+        let ends = std::iter::once(uri.len()).chain(uri.rmatch_indices('/').map(|(at, _)| at));
+        ends.take(MAX_DEPTH + 1).find_map(|end| self.skills.get(&format!("{}/{SKILL_FILE}", &uri[..end])))
     }
 
     /// Whether a plugin other than `id` owns the URI's scheme and authority.
@@ -87,13 +98,17 @@ impl Snapshot {
         let (mut tools, mut prompts, mut uris) = (Owners::default(), Owners::default(), Owners::default());
         tools.claim(&self.tools, &members, published);
         prompts.claim(&self.prompts, &members, published);
+        uris.reserve_pages(&members);
         uris.claim(&self.resources, &members, published);
         uris.claim(&self.templates, &members, published);
+        uris.claim(&self.skills, &members, published);
         let next = Self {
             tools: self.tools.next(&members, &tools, &mut warnings),
             prompts: self.prompts.next(&members, &prompts, &mut warnings),
             resources: self.resources.next(&members, &uris, &mut warnings),
             templates: self.templates.next(&members, &uris, &mut warnings),
+            // Left out with their resources, of which it is warned.
+            skills: self.skills.next(&members, &uris, &mut Vec::new()),
             extensions: Extensions::of(&members, &mut warnings),
             uris,
             members,

@@ -229,6 +229,24 @@ fn one_plugin_owns_a_scheme_and_authority() {
 }
 
 #[test]
+fn pages_under_the_name_of_a_plugin_are_its_own() {
+    let catalog = Catalog::default();
+    catalog.set_ready();
+    catalog.put(resource_member("a", &["ui://b/page", "ui://other/page"], &[]));
+    let owners = || {
+        let snapshot = catalog.snapshot();
+        let own = |uri| snapshot.provider_of(uri).map(|provider| provider.id().to_string());
+        ["ui://b/page", "ui://other/page"].map(own)
+    };
+    assert_eq!(owners(), [Some("a".to_owned()), Some("a".to_owned())]);
+    // Whether it has pages or not, and also if clients have seen those of the other.
+    catalog.put(resource_member("b", &[], &[]));
+    assert_eq!(owners(), [None, Some("a".to_owned())]);
+    catalog.put(resource_member("b", &["ui://b/page"], &[]));
+    assert_eq!(owners(), [Some("b".to_owned()), Some("a".to_owned())]);
+}
+
+#[test]
 fn the_first_plugin_owns_a_capability_and_methods_are_separate() {
     let offering = |id: &str, settings: &str| {
         let capability = |name: &str| Capability { name: name.into(), settings: settings.into() };

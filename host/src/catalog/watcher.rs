@@ -19,6 +19,7 @@ use super::files;
 use crate::os::REPORTS_CLOSE;
 use crate::os::files::Links;
 use crate::os::stamp::{Identity, Stamp, is_linked};
+use crate::skills;
 use polled::Polled;
 
 /// Interval between two checks of a file whose close is not reported.
@@ -39,6 +40,8 @@ pub(super) enum Signal {
     Gone(PathBuf),
     /// Events were lost, or a folder appeared or disappeared: scan everything.
     Rescan,
+    /// Something changed below the folder of skills.
+    Skills,
 }
 
 pub(super) struct Watcher {
@@ -53,6 +56,11 @@ pub(super) struct Watcher {
     /// Keeps the channel open where `notify` is `None`.
     _sender: mpsc::UnboundedSender<notify::Result<Event>>,
     folders: HashMap<PathBuf, WatchedFolder>,
+    /// Those of plugins and those of skills, which may overlap.
+    plugin_folders: Vec<PathBuf>,
+    skill_folders: Vec<PathBuf>,
+    /// Something changed below one of skills.
+    skills_changed: bool,
     /// When the folders are checked next.
     poll_at: Instant,
     /// Files that were just created; the next open of one is its writer.
@@ -94,6 +102,9 @@ impl Watcher {
             events,
             _sender: sender,
             folders: HashMap::new(),
+            plugin_folders: Vec::new(),
+            skill_folders: Vec::new(),
+            skills_changed: false,
             poll_at: Instant::now() + POLL_INTERVAL,
             created: HashSet::new(),
             writing: HashMap::new(),
@@ -104,17 +115,33 @@ impl Watcher {
         }
     }
 
-    /// Watches exactly these folders. Must be called before they are scanned, so that no change between
+    /// Watches exactly these folders of plugins. Must be called before they are scanned, so that no change between
     /// the scan and the watch is missed.
     pub(super) fn watch(&mut self, folders: &[PathBuf]) {
-        let wanted: HashSet<&PathBuf> = folders.iter().collect();
-        let gone: Vec<PathBuf> = self.folders.keys().filter(|folder| !wanted.contains(folder)).cloned().collect();
+        self.plugin_folders = folders.to_vec();
+        self.watch_all();
+    }
+
+    /// Watches exactly these folders of skills. Returns whether some of them are new.
+    pub(super) fn watch_skills(&mut self, folders: &[PathBuf]) -> bool {
+        let before = std::mem::replace(&mut self.skill_folders, folders.to_vec());
+        if before == folders {
+            return false;
+        }
+        self.watch_all();
+        let before: HashSet<PathBuf> = before.into_iter().collect();
+        folders.iter().any(|folder| !before.contains(folder))
+    }
+
+    fn watch_all(&mut self) {
+        let wanted: HashSet<PathBuf> = self.plugin_folders.iter().chain(&self.skill_folders).cloned().collect();
+        let gone: Vec<PathBuf> = self.folders.keys().filter(|folder| !wanted.contains(*folder)).cloned().collect();
         for folder in gone {
             self.remove_folder(&folder);
         }
-        for folder in folders {
-            if !self.folders.contains_key(folder) {
-                self.add_folder(folder);
+        for folder in wanted {
+            if !self.folders.contains_key(&folder) {
+                self.add_folder(&folder);
             }
         }
         self.warn_of_polling();
@@ -187,6 +214,9 @@ impl Watcher {
             if let Some(path) = self.ready.pop_front() {
                 return Signal::Changed(path);
             }
+            if std::mem::take(&mut self.skills_changed) {
+                return Signal::Skills;
+            }
             // Deadlines, not durations: calling this again must not postpone them.
             let (poll_at, settle_at) = (self.poll_at, self.settle_at);
             tokio::select! {
@@ -232,6 +262,7 @@ impl Watcher {
             let is_native = self.watch_natively(&folder);
             // One that is gone was handled above; any other is read at the next poll.
             let Ok(now) = Polled::read(&folder) else { continue };
+            self.skills_changed |= self.skill_folders.contains(&folder);
             let Some(watched) = self.folders.get_mut(&folder) else { continue };
             let before = watched.polled.take().unwrap_or_default();
             rescan |= folder == self.root && before.folders != now.folders;
@@ -266,6 +297,7 @@ impl Watcher {
                 }
             }
         }
+        self.skills_changed |= changes(event.kind) && event.paths.iter().any(|path| self.is_of_skills(path));
         let named = event.paths.last()?.clone();
         let path = files::signed_file(&named);
         if removes(event.kind) && event.paths.iter().any(|path| self.folders.contains_key(path)) {
@@ -319,6 +351,10 @@ impl Watcher {
         }
     }
 
+    fn is_of_skills(&self, path: &Path) -> bool {
+        path.strip_prefix(self.root.join(skills::FOLDER)).is_ok_and(|below| below != Path::new(""))
+    }
+
     fn mark_written(&mut self, named: PathBuf, path: &Path) {
         self.created.remove(&named);
         self.settling.remove(path);
@@ -351,6 +387,11 @@ impl Watcher {
 
 fn removes(kind: EventKind) -> bool {
     matches!(kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From)))
+}
+
+/// Whether something was written, and not only read.
+fn changes(kind: EventKind) -> bool {
+    !matches!(kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }
 
 #[cfg(test)]

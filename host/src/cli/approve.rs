@@ -21,11 +21,11 @@ use super::summary::summary;
 use super::survey::{choice_in, files_of};
 use super::target::{Target, of_unknown, unfound};
 use super::wiring::{lock, lock_failure, read_only_guard};
-use super::{audit, wrapped};
+use super::{audit, skills, wrapped};
 use crate::audit::{Audit, Event};
 use crate::config::{self, Config};
-use crate::pins::{ListedVersion, PinFile, Pins, approve_command};
-use crate::plugin::{Digest, Plugin, PluginId, Sandbox, content_of};
+use crate::pins::{ListedVersion, PinFile, Pins, PluginVersion, approve_command};
+use crate::plugin::{Digest, Grants, Plugin, PluginId, Sandbox, content_of};
 use crate::report::{self, Failure, NAME, Screen};
 
 pub(super) async fn run(
@@ -39,6 +39,9 @@ pub(super) async fn run(
     let Target { id, folder } = Target::of(&config, &format!("{} approve", config.program()), name, dir, &[])?;
     let is_named = folder.is_some();
     let dir = plugin_folder(options, folder)?;
+    if id.is_skill() {
+        return skills::approve(options, &config, &id, &dir, yes);
+    }
     let files = files_of(&config, &dir)?;
     let path = files.get(&id).ok_or_else(|| {
         let command = (!is_named).then(|| format!("{} approve {id} DIR", config.program()));
@@ -199,7 +202,7 @@ impl<'a> Reviewer<'a> {
 const ONE_SCREEN: usize = 20;
 
 /// Shows what the decision depends on: the summary, then all changes.
-fn show(summary: &str, old: Option<&str>, new: &ListedVersion) {
+pub(super) fn show(summary: &str, old: Option<&str>, new: &ListedVersion) {
     let mut text = summary.to_owned();
     let changes = changes(old, &new.surface_text);
     text += match (changes.is_empty(), old) {
@@ -261,8 +264,12 @@ fn never_run(id: &PluginId, hint: String) -> Failure {
 async fn version_in(config: &Arc<Config>, id: &PluginId, dir: Option<&Path>, pins: &Pins) -> Option<Digest> {
     let is_meant = dir.is_some() && pins.get(id).is_none();
     let dir = dir.map(PathBuf::from).or_else(|| Some(config::base()?.plugins))?;
-    let files = choice_in(config, &dir).ok()?;
-    let seen = Candidate::read(config, files.get(id)?, id).await.ok()?.seen;
+    let seen = if id.is_skill() {
+        PluginVersion::unlisted(skills::content_in(&dir, id)?, None, &Grants::default())
+    } else {
+        let files = choice_in(config, &dir).ok()?;
+        Candidate::read(config, files.get(id)?, id).await.ok()?.seen
+    };
     let concerns = is_meant || pins.is_revoked(seen.content) || read_only_guard(config).may_run(id, &seen).is_ok();
     concerns.then_some(seen.content)
 }
@@ -296,6 +303,9 @@ fn undo_hint(config: &Config, id: &PluginId, content: Digest, folders: [Option<&
 
 /// Whether the plugin's file in a folder has that content.
 fn has(config: &Config, dir: &Path, id: &PluginId, content: Digest) -> bool {
+    if id.is_skill() {
+        return skills::content_in(dir, id) == Some(content);
+    }
     choice_in(config, dir).is_ok_and(|files| files.get(id).and_then(content_of) == Some(content))
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use wharf_report::{ShowPath as _, shell_word, warning};
 
@@ -11,19 +12,21 @@ use super::examine::Examination;
 use super::load_file::refused;
 use super::options::Options;
 use super::shown::Shown;
+use super::skills::FoundSkill;
 use super::summary::summary;
 use super::survey::{Survey, report_left};
 use super::wiring::{guard, lock_failure};
-use super::{audit, wrapped};
+use super::{audit, skills, wrapped};
 use crate::audit::Event;
-use crate::pins::{ListedVersion, Trust, approve_command};
+use crate::config::Config;
+use crate::pins::{Guard, ListedVersion, Trust, approve_command};
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME, Screen};
 
 /// A version that waits, and how it is listed with its grants.
-struct Waiting<'a> {
-    id: &'a PluginId,
-    path: &'a Path,
+struct Waiting {
+    id: PluginId,
+    path: PathBuf,
     version: ListedVersion,
 }
 
@@ -49,7 +52,7 @@ pub(super) async fn run(
         match examined {
             Ok(Some((text, version))) => {
                 report::message(&wrapped::for_stderr(text.trim_end()));
-                waiting.push(Waiting { id, path, version });
+                waiting.push(Waiting { id: id.clone(), path: path.to_owned(), version });
             }
             Ok(None) => approved += 1,
             Err(why) => {
@@ -58,9 +61,23 @@ pub(super) async fn run(
             }
         }
     }
+    let skills = skills::found_in(dir).0;
+    for skill in &skills {
+        match examine_skill(&survey, skill) {
+            Ok(Some((text, version))) => {
+                report::message(&wrapped::for_stderr(text.trim_end()));
+                waiting.push(Waiting { id: skill.id.clone(), path: skill.path.clone(), version });
+            }
+            Ok(None) => approved += 1,
+            Err(why) => {
+                left += 1;
+                leave_out(&skill.id, &why);
+            }
+        }
+    }
     let code = |left| if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if waiting.is_empty() {
-        let what = match (approved, survey.files.in_order().count()) {
+        let what = match (approved, survey.files.in_order().count() + skills.len()) {
             (_, 0) => "there are no plugins".to_owned(),
             (approved, all) if approved == all => format!("all {all} versions are approved already"),
             (approved, all) => format!("no version can be approved, and {approved} of {all} are already"),
@@ -73,10 +90,17 @@ pub(super) async fn run(
     let what = if waiting.len() == 1 { "this version".to_owned() } else { format!("these {} versions", waiting.len()) };
     confirm(&format!("Approve {what}?"), yes)?;
     for Waiting { id, path, version } in waiting {
-        let may_change = config.may_change_lists(id);
-        let again = approve_command(&config.program(), id, Some(dir));
-        let shown = Shown { options, id, path, again: &again, version: version.version.clone(), may_change };
-        if let Err(what) = shown.holds().await {
+        let id = &id;
+        let holds = if id.is_skill() {
+            let is_same = skills::content_in(dir, id) == Some(version.version.content);
+            if is_same { Ok(()) } else { Err("its files changed".to_owned()) }
+        } else {
+            let may_change = config.may_change_lists(id);
+            let again = approve_command(&config.program(), id, Some(dir));
+            let version = version.version.clone();
+            Shown { options, id, path: &path, again: &again, version, may_change }.holds().await
+        };
+        if let Err(what) = holds {
             left += 1;
             leave_out(id, &format!("since the question, {what}"));
             continue;
@@ -93,16 +117,31 @@ pub(super) async fn run(
     Ok(code(left))
 }
 
+/// The same of a skill.
+fn examine_skill(survey: &Survey, skill: &FoundSkill) -> Result<Option<(String, ListedVersion)>, String> {
+    let version = skill.version.as_ref().map_err(|error| format!("failed to {error}"))?;
+    match strict_guard(&survey.config).may_run(&skill.id, &version.listed.version) {
+        Ok(_) => return Ok(None),
+        Err(reason) if !reason.needs_approval() => return Err(reason.to_string()),
+        Err(_) => {}
+    }
+    let pinned = survey.pins.get(&skill.id).and_then(|pin| survey.lock.surface(pin.surface));
+    Ok(Some((skills::summary(skill, version, pinned.as_deref()), version.listed.clone())))
+}
+
+/// That of a server which other machines reach: this command does not know how the server was started.
+fn strict_guard(config: &Arc<Config>) -> Guard {
+    let shared = config.clone();
+    guard(move || shared.clone(), Trust::Strict).read_only()
+}
+
 /// The summary of a version that is not approved yet. One whose listing depends on its grants needs a decision of its
 /// own.
 async fn examine(survey: &Survey, id: &PluginId, path: &Path) -> Result<Option<(String, ListedVersion)>, String> {
     let Survey { config, sandbox, lock, pins, .. } = survey;
     let why = |error| format!("failed to {}", refused(error, path).0);
     let mut candidate = Candidate::read(config, path, id).await.map_err(|(reason, _)| format!("failed to {reason}"))?;
-    // As a server decides that other machines reach: this command does not know how the server was started.
-    let shared = config.clone();
-    let strict = guard(move || shared.clone(), Trust::Strict).read_only();
-    let (plugin, _) = match strict.may_run(id, &candidate.seen) {
+    let (plugin, _) = match strict_guard(config).may_run(id, &candidate.seen) {
         Ok(_) => return Ok(None),
         Err(reason) if !reason.needs_approval() => return Err(reason.to_string()),
         Err(_) => candidate.load(config, sandbox, id, config.grants(id).none()).await.map_err(why)?,

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::described::{NAMES, described};
+use crate::config::unchanged;
 use crate::json;
 use crate::plugin::text::quote;
 
@@ -164,12 +165,27 @@ impl Change {
         let alike = old.zip(new).is_some_and(|(old, new)| look_alike(&readable(old), &readable(new)));
         let format_value = if alike { ascii } else { readable };
         let sides = [("-", old), ("+", new)];
+        let (start, end) = if alike { (0, 0) } else { self.unchanged_lines() };
         let lines = sides.iter().filter_map(|(sign, value)| Some((sign, (*value)?))).flat_map(|(sign, value)| {
             let text = format_value(value);
-            let lines = text.split('\n').map(|line| format!("      {sign} {}\n", quote(line, usize::MAX)));
-            lines.collect::<Vec<_>>()
+            let lines: Vec<&str> = text.split('\n').collect();
+            let lines = lines[start..lines.len() - end].iter();
+            lines.map(|line| format!("      {sign} {}\n", quote(line, usize::MAX))).collect::<Vec<_>>()
         });
         format!("    {what}\n{}", lines.collect::<String>())
+    }
+
+    /// How many lines at the start and at the end are not shown, since both sides have them: only of a file of a skill,
+    /// which may have thousands.
+    fn unchanged_lines(&self) -> (usize, usize) {
+        match (&self.old, &self.new) {
+            (Some(Value::String(old)), Some(Value::String(new))) if self.what.starts_with("file ") => {
+                let (old, new) = (readable(&Value::from(old.as_str())), readable(&Value::from(new.as_str())));
+                let (old, new): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
+                unchanged(&old, &new, |old, new| old == new)
+            }
+            _ => (0, 0),
+        }
     }
 
     pub(super) fn to_json(&self) -> Value {

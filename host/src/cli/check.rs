@@ -1,5 +1,7 @@
 //! `wharf check`: validates files without serving them.
 
+mod skill;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,6 +27,7 @@ use crate::plugin::{
     Provider as _, Sandbox, inspect, read_component, summarize,
 };
 use crate::report::{self, Failure, NAME, Screen};
+use skill::Skills;
 
 pub(super) async fn run(
     options: &Options,
@@ -36,13 +39,14 @@ pub(super) async fn run(
     let places = paths.iter().map(|path| Place::of(&config, path)).collect::<Result<Vec<_>, _>>()?;
     let sandbox = options.sandbox(&config, paths, Audit::default()).await?;
     let mut all_pass = true;
-    for Place { path, choice } in &places {
+    for Place { path, choice, .. } in &places {
         let Some(choice) = choice else { continue };
         all_pass &= report_left_out(path, &choice.left_out) == 0;
         absent::warnings(&config, path, choice.names()).iter().for_each(|absent| warning(&absent.text));
     }
     let examination = Examination::begin(screen, "checking");
     for place in &places {
+        all_pass &= place.skills.print(json)?;
         let files = place.files().into_iter().map(|file| (file.shown().to_string(), file)).collect();
         let one = async |file: &Path| {
             let findings = check(&config, &sandbox, file).await;
@@ -65,19 +69,23 @@ struct Place<'a> {
     path: &'a Path,
     /// Of a folder, the files that a server would load.
     choice: Option<Choice>,
+    skills: Skills,
 }
 
 impl<'a> Place<'a> {
     fn of(config: &Config, path: &'a Path) -> Result<Self, Failure> {
         // A folder that is named like a plugin is refused, as a server does.
         if !path.is_dir() || is_component(path) {
-            return Ok(Self { path, choice: None });
+            return Ok(Self { path, choice: None, skills: Skills::default() });
         }
-        let choice = files_of(config, path)?;
-        if choice.is_empty() && choice.left_out.is_empty() {
+        if let Some(skills) = Skills::at(path) {
+            return Ok(Self { path, choice: Some(Choice::default()), skills });
+        }
+        let (choice, skills) = (files_of(config, path)?, Skills::in_plugins(path));
+        if choice.is_empty() && choice.left_out.is_empty() && skills.is_empty() {
             return Err(Failure::usage(format!("find plugins in {}: it has no .wasm files", path.shown())));
         }
-        Ok(Self { path, choice: Some(choice) })
+        Ok(Self { path, choice: Some(choice), skills })
     }
 
     fn files(&self) -> Vec<&Path> {

@@ -32,6 +32,8 @@ pub(super) fn described(kind: &str, name: &str, entry: &Map<String, Value>) -> S
     for (member, value) in entry {
         match (member.as_str(), value) {
             ("description", Value::String(_)) => {}
+            // Of a skill.
+            ("text", Value::String(text)) if kind == "file" => lines.text(1, text),
             // The default, which every tool has.
             ("taskSupport", Value::String(support)) if support == "forbidden" => {}
             ("inputSchema", Value::Object(_)) if kind == "tool" => {

@@ -228,4 +228,13 @@ mod tests {
             assert_eq!(named.err(), parsed);
         }
     }
+
+    #[test]
+    fn skills_are_created_with_names_that_are_served() {
+        let long = "x".repeat(64);
+        let longer = format!("{long}x");
+        for name in ["a", "a-b", "0", "", "-a", "a-", "a--b", "a_b", "A", "a b", "\u{fc}", &long, &longer] {
+            assert_eq!(wharf_dev::is_skill_name(name), crate::skills::is_skill_name(name), "{name:?}");
+        }
+    }
 }

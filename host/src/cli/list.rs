@@ -139,8 +139,11 @@ fn offer(snapshot: &Snapshot, plugin: &dyn Provider, sections: &Map<String, Valu
     if lines.is_empty() {
         return None;
     }
-    let version =
-        if plugin.is_host() { "built in".to_owned() } else { format!("blake3:{}…", plugin.digest().short()) };
+    let version = if plugin.is_host() && !plugin.id().is_skill() {
+        "built in".to_owned()
+    } else {
+        format!("blake3:{}…", plugin.digest().short())
+    };
     let heading = format!("{NAME}{}{NAME:#} {DIM}{version}, {}{DIM:#}", plugin.id(), counts.join(", "));
     Some(format!("{heading}\n{}", lines.join("\n")))
 }

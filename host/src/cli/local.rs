@@ -153,9 +153,12 @@ impl Local {
         self.refusals.is_empty() && self.held.is_empty()
     }
 
-    /// The files whose versions may be approved during `call`.
+    /// The files of plugins whose versions may be approved during `call`.
     pub(super) fn waiting(&self) -> Vec<(PluginId, PathBuf)> {
-        let waiting = self.held.iter().filter(|held| held.decision.outcome.as_ref().is_err_and(Reason::needs_approval));
+        let waits = |held: &&Held| {
+            !held.decision.plugin.is_skill() && held.decision.outcome.as_ref().is_err_and(Reason::needs_approval)
+        };
+        let waiting = self.held.iter().filter(waits);
         waiting.map(|held| (held.decision.plugin.clone(), held.path.clone())).collect()
     }
 

@@ -97,6 +97,8 @@ pub(super) async fn run(
     if !on_http && io::stdin().is_terminal() {
         report::message(&meant_for_a_client(&config.get().program(), &dir));
     }
+    // As running calls have: a client that ends the server waits two seconds, if that.
+    let grace = if on_http { Duration::from_secs(5) } else { Duration::from_secs(1) };
     let words = not_a_message(&config.get().program(), &dir);
     let reporting = budgets::report(spent, dir.clone());
     // The first response must not wait for the sandbox or for compilation.
@@ -120,6 +122,7 @@ pub(super) async fn run(
         // An error means that the process is ending.
         let _ = failed_sender.send(failure).await;
     });
+    let serving = server.clone();
     let serve = async {
         let Some((listener, settings)) = http else {
             let settings = stdio::Settings { idle, ..stdio::Settings::default() };
@@ -139,6 +142,11 @@ pub(super) async fn run(
         let settings = transport::http::Settings { idle, ..settings };
         let served = transport::http::serve(server, listener, settings, shutdown).await;
         served.map_err(|error| Failure::new(format!("start the connection threads: {error}")))
+    };
+    let serve = async {
+        let served = serve.await;
+        serving.stop_tasks(grace).await;
+        served
     };
     let ended = tokio::select! {
         served = serve => served.map(|()| ExitCode::SUCCESS),
@@ -247,13 +255,14 @@ async fn follow_folder(
         }
         report_waiting();
         let (absent_dir, absent_config) = (shown_dir.clone(), shown_config.get());
+        let has_skills = shown_catalog.offers_skills();
         // The folder of `wharf dev` has one plugin, or none yet.
         let absent = tokio::task::spawn_blocking(move || {
             if is_dev {
                 return Vec::new();
             }
             let Ok(files) = choice_in(&absent_config, &absent_dir) else { return Vec::new() };
-            if files.is_empty() {
+            if files.is_empty() && !has_skills {
                 warn_if_empty(&absent_dir);
             }
             absent::warnings(&absent_config, &absent_dir, files.names())

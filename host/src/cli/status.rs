@@ -2,6 +2,8 @@
 //!
 //! It does not contact a server: it reads the folder and the pins, as a server does, and what servers wrote of budgets.
 
+mod skill;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,7 +25,7 @@ use super::summary::{CHANGE_LISTS, offers};
 use super::survey::{Survey, report_left, report_left_out};
 use super::target::{Target, is_same, plugin, unfound};
 use super::wiring::read_only_guard;
-use super::{absent, budgets, wrapped};
+use super::{absent, budgets, skills, wrapped};
 use crate::config::{Config, base};
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
 use crate::plugin::text::escape_hidden_in_json;
@@ -42,7 +44,9 @@ pub(super) async fn run(
     let survey = Survey::open(options, config, dir).await?;
     let Survey { config, dir, .. } = &survey;
     let program = config.program();
-    if let Some(id) = only.as_ref().filter(|id| survey.files.get(id).is_none()) {
+    let (skills, errors) = skills::found_in(dir);
+    let is_there = |id: &PluginId| survey.files.get(id).is_some() || skills.iter().any(|skill| skill.id == *id);
+    if let Some(id) = only.as_ref().filter(|id| !is_there(id)) {
         return Err(unfound(id, dir, &survey.files, None));
     }
     let protected = options.protected(config, std::slice::from_ref(dir), base().as_ref());
@@ -52,18 +56,27 @@ pub(super) async fn run(
         BTreeMap::new()
     });
     let examiner = Examiner { guard: read_only_guard(config), survey: &survey, protected, origins };
-    let misnamed = if only.is_none() { report_left_out(dir, &survey.files.left_out) } else { 0 };
+    let mut misnamed = if only.is_none() { report_left_out(dir, &survey.files.left_out) } else { 0 };
+    for error in errors.iter().filter(|_| only.is_none()) {
+        misnamed += 1;
+        warning(&format!("failed to {error}"));
+    }
     let files = survey.files.in_order().filter(|(id, _)| only.as_ref().is_none_or(|only| only == *id));
     let files = files.map(|(id, path)| (id.to_string(), (id, path))).collect();
     let examination = Examination::begin(screen, "loading");
     let one = |(id, path)| examiner.status(id, path);
     let (mut found, left) = examination.of(files, one, |status| status.state.is_ok()).await;
     found.sort_by(|one, other| one.id.cmp(&other.id));
+    let skills = skills.into_iter().filter(|skill| only.as_ref().is_none_or(|only| *only == skill.id));
+    let of_plugins = found.len();
+    found.extend(skills.map(|skill| examiner.skill_status(skill)));
     let all_run = report_left(dir, left.as_deref()) && misnamed == 0 && found.iter().all(|status| status.state.is_ok());
     let left = if only.is_none() { budgets::left(dir) } else { Vec::new() };
     if json {
-        let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&program, dir)).collect();
-        report::print(&escape_hidden_in_json(&json!({ "plugins": plugins, "budgets": left }).to_string()))?;
+        let mut plugins: Vec<Value> = found.iter().map(|status| status.to_json(&program, dir)).collect();
+        let skills = plugins.split_off(of_plugins);
+        let all = json!({ "plugins": plugins, "skills": skills, "budgets": left });
+        report::print(&escape_hidden_in_json(&all.to_string()))?;
     } else if found.is_empty() && misnamed == 0 {
         report::message(&format!("no plugins in {}", dir.shown()));
     } else {

@@ -98,11 +98,14 @@ pub(super) fn is_same(one: &Path, other: &Path) -> bool {
     resolved(one).is_some_and(|one| resolved(other) == Some(one))
 }
 
-/// The plugin of this name, with or without `.wasm`.
+/// The plugin of this name, with or without `.wasm`; or the skill, named as `skill:NAME`.
 ///
 /// # Errors
 /// If no plugin can have the name.
 pub(super) fn plugin(name: &str) -> Result<PluginId, Failure> {
+    if let Some(skill) = PluginId::parse_skill(name) {
+        return Ok(skill);
+    }
     PluginId::of_file(name.strip_suffix(".wasm").unwrap_or(name)).map_err(|error| Failure::usage(error.to_string()))
 }
 

@@ -322,6 +322,7 @@ const KEYS: &[Key] = &[
     key("plugins.*.prefix", SWITCH, "false"),
     key("plugins.*.names", "\"wassette\"", "\"wassette\""),
     key("plugins.*.pin", "a hash in quotes, as wharf status shows it", PIN),
+    key("plugins.*.pages", "\"declared\", \"granted\" or \"none\"", "\"granted\""),
     key("plugins.*.limits", TABLE, "{ timeout = \"5s\" }"),
     key("plugins.*.limits.timeout", TIME, "\"30s\""),
     key("plugins.*.limits.cpu", TIME, "\"10s\""),

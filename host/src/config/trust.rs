@@ -48,7 +48,7 @@ impl Config {
     pub fn rules(&self, id: &PluginId, trust: Trust) -> Rules {
         let own = self.plugins.get(id.as_ref());
         let configured_pin = own.and_then(|own| own.pin.as_deref()).and_then(Digest::parse);
-        Rules { trust, configured_pin, surface_may_change: self.may_change_lists(id) }
+        Rules { trust, configured_pin, surface_may_change: self.may_change_lists(id), is_skill: id.is_skill() }
     }
 
     /// Whether a plugin in service may change its descriptions.

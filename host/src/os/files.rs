@@ -112,7 +112,7 @@ pub(super) fn text(bytes: Vec<u8>) -> Result<String, FileError> {
     String::from_utf8(bytes).map_err(|_| FileError::NotText)
 }
 
-pub(super) fn read_opened(file: File, metadata: &Metadata, max_size: u64) -> Result<Vec<u8>, FileError> {
+pub(crate) fn read_opened(file: File, metadata: &Metadata, max_size: u64) -> Result<Vec<u8>, FileError> {
     if metadata.len() > max_size {
         return Err(FileError::TooLarge(max_size));
     }

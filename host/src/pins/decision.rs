@@ -30,6 +30,15 @@ pub struct Rules {
     pub configured_pin: Option<Digest>,
     /// A version with the pinned digest may change its surface at any time (`change-lists`).
     pub surface_may_change: bool,
+    /// It is a skill: it holds no grants, but tells a model what to do with those of all plugins.
+    pub is_skill: bool,
+}
+
+impl Rules {
+    /// Whether a version that differs from the pinned one waits for approval also where trust is not strict.
+    pub(super) fn guard_changes(&self, version: &PluginVersion) -> bool {
+        self.is_skill || !version.grants.is_empty()
+    }
 }
 
 /// What is known about a version before it may run.
@@ -77,6 +86,8 @@ pub enum Reason {
     },
     /// The surface differs from the pinned one, and the plugin has grants.
     SurfaceChanged,
+    /// The files of a skill differ from the pinned ones.
+    SkillChanged,
     /// The surface differs from the approved one, and trust is strict.
     SurfaceUnapproved,
     /// It needs kinds of access that the pinned version did not, and the plugin has grants.
@@ -101,7 +112,7 @@ impl Reason {
             Self::Unapproved => "unapproved",
             Self::SignatureLost => "signature_lost",
             Self::SignerChanged { .. } => "signer_changed",
-            Self::SurfaceChanged | Self::SurfaceUnapproved => "other_words",
+            Self::SurfaceChanged | Self::SkillChanged | Self::SurfaceUnapproved => "other_words",
             Self::NeedsMoreAccess(_) => "needs_more",
             Self::ApprovedForOtherGrants(_) => "other_grants",
             Self::ListingNeedsGrants => "silent",
@@ -135,6 +146,7 @@ impl fmt::Display for Reason {
                 return write!(f, "it is signed by {to}, but the previous version by {from}");
             }
             Self::SurfaceUnapproved => "its tool descriptions are not the approved ones",
+            Self::SkillChanged => "a model follows it, and its files have changed",
             Self::SurfaceChanged => "the plugin holds grants, and its tool descriptions have changed",
             Self::NeedsMoreAccess(kinds) => {
                 let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
@@ -168,9 +180,10 @@ pub fn decide(rules: &Rules, pin: Option<&Pin>, revocation: Revocation, version:
     let strict = rules.trust == Trust::Strict;
     let Some(pin) = pin else {
         // What follows a version that a person did not want is no first use.
-        let follows = revocation == Revocation::OfPlugin && !version.grants.is_empty();
+        let follows = revocation == Revocation::OfPlugin && rules.guard_changes(version);
         return match (strict, follows) {
             (true, _) => Err(Reason::Unapproved),
+            (false, true) if rules.is_skill => Err(Reason::Unapproved),
             (false, true) => Err(Reason::FollowsRevoked),
             (false, false) => Ok(()),
         };
@@ -185,7 +198,7 @@ pub fn decide(rules: &Rules, pin: Option<&Pin>, revocation: Revocation, version:
             Some(_) => {}
         }
     }
-    if version.grants.is_empty() && !strict {
+    if !rules.guard_changes(version) && !strict {
         return Ok(());
     }
     if let Some(approved) = pin.approved_grants.as_ref().filter(|_| pin.content == version.content) {
@@ -196,7 +209,11 @@ pub fn decide(rules: &Rules, pin: Option<&Pin>, revocation: Revocation, version:
     }
     let may_change = rules.surface_may_change && pin.content == version.content;
     if !may_change && version.surface.is_some_and(|surface| surface != pin.surface) {
-        return Err(if version.grants.is_empty() { Reason::SurfaceUnapproved } else { Reason::SurfaceChanged });
+        return Err(match version.grants.is_empty() {
+            _ if rules.is_skill => Reason::SkillChanged,
+            true => Reason::SurfaceUnapproved,
+            false => Reason::SurfaceChanged,
+        });
     }
     let known: BTreeSet<String> = pin.needs.union(&names(&version.grants)).cloned().collect();
     let more: BTreeSet<String> = names(&version.needs).difference(&known).cloned().collect();

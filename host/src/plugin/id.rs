@@ -5,7 +5,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// The id of a plugin: `[a-z0-9][a-z0-9-]{0,47}`.
+use crate::skills::is_skill_name;
+
+/// The id of a plugin: `[a-z0-9][a-z0-9-]{0,47}`; or of a skill in a plugin folder, [`PluginId::of_skill`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PluginId(Arc<str>);
 
@@ -33,7 +35,25 @@ impl PluginId {
         let name: String = stem.chars().map(mapped).collect();
         Self::parse(&name).map_err(|_| InvalidPluginId(super::text::quote(stem, 120)))
     }
+
+    /// The id under which a skill is served, pinned and recorded: `skill:` and its name. No plugin has such an id.
+    pub fn of_skill(name: &str) -> Self {
+        Self(format!("{SKILL}{name}").into())
+    }
+
+    /// The same of a text that is such an id.
+    pub fn parse_skill(text: &str) -> Option<Self> {
+        text.strip_prefix(SKILL).filter(|name| is_skill_name(name)).map(Self::of_skill)
+    }
+
+    /// Whether it is that of a skill.
+    pub fn is_skill(&self) -> bool {
+        self.0.starts_with(SKILL)
+    }
 }
+
+/// Begins the ids of skills.
+const SKILL: &str = "skill:";
 
 impl AsRef<str> for PluginId {
     fn as_ref(&self) -> &str {

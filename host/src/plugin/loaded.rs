@@ -14,8 +14,10 @@ use super::id::{Digest, PluginId};
 use super::imports::granted::Granted;
 use super::instance::call::PreparedComponent;
 use super::limits::Limits;
+use super::pinned_pages;
 use super::policy::access::Access;
 use super::policy::grants::Grants;
+use super::policy::pages::PageReach;
 use super::provider::{Call, Provider};
 use super::schema::allowance::Allowance;
 use super::stored_listing::StoredListing;
@@ -64,17 +66,35 @@ impl Plugin {
         // On a blocking thread: compiling the schemas of a listing may take long.
         let freezing = prepared.runtime.freezing.acquire().await;
         let dialect = linked.clone();
-        let freeze = move || {
-            let frozen = dialect.dialect.freeze(listed)?;
-            stored.into_iter().for_each(|stored| stored.store(&frozen.0));
-            Ok(frozen)
-        };
-        let frozen = prepared.runtime.guests().spawn_blocking(freeze).await;
+        let frozen = prepared.runtime.guests().spawn_blocking(move || dialect.dialect.freeze(listed)).await;
         drop(freezing);
-        let (surface, warnings) = frozen.map_err(|error| LoadError::Host(error.to_string()))??;
+        let (surface, mut warnings) = frozen.map_err(|error| LoadError::Host(error.to_string()))??;
+        warnings.extend(surface.page_warnings(&prepared.id, prepared.granted.grants.page_reach()));
+        let (pages, unpinned) = pinned_pages::read(&prepared, &linked, &surface).await;
+        warnings.extend(unpinned);
+        let surface = Arc::new(Surface { pages, ..surface });
+        if let Some(stored) = stored {
+            let surface = surface.clone();
+            let storing = prepared.runtime.guests().spawn_blocking(move || stored.store(&surface));
+            storing.await.map_err(|error| LoadError::Host(error.to_string()))?;
+        }
         // Most plugins are called much later or never, so their code pages need not stay in memory.
         linked.unmap_code();
-        Ok(Self { prepared, linked, surface: Arc::new(surface), warnings })
+        Ok(Self { prepared, linked, surface, warnings })
+    }
+
+    /// Refuses the contents of a page that are not those which are pinned.
+    async fn only_pinned(&self, uri: &str, read: ReadOutcome) -> Result<ReadOutcome, CallError> {
+        let Some(pinned) = self.surface.pages.get(uri).copied() else { return Ok(read) };
+        let ReadOutcome::Complete(result) = read else { return Ok(read) };
+        // A page may have megabytes.
+        let compared = async move {
+            match pinned_pages::digest(&result) == pinned {
+                true => Ok(ReadOutcome::Complete(result)),
+                false => Err(CallError::Fault(Fault::BadOutput("a page that is not the one which is pinned".into()))),
+            }
+        };
+        self.prepared.compute(compared).await
     }
 
     fn dialect(&self) -> &dyn Dialect {
@@ -102,6 +122,10 @@ impl Provider for Plugin {
 
     fn differs_by_caller(&self) -> bool {
         self.prepared.granted.grants.differ_by_caller()
+    }
+
+    fn page_reach(&self) -> PageReach<'_> {
+        self.prepared.granted.grants.page_reach()
     }
 
     fn extras(&self, caller: &Identity) -> Vec<Box<str>> {
@@ -169,7 +193,8 @@ impl Provider for Plugin {
         let caller = call.caller.clone();
         let prepared = self.prepared.of_caller(call.identity.as_deref());
         let called = self.dialect().read_resource(prepared, uri, call);
-        self.prepared.breaker.around(&caller, called).await
+        let read = self.prepared.breaker.around(&caller, called).await?;
+        self.only_pinned(uri, read).await
     }
 
     async fn get_prompt(

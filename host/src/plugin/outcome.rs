@@ -20,6 +20,7 @@ use super::schema::forms::Forms;
 use super::text;
 
 use super::surface::normalize::{self, annotations, json};
+use super::surface::pages;
 use hidden::DropHidden;
 use size::Size;
 
@@ -215,6 +216,11 @@ fn content(content: &mut Content) -> Checked<()> {
 fn resource(contents: &mut ResourceContents) -> Checked<()> {
     uri(&contents.uri)?;
     contents.meta = checked_meta(contents.meta.take())?;
+    contents
+        .meta
+        .as_deref()
+        .map_or(Ok(()), pages::check)
+        .map_err(|why| Fault::BadOutput(format!("contents whose meta {why}")))?;
     Ok(())
 }
 

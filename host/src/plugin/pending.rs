@@ -12,7 +12,8 @@ use super::fault::{CallError, Fault};
 use super::id::{Digest, PluginId};
 use super::limits::Limits;
 use super::policy::access::Access;
-use super::policy::extra::Extras;
+use super::policy::grants::Grants;
+use super::policy::pages::PageReach;
 use super::provider::{Call, Provider};
 use super::surface::Surface;
 use crate::identity::Identity;
@@ -26,7 +27,7 @@ pub struct PendingPlugin {
     surface: Surface,
     /// Those of its calls, the wait for the code included.
     limits: Limits,
-    extras: Extras,
+    grants: Grants,
     loaded: watch::Receiver<Option<Arc<dyn Provider>>>,
 }
 
@@ -47,10 +48,10 @@ impl Compiled {
 }
 
 impl PendingPlugin {
-    /// Under these limits, and those that `extras` give to some callers.
-    pub fn new(id: PluginId, content: Digest, surface: Surface, limits: Limits, extras: Extras) -> (Self, Compiled) {
+    /// Under these limits and grants, and those that some callers have in addition.
+    pub fn new(id: PluginId, content: Digest, surface: Surface, limits: Limits, grants: Grants) -> (Self, Compiled) {
         let (compiled, loaded) = watch::channel(None);
-        (Self { id, content, surface, limits, extras, loaded }, Compiled(compiled))
+        (Self { id, content, surface, limits, grants, loaded }, Compiled(compiled))
     }
 
     /// The loaded plugin, and the call with what is left of its time.
@@ -59,8 +60,8 @@ impl PendingPlugin {
     /// If it is not there in time, or is refused.
     async fn loaded(&self, call: Call) -> Result<(Arc<dyn Provider>, Call), CallError> {
         let start = Instant::now();
-        let holding = self.extras.holding(call.identity.as_deref());
-        let end = start + self.limits.with_extras(&self.extras, holding).timeout;
+        let holding = self.grants.extras.holding(call.identity.as_deref());
+        let end = start + self.limits.with_extras(&self.grants.extras, holding).timeout;
         let deadline = call.deadline.map_or(end, |deadline| deadline.min(end));
         let provider = self.loaded_until(deadline.min(start + MAX_WAIT)).await?;
         Ok((provider, Call { deadline: Some(deadline), ..call }))
@@ -96,8 +97,12 @@ impl Provider for PendingPlugin {
         self.loaded.borrow().as_ref().is_none_or(|provider| provider.differs_by_caller())
     }
 
+    fn page_reach(&self) -> PageReach<'_> {
+        self.grants.page_reach()
+    }
+
     fn extras(&self, caller: &Identity) -> Vec<Box<str>> {
-        self.extras.names(caller)
+        self.grants.extras.names(caller)
     }
 
     async fn call_tool(&self, name: &str, arguments: Arc<str>, call: Call) -> Result<ToolOutcome, CallError> {

@@ -7,6 +7,7 @@ pub(in crate::plugin) mod denial;
 pub(in crate::plugin) mod extra;
 pub(in crate::plugin) mod grants;
 pub(in crate::plugin) mod outbound;
+pub(in crate::plugin) mod pages;
 pub(in crate::plugin) mod personal;
 pub(in crate::plugin) mod redact;
 pub(in crate::plugin) mod secret;

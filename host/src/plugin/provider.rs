@@ -18,11 +18,13 @@ use super::id::{Digest, PluginId};
 use super::limits::Limits;
 use super::policy::access::Access;
 use super::policy::grants::Grants;
+use super::policy::pages::PageReach;
 use super::surface::Surface;
 use crate::budgets::Charge;
 use crate::byte_budget::ByteBudget;
 use crate::identity::Identity;
 use crate::rights::Permissions;
+use crate::skills::Skill;
 
 /// A source of tools, resources and prompts. Dropping a call's future cancels the call; methods
 /// that are not implemented return not found.
@@ -41,6 +43,11 @@ pub trait Provider: Send + Sync {
     /// Its lists and tool descriptions. Constant during the provider's lifetime.
     fn surface(&self) -> &Surface;
 
+    /// The skills in its resources. Constant as the surface.
+    fn skills(&self) -> &[Skill] {
+        &[]
+    }
+
     /// Whether it has the grant for a request to that caller's client. If not, the missing grant is
     /// logged.
     fn may_ask(&self, access: Access, caller: &Identity) -> bool {
@@ -52,6 +59,11 @@ pub trait Provider: Send + Sync {
     /// others.
     fn differs_by_caller(&self) -> bool {
         false
+    }
+
+    /// What its pages may reach, of what they ask for.
+    fn page_reach(&self) -> PageReach<'_> {
+        PageReach::None
     }
 
     /// The names of the extra grants and limits that hold for a caller.

@@ -9,17 +9,19 @@ mod extension;
 mod integers;
 pub(in crate::plugin) mod normalize;
 mod nulls;
+pub(in crate::plugin) mod pages;
 mod shown;
 mod signature;
 pub(in crate::plugin) mod stored;
 pub(in crate::plugin) mod template;
 mod warning;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::abi::{Capability, Offer, Prompt, ResourceDescription, ResourceTemplate, Tool};
 use super::error::LoadError;
+use super::id::Digest;
 use super::schema::allowance::Allowance;
 use super::schema::{Mirrored, Schema, Wrapping, mirrored};
 use super::text;
@@ -27,6 +29,7 @@ use super::text::quote;
 use crate::json;
 use integers::Integers;
 use nulls::NeverNull;
+pub use pages::{ToolUi, own_pages};
 pub use shown::SchemaStyle;
 pub use signature::{Parameter, parameters, signature};
 use template::UriTemplate;
@@ -50,6 +53,8 @@ pub struct Surface {
     pub prompts: Option<Vec<Prompt>>,
     pub completions: bool,
     pub offer: Option<Offer>,
+    /// The digests of its pages' contents, by URI: of those that are always the same.
+    pub pages: BTreeMap<String, Digest>,
 }
 
 /// A tool with compiled schemas.
@@ -62,6 +67,8 @@ pub struct FrozenTool {
     pub mirrored: Vec<Mirrored>,
     never_null: NeverNull,
     integers: Integers,
+    /// Of its page.
+    pub ui: ToolUi,
     /// An alternative public name, used instead of the prefixed one: the name with the package
     /// and interface of its function, if any.
     pub long_name: Option<String>,
@@ -122,7 +129,8 @@ impl FrozenTool {
         tool.meta = checks::meta(tool.meta, hidden)?;
         let mirrored = mirrored(input.source()).map_err(|why| format!("its input schema: {why}"))?;
         let (never_null, integers) = (NeverNull::of(&input), Integers::of(input.source()));
-        Ok(Self { tool, input, output, wrapping, mirrored, never_null, integers, long_name: None })
+        let ui = ToolUi::of(tool.meta.as_deref());
+        Ok(Self { tool, input, output, wrapping, mirrored, never_null, integers, ui, long_name: None })
     }
 
     /// Arguments as the tool takes them, in place of how clients write them: without null for an optional
@@ -150,7 +158,7 @@ impl Surface {
 
     /// Whether it offers nothing now.
     pub fn is_empty(&self) -> bool {
-        let Self { tools, resources, templates, prompts, completions: _, offer } = self;
+        let Self { tools, resources, templates, prompts, completions: _, offer, pages: _ } = self;
         let has_own = offer.as_ref().is_some_and(|offer| {
             !(offer.methods.is_empty() && offer.experimental.is_empty() && offer.extensions.is_empty())
         });
@@ -174,6 +182,8 @@ pub(in crate::plugin) struct Listed {
     pub(in crate::plugin) prompts: Option<Vec<Prompt>>,
     pub(in crate::plugin) completions: bool,
     pub(in crate::plugin) offer: Option<Offer>,
+    /// As [`Surface::pages`].
+    pub(in crate::plugin) pages: BTreeMap<String, Digest>,
     /// How clients are shown the tools' schemas.
     pub(in crate::plugin) schemas: SchemaStyle,
 }
@@ -228,6 +238,7 @@ impl Listed {
                 ),
                 methods: keep(offered.methods, "method", |m| m, |m, _| method(m), hidden, &mut warnings),
             }),
+            pages: self.pages,
         };
         Ok((surface, warnings))
     }
@@ -270,6 +281,7 @@ fn resource(mut resource: ResourceDescription, hidden: &mut text::Leeway) -> Res
     checks::icons(&mut resource.icons, hidden);
     normalize::annotations(&mut resource.annotations);
     resource.meta = checks::meta(resource.meta, hidden)?;
+    page_meta(resource.meta.as_deref())?;
     Ok(resource)
 }
 
@@ -285,7 +297,12 @@ fn template(
     checks::icons(&mut template.icons, hidden);
     normalize::annotations(&mut template.annotations);
     template.meta = checks::meta(template.meta, hidden)?;
+    page_meta(template.meta.as_deref())?;
     Ok(FrozenTemplate { template, uri })
+}
+
+fn page_meta(meta: Option<&str>) -> Result<(), Refused> {
+    meta.map_or(Ok(()), pages::check).map_err(|why| format!("its meta {why}"))
 }
 
 fn prompt(mut prompt: Prompt, hidden: &mut text::Leeway) -> Result<Prompt, Refused> {

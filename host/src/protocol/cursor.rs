@@ -14,6 +14,9 @@ pub enum ListKind {
     Resources = 2,
     ResourceTemplates = 3,
     Prompts = 4,
+    Skills = 5,
+    /// What is in a folder of a skill.
+    Directory = 6,
 }
 
 /// Where the next page begins.

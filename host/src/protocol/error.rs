@@ -145,6 +145,24 @@ pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
     )
 }
 
+/// No skill has its `SKILL.md` there.
+pub fn skill_not_found(uri: &str) -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!("Skill not found: {}", echo(uri)),
+        json!({ "reason": "skill_not_found", "uri": truncate(uri, ECHOED_URI) }),
+    )
+}
+
+/// No skill has a folder there.
+pub fn directory_not_found(uri: &str) -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!("Directory not found: {}", echo(uri)),
+        json!({ "reason": "directory_not_found", "uri": truncate(uri, ECHOED_URI) }),
+    )
+}
+
 /// The cursor was not issued by this server, or the list has changed since.
 pub fn invalid_cursor() -> ErrorObject {
     ErrorObject::new(

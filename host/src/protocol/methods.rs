@@ -39,7 +39,7 @@ const WITH_TASKS: [&str; 17] = [
     "logging/setLevel",
 ];
 
-const MODERN: [&str; 13] = [
+const MODERN: [&str; 16] = [
     "server/discover",
     "tools/list",
     "tools/call",
@@ -53,6 +53,10 @@ const MODERN: [&str; 13] = [
     "prompts/get",
     "completion/complete",
     "subscriptions/listen",
+    // Of the extension io.modelcontextprotocol/skills.
+    "skills/list",
+    "skills/get",
+    "resources/directory/read",
 ];
 
 /// The methods a client may call in `revision`.

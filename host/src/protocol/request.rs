@@ -54,6 +54,17 @@ pub enum ClientRequest<'a> {
         level: Level,
     },
     Listen(Filter),
+    ListSkills {
+        cursor: Option<Cow<'a, str>>,
+    },
+    /// The skill whose `SKILL.md` that is.
+    GetSkill {
+        uri: Cow<'a, str>,
+    },
+    ReadDirectory {
+        uri: Cow<'a, str>,
+        cursor: Option<Cow<'a, str>>,
+    },
     /// Of `tasks/`.
     GetTask {
         id: Cow<'a, str>,
@@ -174,7 +185,7 @@ pub struct Custom {
 
 /// First segments of methods that some revision of the protocol uses, including server requests
 /// and extensions of the specification.
-const STANDARD: [&str; 14] = [
+const STANDARD: [&str; 15] = [
     "initialize",
     "ping",
     "server",
@@ -189,6 +200,7 @@ const STANDARD: [&str; 14] = [
     "roots",
     "sampling",
     "elicitation",
+    "skills",
 ];
 
 /// Whether a method can be a plugin's: two segments, the first of which the protocol does not use.

@@ -112,8 +112,10 @@ impl BuiltIn for Discovery {
 fn find(snapshot: &Snapshot, permissions: &Permissions, query: &str, limit: usize) -> Result<String, CallError> {
     let query = query.to_lowercase();
     let words: Vec<&str> = query.split_whitespace().take(MAX_WORDS).collect();
-    let others =
-        snapshot.tools.entries().iter().filter(|entry| !entry.provider.is_host() && is_listed(permissions, entry));
+    let is_found = |entry: &&Entry<FrozenTool>| {
+        !entry.provider.is_host() && !entry.item().ui.app_only && is_listed(permissions, entry)
+    };
+    let others = snapshot.tools.entries().iter().filter(is_found);
     let mut found: Vec<(usize, usize, &Entry<FrozenTool>)> = others
         .filter_map(|entry| {
             let tool = &entry.item().tool;

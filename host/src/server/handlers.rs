@@ -9,6 +9,7 @@ pub(in crate::server) mod prompts;
 pub(in crate::server) mod resources;
 pub(in crate::server) mod rounds;
 pub(in crate::server) mod settled;
+pub(in crate::server) mod skills;
 pub(in crate::server) mod subscriptions;
 pub(in crate::server) mod tasks;
 mod tool_call;

@@ -15,6 +15,7 @@ use crate::plugin::abi::{Prompt, ResourceDescription};
 use crate::plugin::{FrozenTemplate, FrozenTool};
 use crate::protocol::{ErrorObject, error};
 use crate::rights::{Ask, Asking, Item, Permissions, Rights, Verdict};
+use crate::skills::Skill;
 
 /// The rights in force, which can be replaced while the server runs.
 pub(super) struct CurrentRights {
@@ -104,6 +105,13 @@ impl Allowed for ResourceDescription {
 impl Allowed for FrozenTemplate {
     fn item(&self) -> Item<'_> {
         Item::Template(self.own_name())
+    }
+}
+
+/// A skill is named by its `SKILL.md`.
+impl Allowed for Skill {
+    fn item(&self) -> Item<'_> {
+        Item::Resource(self.own_name())
     }
 }
 

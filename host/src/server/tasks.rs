@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde_json::value::to_raw_value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -16,13 +17,17 @@ use super::Server;
 use crate::protocol::{ErrorObject, error};
 use crate::store::{Changed, Durability, StoreError, Usage};
 use crate::sync::lock;
-use crate::tasks::{Lease, Ledger, Record, Status};
+use crate::tasks::{Lease, Ledger, Outcome, Record, Status};
 
 /// Tasks that one process runs for one caller, also those that wait for their turn.
 const RUNNING_OF_ONE: usize = 32;
 /// The same for all callers.
 const RUNNING: usize = 256;
 
+/// How often it is looked at shutdown whether tasks have ended.
+const STOPPING: Duration = Duration::from_millis(20);
+/// Callers of which it is remembered that they have too many.
+const FULL: usize = 1024;
 /// How often all tasks are counted.
 const COUNTING: Duration = Duration::from_secs(5);
 
@@ -91,6 +96,8 @@ pub(in crate::server) struct Tasks {
     pub(in crate::server) settings: TaskSettings,
     pub(in crate::server) lease: Lease,
     running: Mutex<Running>,
+    /// Callers that had too many, and until when that is taken for granted.
+    full: Mutex<HashMap<String, Instant>>,
     /// What is kept of all, and when that was counted.
     all_kept: Mutex<Option<(Instant, Usage)>>,
     /// Whether this process has looked at the tasks.
@@ -127,6 +134,7 @@ impl Tasks {
             settings: settings.clone(),
             lease,
             running: Mutex::default(),
+            full: Mutex::default(),
             all_kept: Mutex::default(),
             used: watch::Sender::new(settings.is_used),
         })
@@ -151,11 +159,11 @@ impl Tasks {
         let key = self.ledger.key(principal, &record.id).ok_or(NoTask::Full("id"))?;
         let of_one = self.ledger.usage(Some(principal)).await?;
         if of_one.entries >= self.settings.kept_of_one || of_one.bytes >= self.settings.bytes_of_one {
-            return Err(NoTask::Full("this caller has too many tasks that have not expired"));
+            return Err(self.is_full(&record.caller, "this caller has too many tasks that have not expired"));
         }
         let all = self.all_kept().await?;
         if all.entries >= self.settings.kept || all.bytes >= self.settings.bytes {
-            return Err(NoTask::Full("the server has too many tasks that have not expired"));
+            return Err(self.is_full(&record.caller, "the server has too many tasks that have not expired"));
         }
         if record.status.is_final() {
             self.ledger.add(record).await?;
@@ -181,6 +189,26 @@ impl Tasks {
         Ok(usage)
     }
 
+    /// Whether a call of that caller could become a task now, as far as this process knows.
+    pub(in crate::server) fn has_room(&self, caller: &str) -> bool {
+        let is_full = |full: &HashMap<String, Instant>| full.get(caller).is_some_and(|until| *until > Instant::now());
+        self.may_run(caller, &lock(&self.running).runs) && !is_full(&lock(&self.full))
+    }
+
+    fn may_run(&self, caller: &str, runs: &HashMap<String, Run>) -> bool {
+        runs.len() < RUNNING && runs.values().filter(|run| run.caller == caller).count() < RUNNING_OF_ONE
+    }
+
+    /// Remembers for a moment that a caller has too many.
+    fn is_full(&self, caller: &str, limit: &'static str) -> NoTask {
+        let (mut full, now) = (lock(&self.full), Instant::now());
+        full.retain(|_, until| *until > now);
+        if full.len() < FULL {
+            full.insert(caller.to_owned(), now + COUNTING);
+        }
+        NoTask::Full(limit)
+    }
+
     /// This process runs a task from now on; to be called before its record says so.
     ///
     /// # Errors
@@ -193,8 +221,7 @@ impl Tasks {
     ) -> Result<(), NoTask> {
         {
             let runs = &mut lock(&self.running).runs;
-            let of_one = runs.values().filter(|run| run.caller == record.caller).count();
-            if runs.len() >= RUNNING || of_one >= RUNNING_OF_ONE {
+            if !self.may_run(&record.caller, runs) {
                 return Err(NoTask::Full("too many are running"));
             }
             let (caller, id) = (record.caller.clone(), record.id.clone());
@@ -251,6 +278,32 @@ impl Tasks {
         }
     }
 
+    /// Ends what runs, after `grace`: what may be repeated is left to the next process, the rest has failed. Returns how
+    /// many were ended.
+    async fn stop(&self, grace: Duration) -> usize {
+        let end = Instant::now() + grace;
+        while !lock(&self.running).runs.is_empty() && Instant::now() < end {
+            sleep(STOPPING).await;
+        }
+        let left: Vec<String> = lock(&self.running).runs.keys().cloned().collect();
+        for key in &left {
+            let (status, message, outcome) = interrupted();
+            let fail = |record: &mut Record| {
+                (!record.idempotent && record.end(status, message.clone(), outcome.clone())).then_some(())
+            };
+            if let Err(error) = self.ledger.change(key, Durability::Power, fail).await {
+                tracing::warn!("failed to end a task: {error}");
+            }
+        }
+        // Nobody needs to wait until it counts as gone.
+        if !left.is_empty()
+            && let Err(error) = self.lease.leave().await
+        {
+            tracing::debug!(%error, "failed to give up the lease of tasks");
+        }
+        left.len()
+    }
+
     /// While anything runs: says so, and stops what others have ended.
     async fn attend(&self) {
         let mut changes = self.ledger.watch();
@@ -294,7 +347,24 @@ impl Tasks {
     }
 }
 
+/// How a task ends whose process has ended.
+pub(in crate::server) fn interrupted() -> (Status, Option<String>, Option<Outcome>) {
+    let error = error::task_interrupted();
+    // An object of texts and numbers always serializes.
+    let outcome = to_raw_value(&error).ok().map(Outcome::Error);
+    (Status::Failed, Some(error.message), outcome)
+}
+
 impl Server {
+    /// Gives tasks `grace` to end at shutdown, and ends the rest.
+    pub async fn stop_tasks(&self, grace: Duration) {
+        let Some(tasks) = &self.tasks else { return };
+        let tasks = tasks.stop(grace).await;
+        if tasks > 0 {
+            tracing::warn!(tasks, "cut off tasks that were still running at shutdown");
+        }
+    }
+
     /// The tasks of this server.
     ///
     /// # Errors

@@ -8,9 +8,11 @@ pub(in crate::server) mod answer;
 pub(in crate::server) mod completion;
 pub(in crate::server) mod content;
 mod form;
+mod page;
 pub(in crate::server) mod prompt;
 pub(in crate::server) mod question;
 pub(in crate::server) mod resource;
+pub(in crate::server) mod skill;
 pub(in crate::server) mod task;
 pub(in crate::server) mod tool;
 

@@ -62,6 +62,14 @@ impl Lease {
         self.ledger.store().put(put).await.map(drop)
     }
 
+    /// This process does not live any more.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn leave(&self) -> Result<(), StoreError> {
+        self.ledger.store().delete(&self.ledger.key_of_node(&self.node)).await.map(drop)
+    }
+
     /// This process begins to run a task. To be called before its record says so.
     ///
     /// # Errors
@@ -100,7 +108,7 @@ impl Lease {
             let lives = match alive.get(node) {
                 Some(lives) => *lives,
                 None => {
-                    let lives = self.lives(node).await?;
+                    let lives = self.ledger.lives(node).await?;
                     alive.insert(node.to_owned(), lives);
                     lives
                 }
@@ -118,11 +126,5 @@ impl Lease {
     /// If the store cannot be used.
     pub async fn settle(&self, orphan: &Orphan) -> Result<(), StoreError> {
         self.ledger.store().delete(&orphan.run).await.map(drop)
-    }
-
-    async fn lives(&self, node: &str) -> Result<bool, StoreError> {
-        let entry = self.ledger.store().get(&self.ledger.key_of_node(node)).await?;
-        let until = entry.and_then(|entry| String::from_utf8(entry.value).ok()?.parse::<u64>().ok());
-        Ok(until.is_some_and(|until| until > super::now()))
     }
 }

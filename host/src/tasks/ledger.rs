@@ -141,6 +141,16 @@ impl Ledger {
         self.store.usage(&prefix).await
     }
 
+    /// Whether a process lives that runs tasks.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn lives(&self, node: &str) -> Result<bool, StoreError> {
+        let entry = self.store.get(&self.key_of_node(node)).await?;
+        let until = entry.and_then(|entry| String::from_utf8(entry.value).ok()?.parse::<u64>().ok());
+        Ok(until.is_some_and(|until| until > super::now()))
+    }
+
     /// Removes tasks that have expired; returns how many.
     ///
     /// # Errors

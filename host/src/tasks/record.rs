@@ -9,10 +9,8 @@ use serde_json::value::RawValue;
 
 use crate::identity::{AccessGrant, Claims, Identity};
 
-/// Random bytes of an id.
+/// Random bytes of an id, which is in hexadecimal: no command takes one for an option.
 const ID_BYTES: usize = 18;
-/// Characters of an id.
-const ID_LENGTH: usize = 24;
 
 /// Where a task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -202,6 +200,9 @@ pub struct Record {
     /// Whether its result says that the tool failed.
     #[serde(default)]
     pub is_error: bool,
+    /// Whether its client has its outcome.
+    #[serde(default)]
+    pub fetched: bool,
     /// The process that runs it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<String>,
@@ -215,12 +216,12 @@ impl Record {
     pub fn new_id() -> Result<String, getrandom::Error> {
         let mut id = [0; ID_BYTES];
         getrandom::fill(&mut id)?;
-        Ok(URL_SAFE_NO_PAD.encode(id))
+        Ok(id.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// Whether a text can be an id.
     pub fn is_id(text: &str) -> bool {
-        text.len() == ID_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+        text.len() == 2 * ID_BYTES && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     }
 
     /// The id at the end of a key.
@@ -260,6 +261,7 @@ impl Record {
             asked: Vec::new(),
             outcome: None,
             is_error: false,
+            fetched: false,
             node: None,
         }
     }
@@ -275,7 +277,7 @@ impl Record {
             return false;
         }
         self.state = state.map(|state| URL_SAFE_NO_PAD.encode(state));
-        (self.asked, self.round, self.node, self.message) = (asked, round, None, None);
+        (self.asked, self.round, self.node) = (asked, round, None);
         self.set(Status::InputRequired);
         true
     }

@@ -16,6 +16,7 @@ from .call import Call
 from .content import Audio, Content, Embedded, Icon, Image, Resource, ResourceContents, Text
 from .errors import InvalidArguments, NotFound, ToolError, Unavailable
 from .host import list_changed, resource_updated
+from .page import Page
 from .plugin import Plugin
 from .results import NOTHING, Completion, Message, PromptResult, ReadResult, ToolResult
 from .sampling import Sampled, Sampling, SamplingMessage, SamplingTool, ToolAnswer, ToolUse
@@ -33,6 +34,7 @@ __all__ = [
     "InvalidArguments",
     "Message",
     "NotFound",
+    "Page",
     "Plugin",
     "PromptResult",
     "ReadResult",

@@ -11,6 +11,7 @@ from .call import Call
 from .content import Icon, Meta, Resource, Role
 from .errors import NotFound
 from .offers import Method, Prompt, ResourceFamily, TaskSupport, Tool, finish, is_call, passed, prepare
+from .page import MIME_TYPE, Page, tool_meta
 from .results import Completion, PromptResult, ReadResult, ToolResult
 from .values import dumps
 
@@ -44,6 +45,7 @@ class Plugin:
         self.methods: dict[str, Method] = _Registered("method")
         self.capabilities: dict[tuple[Literal["extension", "experimental"], str], str] = {}
         self._lists: list[Callable[[], Any]] = []
+        self._pages: dict[str, Page] = {}
         self._completions: dict[tuple[str, str], Callable[..., Any]] = {}
 
     @overload
@@ -66,6 +68,8 @@ class Plugin:
         meta: Meta | None = None,
         input_schema: Mapping[str, Any] | None = None,
         output_schema: Mapping[str, Any] | None = None,
+        page: Page | None = None,
+        app_only: bool = False,
     ) -> Callable[[F], F]: ...
 
     def tool(self, function: Any = None, /, **options: Any) -> Any:
@@ -75,11 +79,16 @@ class Plugin:
         `Annotated[str, "…"]` or the docstring's `Args:` describe arguments. `read_only`
         says that it changes nothing, and `tasks="optional"` that it may take long: clients with
         tasks need not wait for it then. With `input_schema` the function gets the arguments as
-        they are.
+        they are. Chat clients show its results in its `page`. With `app_only` it is for pages:
+        they do not show it to the model.
         """
+        page = options.pop("page", None)
+        meta = tool_meta(options.get("meta"), page, options.pop("app_only", False))
 
         def add(function: F) -> F:
-            tool = Tool(function, **options)
+            tool = Tool(function, **{**options, "meta": meta})
+            if page is not None:
+                self._add_page(page)
             self.tools[_new(tool.name, self.tools, "tools")] = tool
             return function
 
@@ -238,6 +247,15 @@ class Plugin:
         if name not in self.methods:
             raise NotFound
         return self.methods[name].run(json.loads(params), call)
+
+    def _add_page(self, page: Page) -> None:
+        if page.uri in self.families:
+            if self._pages.get(page.uri) != page:
+                raise ValueError(f"another resource has the URI of the page: {page.uri}")
+            return
+        self._pages[page.uri] = page
+        about = Resource(page.uri, page.uri.rsplit("/", 1)[-1], page.title, mime_type=MIME_TYPE, meta=page.meta)
+        self.families[page.uri] = ResourceFamily(page.contents, about)
 
     def _subject(self, subject: Callable[..., Any] | str) -> str:
         if isinstance(subject, str):

@@ -14,11 +14,11 @@ wit_bindgen::generate!({
 pub use exports::wharf::plugin::resources::*;
 
 use super::{Exported, types};
-use crate::{Call, Plugin};
+use crate::{Call, Plugin, page};
 
 impl<E: Exported> Guest for E {
     fn list_resources() -> Result<Vec<types::ResourceDescription>, String> {
-        let listed = E::PLUGIN.resources().map_err(crate::Error::into_text)?;
+        let listed = page::resources(&E::PLUGIN).map_err(crate::Error::into_text)?;
         Ok(listed.into_iter().map(|resource| resource.0).collect())
     }
 
@@ -28,6 +28,9 @@ impl<E: Exported> Guest for E {
     }
 
     fn read_resource(uri: String, context: types::CallContext) -> Result<ReadOutcome, types::CallError> {
+        if let Some(page) = page::read(&E::PLUGIN, &uri) {
+            return Ok(ReadOutcome::Complete(page.0));
+        }
         let call = Call::new(context);
         match E::PLUGIN.read_resource(&uri, &call) {
             Ok(result) => Ok(ReadOutcome::Complete(result.0)),

@@ -5,6 +5,7 @@ import { NotFound } from "./errors.js";
 import { after, isLater } from "./later.js";
 import { refuseMisspelt } from "./names.js";
 import * as options from "./options.js";
+import * as pages from "./page.js";
 import { inputJson, readText, s, shapeOf, toSchema } from "./schema.js";
 import { UriTemplate } from "./templates.js";
 
@@ -20,18 +21,22 @@ export class Plugin {
   #families = [];
   #lists = [];
   #completions = new Map();
+  #pages = new Map();
 
   tool(name, given, run) {
     unused(this.tools, name, "tool");
     options.check("tool", `tool ${name}`, given);
     isFunction(run, `tool ${name}`);
-    const { input = EMPTY, output, readOnly, destructive, idempotent, openWorld, tasks = "forbidden", ...about } = given;
+    const { input = EMPTY, output, readOnly, destructive, idempotent, openWorld, tasks = "forbidden", ...rest } = given;
+    const { page, appOnly, ...about } = rest;
+    if (page !== undefined) this.#page(page, `tool ${name}`);
     const hints = readOnly
       ? { readOnly, destructive: destructive ?? false, idempotent: idempotent ?? true, openWorld: openWorld ?? false }
       : { readOnly, destructive, idempotent, openWorld };
     const schema = toSchema(input);
     this.tools.push({
       ...about,
+      meta: pages.toolMeta(about.meta, page, appOnly),
       name,
       hints,
       tasks,
@@ -91,6 +96,18 @@ export class Plugin {
   experimental(name, settings = {}) {
     this.capabilities.push({ kind: "experimental", name, settings });
     return this;
+  }
+
+  /** Adds the page of a tool, which several tools may have. */
+  #page(page, what) {
+    pages.check(page, what);
+    const known = this.#pages.get(page.uri);
+    if (known === undefined) {
+      this.resource(page.uri, ...pages.resourceOf(page));
+      this.#pages.set(page.uri, page);
+    } else if (known.html !== page.html) {
+      throw new TypeError(`another page has the URI ${page.uri}`);
+    }
   }
 
   /** The interfaces that it implements. */

@@ -20,7 +20,7 @@ test("an option that does not exist is refused", () => {
   refused(
     () => plugin().tool("count", { descripton: "Counts." }, none),
     "tool count has no option 'descripton'; did you mean 'description'? there are: title, description, icons, meta, " +
-      "input, output, readOnly, destructive, idempotent, openWorld, tasks",
+      "input, output, readOnly, destructive, idempotent, openWorld, tasks, page, appOnly",
   );
   for (const [wrong, meant] of [["readonly", "readOnly"], ["readOnlyHint", "readOnly"], ["inputSchema", "input"]]) {
     refused(() => plugin().tool("count", { [wrong]: true }, none), new RegExp(`'${wrong}'; did you mean '${meant}'\\?`));

@@ -103,6 +103,27 @@ export interface ToolOptions<I, O> extends About {
   /** Whether a call may run as a task. What takes long should be `"optional"`: clients with tasks
       need not wait for it then. The default is `"forbidden"`. */
   tasks?: "forbidden" | "optional" | "required";
+  /** The page in which chat clients show its results. Several tools may have the same. */
+  page?: Page;
+  /** Only for pages: chat clients do not show it to the model. */
+  appOnly?: boolean;
+}
+
+/** A page that chat clients show. `uri` begins with `ui://` and the plugin's name; `html` is a whole HTML5 document with
+    everything inline. A client reads it once, and gives it the result of each call: `wharf.on("tool-result", show)` in its
+    own script, which comes after one that the page gets here. A page with `ownScript` gets none. */
+export interface Page {
+  uri: string;
+  html: string;
+  title?: string;
+  /** Whether the client should draw a border around it; by default it should. */
+  border?: boolean;
+  /** The origins of requests. The operator may refuse them, as what follows. */
+  connectsTo?: string[];
+  /** The origins of images, fonts, styles and scripts. */
+  loadsFrom?: string[];
+  permissions?: ("camera" | "microphone" | "geolocation" | "clipboardWrite")[];
+  ownScript?: boolean;
 }
 
 /** What a function returns, or a promise of it. */

@@ -38,8 +38,8 @@ impl Folder {
             if naming == Naming::Long {
                 continue;
             }
-            let (limits, extras) = (settings.limits.clone(), settings.grants.extras.clone());
-            let (pending, compiled) = PendingPlugin::new(file.id.clone(), version.content, surface, limits, extras);
+            let (limits, grants) = (settings.limits.clone(), settings.grants.clone());
+            let (pending, compiled) = PendingPlugin::new(file.id.clone(), version.content, surface, limits, grants);
             (file.serving, file.compiling) = (true, Some(compiled));
             file.claimed = version.surface.filter(|_| is_embedded).map(|surface| (version.content, surface));
             (file.serving_info, file.settings) = (Some(version), Some(settings));
@@ -51,7 +51,7 @@ impl Folder {
 
     /// Lets lists be answered when what every file offers is known.
     pub(super) fn mark_listed(&self) {
-        if self.files.values().all(|file| file.serving || file.state == LoadState::Idle) {
+        if self.knows_skills() && self.files.values().all(|file| file.serving || file.state == LoadState::Idle) {
             self.catalog.set_listed();
         }
     }

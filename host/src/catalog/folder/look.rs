@@ -33,6 +33,7 @@ impl Folder {
                 self.sync_path(path);
             }
         }
+        self.expect_skills();
         self.catalog.set_files_known();
     }
 

@@ -226,3 +226,35 @@ fn folders_that_cannot_be_watched_are_polled() {
     fs::create_dir(root.path().join("inner")).expect("a subfolder");
     assert_eq!(poll(&mut watcher), (true, vec![]));
 }
+
+#[tokio::test]
+async fn what_is_written_below_the_skills_is_reported_and_what_is_read_is_not() {
+    let root = tempfile::tempdir().expect("a folder");
+    let skill = root.path().join("skills/demo");
+    fs::create_dir_all(&skill).expect("a folder");
+    let mut watcher = watching(root.path());
+    assert!(watcher.watch_skills(std::slice::from_ref(&skill)) && watcher.folders.contains_key(&skill));
+    assert!(!watcher.watch_skills(std::slice::from_ref(&skill)), "it is watched already");
+    let file = skill.join("SKILL.md");
+    for (kind, wanted) in [
+        (EventKind::Access(AccessKind::Open(AccessMode::Any)), false),
+        (EventKind::Access(AccessKind::Close(AccessMode::Read)), false),
+        (EventKind::Access(AccessKind::Close(AccessMode::Write)), true),
+        (EventKind::Create(CreateKind::File), true),
+        (EventKind::Remove(RemoveKind::File), true),
+    ] {
+        watcher.skills_changed = false;
+        assert_eq!(watcher.translate(event(kind, &file)), None, "{kind:?}");
+        assert_eq!(watcher.skills_changed, wanted, "{kind:?}");
+    }
+    // The next scan of plugins does not end that.
+    watcher.watch(&[root.path().to_owned()]);
+    assert!(watcher.folders.contains_key(&skill));
+    watcher.skills_changed = true;
+    assert_eq!(watcher.next().await, Signal::Skills);
+    // Without watch handles, each poll is a change.
+    let mut polling = Watcher { notify: None, ..watching(root.path()) };
+    polling.watch_skills(&[skill]);
+    polling.check_folders();
+    assert!(polling.skills_changed);
+}

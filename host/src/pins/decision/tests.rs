@@ -173,3 +173,24 @@ fn only_the_pinned_content_is_listed_with_grants() {
     // There is no pin to compare it with.
     assert!(may_list_with_grants(&rules(Trust::Default, None), None, other));
 }
+
+#[test]
+fn a_changed_skill_waits_though_it_holds_no_grants() {
+    let rules = |trust| Rules { trust, is_skill: true, ..Rules::default() };
+    let decided = |pin: Option<&Pin>, revocation, version: &PluginVersion| {
+        TRUSTS.map(|trust| decide(&rules(trust), pin, revocation, version))
+    };
+    let skill = |text: &[u8]| {
+        let content = Digest::of(text);
+        PluginVersion { content, surface: Some(content), signer: None, ..version() }
+    };
+    let (one, two) = (skill(b"one"), skill(b"two"));
+    let pin = |approved| Pin { time: SystemTime::UNIX_EPOCH, ..Pin::new(&one, approved) };
+    let (unapproved, revoked) = (|| Err(Reason::Unapproved), || Err(Reason::Revoked));
+    assert_eq!(decided(None, Revocation::None, &one), [Ok(()), Ok(()), unapproved()]);
+    assert_eq!(decided(Some(&pin(false)), Revocation::None, &one), [Ok(()), Ok(()), unapproved()]);
+    assert_eq!(decided(Some(&pin(true)), Revocation::None, &one), [Ok(()), Ok(()), Ok(())]);
+    assert_eq!(decided(Some(&pin(true)), Revocation::None, &two), [Ok(()), Err(Reason::SkillChanged), unapproved()]);
+    assert_eq!(decided(None, Revocation::OfPlugin, &two), [Ok(()), unapproved(), unapproved()]);
+    assert_eq!(decided(Some(&pin(true)), Revocation::OfContent, &one), [revoked(), revoked(), revoked()]);
+}

@@ -62,7 +62,7 @@ pub(super) fn pins_to_check<'p>(
     version: &PluginVersion,
 ) -> Result<Cow<'p, Pins>, Reason> {
     let ignores_pins = rules.trust == Trust::Dev || rules.configured_pin.is_some();
-    let needs_none = rules.trust == Trust::Default && version.grants.is_empty();
+    let needs_none = rules.trust == Trust::Default && !rules.guard_changes(version);
     match known {
         Some(pins) => Ok(Cow::Borrowed(pins)),
         None if ignores_pins || needs_none => Ok(Cow::Owned(Pins::default())),

@@ -33,7 +33,7 @@ fn pending() -> (PendingPlugin, Compiled) {
 
 fn pending_for(timeout: Duration) -> (PendingPlugin, Compiled) {
     let limits = Limits { timeout, ..Limits::default() };
-    PendingPlugin::new(id(), Digest::of(b""), Surface::default(), limits, Extras::default())
+    PendingPlugin::new(id(), Digest::of(b""), Surface::default(), limits, Grants::default())
 }
 
 #[tokio::test]

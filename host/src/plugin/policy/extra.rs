@@ -124,6 +124,7 @@ impl Grants {
             private: if private.is_empty() { self.private } else { private },
             env: keyed(self.env, &more.env),
             config: keyed(self.config, &more.config),
+            pages: self.pages,
             place: self.place,
             command: self.command,
             extras: Extras::default(),

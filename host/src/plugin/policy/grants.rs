@@ -12,6 +12,7 @@ use super::access::Access;
 use super::denial::GrantProblem;
 use super::extra::Extras;
 use super::outbound::grant::HttpGrant;
+use super::pages::{PageReach, Pages};
 use super::secret::Secret;
 use super::template::SecretTemplate;
 use crate::os::stamp::FolderState;
@@ -40,6 +41,8 @@ pub struct Grants {
     pub env: Vec<(String, SecretTemplate)>,
     /// Entries of `wasi:config/store`, by key and value.
     pub config: Vec<(String, String)>,
+    /// What its pages may reach.
+    pub pages: Pages,
     /// Where to grant more; part of the hint that is logged with a denial.
     pub place: String,
     /// The command that grants more, without the grant; empty if there is none.
@@ -275,9 +278,21 @@ impl Grants {
         texts.extend(self.folders.iter().map(folder));
         texts.extend(self.env.iter().map(variable));
         texts.extend(self.config.iter().map(|(name, _)| format!("config {name}")));
+        if self.pages == Pages::Declared {
+            texts.insert("pages as declared".to_owned());
+        }
         let readable = self.secrets.iter().filter(|secret| secret.readable);
         texts.extend(readable.map(|secret| format!("secrets {}", secret.name)));
         texts
+    }
+
+    /// What its pages may reach. They are the same for all callers, so what only some have is no part of it.
+    pub(in crate::plugin) fn page_reach(&self) -> PageReach<'_> {
+        match self.pages {
+            Pages::Declared => PageReach::Declared,
+            Pages::Granted => PageReach::Granted(&self.http),
+            Pages::None => PageReach::None,
+        }
     }
 
     /// Each kind, and whether anything of it is granted.
@@ -294,6 +309,7 @@ impl Grants {
             private: _,
             env,
             config,
+            pages: _,
             place: _,
             command: _,
             extras: _,

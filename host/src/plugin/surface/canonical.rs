@@ -21,7 +21,7 @@ impl Surface {
         let matches_template = |uri: &str| self.templates.iter().any(|template| template.uri.matches(uri));
         for (name, list) in lists.as_object_mut().into_iter().flatten() {
             let key = match name.as_str() {
-                "resources" => "uri",
+                "resources" | "pages" => "uri",
                 "templates" => "uriTemplate",
                 _ => "name",
             };
@@ -38,10 +38,10 @@ impl Surface {
 
     /// All lists in the order in which clients get them; null without the interface.
     pub fn lists(&self) -> Value {
-        let Self { tools, resources, templates, prompts, completions, offer } = self;
+        let Self { tools, resources, templates, prompts, completions, offer, pages } = self;
         let none = Offer { experimental: Vec::new(), extensions: Vec::new(), methods: Vec::new() };
         let Offer { experimental, extensions, methods } = offer.as_ref().unwrap_or(&none);
-        json!({
+        let mut lists = json!({
             "tools": tools.as_ref().map(|list| list.iter().map(|frozen| tool(&frozen.tool)).collect::<Vec<_>>()),
             "prompts": prompts.as_ref().map(|list| list.iter().map(prompt).collect::<Vec<_>>()),
             "resources": resources.as_ref().map(|list| list.iter().map(resource).collect::<Vec<_>>()),
@@ -50,7 +50,14 @@ impl Surface {
             "experimental": experimental.iter().map(capability).collect::<Vec<_>>(),
             "extensions": extensions.iter().map(capability).collect::<Vec<_>>(),
             "methods": methods.iter().map(|name| json!({ "name": name })).collect::<Vec<_>>(),
-        })
+        });
+        // Only if there are any, so that the others have the digests that they had before there were pages.
+        if !pages.is_empty() {
+            let page =
+                |(uri, content): (&String, &Digest)| json!({ "uri": uri, "content": format!("blake3:{content}") });
+            lists["pages"] = pages.iter().map(page).collect();
+        }
+        lists
     }
 
     /// The hash of [`Surface::canonical`].

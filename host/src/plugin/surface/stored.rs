@@ -9,6 +9,7 @@ use crate::plugin::abi::{
     Annotations, Capability, Icon, IconTheme, Offer, Prompt, PromptArgument, ResourceDescription, ResourceTemplate,
     Role, TaskSupport, Tool, ToolAnnotations,
 };
+use crate::plugin::id::Digest;
 
 /// The custom section of a component that has its listing: the text of [`Surface::stored`].
 pub(in crate::plugin) const SECTION: &str = "wharf:listing";
@@ -43,6 +44,7 @@ impl Listed {
             prompts: optional(&stored["prompts"], |prompts| list(prompts, prompt))?,
             completions: stored["completions"].as_bool()?,
             offer: (!is_empty).then_some(offer),
+            pages: optional(&stored["pages"], |pages| list(pages, page))?.unwrap_or_default().into_iter().collect(),
             // They were written in the style already.
             schemas: SchemaStyle::Verbatim,
         })
@@ -119,6 +121,10 @@ fn template(template: &Value) -> Option<ResourceTemplate> {
         icons: icons(&template["icons"])?,
         meta: json_text(&template["meta"]),
     })
+}
+
+fn page(page: &Value) -> Option<(String, Digest)> {
+    Some((text(&page["uri"])?, Digest::parse(page["content"].as_str()?)?))
 }
 
 fn capability(capability: &Value) -> Option<Capability> {

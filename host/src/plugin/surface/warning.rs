@@ -11,6 +11,8 @@ pub enum ListingWarning {
     NoTool { function: String, interface: Option<String>, why: String },
     /// So many functions are not examined: only the first `examined` are.
     NotExamined { more: usize, examined: usize },
+    /// What an entry says of a page is not what clients can use.
+    Page { kind: &'static str, name: String, why: String },
     /// The code of a component lists something else than its custom section.
     Untrue,
 }
@@ -31,6 +33,7 @@ impl fmt::Display for ListingWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dropped { kind, name, why } => write!(f, "dropped the {kind} '{name}': {why}"),
+            Self::Page { kind, name, why } => write!(f, "the {kind} '{name}': {why}"),
             Self::NoTool { function, interface: None, why } => {
                 write!(f, "left out the function '{function}': it {why}")
             }

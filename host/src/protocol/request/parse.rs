@@ -42,6 +42,9 @@ impl<'a> ClientRequest<'a> {
             "completion/complete" => Ok(Self::Complete(complete(revision, params)?)),
             "logging/setLevel" => set_level(params),
             "subscriptions/listen" => Ok(Self::Listen(listen(params)?)),
+            "skills/list" => Ok(Self::ListSkills { cursor: cursor(params)? }),
+            "skills/get" => Ok(Self::GetSkill { uri: uri(params)? }),
+            "resources/directory/read" => Ok(Self::ReadDirectory { uri: uri(params)?, cursor: cursor(params)? }),
             "tasks/get" => Ok(Self::GetTask { id: task_id(params)? }),
             "tasks/update" => {
                 let [answers] = params.members(["inputResponses"])?;

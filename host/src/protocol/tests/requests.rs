@@ -24,6 +24,7 @@ fn minimal(method: &str) -> &'static str {
         "initialize" => r#"{"protocolVersion":"2025-11-25"}"#,
         "tools/call" | "prompts/get" => r#"{"name":"x"}"#,
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => r#"{"uri":"a:b"}"#,
+        "skills/get" | "resources/directory/read" => r#"{"uri":"skill://a"}"#,
         "completion/complete" => r#"{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}"#,
         "logging/setLevel" => r#"{"level":"info"}"#,
         "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result" => r#"{"taskId":"x"}"#,
@@ -35,7 +36,7 @@ fn minimal(method: &str) -> &'static str {
 #[test]
 fn every_method_is_known_in_its_revisions_and_in_no_other() {
     let every: std::collections::BTreeSet<&str> = ALL.iter().flat_map(|revision| methods(*revision)).copied().collect();
-    assert_eq!(every.len(), 20);
+    assert_eq!(every.len(), 23);
     for revision in ALL {
         for method in &every {
             let parsed = ClientRequest::parse(revision, method, &read(minimal(method)));

@@ -15,9 +15,12 @@ use crate::protocol::{ClientRequest, Revision, error, meta};
 use crate::server::client::Client;
 use crate::server::connection::session::Session;
 use crate::server::handlers::page::list;
-use crate::server::handlers::{completions, custom, lifecycle, prompts, resources, subscriptions, tasks, tools};
+use crate::server::handlers::{
+    completions, custom, lifecycle, prompts, resources, skills, subscriptions, tasks, tools,
+};
 use crate::server::response::Dispatched;
 use crate::server::scope::{Scope, Verbosity};
+use crate::skills::Skill;
 
 impl Connection {
     /// The only branch on the era.
@@ -118,6 +121,11 @@ impl Connection {
             (ClientRequest::SetLevel { level }, Some(session)) => {
                 session.level.set(level);
                 Dispatched::Now(Ok("{}".to_owned()))
+            }
+            (ClientRequest::ListSkills { cursor }, _) => list::<Skill>(server, scope, cursor.as_deref()),
+            (ClientRequest::GetSkill { uri }, _) => skills::get(server, scope, &uri),
+            (ClientRequest::ReadDirectory { uri, cursor }, _) => {
+                skills::read_directory(server, scope, &uri, cursor.as_deref())
             }
             (ClientRequest::GetTask { id }, _) => tasks::get(server, scope, &id),
             (ClientRequest::UpdateTask { id, answers }, _) => tasks::update(server, scope, &id, answers),

@@ -27,8 +27,7 @@ pub(in crate::server) trait Listed: Item + Allowed + Sized {
 
     fn names(snapshot: &Snapshot) -> &Names<Self>;
 
-    /// `name` is the public name.
-    fn view<'a>(&'a self, revision: Revision, name: &'a str) -> Self::View<'a>;
+    fn view(entry: &Entry<Self>, revision: Revision) -> Self::View<'_>;
 }
 
 /// A page, after the first scan of the plugins or the time that a first list may take.
@@ -78,8 +77,7 @@ struct ListResult<'a, T> {
 
 impl<T: Listed> Serialize for ListResult<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let views: Vec<_> =
-            self.shown.iter().map(|entry| entry.item().view(self.revision, entry.name.as_str())).collect();
+        let views: Vec<_> = self.shown.iter().map(|entry| T::view(entry, self.revision)).collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(T::MEMBER, &views)?;
         if let Some(next) = &self.next {

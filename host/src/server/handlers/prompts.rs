@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::page::Listed;
 use super::rounds::{ResumedInput, Rounds};
 use super::settled::Settled;
-use crate::catalog::{Names, Snapshot};
+use crate::catalog::{Entry, Names, Snapshot};
 use crate::plugin::abi::Prompt;
 use crate::protocol::cursor::ListKind;
 use crate::protocol::result::{self, Envelope};
@@ -28,8 +28,8 @@ impl Listed for Prompt {
         &snapshot.prompts
     }
 
-    fn view<'a>(&'a self, revision: Revision, name: &'a str) -> Self::View<'a> {
-        wire::prompt::Prompt::new(revision, name, self)
+    fn view(entry: &Entry<Self>, revision: Revision) -> Self::View<'_> {
+        wire::prompt::Prompt::new(revision, entry.name.as_str(), entry.item())
     }
 }
 

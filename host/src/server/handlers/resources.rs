@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::page::Listed;
 use super::rounds::{ResumedInput, Rounds};
 use super::settled::Settled;
-use crate::catalog::{Names, Snapshot};
+use crate::catalog::{Entry, Names, Snapshot};
 use crate::plugin::abi::{self, ReadResult, ResourceContents, ResourceDescription};
 use crate::plugin::{CallError, Fault, FrozenTemplate, Provider, text};
 use crate::protocol::cursor::ListKind;
@@ -34,8 +34,8 @@ impl Listed for ResourceDescription {
         &snapshot.resources
     }
 
-    fn view<'a>(&'a self, revision: Revision, _: &'a str) -> Self::View<'a> {
-        Resource::new(revision, self)
+    fn view(entry: &Entry<Self>, revision: Revision) -> Self::View<'_> {
+        Resource::new(revision, entry.item(), entry.provider.page_reach())
     }
 }
 
@@ -48,8 +48,8 @@ impl Listed for FrozenTemplate {
         &snapshot.templates
     }
 
-    fn view<'a>(&'a self, revision: Revision, _: &'a str) -> Self::View<'a> {
-        Template::new(revision, self)
+    fn view(entry: &Entry<Self>, revision: Revision) -> Self::View<'_> {
+        Template::new(revision, entry.item(), entry.provider.page_reach())
     }
 }
 
@@ -88,7 +88,7 @@ async fn answer(
         Err(fault::without_result(scope, provider.id(), "params.uri", not_found, error))
     };
     Settled::answer(settled, record, refuse, |outcome| {
-        let members = ReadResourceResult::new(scope.revision, &outcome);
+        let members = ReadResourceResult::new(scope.revision, &outcome, provider.page_reach());
         // A result that depends on answers is not determined by its URI.
         let caching = outcome.caching.filter(|_| !retried).map_or(Caching::NONE, self::caching);
         // A shared cache would give it to those who may not read it, or would read something else.

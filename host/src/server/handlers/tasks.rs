@@ -67,6 +67,8 @@ pub(in crate::server) fn may_become<'a>(
     let Some(tasks) = server.tasks.as_ref().filter(|_| scope.revision.is_modern()) else { return Ok(None) };
     match tool.tool.task_support {
         TaskSupport::Forbidden => Ok(None),
+        // Without room for it, it is a call as any other.
+        TaskSupport::Optional if !tasks.has_room(&scope.caller) => Ok(None),
         _ if scope.client.capabilities.tasks => Ok(Some(tasks)),
         TaskSupport::Optional => Ok(None),
         TaskSupport::Required => Err(error::missing_extension(TASKS, "call a tool that runs as a task only")),

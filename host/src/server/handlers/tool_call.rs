@@ -7,6 +7,7 @@ use super::settled::Settled;
 use crate::approvals::Decider;
 use crate::budgets::Charge;
 use crate::catalog::Entry;
+use crate::json::Raw;
 use crate::plugin::FrozenTool;
 use crate::plugin::abi::ToolResult;
 use crate::protocol::result::{self, Envelope};
@@ -71,7 +72,11 @@ impl ToolCall {
 
     fn complete(&self, outcome: &ToolResult) -> Response {
         let members = wire::tool::CallToolResult::new(self.scope.revision, self.entry.item(), outcome);
-        let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
+        // A page calls the plugin's other tools, and does not know under which names clients see them.
+        let prefix = self.entry.item().ui.page.as_ref().and_then(|_| self.entry.prefix());
+        let prefix = prefix.map(|id| format!("\"{id}\""));
+        let host_meta: Vec<_> = prefix.iter().map(|id| ("wharf/plugin", Raw(id))).collect();
+        let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), host_meta: &host_meta, ..Envelope::default() };
         result::object(self.scope.revision, &self.server.implementation, &members, envelope)
     }
 }

@@ -11,7 +11,7 @@ use super::page::Listed;
 use super::rounds::ResumedInput;
 use super::tasks;
 use super::tool_call::ToolCall;
-use crate::catalog::{Names, Snapshot};
+use crate::catalog::{Entry, Names, Snapshot};
 use crate::plugin::{FrozenTool, Mirrored};
 use crate::protocol::cursor::ListKind;
 use crate::protocol::request::{CallTool, TaskParams};
@@ -33,8 +33,8 @@ impl Listed for FrozenTool {
         &snapshot.tools
     }
 
-    fn view<'a>(&'a self, revision: Revision, name: &'a str) -> Self::View<'a> {
-        wire::tool::Tool::new(revision, name, self)
+    fn view(entry: &Entry<Self>, revision: Revision) -> Self::View<'_> {
+        wire::tool::Tool::new(revision, entry.name.as_str(), entry.item())
     }
 }
 

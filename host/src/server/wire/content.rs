@@ -6,9 +6,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::Number;
 
+use super::page::PageMeta;
 use super::resource::Resource;
 use crate::json::{self, Object, Raw, Text};
-use crate::plugin::abi;
+use crate::plugin::{PageReach, abi};
 use crate::protocol::{Revision, meta};
 
 /// The wire's `ContentBlock`, and the blocks that only sampling has.
@@ -65,7 +66,7 @@ pub(super) struct Contents<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     blob: Option<Text<'a>>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<Object<'a>>,
+    meta: Option<Box<PageMeta<'a>>>,
 }
 
 #[derive(Serialize)]
@@ -116,12 +117,13 @@ impl<'a> Block<'a> {
             abi::Content::Image(media) => Self::Image(Media::new(revision, media)),
             abi::Content::Audio(media) => Self::audio(revision, media),
             abi::Content::Embedded(resource) => Self::Resource(Embedded {
-                resource: Contents::new(revision, &resource.contents),
+                // Clients show no page that is a part of something else.
+                resource: Contents::new(revision, &resource.contents, PageReach::None),
                 annotations: annotations(revision, resource.annotations.as_ref()),
                 meta: meta(revision, resource.meta.as_deref()),
             }),
             abi::Content::Link(link) if revision.has_resource_link() => {
-                Self::ResourceLink(Resource::new(revision, link))
+                Self::ResourceLink(Resource::new(revision, link, PageReach::None))
             }
             abi::Content::Link(link) => Self::text(format!("[resource {}: {}]", link.name, link.uri)),
         }
@@ -176,13 +178,13 @@ impl<'a> Media<'a> {
 }
 
 impl<'a> Contents<'a> {
-    pub(super) fn new(revision: Revision, contents: &'a abi::ResourceContents) -> Self {
+    pub(super) fn new(revision: Revision, contents: &'a abi::ResourceContents, reach: PageReach<'_>) -> Self {
         let (text, blob) = match &contents.body {
             abi::ResourceBody::Text(text) => (Some(text.as_str().into()), None),
             abi::ResourceBody::Blob(bytes) => (None, Some(STANDARD.encode(bytes).into())),
         };
         let (uri, mime_type) = (&contents.uri, contents.mime_type.as_deref());
-        Self { uri, mime_type, text, blob, meta: meta(revision, contents.meta.as_deref()) }
+        Self { uri, mime_type, text, blob, meta: PageMeta::new(revision, contents.meta.as_deref(), reach) }
     }
 }
 

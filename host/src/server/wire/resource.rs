@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::content::{Annotations, Contents, Icon, annotations, icons, meta};
-use crate::json::Object;
-use crate::plugin::FrozenTemplate;
+use super::content::{Annotations, Contents, Icon, annotations, icons};
+use super::page::PageMeta;
 use crate::plugin::abi::{ReadResult, ResourceDescription};
+use crate::plugin::{FrozenTemplate, PageReach};
 use crate::protocol::Revision;
 
 /// The wire's `Resource`.
@@ -27,11 +27,11 @@ pub(in crate::server) struct Resource<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<Annotations<'a>>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<Object<'a>>,
+    meta: Option<Box<PageMeta<'a>>>,
 }
 
 impl<'a> Resource<'a> {
-    pub(in crate::server) fn new(revision: Revision, resource: &'a ResourceDescription) -> Self {
+    pub(in crate::server) fn new(revision: Revision, resource: &'a ResourceDescription, reach: PageReach<'_>) -> Self {
         Self {
             uri: &resource.uri,
             name: &resource.name,
@@ -41,7 +41,7 @@ impl<'a> Resource<'a> {
             size: resource.size,
             icons: icons(revision, &resource.icons),
             annotations: annotations(revision, resource.annotations.as_ref()),
-            meta: meta(revision, resource.meta.as_deref()),
+            meta: PageMeta::new(revision, resource.meta.as_deref(), reach),
         }
     }
 }
@@ -63,11 +63,11 @@ pub(in crate::server) struct Template<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<Annotations<'a>>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<Object<'a>>,
+    meta: Option<Box<PageMeta<'a>>>,
 }
 
 impl<'a> Template<'a> {
-    pub(in crate::server) fn new(revision: Revision, frozen: &'a FrozenTemplate) -> Self {
+    pub(in crate::server) fn new(revision: Revision, frozen: &'a FrozenTemplate, reach: PageReach<'_>) -> Self {
         let template = &frozen.template;
         Self {
             uri_template: &template.uri_template,
@@ -77,7 +77,7 @@ impl<'a> Template<'a> {
             mime_type: template.mime_type.as_deref(),
             icons: icons(revision, &template.icons),
             annotations: annotations(revision, template.annotations.as_ref()),
-            meta: meta(revision, template.meta.as_deref()),
+            meta: PageMeta::new(revision, template.meta.as_deref(), reach),
         }
     }
 }
@@ -89,7 +89,7 @@ pub(in crate::server) struct ReadResourceResult<'a> {
 }
 
 impl<'a> ReadResourceResult<'a> {
-    pub(in crate::server) fn new(revision: Revision, result: &'a ReadResult) -> Self {
-        Self { contents: result.contents.iter().map(|contents| Contents::new(revision, contents)).collect() }
+    pub(in crate::server) fn new(revision: Revision, result: &'a ReadResult, reach: PageReach<'_>) -> Self {
+        Self { contents: result.contents.iter().map(|contents| Contents::new(revision, contents, reach)).collect() }
     }
 }

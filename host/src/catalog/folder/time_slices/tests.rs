@@ -12,7 +12,7 @@ use super::super::{File, Folder, LoadState};
 use super::{COMPILING, GROWTH, LISTING, first_slice};
 use crate::catalog::FolderEvent;
 use crate::pins::Guard;
-use crate::plugin::{Call, Digest, Extras, Limits, PendingPlugin, PluginId, Provider as _, Surface};
+use crate::plugin::{Call, Digest, Grants, Limits, PendingPlugin, PluginId, Provider as _, Surface};
 
 /// A component that takes seconds to compile, and is no plugin: every local is live across every loop. `number` makes it
 /// unique.
@@ -178,7 +178,7 @@ async fn a_plugin_whose_calls_wait_starts_before_others() {
         Digest::of(b""),
         Surface::default(),
         Limits { timeout: limit, ..Limits::default() },
-        Extras::default(),
+        Grants::default(),
     );
     let (called, other) = (File { compiling: Some(compiled), ..File::new(id(), 1) }, File::new(id(), 2));
     assert_eq!(called.order(), other.order());

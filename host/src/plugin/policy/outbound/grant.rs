@@ -104,6 +104,11 @@ impl HttpGrant {
         self.templates().flat_map(SecretTemplate::secrets)
     }
 
+    /// Whether all paths of an origin are covered, by some method.
+    pub(in crate::plugin) fn covers_origin(&self, origin: &Uri) -> bool {
+        self.path.is_empty() && Target::of(origin).is_ok_and(|target| target == self.target)
+    }
+
     /// Whether a request is covered.
     pub(in crate::plugin) fn covers(&self, requested: &Requested) -> bool {
         let below = |rest: &str| rest.is_empty() || rest.starts_with('/');

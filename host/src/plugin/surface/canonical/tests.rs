@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use crate::plugin::abi::{
     Capability, Offer, Prompt, PromptArgument, ResourceDescription, ResourceTemplate, TaskSupport, Tool,
     ToolAnnotations,
@@ -65,6 +67,7 @@ fn listed() -> Listed {
         prompts: Some(vec![prompt()]),
         completions: false,
         offer: None,
+        pages: BTreeMap::new(),
         schemas: SchemaStyle::default(),
     }
 }

@@ -75,6 +75,7 @@ fn full() -> Listed {
             extensions: vec![capability("vendor.example/y")],
             methods: vec!["m".into()],
         }),
+        pages: [("ui://p/a".to_owned(), Digest::of(b"a"))].into(),
         schemas: SchemaStyle::Compatible,
     }
 }

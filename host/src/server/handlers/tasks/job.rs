@@ -72,6 +72,9 @@ impl Job {
             };
             let answer = self.call.answer(settled, &mut self.record);
             let cancelled = self.call.scope.cancelled.is_cancelled();
+            if cancelled {
+                self.record.set_code("cancelled");
+            }
             let answer = self.record.finish(answer).await;
             keep(&self.tasks, &key, answer, cancelled).await;
             self.tasks.stopped(&key).await;
@@ -112,7 +115,12 @@ impl Job {
 
     /// The answer to its request.
     async fn end(mut self, advanced: Result<Advance<ToolResult>, Refusal>) -> Ended {
-        let is_outcome = !matches!(advanced, Ok(Advance::Asks(..)) | Err(Refusal::Request(_) | Refusal::Unapproved(_)));
+        let is_outcome = match &advanced {
+            Ok(Advance::Complete(_)) => true,
+            Ok(Advance::Asks(..)) => false,
+            // As every call with such arguments.
+            Err(refusal) => !matches!(refusal.code(), "refused" | "bad-input"),
+        };
         let settled = match advanced {
             Ok(Advance::Complete(result)) => Ok(Settled::Complete(result)),
             Ok(Advance::Asks(prepared, round)) => {

@@ -6,11 +6,9 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::job::ending;
 use super::resume::again;
-use crate::protocol::error;
 use crate::server::Server;
-use crate::server::tasks::Tasks;
+use crate::server::tasks::{Tasks, interrupted};
 use crate::store::{Durability, StoreError};
 use crate::tasks::{Orphan, Record};
 
@@ -79,7 +77,7 @@ async fn adopt(server: &Arc<Server>, tasks: &Arc<Tasks>, orphan: &Orphan) -> Res
             return Ok(());
         }
     }
-    let (status, message, outcome) = ending(&Err(error::task_interrupted()));
+    let (status, message, outcome) = interrupted();
     let fail = |record: &mut Record| {
         let is_orphan = record.take_over(node, tasks.node());
         (is_orphan && record.end(status, message.clone(), outcome.clone())).then_some(())
