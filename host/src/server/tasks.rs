@@ -166,15 +166,24 @@ impl Tasks {
             return Err(self.is_full(&record.caller, "the server has too many tasks that have not expired"));
         }
         if record.status.is_final() {
-            self.ledger.add(record).await?;
+            self.write(record).await?;
             return Ok(key);
         }
         self.run(&key, record, cancelled).await?;
-        if let Err(error) = self.ledger.add(record).await {
+        if let Err(error) = self.write(record).await {
             self.stopped(&key).await;
             return Err(error.into());
         }
         Ok(key)
+    }
+
+    /// Adds a record to what is kept.
+    async fn write(&self, record: &Record) -> Result<(), StoreError> {
+        let bytes = self.ledger.add(record).await?;
+        if let Some((_, kept)) = &mut *lock(&self.all_kept) {
+            kept.bytes += bytes;
+        }
+        Ok(())
     }
 
     /// What is kept of all, as it was a moment ago: counting takes milliseconds.
