@@ -241,7 +241,8 @@ async def tasks_by_handshake(home: Home, binary: str) -> None:
     async with home.connect(binary) as (read, write):
         async with ClientSession(read, write, elicitation_callback=answers.elicit) as client:
             await client.initialize()
-            await tasks(client, answers)
+            # Over HTTP without tokens they are all the same.
+            await tasks(client, answers, lists=home.way == "stdio")
 
 
 async def tasks_without_handshake(home: Home, binary: str) -> None:

@@ -222,7 +222,7 @@ impl Tasks {
         self.admit(record).await?;
         let key = self.ledger.key(record.requester.name(), &record.id).ok_or(NoTask::Full("id"))?;
         let run = self.run(&key, record, cancelled).await?;
-        self.ledger.add(record).await?;
+        self.write(record).await?;
         Ok(run)
     }
 
@@ -232,7 +232,7 @@ impl Tasks {
     /// As [`Self::add`].
     pub(in crate::server) async fn add_ended(&self, record: &Record) -> Result<(), NoTask> {
         self.admit(record).await?;
-        Ok(self.ledger.add(record).await?)
+        Ok(self.write(record).await?)
     }
 
     /// Waits for the turn to answer a task: of several answers at once, each sees what the one before has left.
@@ -243,6 +243,15 @@ impl Tasks {
             turns.entry(key.to_owned()).or_default().clone()
         };
         turn.lock_owned().await
+    }
+
+    /// Adds a record to what is kept.
+    async fn write(&self, record: &Record) -> Result<(), StoreError> {
+        let bytes = self.ledger.add(record).await?;
+        if let Some((_, kept)) = &mut *lock(&self.all_kept) {
+            kept.bytes += bytes;
+        }
+        Ok(())
     }
 
     /// What is kept of all, as it was a moment ago: counting takes milliseconds.

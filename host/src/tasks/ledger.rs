@@ -100,14 +100,15 @@ impl Ledger {
         Record::is_id(id).then(|| format!("{}{id}", self.all_of(principal)))
     }
 
-    /// Adds a record. When it returns, every process finds it, also after a power failure.
+    /// Adds a record; how many bytes it takes. When it returns, every process finds it, also after a power failure.
     ///
     /// # Errors
     /// If the store cannot be used.
-    pub async fn add(&self, record: &Record) -> Result<(), StoreError> {
+    pub async fn add(&self, record: &Record) -> Result<u64, StoreError> {
         let put = self.put(record, Expected::Absent, Durability::Power)?;
+        let bytes = put.key.len() + put.value.len();
         match self.store.put(put).await? {
-            Some(_) => Ok(()),
+            Some(_) => Ok(bytes as u64),
             None => Err(StoreError("there is a task of that id".into())),
         }
     }
