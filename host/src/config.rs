@@ -377,7 +377,8 @@ impl Config {
     /// The default configuration file.
     pub fn defaults() -> String {
         let limits = LimitsConfig::from(&Limits::default());
-        let shown = Self { limits, ..Self::default() };
+        let tasks = TasksConfig::from(&Limits::default().tasks);
+        let shown = Self { limits, tasks, ..Self::default() };
         let values = toml::to_string(&shown).unwrap_or_default();
         format!(
             "{HEADER}{}\n{EXAMPLES}",

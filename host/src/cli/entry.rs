@@ -36,6 +36,11 @@ pub(super) fn tool(tool: &Value) -> String {
     if !hints.is_empty() {
         text += &format!("\nHints: {}\n", hints.join(", "));
     }
+    text += match tool["execution"]["taskSupport"].as_str() {
+        Some("optional") => "\nMay run as a task.\n",
+        Some("required") => "\nRuns as a task only.\n",
+        _ => "",
+    };
     text
 }
 

@@ -249,11 +249,14 @@ struct Progress<'a> {
 
 /// Progress as the status message of a task.
 fn status(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
-    let message = message.filter(|text| !text.is_empty());
-    message.map(str::to_owned).unwrap_or_else(|| match total {
+    let so_far = match total {
         Some(total) => format!("{progress} of {total}"),
         None => progress.to_string(),
-    })
+    };
+    match message.filter(|text| !text.is_empty()) {
+        Some(message) => format!("{message} ({so_far})"),
+        None => so_far,
+    }
 }
 
 fn level_of(level: LogLevel) -> Level {
