@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::plugin::abi::TaskSupport;
 use crate::plugin::text::{printable, quote};
 use crate::plugin::{Parameter, parameters, signature};
 use crate::report::NAME;
@@ -36,12 +37,16 @@ pub(super) fn tool(tool: &Value) -> String {
     if !hints.is_empty() {
         text += &format!("\nHints: {}\n", hints.join(", "));
     }
-    text += match tool["execution"]["taskSupport"].as_str() {
-        Some("optional") => "\nMay run as a task.\n",
-        Some("required") => "\nRuns as a task only.\n",
-        _ => "",
-    };
     text
+}
+
+/// Whether calls of a tool become tasks, which the newest revision does not say.
+pub(super) fn task_support(support: TaskSupport) -> &'static str {
+    match support {
+        TaskSupport::Forbidden => "",
+        TaskSupport::Optional => "\nMay run as a task.\n",
+        TaskSupport::Required => "\nRuns as a task only.\n",
+    }
 }
 
 fn described<'a>(texts: impl Iterator<Item = &'a str>) -> String {

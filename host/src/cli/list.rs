@@ -157,7 +157,10 @@ async fn one(local: &mut Local, name: &str, json: bool) -> Result<ExitCode, Fail
             let text = if json {
                 indented(&escape_hidden_in_json(&entry.to_string()))
             } else {
-                wrapped::for_stdout(&shown(&entry))
+                let snapshot = local.snapshot();
+                let tool = snapshot.tools.get(&name).filter(|_| *member == "tools");
+                let tasks = tool.map_or("", |tool| entry::task_support(tool.item().tool.task_support));
+                wrapped::for_stdout(&(shown(&entry) + tasks))
             };
             return report::print(&text).map(|()| ExitCode::SUCCESS);
         }

@@ -146,6 +146,17 @@ async fn a_task_is_there_until_it_expires() {
     ledger.add(&kept).await.expect("usable");
     assert!(ledger.get(local.name(), &gone.id).await.expect("usable").is_none());
     assert_eq!(ledger.list(Some(local.name()), "", 9).await.expect("usable").tasks.len(), 1);
+    // Those that have expired hide no others.
+    for _ in 0..3 {
+        ledger.add(&Record { created: now() - 70_000, ..record(&local) }).await.expect("usable");
+    }
+    let (mut found, mut after) = (0, Some(String::new()));
+    while let Some(from) = after.take() {
+        let page = ledger.list(None, &from, 2).await.expect("usable");
+        (found, after) = (found + page.tasks.len(), page.next);
+    }
+    assert_eq!(found, 1);
+    assert_eq!(ledger.remove_expired(3).await, Ok(3));
     assert_eq!(ledger.remove_expired(9).await, Ok(1));
     assert_eq!(ledger.usage(None).await.expect("usable").entries, 1);
 }

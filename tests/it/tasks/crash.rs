@@ -58,3 +58,61 @@ fn a_server_that_is_stopped_leaves_its_tasks() {
     let done = until_status(&mut client, &id, "completed");
     assert_eq!(first_text(&done["result"]), "it took 2 s");
 }
+
+#[test]
+fn what_cannot_be_repeated_has_failed_when_its_server_is_stopped() {
+    let home = home(SOON);
+    let mut stops = client(&home);
+    let id = task(&mut stops, "slow_compute", json!({"seconds": 600.0}));
+    stops.process().signal(Signal::TERM);
+    assert!(stops.process().wait().success());
+    stops.process().log_with("cut off tasks");
+    // Nobody waits until its process counts as gone.
+    let shown = run(&home, ["tasks", "show", &id, "--json"]);
+    let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    assert_eq!((&shown["status"], &shown["error"]["data"]["reason"]), (&json!("failed"), &json!("task_interrupted")));
+}
+
+#[test]
+fn the_operator_sees_that_no_process_runs_a_task() {
+    let home = home(SOON);
+    let mut dies = client(&home);
+    task(&mut dies, "slow_compute", json!({"seconds": 600.0}));
+    dies.process().signal(Signal::KILL);
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let shown = run(&home, ["tasks", home.plugins().to_str().expect("UTF-8")]);
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        if shown.contains("  interrupted") {
+            break;
+        }
+        assert!(Instant::now() < deadline && shown.contains("  working"), "{shown}");
+    }
+}
+
+/// Each of them may be the last one: whoever goes on says that it does.
+#[test]
+fn answers_that_arrive_together_begin_one_round() {
+    let home = home(SOON);
+    for others_process in [false, true] {
+        let mut dies = client(&home);
+        let mut other = client(&home);
+        let id = task(&mut dies, "multi_input", json!({}));
+        let asks = until_status(&mut dies, &id, "input_required");
+        let keys: Vec<String> = asks["inputRequests"].as_object().expect("questions").keys().cloned().collect();
+        let update = |key: &String| json!({"taskId": id, "inputResponses": {key: {"action": "decline"}}});
+        let one = dies.post("tasks/update", update(&keys[0]));
+        let last = if others_process { &mut other } else { &mut dies };
+        let two = last.post("tasks/update", update(&keys[1]));
+        last.answer(two);
+        dies.answer(one);
+        until(&mut dies, &id, |got| got["status"] != "input_required");
+        for client in [&mut dies, &mut other] {
+            client.process().signal(Signal::KILL);
+        }
+        // The round takes half a second: it was interrupted, or has just ended.
+        let mut client = client(&home);
+        let ended = until(&mut client, &id, |got| got["status"] != "working");
+        assert!(["failed", "completed"].contains(&ended["status"].as_str().expect("a status")), "{ended}");
+    }
+}

@@ -43,6 +43,45 @@ fn a_call_for_which_there_is_no_room_is_no_task() {
     }
 }
 
+/// Also what is added later: answers and results.
+#[test]
+fn what_is_kept_of_a_task_counts() {
+    let home = home(SOON);
+    let mut client = limited(&home, TaskSettings { bytes_of_one: 100_000, ..TaskSettings::default() });
+    let id = task(&mut client, "confirm_delete", json!({"filename": "x".repeat(60_000)}));
+    let asked = key(&until_status(&mut client, &id, "input_required"));
+    let long = accept(json!({"confirm": true, "more": "x".repeat(60_000)}));
+    let error = client.error("tasks/update", json!({"taskId": id, "inputResponses": {&asked: long}}));
+    assert_eq!(error["data"]["reason"], "too_many_tasks");
+    answer(&mut client, &id, json!({asked: accept(json!({"confirm": true}))}));
+    let failed = until_status(&mut client, &id, "failed");
+    assert_eq!(failed["error"]["data"]["reason"], "task_result_not_kept");
+}
+
+#[test]
+fn an_answer_that_is_none_is_not_charged() {
+    let home = home(&format!("{SOON}[[budgets]]\nname = 'few'\ncalls = 2\nwindow = '1h'\n"));
+    let mut client = client(&home);
+    let id = task(&mut client, "confirm_delete", json!({"filename": "a"}));
+    let asked = key(&until_status(&mut client, &id, "input_required"));
+    for _ in 0..4 {
+        let wrong = json!({"taskId": id, "inputResponses": {&asked: accept(json!({"confirm": "maybe"}))}});
+        assert_eq!(client.error("tasks/update", wrong)["code"], -32602);
+    }
+    answer(&mut client, &id, json!({asked: accept(json!({"confirm": true}))}));
+    until_status(&mut client, &id, "completed");
+    let over = client.error("tools/call", json!({"name": "everything_greet", "arguments": {"name": "Ada"}}));
+    assert_eq!(over["data"]["reason"], "busy", "{over}");
+}
+
+#[test]
+fn arguments_that_do_not_fit_make_no_task() {
+    let home = home(SOON);
+    let mut client = client(&home);
+    let refused = client.call("everything_confirm_delete", json!({"filename": 7}));
+    assert_eq!((&refused["isError"], refused.get("taskId")), (&json!(true), None), "{refused}");
+}
+
 #[test]
 fn one_caller_runs_some_tasks_at_a_time() {
     let home = home("[tasks]\nafter = '1ms'\nconcurrency = 1\n");
