@@ -46,7 +46,7 @@ pub(crate) fn run(name: &str, dir: Option<PathBuf>) -> Result<ExitCode, Failure>
             "create the skill: its folder must have its name, {name}: {}",
             dir.shown()
         ))
-        .hint(format!("write --dir {}", shell_word(&dir.join(name)))));
+        .hint(format!("write --dir {}", shell_word(&dir.with_file_name(name)))));
     }
     require_empty(&dir)?;
     let failed = |error: io::Error| Failure::new(format!("create the skill: {error}: {}", dir.shown()));

@@ -94,9 +94,13 @@ impl Tree {
         self.files.get(&self.within(uri)?)
     }
 
-    /// What is directly in the folder at a URI, by name. `None`: there is no folder.
+    /// What is directly in the folder at a URI, by name. `None`: there is no folder, or it is spelled otherwise: rules
+    /// name folders as lists do.
     pub fn children(&self, uri: &str) -> Option<Vec<Child<'_>>> {
         let mut prefix = self.within(uri)?;
+        if !prefix.is_empty() && uri != format!("{}/{}", self.root, encoded(&prefix)) {
+            return None;
+        }
         if !prefix.is_empty() {
             prefix.push('/');
         }

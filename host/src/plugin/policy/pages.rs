@@ -33,7 +33,8 @@ impl PageReach<'_> {
         if self == Self::Declared {
             return;
         }
-        ui.retain(|name, _| matches!(name.as_str(), "csp" | "domain" | "prefersBorder"));
+        // An origin of its own is a permission too: two plugins could name the same.
+        ui.retain(|name, _| matches!(name.as_str(), "csp" | "prefersBorder"));
         if let Some(csp) = ui.get_mut("csp") {
             for origins in csp.as_object_mut().into_iter().flat_map(Map::values_mut) {
                 if let Value::Array(origins) = origins {

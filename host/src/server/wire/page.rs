@@ -11,6 +11,8 @@ use crate::protocol::Revision;
 
 /// The member that clients read what a page asks for from.
 const UI: &str = "ui";
+/// Begins members such as `openai/widgetCSP` and `openai/widgetDomain`.
+const OPENAI: &str = "openai/widget";
 
 pub(super) struct PageMeta<'a> {
     own: Object<'a>,
@@ -22,6 +24,8 @@ impl<'a> PageMeta<'a> {
     /// `meta` was checked when it left the sandbox.
     pub(super) fn new(revision: Revision, text: Option<&'a str>, reach: PageReach<'_>) -> Option<Box<Self>> {
         let own = meta(revision, text)?;
+        // Other dialects say the same in members of their own, which are not limited one by one.
+        let own = if reach == PageReach::Declared { own } else { own.filtered(|name| !is_of_other_dialect(name)) };
         let ui = own.iter().find(|(name, _)| name == UI).filter(|_| reach != PageReach::Declared).map(|(_, ui)| {
             let mut ui = json::tree(ui.get(), json::MAX_DEPTH).unwrap_or_default();
             if let Value::Object(ui) = &mut ui {
@@ -32,6 +36,11 @@ impl<'a> PageMeta<'a> {
         // Most pieces of content have none, and should not be larger for it.
         Some(Box::new(Self { own, ui }))
     }
+}
+
+/// Whether a member says what a page may reach, for clients that follow another dialect.
+fn is_of_other_dialect(name: &str) -> bool {
+    name.get(..OPENAI.len()).is_some_and(|start| start.eq_ignore_ascii_case(OPENAI))
 }
 
 impl Serialize for PageMeta<'_> {

@@ -2,7 +2,7 @@
 //!
 //! Source: MCP extension `io.modelcontextprotocol/tasks`, "Notifications".
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -23,6 +23,8 @@ use crate::server::wire::text;
 use crate::store::Changed;
 
 const METHOD: &str = "notifications/tasks";
+/// Tasks of one stream: the record of each is read, which may be megabytes.
+const FOLLOWED: usize = 64;
 /// Between two notifications.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -53,10 +55,10 @@ pub(in crate::server) async fn agree(
     let Ok(tasks) = server.tasks(METHOD) else { return Ok((followed, agreed)) };
     // Before they are read, so that no change is missed.
     followed.changes = Some(tasks.ledger.watch());
-    for id in wanted.iter().take(server.settings.subscriptions) {
-        if let Ok((key, kept)) = find(tasks, scope, id).await
-            && followed.known.insert(key, kept.record.updated).is_none()
-        {
+    let mut once = HashSet::new();
+    for id in wanted.iter().filter(|id| once.insert(id.as_str())).take(FOLLOWED) {
+        if let Ok((key, kept)) = find(tasks, scope, id).await {
+            followed.known.insert(key, kept.record.updated);
             agreed.push(id.clone());
         }
     }
@@ -66,9 +68,8 @@ pub(in crate::server) async fn agree(
 impl Followed {
     /// Notifies of changes. Never returns.
     pub(in crate::server) async fn notify(mut self, own: &OwnStream, scope: &Scope) {
-        let (Some(changes), Ok(tasks)) = (&mut self.changes, own.server.tasks(METHOD)) else {
-            return std::future::pending().await;
-        };
+        let Some(changes) = &mut self.changes else { return std::future::pending().await };
+        let Ok(tasks) = own.server.tasks(METHOD) else { return std::future::pending().await };
         loop {
             let keys: Vec<String> = match changes.recv().await {
                 Ok(Changed::Key(key)) if self.known.contains_key(&key) => vec![key],
