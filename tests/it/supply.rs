@@ -148,14 +148,7 @@ fn the_server_alone_has_fewer_dependencies() {
         tree.lines().map(word).map(str::to_owned).collect()
     };
     let (all, alone) = (linked(&[]), linked(&["--no-default-features"]));
-    for name in [
-        "indicatif",
-        "serde-saphyr",
-        "wasi-preview1-component-adapter-provider",
-        "wharf-dev",
-        "wit-component",
-        "wit-parser",
-    ] {
+    for name in ["indicatif", "wasi-preview1-component-adapter-provider", "wharf-dev", "wit-component", "wit-parser"] {
         assert!(all.contains(name), "{name} is not in the full build");
         assert!(!alone.contains(name), "{name} is linked into the server alone");
     }

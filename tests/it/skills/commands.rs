@@ -28,7 +28,9 @@ fn a_new_skill_passes_the_check() {
     let again = run(&home, ["new", "--skill", "my-skill", "--dir", dir.to_str().expect("UTF-8")]);
     assert!(text(&again.stderr).contains("the folder is not empty"), "{}", text(&again.stderr));
     let misplaced = run(&home, ["new", "--skill", "my-skill", "--dir", home.path("x").to_str().expect("UTF-8")]);
-    assert!(text(&misplaced.stderr).contains("x/my-skill"), "{}", text(&misplaced.stderr));
+    let beside = home.path("my-skill");
+    let hint = format!("write --dir {}", beside.to_str().expect("UTF-8"));
+    assert!(text(&misplaced.stderr).contains(&hint), "{}", text(&misplaced.stderr));
     let invalid = run(&home, ["new", "--skill", "My_Skill"]);
     assert!(text(&invalid.stderr).contains("its name must be 1 to 64"), "{}", text(&invalid.stderr));
     let both = run(&home, ["new", "--skill", "a", "--lang", "rust"]);
