@@ -58,6 +58,25 @@ function literal(source, start) {
   throw new Error("a schema in the bundle is not closed");
 }
 
+/** A task of the extension `io.modelcontextprotocol/tasks` (2026-07-28), which has no schema of its own there. */
+const TASK = {
+  type: "object",
+  required: ["taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs"],
+  properties: {
+    taskId: { type: "string" },
+    status: { enum: ["working", "input_required", "completed", "failed", "cancelled"] },
+    statusMessage: { type: "string" },
+    createdAt: { type: "string", format: "date-time" },
+    lastUpdatedAt: { type: "string", format: "date-time" },
+    ttlMs: { type: ["integer", "null"], exclusiveMinimum: 0 },
+    pollIntervalMs: { type: "integer", exclusiveMinimum: 0 },
+    inputRequests: { type: "object" },
+    result: { type: "object" },
+    error: { type: "object", required: ["code", "message"] },
+  },
+  not: { anyOf: [{ required: ["requestState"] }, { required: ["task"] }] },
+};
+
 /** Validates messages with the definitions of one revision. */
 class Revision {
   constructor(name, schema) {
@@ -82,18 +101,27 @@ class Revision {
   }
 
   check({ method, message }) {
+    if (this.name === NEWEST && message.method === "notifications/tasks") return this.task(message.params);
     if (message.method !== undefined) {
       const definition = this.byMethod[message.method];
       return definition ? this.complaints(definition, message) : [`${message.method} is not of this revision`];
     }
     if (message.error !== undefined) return this.checkError(message);
     const envelope = this.complaints(this.definitions.JSONRPCResultResponse ? "JSONRPCResultResponse" : "JSONRPCResponse", message);
+    const { result: got } = message;
+    if (this.name === NEWEST && (got.resultType === "task" || method === "tasks/get")) return [...envelope, ...this.task(got)];
+    if (got.task !== undefined && this.definitions.CreateTaskResult) return [...envelope, ...this.complaints("CreateTaskResult", got)];
     const request = this.byMethod[method];
     if (!request) return envelope;
     const result = request.replace(/Request$/, "Result");
     const definition = this.definitions[result] ? result : this.definitions.EmptyResult ? "EmptyResult" : "Result";
     if (message.result.resultType === "input_required") return [...envelope, ...this.complaints("InputRequiredResult", message.result)];
     return [...envelope, ...this.complaints(definition, message.result)];
+  }
+
+  task(value) {
+    this.isTask ??= this.ajv.compile(TASK);
+    return this.isTask(value) ? [] : this.isTask.errors.map((error) => `task${error.instancePath}: ${error.message}`);
   }
 
   checkError(message) {
