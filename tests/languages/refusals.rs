@@ -94,7 +94,7 @@ pub(crate) fn typescript() {
         )
     );
     let misspelt = "tool count has no option 'descripton'; did you mean 'description'? there are: title, description, \
-        icons, meta, input, output, readOnly, destructive, idempotent, openWorld";
+        icons, meta, input, output, readOnly, destructive, idempotent, openWorld, tasks, page, appOnly";
     assert_eq!(
         failed("plugin().tool(\"count\", { descripton: \"Counts.\" }, () => \"\");\n", ""),
         format!("{misspelt}\n    at plugin.js:1\nerror: failed to build: the plugin's modules failed: {misspelt}")
