@@ -15,7 +15,7 @@ use super::wiring::{lock, lock_failure};
 use crate::audit::Event;
 use crate::config::Config;
 use crate::pins::{ListedVersion, PluginVersion, approve_command};
-use crate::plugin::{Digest, Grants, PluginId};
+use crate::plugin::{Digest, PluginId};
 use crate::report::{self, Failure, NAME};
 use crate::skills::{self, Collection, FOLDER, SkillError, State, Tree};
 
@@ -35,9 +35,7 @@ pub(super) struct SkillVersion {
 impl SkillVersion {
     fn new(tree: Arc<Tree>, path: &Path) -> Self {
         let surface_text = tree.canonical();
-        let content = Digest::of(surface_text.as_bytes());
-        let version =
-            PluginVersion { surface: Some(content), ..PluginVersion::unlisted(content, None, &Grants::default()) };
+        let version = PluginVersion::of_skill(&surface_text);
         Self { tree, listed: ListedVersion { version, surface_text, path: path.to_owned() } }
     }
 

@@ -63,6 +63,12 @@ impl PluginVersion {
         Self { content, signer, grants, granted, surface: None, needs: BTreeSet::new() }
     }
 
+    /// A version of a skill. `text`: all that a person approves; a skill has no grants.
+    pub fn of_skill(text: &str) -> Self {
+        let content = Digest::of(text.as_bytes());
+        Self { surface: Some(content), ..Self::unlisted(content, None, &Grants::default()) }
+    }
+
     /// The same version with these grants.
     pub fn with_grants(&self, grants: &Grants) -> Self {
         Self { grants: grants.kinds(), granted: grants.texts(), ..self.clone() }

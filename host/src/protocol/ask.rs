@@ -14,6 +14,15 @@ pub enum Ask {
 }
 
 impl Ask {
+    pub const ALL: [Self; 6] = [
+        Self::Roots,
+        Self::Sampling,
+        Self::SamplingTools,
+        Self::SamplingContext,
+        Self::ElicitationForm,
+        Self::ElicitationUrl,
+    ];
+
     pub const fn name(self) -> &'static str {
         match self {
             Ask::Roots => "roots",

@@ -243,6 +243,11 @@ pub fn task_without_plugin(tool: &str) -> ErrorObject {
     )
 }
 
+/// The record of a task cannot be understood.
+pub fn damaged_task() -> ErrorObject {
+    internal("host_error", "a task's record is damaged")
+}
+
 /// The result of a task is too long for what its caller may keep.
 pub fn task_result_not_kept(bytes: usize) -> ErrorObject {
     ErrorObject::new(
@@ -416,6 +421,11 @@ pub fn id_in_use() -> ErrorObject {
 /// people and must hold no path of the host.
 pub fn internal(reason: &str, detail: &str) -> ErrorObject {
     ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), json!({ "reason": reason }))
+}
+
+/// The host failed; the details are in its log.
+pub fn host_error() -> ErrorObject {
+    internal("host_error", "internal host error while handling this request")
 }
 
 /// -32603: a result contains invalid JSON.

@@ -2,7 +2,8 @@
 
 use super::revision::Revision;
 
-const LEGACY: [&str; 13] = [
+/// The last ones are of 2025-11-25 alone.
+const LEGACY: [&str; 13 + CORE_TASKS] = [
     "initialize",
     "ping",
     "tools/list",
@@ -16,28 +17,13 @@ const LEGACY: [&str; 13] = [
     "prompts/get",
     "completion/complete",
     "logging/setLevel",
-];
-
-/// Tasks in the core, experimental.
-const WITH_TASKS: [&str; 17] = [
-    "initialize",
-    "ping",
-    "tools/list",
-    "tools/call",
+    // Of tasks in the core, experimental.
     "tasks/get",
     "tasks/result",
     "tasks/list",
     "tasks/cancel",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "resources/subscribe",
-    "resources/unsubscribe",
-    "prompts/list",
-    "prompts/get",
-    "completion/complete",
-    "logging/setLevel",
 ];
+const CORE_TASKS: usize = 4;
 
 const MODERN: [&str; 16] = [
     "server/discover",
@@ -62,8 +48,10 @@ const MODERN: [&str; 16] = [
 /// The methods a client may call in `revision`.
 pub const fn methods(revision: Revision) -> &'static [&'static str] {
     match revision {
-        Revision::V2024_11_05 | Revision::V2025_03_26 | Revision::V2025_06_18 => &LEGACY,
-        Revision::V2025_11_25 => &WITH_TASKS,
+        Revision::V2024_11_05 | Revision::V2025_03_26 | Revision::V2025_06_18 => {
+            LEGACY.split_at(LEGACY.len() - CORE_TASKS).0
+        }
+        Revision::V2025_11_25 => &LEGACY,
         Revision::V2026_07_28 => &MODERN,
     }
 }

@@ -347,7 +347,7 @@ impl Connection {
         };
         let answer = answer.unwrap_or_else(|_| {
             tracing::error!("a request handler panicked");
-            Err(error::internal("host_error", "internal host error while handling this request"))
+            Err(error::host_error())
         });
         // Removing the request is the right to answer it: a cancellation may have won the race.
         self.in_flight.finish(&id).then(|| self.answer_to(&id, answer))

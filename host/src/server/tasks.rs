@@ -185,14 +185,14 @@ impl Tasks {
     /// # Errors
     /// If not, or if the store cannot be used.
     pub(in crate::server) async fn admit(&self, record: &Record) -> Result<(), NoTask> {
-        self.used.send_if_modified(|used| !std::mem::replace(used, true));
+        self.mark_used();
         let of_one = self.ledger.usage(Some(record.requester.name())).await?;
         if of_one.entries >= self.settings.kept_of_one || of_one.bytes >= self.settings.bytes_of_one {
-            return Err(self.is_full(&record.caller, "this caller has too many tasks that have not expired"));
+            return Err(self.reject(&record.caller, "this caller has too many tasks that have not expired"));
         }
         let all = self.all_kept().await?;
         if all.entries >= self.settings.kept || all.bytes >= self.settings.bytes {
-            return Err(self.is_full(&record.caller, "the server has too many tasks that have not expired"));
+            return Err(self.reject(&record.caller, "the server has too many tasks that have not expired"));
         }
         Ok(())
     }
@@ -220,6 +220,7 @@ impl Tasks {
         cancelled: &CancellationToken,
     ) -> Result<Run, NoTask> {
         self.admit(record).await?;
+        self.count(1, 0);
         let key = self.ledger.key(record.requester.name(), &record.id).ok_or(NoTask::Full("id"))?;
         let run = self.run(&key, record, cancelled).await?;
         self.write(record).await?;
@@ -232,6 +233,7 @@ impl Tasks {
     /// As [`Self::add`].
     pub(in crate::server) async fn add_ended(&self, record: &Record) -> Result<(), NoTask> {
         self.admit(record).await?;
+        self.count(1, 0);
         Ok(self.write(record).await?)
     }
 
@@ -248,21 +250,26 @@ impl Tasks {
     /// Adds a record to what is kept.
     async fn write(&self, record: &Record) -> Result<(), StoreError> {
         let bytes = self.ledger.add(record).await?;
+        self.count(0, bytes);
+        Ok(())
+    }
+
+    /// Adds to what is kept of all, until that is counted again.
+    fn count(&self, entries: u64, bytes: u64) {
         if let Some((_, kept)) = &mut *lock(&self.all_kept) {
+            kept.entries += entries;
             kept.bytes += bytes;
         }
-        Ok(())
     }
 
     /// What is kept of all, as it was a moment ago: counting takes milliseconds.
     async fn all_kept(&self) -> Result<Usage, StoreError> {
         let known = *lock(&self.all_kept);
-        if let Some((at, usage)) = known.filter(|(at, _)| at.elapsed() < COUNTING) {
-            *lock(&self.all_kept) = Some((at, Usage { entries: usage.entries + 1, ..usage }));
+        if let Some((_, usage)) = known.filter(|(at, _)| at.elapsed() < COUNTING) {
             return Ok(usage);
         }
         let usage = self.ledger.usage(None).await?;
-        *lock(&self.all_kept) = Some((Instant::now(), Usage { entries: usage.entries + 1, ..usage }));
+        *lock(&self.all_kept) = Some((Instant::now(), usage));
         Ok(usage)
     }
 
@@ -272,8 +279,8 @@ impl Tasks {
         lock(&self.running).admits(caller) && !is_full(&lock(&self.full))
     }
 
-    /// Remembers for a moment that a caller has too many.
-    fn is_full(&self, caller: &str, limit: &'static str) -> NoTask {
+    /// Remembers for a moment that a caller can have no task.
+    fn reject(&self, caller: &str, limit: &'static str) -> NoTask {
         let (mut full, now) = (lock(&self.full), Instant::now());
         full.retain(|_, until| *until > now);
         if full.len() < FULL {
@@ -313,6 +320,10 @@ impl Tasks {
             tokio::spawn(async move { this.attend().await });
         }
         Ok(run)
+    }
+
+    fn mark_used(&self) {
+        self.used.send_if_modified(|used| !std::mem::replace(used, true));
     }
 
     /// Waits until this process has looked at the tasks: before that, there are none to look after.
@@ -443,7 +454,7 @@ impl Server {
     /// If it has none.
     pub(in crate::server) fn tasks(&self, method: &str) -> Result<&Arc<Tasks>, ErrorObject> {
         let tasks = self.tasks.as_ref().ok_or_else(|| error::not_offered(method, "tasks"))?;
-        tasks.used.send_if_modified(|used| !std::mem::replace(used, true));
+        tasks.mark_used();
         Ok(tasks)
     }
 }

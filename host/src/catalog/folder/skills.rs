@@ -17,7 +17,7 @@ use crate::catalog::skill_provider::SkillProvider;
 use crate::catalog::watcher::Watcher;
 use crate::catalog::{FolderEvent, Held, Member, Naming, RefusedFile};
 use crate::pins::{AdmittedAs, Decision, Guard, ListedVersion, PluginVersion, Reason};
-use crate::plugin::{Digest, Grants, PluginId};
+use crate::plugin::PluginId;
 use crate::skills::{self, Collection, FOLDER, SkillError, State, Tree};
 
 /// What is written to is looked at again after this time, and read once two looks found the same.
@@ -62,10 +62,7 @@ pub(super) struct Look {
 
 impl Version {
     fn new(tree: &Arc<Tree>, text: &str) -> Self {
-        let content = Digest::of(text.as_bytes());
-        let surface = Some(content);
-        let info = PluginVersion { surface, ..PluginVersion::unlisted(content, None, &Grants::default()) };
-        Self { tree: tree.clone(), info }
+        Self { tree: tree.clone(), info: PluginVersion::of_skill(text) }
     }
 }
 

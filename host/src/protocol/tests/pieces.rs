@@ -70,12 +70,11 @@ fn declared_capabilities_allow_their_features() {
         (r4, r#"{"roots":null,"tasks":7,"extensions":{"x/y":{}}}"#, vec![]),
     ] {
         let capabilities = ClientCapabilities::parse(revision, raw(json).unwrap(), "p").unwrap();
-        let all = [Roots, Sampling, SamplingTools, SamplingContext, ElicitationForm, ElicitationUrl];
-        let allowed: Vec<Ask> = all.into_iter().filter(|ask| capabilities.allows(*ask)).collect();
+        let allowed: Vec<Ask> = Ask::ALL.into_iter().filter(|ask| capabilities.allows(*ask)).collect();
         assert_eq!(allowed, expected, "{revision} {json}");
     }
     // What an error reports as required is sufficient.
-    for ask in [Roots, Sampling, SamplingTools, SamplingContext, ElicitationForm, ElicitationUrl] {
+    for ask in Ask::ALL {
         let required = ask.required().to_string();
         let capabilities = ClientCapabilities::parse(r4, raw(&required).unwrap(), "p").unwrap();
         assert!(capabilities.allows(ask), "{ask:?}");

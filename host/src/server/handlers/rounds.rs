@@ -140,7 +140,12 @@ impl<'a> Rounds<'a> {
         invoke: impl Fn(Call) -> Calling<'a, O> + Send,
     ) -> Result<Settled<T>, Refusal> {
         let start = self.resume(resumed).await?;
-        match self.advance(start, invoke).await? {
+        self.settle(self.advance(start, invoke).await?)
+    }
+
+    /// What a request gets of it: a question becomes an `InputRequiredResult`.
+    pub(in crate::server) fn settle<T>(&self, advanced: Advance<T>) -> Result<Settled<T>, Refusal> {
+        match advanced {
             Advance::Complete(result) => Ok(Settled::Complete(result)),
             Advance::Asks(prepared, round) => self.input_required(prepared, round).map(Settled::InputRequired),
         }

@@ -41,10 +41,6 @@ const ANSWERS: usize = 32;
 /// The shortest time for which a task is kept, in milliseconds: a client has to come back for its result.
 const MIN_TTL: u64 = 10_000;
 
-/// What a client may be asked for.
-const ASKS: [Ask; 6] =
-    [Ask::Roots, Ask::Sampling, Ask::SamplingTools, Ask::SamplingContext, Ask::ElicitationForm, Ask::ElicitationUrl];
-
 /// The error for a request of the extension whose client does not declare it, before anything else of it is looked at.
 pub(in crate::server) fn declared(
     revision: Revision,
@@ -80,13 +76,13 @@ pub(in crate::server) fn may_become<'a>(
 fn new_record(call: &ToolCall, node: &str, flow: Flow, wanted: Option<u64>, round: u32) -> Result<Record, ErrorObject> {
     let failed = |error: &dyn std::fmt::Display| {
         tracing::error!("failed to make a task: {error}");
-        error::internal("host_error", "internal host error while handling this request")
+        error::host_error()
     };
     let text = |text: &str| RawValue::from_string(text.to_owned()).map_err(|error| failed(&error));
     let (scope, provider, now) = (&call.scope, &call.entry.provider, tasks::now());
     let keep = provider.limits().tasks.keep.as_millis() as u64;
     let hints = call.entry.item().tool.annotations.as_ref();
-    let may_ask = ASKS.into_iter().filter(|ask| scope.client.capabilities.allows(*ask));
+    let may_ask = Ask::ALL.into_iter().filter(|ask| scope.client.capabilities.allows(*ask));
     Ok(Record {
         id: Record::new_id().map_err(|error| failed(&error))?,
         flow,
@@ -151,7 +147,7 @@ pub(in crate::server) fn get(server: &Arc<Server>, scope: Scope, id: &str) -> Di
         if record.outcome.is_some() {
             fetched(&server, &scope, tasks, &key, &record).await?;
         }
-        result::object(scope.revision, &server.implementation, &Task::detailed(&record), Envelope::default())
+        result::object(scope.revision, &server.implementation, &Task::detailed(&record)?, Envelope::default())
     }))
 }
 

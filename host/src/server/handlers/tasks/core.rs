@@ -6,8 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::ser::{Error as _, SerializeMap as _};
-use serde::{Serialize, Serializer};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -19,7 +17,6 @@ use super::{fetched, find, new_record, resume};
 use crate::json;
 use crate::plugin::FrozenTool;
 use crate::plugin::abi::TaskSupport;
-use crate::protocol::keys::RELATED_TASK;
 use crate::protocol::request::TaskParams;
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{ErrorObject, error};
@@ -30,8 +27,7 @@ use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::tasks::{Tasks, unusable};
 use crate::server::wire::question::Request;
-use crate::server::wire::task::{CoreTask, CoreTasks, CreatedCoreTask, RelatedTask};
-use crate::server::wire::text;
+use crate::server::wire::task::{CoreTask, CoreTasks, CreatedCoreTask, related};
 use crate::store::Changed;
 use crate::tasks::{Flow, Given, Kept, Outcome, Record, Status};
 
@@ -155,7 +151,7 @@ async fn ask(server: &Server, scope: &Scope, record: &Record) -> Result<Vec<Give
     let mut pending = Vec::new();
     for asked in record.asked.iter().filter(|asked| asked.is_open()) {
         let params = asked.params.as_ref().map_or("{}", |params| params.get());
-        let params = text(&Related { object: params, task: &record.id })?;
+        let params = related(params, &record.id)?;
         let Some(method) = METHODS.into_iter().find(|method| **method == *asked.method) else { continue };
         let request = Request { method, params: Some(params) };
         pending.push((asked.key.clone(), scope.client.ask(&request).await));
@@ -177,51 +173,7 @@ async fn ask(server: &Server, scope: &Scope, record: &Record) -> Result<Vec<Give
 /// What the request of the call would have got, with the id of its task.
 fn ended(record: &Record, outcome: &Outcome) -> Response {
     match outcome {
-        Outcome::Result(result) => text(&Related { object: result.get(), task: &record.id }),
-        Outcome::Error(error) => Err(json::read(error.get()).unwrap_or_else(|_| damaged())),
-    }
-}
-
-fn damaged() -> ErrorObject {
-    error::internal("host_error", "a task's record is damaged")
-}
-
-/// An object that belongs to a task, which its `_meta` says.
-struct Related<'a> {
-    /// JSON.
-    object: &'a str,
-    task: &'a str,
-}
-
-impl Serialize for Related<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let members = json::entries(self.object).map_err(S::Error::custom)?;
-        let meta = members.iter().find(|(name, _)| name == "_meta").map_or("{}", |(_, meta)| meta.get());
-        let mut map = serializer.serialize_map(None)?;
-        // `resultType` is of a task that was made in 2026-07-28.
-        for (name, value) in members.iter().filter(|(name, _)| name != "_meta" && name != "resultType") {
-            map.serialize_entry(name, value)?;
-        }
-        map.serialize_entry("_meta", &RelatedMeta { meta, task: self.task })?;
-        map.end()
-    }
-}
-
-struct RelatedMeta<'a> {
-    /// JSON.
-    meta: &'a str,
-    task: &'a str,
-}
-
-impl Serialize for RelatedMeta<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (name, value) in json::entries(self.meta).map_err(S::Error::custom)? {
-            if name != RELATED_TASK {
-                map.serialize_entry(&name, value)?;
-            }
-        }
-        map.serialize_entry(RELATED_TASK, &RelatedTask { task_id: self.task })?;
-        map.end()
+        Outcome::Result(result) => related(result.get(), &record.id),
+        Outcome::Error(error) => Err(json::read(error.get()).unwrap_or_else(|_| error::damaged_task())),
     }
 }

@@ -121,13 +121,7 @@ impl Job {
             // As every call with such arguments.
             Err(refusal) => !matches!(refusal.code(), "refused" | "bad-input"),
         };
-        let settled = match advanced {
-            Ok(Advance::Complete(result)) => Ok(Settled::Complete(result)),
-            Ok(Advance::Asks(prepared, round)) => {
-                self.call.rounds().input_required(prepared, round).map(Settled::InputRequired)
-            }
-            Err(refusal) => Err(refusal),
-        };
+        let settled = advanced.and_then(|advanced| self.call.rounds().settle(advanced));
         let answer = self.call.answer(settled, &mut self.record);
         Ended { answer: self.record.finish(answer).await, is_outcome }
     }

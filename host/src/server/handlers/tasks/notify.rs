@@ -89,7 +89,8 @@ impl Followed {
                     continue;
                 }
                 let meta = Meta::of(scope.id.as_json());
-                let Ok(params) = text(&Notified { task: Task::detailed(&kept.record), meta }) else { continue };
+                let params = Task::detailed(&kept.record).and_then(|task| text(&Notified { task, meta }));
+                let Ok(params) = params else { continue };
                 own.send(Outgoing::notification(METHOD, Some(&params))).await;
                 sleep(PAUSE).await;
             }

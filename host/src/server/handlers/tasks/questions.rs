@@ -62,7 +62,6 @@ pub(super) async fn resume(rounds: &Rounds<'_>, record: &Record) -> Result<Resum
 /// # Errors
 /// If it is none to the question.
 pub(super) async fn reply(rounds: &Rounds<'_>, asked: &Asked, answer: &RawValue) -> Result<Reply, Refusal> {
-    let kind: QuestionKind =
-        json::read(asked.kind.get()).map_err(|_| error::internal("host_error", "a task's record is damaged"))?;
+    let kind: QuestionKind = json::read(asked.kind.get()).map_err(|_| error::damaged_task())?;
     rounds.reply(&kind, answer, &format!("params.inputResponses.{}", asked.key)).await
 }

@@ -15,7 +15,7 @@ use super::super::tool_call::ToolCall;
 use super::job::{Ended, Job, ending};
 use super::{made, new_record};
 use crate::plugin::abi::TaskSupport;
-use crate::protocol::{ErrorObject, error};
+use crate::protocol::error;
 use crate::server::call_record::CallRecord;
 use crate::server::promotion::Promotion;
 use crate::server::response::Response;
@@ -84,7 +84,7 @@ pub(in crate::server) async fn run(
                         }
                     }
                 }
-                Err(_) => return Err(failed()),
+                Err(_) => return Err(error::host_error()),
             }
         }
     };
@@ -104,7 +104,7 @@ pub(in crate::server) async fn run(
         }
         Ok(Some(Ended { answer, .. })) => answer,
         // It has become no task, and the runtime outlives its requests.
-        Ok(None) | Err(_) => Err(failed()),
+        Ok(None) | Err(_) => Err(error::host_error()),
     }
 }
 
@@ -131,10 +131,6 @@ async fn promote(
             Err((why, running))
         }
     }
-}
-
-fn failed() -> ErrorObject {
-    error::internal("host_error", "internal host error while handling this request")
 }
 
 /// Why a call has not become a task.

@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::tool_call::ToolCall;
 use super::job::{Job, keep};
-use super::{ASKS, questions};
+use super::questions;
 use crate::identity::Identity;
 use crate::jsonrpc::RequestId;
-use crate::protocol::{ClientCapabilities, ErrorObject, Revision, error};
+use crate::protocol::{Ask, ClientCapabilities, ErrorObject, Revision, error};
 use crate::rights::Item;
 use crate::server::bounds::Bounds;
 use crate::server::call_record::CallRecord;
@@ -38,7 +38,7 @@ pub(in crate::server) async fn answer(
     let take = take(server.clone(), scope.clone(), tasks.clone(), key.to_owned(), given);
     // Its own task: what has begun ends, also if the request is dropped meanwhile.
     let taken = tokio::spawn(take).await;
-    taken.unwrap_or_else(|_| Err(error::internal("host_error", "internal host error while handling this request")))
+    taken.unwrap_or_else(|_| Err(error::host_error()))
 }
 
 async fn take(
@@ -169,7 +169,7 @@ fn scope_of(
     let settings = &server.settings;
     let unread = server.unread.of(&caller, settings.unread);
     let bounds = Arc::new(Bounds::new(unread, settings.in_flight, settings.patience));
-    let capabilities = ASKS
+    let capabilities = Ask::ALL
         .into_iter()
         .filter(|ask| record.capabilities.iter().any(|name| name == ask.name()))
         .fold(ClientCapabilities::default(), ClientCapabilities::with);
