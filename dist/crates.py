@@ -6,12 +6,12 @@ the crates are packed and not compiled.
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,19 +57,13 @@ def stage(to: Path) -> None:
 def _embed(to: Path) -> None:
     """What the build script of wharf-dev finds in the repository, under numbers: cargo leaves out folders with a manifest."""
     to.mkdir()
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "build"
-        _run(["rustc", "--edition", "2024", "-o", script, ROOT / "host/dev/build.rs"])
-        environment = os.environ | {"CARGO_MANIFEST_DIR": str(ROOT / "host/dev"), "OUT_DIR": folder}
-        subprocess.run([script], check=True, env=environment, stdout=subprocess.DEVNULL)
-        table = (Path(folder) / "embedded.rs").read_text()
-    lines = []
-    for number, (path, file) in enumerate(re.findall(r'\("([^"]+)", include_bytes!\("([^"]+)"\)\)', table)):
-        shutil.copyfile(file, to / str(number))
-        lines.append(f'    ("{path}", include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/embedded/{number}"))),\n')
-    if len(lines) != table.count("include_bytes!"):
-        sys.exit("error: the table of host/dev/build.rs has lines that are not understood")
-    (to / "table.rs").write_text(f"&[\n{''.join(lines)}]\n")
+    command = ["cargo", "check", "--locked", "--package", "wharf-dev", "--message-format", "json"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    messages = map(json.loads, done.stdout.splitlines())
+    out = next(m["out_dir"] for m in messages if m.get("out_dir") and "wharf-dev" in m["package_id"])
+    shutil.copy(Path(out) / "paths", to)
+    for number, path in enumerate((to / "paths").read_text().splitlines()):
+        shutil.copyfile(ROOT / path, to / str(number))
 
 
 def _run(command: list, **options) -> None:

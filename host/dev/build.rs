@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use miniz_oxide::deflate::compress_to_vec;
+
 /// Relative to the repository's root; the Rust SDK's manifest inherits from the root manifest.
 const EMBEDDED: [&str; 3] = ["Cargo.toml", "plugin-sdk", "wit"];
 /// Folders that builds and tests generate in a working copy.
@@ -10,18 +12,39 @@ const GENERATED: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", "t
 /// Excluded from the SDKs only: a template's tests belong to the new project.
 const NOT_SHIPPED: [&str; 5] = ["bindings", "example", "examples", "test", "tests"];
 
-/// What the published crate has instead of a repository around it; `dist/crates.py` writes it.
-const PUBLISHED: &str = "embedded/table.rs";
+/// What the published crate has instead of a repository around it; `dist/crates.py` writes it: the paths, one on each
+/// line, and beside them the files, whose names are the numbers of these lines from 0.
+const PUBLISHED: &str = "embedded/paths";
+/// Of deflate: the smallest.
+const LEVEL: u8 = 10;
 
 fn main() -> io::Result<()> {
     let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("embedded.rs");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     println!("cargo::rerun-if-changed=build.rs");
-    if own.join(PUBLISHED).exists() {
-        fs::copy(own.join(PUBLISHED), out)?;
-        return Ok(());
+    let published = own.join(PUBLISHED);
+    let files = if published.exists() { published_files(&published)? } else { repository_files(&own.join("../.."))? };
+    let mut table = String::from("&[\n");
+    for (number, (path, file)) in files.iter().enumerate() {
+        let compressed = out.join(number.to_string());
+        fs::write(&compressed, compress_to_vec(&fs::read(file)?, LEVEL))?;
+        table += &format!("    ({path:?}, include_bytes!({compressed:?})),\n");
     }
-    let root = own.join("../..").canonicalize()?;
+    fs::write(out.join("embedded.rs"), table + "]\n")?;
+    // For `dist/crates.py`.
+    let paths: Vec<_> = files.into_iter().map(|(path, _)| path).collect();
+    fs::write(out.join("paths"), paths.join("\n"))
+}
+
+/// The files with their paths in the repository.
+fn published_files(paths: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let lines = fs::read_to_string(paths)?;
+    Ok(lines.lines().enumerate().map(|(n, path)| (path.to_owned(), paths.with_file_name(n.to_string()))).collect())
+}
+
+/// The files with their paths in the repository.
+fn repository_files(root: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let root = root.canonicalize()?;
     let mut found = Found::default();
     for path in EMBEDDED.map(|name| root.join(name)) {
         if found.collect(&path)? {
@@ -32,14 +55,11 @@ fn main() -> io::Result<()> {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     found.files.sort();
-    let mut table = String::from("&[\n");
-    for file in &found.files {
-        let path = file.strip_prefix(&root).map_err(io::Error::other)?;
-        let path = path.to_string_lossy().replace('\\', "/");
-        table += &format!("    ({path:?}, include_bytes!({file:?})),\n");
-    }
-    table += "]\n";
-    fs::write(out, table)
+    let name = |file: PathBuf| {
+        let path = file.strip_prefix(&root).map_err(io::Error::other)?.to_string_lossy().replace('\\', "/");
+        Ok((path, file))
+    };
+    found.files.into_iter().map(name).collect()
 }
 
 #[derive(Default)]
