@@ -22,6 +22,7 @@ mod policy;
 mod provider;
 mod sandbox;
 pub mod schema;
+mod skills;
 mod stored_listing;
 mod surface;
 pub mod text;
@@ -58,7 +59,8 @@ pub use policy::template::SecretTemplate;
 pub use provider::{Call, Provider};
 pub use sandbox::{Sandbox, SandboxSettings};
 pub use schema::{Mirrored, Schema, Violation, Wrapping};
-pub use stored_listing::{EmbeddedListing, StoredSurface};
+pub use skills::Skills;
+pub use stored_listing::{Embedded, StoredSurface};
 pub use surface::template::UriTemplate;
 pub use surface::{
     FrozenTemplate, FrozenTool, ListingWarning, Parameter, SchemaStyle, Surface, ToolUi, own_pages, parameters,

@@ -7,6 +7,7 @@
 mod collection;
 mod error;
 mod frontmatter;
+mod packed;
 mod place;
 mod read;
 mod survey;
@@ -15,9 +16,10 @@ mod tree;
 pub use collection::{Collection, FOLDER, Found, MAX_SKILLS, State, collect, read_skill};
 pub use error::SkillError;
 pub use frontmatter::{MAX_FRONTMATTER, is_skill_name};
+pub use packed::{MAX_PACKED, MAX_PACKED_SIZE, SECTION, pack, unpack};
 pub use place::MARKDOWN;
 pub use survey::{MAX_DEPTH, MAX_ENTRIES, MAX_FILE, MAX_SIZE};
-pub use tree::{Child, Skill, SkillFile, Tree};
+pub use tree::{Child, MAX_COMPARED, Skill, SkillFile, Tree};
 
 /// The file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

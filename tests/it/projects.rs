@@ -119,6 +119,20 @@ fn new_prints_the_next_commands_and_overwrites_nothing() {
 }
 
 #[test]
+fn build_packs_the_skills_of_the_project() {
+    let project = Project::new(&succeed(&component("echo")));
+    fs::create_dir_all(project.dir.join("skills/demo")).expect("a folder");
+    project.put("skills/demo/SKILL.md", "---\nname: demo\ndescription: Shows it.\n---\n");
+    let built = project.build(&[]);
+    assert!(built.status.success(), "{}", err(&built));
+    assert!(err(&built).contains("  resources skill://made/demo/SKILL.md\n"), "{}", err(&built));
+    project.put("skills/demo/SKILL.md", "---\nname: demo\n---\n");
+    let broken = project.build(&[]);
+    assert_eq!(broken.status.code(), Some(1));
+    assert!(err(&broken).contains("failed to find description in the frontmatter: "), "{}", err(&broken));
+}
+
+#[test]
 fn build_writes_a_component_and_prints_its_path() {
     let project = Project::new(&succeed(&component("echo")));
     let built = project.build(&[]);

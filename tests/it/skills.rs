@@ -15,6 +15,7 @@ use crate::support::home::Home;
 use crate::support::process::{Process, run};
 
 mod approval;
+mod carried;
 mod commands;
 mod sample;
 

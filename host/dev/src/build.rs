@@ -77,7 +77,8 @@ async fn build_and_describe(
         None => project.dir.join("dist").join(format!("{}.wasm", project.name)),
     };
     let component = Arc::new(build(project, how.install, screen).await?);
-    let described = server.describe(&project.name, component.clone(), &out);
+    let skills = project.dir.join("skills");
+    let described = server.describe(&project.name, component.clone(), Some(&skills), &out);
     let described = screen.timed(&format!("compiling {}", project.name), described).await;
     // One that would not load too, for `wharf check` and other tools.
     install(described.as_ref().map_or(component.as_slice(), |described| &described.component), &out)?;

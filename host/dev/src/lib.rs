@@ -97,11 +97,13 @@ pub struct Described {
 
 /// The server that plugins are built for.
 pub trait Server {
-    /// Loads a component as the server would, without any grant. It is to be written to `out`, which errors name.
+    /// Loads a component as the server would, without any grant. It is to be written to `out`, which errors name, and to
+    /// carry the skills in the folder `skills`, if that is given and exists; otherwise those that it carries already.
     fn describe(
         &self,
         name: &PluginName,
         component: Arc<Vec<u8>>,
+        skills: Option<&Path>,
         out: &Path,
     ) -> impl Future<Output = Result<Described, Failure>>;
 

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use super::PluginSettings;
 use crate::pins::{AdmittedAs, Decision, Guard, ListedVersion, PluginVersion, Reason};
 use crate::plugin::{
-    Digest, EmbeddedListing, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, StoredSurface,
-    could_be_plugin, read_component,
+    Digest, Embedded, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, StoredSurface, could_be_plugin,
+    read_component,
 };
 
 /// A plugin that was loaded and listed. It must not serve before it is pinned.
@@ -108,8 +108,7 @@ pub async fn load_plugin(
     }
     let (signatures, file) = (guard.signatures(), path.to_owned());
     let verified = tokio::task::spawn_blocking(move || {
-        // One that may be compiled is not served before.
-        let embedded = if compiles { None } else { EmbeddedListing::of(&component) };
+        let embedded = Embedded::of(&component);
         (signatures.check(&file, &component), embedded, component)
     });
     let (signer, embedded, component) = verified.await.map_err(|error| LoadError::Host(error.to_string()))?;
@@ -128,9 +127,9 @@ pub async fn load_plugin(
         if !with_grants {
             return Ok(Loaded::Uncompiled(None));
         }
-        let known = sandbox.stored_surface(content, &settings.grants, embedded).await;
+        let known = sandbox.stored_surface(id, content, &settings.grants, embedded).await;
         let known = known.map(|listing| {
-            let version = PluginVersion { surface: Some(listing.surface.digest()), ..version };
+            version.set_surface(&listing.surface);
             KnownPlugin { listing, version }
         });
         return Ok(Loaded::Uncompiled(match known {
@@ -149,14 +148,12 @@ pub async fn load_plugin(
         Err(error) => return Err(error.into()),
     };
     version.needs = plugin.needs().clone();
-    let mut surface_text = plugin.surface().canonical();
-    version.surface = Some(Digest::of(surface_text.as_bytes()));
+    let mut surface_text = version.set_surface(plugin.surface());
     if !with_grants && !version.grants.is_empty() {
         guard.may_list(id, &version).await.map_err(|reason| held(&version, reason))?;
         // Its surface without grants equals the pinned one. The one with grants is checked by `admit`.
         plugin = plugin.granted(limits, settings.grants.clone()).await?;
-        surface_text = plugin.surface().canonical();
-        version.surface = Some(Digest::of(surface_text.as_bytes()));
+        surface_text = version.set_surface(plugin.surface());
     }
     Ok(Loaded::Listed(ListedPlugin { plugin, version: ListedVersion { version, surface_text, path: path.to_owned() } }))
 }

@@ -101,7 +101,7 @@ impl Item for FrozenTemplate {
 
 impl Item for Skill {
     fn all(provider: &dyn Provider) -> &[Self] {
-        provider.skills()
+        provider.surface().skills.all()
     }
     fn own_name(&self) -> &str {
         self.uri()

@@ -48,8 +48,7 @@ impl Candidate {
 
     /// Records the surface of a plugin loaded from this file.
     pub(super) fn record_surface(&mut self, plugin: &Plugin) -> ListedVersion {
-        let surface_text = plugin.surface().canonical();
-        self.seen.surface = Some(Digest::of(surface_text.as_bytes()));
+        let surface_text = self.seen.set_surface(plugin.surface());
         self.seen.needs = plugin.needs().clone();
         ListedVersion { version: self.seen.clone(), surface_text, path: self.path.clone() }
     }

@@ -20,11 +20,11 @@ use super::survey::{files_of, report_left, report_left_out};
 use super::wiring::{is_component, plugin_settings};
 use crate::audit::Audit;
 use crate::catalog::{Choice, PluginSettings, method_name};
-use crate::config::{Config, SchemasConfig};
+use crate::config::Config;
 use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{
-    Access, EmbeddedListing, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, ListingWarning,
-    Provider as _, Sandbox, inspect, read_component, summarize,
+    Access, Embedded, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, ListingWarning, Provider as _,
+    Sandbox, inspect, read_component, summarize,
 };
 use crate::report::{self, Failure, NAME, Screen};
 use skill::Skills;
@@ -141,7 +141,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         let summary = summarize(&component);
         findings.inspection = inspect(&component).unwrap_or_else(|_| module_inspection(&summary));
         findings.summary = Some(summary);
-        embedded = EmbeddedListing::of(&component).filter(|_| config.server.schemas == SchemasConfig::default());
+        embedded = Some(Embedded::of(&component));
     }
     let loaded = match id_of(config, file) {
         Ok(id) => {
@@ -182,7 +182,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
             if surface.is_empty() {
                 findings.warnings.push(format!("it {OFFERS_NOTHING}"));
             }
-            let embedded = embedded.and_then(|embedded| embedded.surface());
+            let embedded = embedded.and_then(|embedded| sandbox.embedded_surface(&embedded, &surface.skills));
             if embedded.is_some_and(|embedded| embedded.digest() != surface.digest()) {
                 findings.warnings.push(ListingWarning::Untrue.to_string());
             }

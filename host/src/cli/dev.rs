@@ -5,6 +5,7 @@ mod embed;
 mod import_policy;
 mod shell;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ use crate::config::{self, SchemasConfig};
 use crate::os::process::this_program;
 use crate::plugin::{Digest, FolderMode, Plugin, PluginId, Provider as _, check_size};
 use crate::report::{Failure, NAME, Screen};
+use crate::skills::{self, Collection, SkillError, State};
 
 /// Log filter: loaded plugins, plugin logs without WebAssembly's frames, and each call.
 const LOG_FILTER: &str = "info,guest=debug,guest::frames=off,call=debug";
@@ -46,6 +48,9 @@ pub(super) enum Command {
         /// The files
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
+        /// A folder of skills, which the components carry from now on, instead of those that they carry
+        #[arg(long, value_name = "DIR")]
+        skills: Option<PathBuf>,
     },
     /// Convert a Wassette policy file to grants for the configuration file
     ImportPolicy {
@@ -77,7 +82,7 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     match command {
         Command::Project(command) => wharf_dev::run(command, options, screen).await,
-        Command::Embed { files } => embed::run(options, &files, screen).await,
+        Command::Embed { files, skills } => embed::run(options, &files, skills.as_deref(), screen).await,
         Command::ImportPolicy { file, name } => import_policy::run(options, &file, name.as_deref()).await,
         Command::Completions { shell } => shell::completions(&whole(), shell),
         Command::ManPages { dir } => shell::man_pages(whole(), &dir),
@@ -90,7 +95,17 @@ pub(super) async fn grants_of_policy(options: &Options, id: &PluginId, text: &st
 }
 
 impl Server for Options {
-    async fn describe(&self, name: &PluginName, component: Arc<Vec<u8>>, out: &Path) -> Result<Described, Failure> {
+    async fn describe(
+        &self,
+        name: &PluginName,
+        component: Arc<Vec<u8>>,
+        skills: Option<&Path>,
+        out: &Path,
+    ) -> Result<Described, Failure> {
+        let component = match skills.map(packed_skills).transpose()?.flatten() {
+            Some(section) => Arc::new(with_custom_section(&component, skills::SECTION, &section)),
+            None => component,
+        };
         let id = PluginId::parse(name.as_ref()).map_err(|error| Failure::usage(error.to_string()))?;
         let mut config = self.config()?;
         // What is embedded does not depend on the server of this machine.
@@ -170,6 +185,27 @@ impl Server for Options {
         }
         Ok(command)
     }
+}
+
+/// The skills in a folder, as a component carries them. `None`: there is no folder.
+fn packed_skills(folder: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    let found = skills::collect(folder, &Collection::default(), true);
+    if let Some((_, error)) = found.refused().next() {
+        let failure = Failure::new(error.to_string());
+        return Err(error.hint.iter().fold(failure, |failure, hint| failure.hint(hint.clone())));
+    }
+    let mut trees = BTreeMap::new();
+    for (name, found) in found.skills {
+        let State::Read(tree) = found.state else {
+            return Err(Failure::new(SkillError::changing(&found.path).to_string()));
+        };
+        trees.insert(name, tree);
+    }
+    let packed = skills::pack(&trees).map_err(|why| Failure::new(format!("{why}: {}", folder.shown())))?;
+    Ok(Some(packed))
 }
 
 /// The toolchains of `wharf build`, for `wharf doctor`.

@@ -52,7 +52,7 @@ impl SkillVersion {
 
 /// The skills of a plugin folder, as a server finds them, and what is wrong besides.
 pub(super) fn found_in(dir: &Path) -> (Vec<FoundSkill>, Vec<SkillError>) {
-    let Collection { skills, errors, .. } = skills::collect(dir, &Collection::default(), true);
+    let Collection { skills, errors, .. } = skills::collect(&dir.join(FOLDER), &Collection::default(), true);
     let found = |(name, found): (String, skills::Found)| {
         let version = match found.state {
             State::Read(tree) => Ok(SkillVersion::new(tree, &found.path)),

@@ -8,7 +8,7 @@ use std::fmt;
 use wharf_report::{bounded, line};
 
 use super::pin::{Pin, Revocation, names};
-use crate::plugin::{Access, Digest, Grants, Signer};
+use crate::plugin::{Access, Digest, Grants, Signer, Surface};
 
 /// Which versions run without approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Rules {
 impl Rules {
     /// Whether a version that differs from the pinned one waits for approval also where trust is not strict.
     pub(super) fn guard_changes(&self, version: &PluginVersion) -> bool {
-        self.is_skill || !version.grants.is_empty()
+        self.is_skill || version.has_skills || !version.grants.is_empty()
     }
 }
 
@@ -54,19 +54,29 @@ pub struct PluginVersion {
     pub surface: Option<Digest>,
     /// Kinds of access that its imports need; set together with the surface.
     pub needs: BTreeSet<Access>,
+    /// It tells a model what to do with the tools of all plugins; set together with the surface.
+    pub has_skills: bool,
 }
 
 impl PluginVersion {
     /// A version that was not listed yet.
     pub fn unlisted(content: Digest, signer: Option<Signer>, grants: &Grants) -> Self {
         let (grants, granted) = (grants.kinds(), grants.texts());
-        Self { content, signer, grants, granted, surface: None, needs: BTreeSet::new() }
+        Self { content, signer, grants, granted, surface: None, needs: BTreeSet::new(), has_skills: false }
     }
 
     /// A version of a skill. `text`: all that a person approves; a skill has no grants.
     pub fn of_skill(text: &str) -> Self {
         let content = Digest::of(text.as_bytes());
         Self { surface: Some(content), ..Self::unlisted(content, None, &Grants::default()) }
+    }
+
+    /// Records what it lists, and returns that as text.
+    pub fn set_surface(&mut self, surface: &Surface) -> String {
+        let text = surface.canonical();
+        self.surface = Some(Digest::of(text.as_bytes()));
+        self.has_skills = !surface.skills.all().is_empty();
+        text
     }
 
     /// The same version with these grants.
@@ -92,6 +102,8 @@ pub enum Reason {
     },
     /// The surface differs from the pinned one, and the plugin has grants.
     SurfaceChanged,
+    /// The surface differs from the pinned one, and the plugin carries skills.
+    SurfaceOfSkillsChanged,
     /// The files of a skill differ from the pinned ones.
     SkillChanged,
     /// The surface differs from the approved one, and trust is strict.
@@ -118,7 +130,9 @@ impl Reason {
             Self::Unapproved => "unapproved",
             Self::SignatureLost => "signature_lost",
             Self::SignerChanged { .. } => "signer_changed",
-            Self::SurfaceChanged | Self::SkillChanged | Self::SurfaceUnapproved => "other_words",
+            Self::SurfaceChanged | Self::SurfaceOfSkillsChanged | Self::SkillChanged | Self::SurfaceUnapproved => {
+                "other_words"
+            }
             Self::NeedsMoreAccess(_) => "needs_more",
             Self::ApprovedForOtherGrants(_) => "other_grants",
             Self::ListingNeedsGrants => "silent",
@@ -153,6 +167,9 @@ impl fmt::Display for Reason {
             }
             Self::SurfaceUnapproved => "its tool descriptions are not the approved ones",
             Self::SkillChanged => "a model follows it, and its files have changed",
+            Self::SurfaceOfSkillsChanged => {
+                "the plugin carries skills, which a model follows, and they or its tool descriptions have changed"
+            }
             Self::SurfaceChanged => "the plugin holds grants, and its tool descriptions have changed",
             Self::NeedsMoreAccess(kinds) => {
                 let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
@@ -165,7 +182,7 @@ impl fmt::Display for Reason {
             }
             Self::ListingNeedsGrants => "the plugin holds grants, and cannot list what it offers without them",
             Self::PinsUnreadable => "the pin file cannot be read",
-            Self::PinsUnwritable => "the plugin holds grants, and the pin file cannot be written",
+            Self::PinsUnwritable => "it must be pinned, and the pin file cannot be written",
         })
     }
 }
@@ -217,6 +234,7 @@ pub fn decide(rules: &Rules, pin: Option<&Pin>, revocation: Revocation, version:
     if !may_change && version.surface.is_some_and(|surface| surface != pin.surface) {
         return Err(match version.grants.is_empty() {
             _ if rules.is_skill => Reason::SkillChanged,
+            true if version.has_skills && !strict => Reason::SurfaceOfSkillsChanged,
             true => Reason::SurfaceUnapproved,
             false => Reason::SurfaceChanged,
         });

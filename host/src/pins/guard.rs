@@ -200,7 +200,7 @@ impl Guard {
         } else if !with_grants && version.surface.is_none() {
             return false;
         }
-        let unlisted = PluginVersion { surface: None, needs: Default::default(), ..version.clone() };
+        let unlisted = PluginVersion { surface: None, needs: Default::default(), has_skills: false, ..version.clone() };
         let version = if with_grants { &unlisted } else { version };
         decide(&rules, pins.get(id), pins.revocation(id, version.content), version).is_ok()
     }

@@ -9,6 +9,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::component::compile;
 use super::component::inspect::not_for_another_host;
 use super::component::prescan::prescan;
+use super::component::sections::custom_section;
 use super::dialects::linked::Linked;
 use super::error::LoadError;
 use super::id::{Digest, PluginId};
@@ -17,7 +18,10 @@ use super::limits::Limits;
 use super::loaded::Plugin;
 use super::policy::grants::Grants;
 use super::sandbox::Sandbox;
+use super::skills::Skills;
 use super::stored_listing::StoredListing;
+use super::surface::ListingWarning;
+use crate::skills::SECTION;
 
 impl Sandbox {
     /// Makes a plugin from a component's bytes: compiles it (or finds it in the cache), links
@@ -52,8 +56,12 @@ impl Sandbox {
         let loading = AbortOnDropHandle::new(self.runtime.guests().spawn(async move {
             let digest = Digest::of(&component);
             let (bytes, limit) = (component.clone(), limits.clone());
-            let check = move || prescan(&bytes, &limit).and_then(|()| not_for_another_host(&bytes));
-            compile::blocking(check).await??;
+            let (plugin, room) = (id.clone(), sandbox.runtime.skills.clone());
+            let check = move || {
+                prescan(&bytes, &limit).and_then(|()| not_for_another_host(&bytes))?;
+                Ok::<_, LoadError>(Skills::read(custom_section(&bytes, SECTION), &plugin, &room))
+            };
+            let skills = compile::blocking(check).await??;
             let linked = sandbox.in_use.get_or_make(digest, async {
                 let code = sandbox.compilation.code(component.clone(), digest).await?;
                 Linked::new(&sandbox.linker, code, &component)
@@ -67,7 +75,13 @@ impl Sandbox {
             // Before the listing, whose deadline is short.
             prepared.granted.open_folders().await;
             listing();
-            Plugin::listed(prepared, linked, Some(stored)).await
+            let (skills, unread) = match skills {
+                Ok(skills) => (skills, None),
+                Err(why) => (Skills::default(), Some(ListingWarning::Skills(why))),
+            };
+            let mut plugin = Plugin::listed(prepared, linked, skills, Some(stored)).await?;
+            plugin.warnings.extend(unread);
+            Ok(plugin)
         }));
         match loading.await {
             Ok(loaded) => loaded,

@@ -20,6 +20,7 @@ use super::policy::grants::Grants;
 use super::policy::pages::PageReach;
 use super::provider::{Call, Provider};
 use super::schema::allowance::Allowance;
+use super::skills::Skills;
 use super::stored_listing::StoredListing;
 use super::surface::{Listed, ListingWarning, Surface};
 use crate::identity::Identity;
@@ -29,7 +30,7 @@ pub struct Plugin {
     pub(in crate::plugin) prepared: Arc<PreparedComponent>,
     pub(in crate::plugin) linked: Arc<Linked>,
     surface: Arc<Surface>,
-    warnings: Vec<ListingWarning>,
+    pub(in crate::plugin) warnings: Vec<ListingWarning>,
 }
 
 impl Plugin {
@@ -48,7 +49,8 @@ impl Plugin {
     /// # Errors
     /// As `Sandbox::load`.
     pub async fn granted(&self, limits: Limits, grants: Grants) -> Result<Self, LoadError> {
-        Self::listed(self.prepared.with_settings(limits, grants), self.linked.clone(), None).await
+        let (linked, skills) = (self.linked.clone(), self.surface.skills.clone());
+        Self::listed(self.prepared.with_settings(limits, grants), linked, skills, None).await
     }
 
     /// Opens the granted folders, as a call would, so that errors are logged.
@@ -60,9 +62,11 @@ impl Plugin {
     pub(in crate::plugin) async fn listed(
         prepared: Arc<PreparedComponent>,
         linked: Arc<Linked>,
+        skills: Skills,
         stored: Option<StoredListing>,
     ) -> Result<Self, LoadError> {
-        let listed = Listed { schemas: prepared.runtime.schemas, ..linked.dialect.list(&prepared).await? };
+        let listed = linked.dialect.list(&prepared).await?;
+        let listed = Listed { schemas: prepared.runtime.schemas, skills, ..listed };
         // On a blocking thread: compiling the schemas of a listing may take long.
         let freezing = prepared.runtime.freezing.acquire().await;
         let dialect = linked.clone();
@@ -159,7 +163,8 @@ impl Provider for Plugin {
     }
 
     async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
-        let newer = Self::listed(self.prepared.clone(), self.linked.clone(), None).await?;
+        let skills = self.surface.skills.clone();
+        let newer = Self::listed(self.prepared.clone(), self.linked.clone(), skills, None).await?;
         for warning in &newer.warnings {
             tracing::warn!(plugin = %self.prepared.id, "{warning}");
         }
@@ -190,6 +195,9 @@ impl Provider for Plugin {
     }
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
+        if let Some(read) = self.surface.skills.read_file(uri, call.unread.as_ref()) {
+            return read;
+        }
         let caller = call.caller.clone();
         let prepared = self.prepared.of_caller(call.identity.as_deref());
         let called = self.dialect().read_resource(prepared, uri, call);

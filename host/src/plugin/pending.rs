@@ -115,6 +115,9 @@ impl Provider for PendingPlugin {
     }
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
+        if let Some(read) = self.surface.skills.read_file(uri, call.unread.as_ref()) {
+            return read;
+        }
         let (provider, call) = self.loaded(call).await?;
         provider.read_resource(uri, call).await
     }

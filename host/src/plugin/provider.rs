@@ -24,7 +24,6 @@ use crate::budgets::Charge;
 use crate::byte_budget::ByteBudget;
 use crate::identity::Identity;
 use crate::rights::Permissions;
-use crate::skills::Skill;
 
 /// A source of tools, resources and prompts. Dropping a call's future cancels the call; methods
 /// that are not implemented return not found.
@@ -42,11 +41,6 @@ pub trait Provider: Send + Sync {
 
     /// Its lists and tool descriptions. Constant during the provider's lifetime.
     fn surface(&self) -> &Surface;
-
-    /// The skills in its resources. Constant as the surface.
-    fn skills(&self) -> &[Skill] {
-        &[]
-    }
 
     /// Whether it has the grant for a request to that caller's client. If not, the missing grant is
     /// logged.

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use super::component::compile::{Compilation, blocking};
 use super::component::sections::custom_section;
-use super::id::Digest;
+use super::id::{Digest, PluginId};
 use super::policy::grants::Grants;
 use super::sandbox::Sandbox;
+use super::skills::Skills;
 use super::surface::stored::SECTION;
 use super::surface::{Listed, SchemaStyle, Surface};
+use crate::skills;
 
 /// The format of stored listings; one in another format is not found.
 const FORMAT: u32 = 1;
@@ -36,18 +38,23 @@ impl StoredListing {
         }
     }
 
-    fn read(&self) -> Option<Surface> {
-        frozen(&self.compilation.cache()?.listing(self.entry)?)
+    fn read(&self, skills: &Skills) -> Option<Surface> {
+        frozen(&self.compilation.cache()?.listing(self.entry)?, skills)
     }
 }
 
-fn frozen(stored: &[u8]) -> Option<Surface> {
+/// `skills` are those of the file: what is stored has their `SKILL.md` as resources, of which there is one then.
+fn frozen(stored: &[u8], skills: &Skills) -> Option<Surface> {
     let listed = Listed::of_stored(str::from_utf8(stored).ok()?)?;
+    let listed = Listed { skills: skills.clone(), ..listed };
     listed.freeze().ok().map(|(surface, _)| surface)
 }
 
-/// The listing in a component's custom section. Nothing of it is checked.
-pub struct EmbeddedListing(Vec<u8>);
+/// What a component says of itself in custom sections. Nothing of it is checked.
+pub struct Embedded {
+    listing: Option<Vec<u8>>,
+    skills: Option<Vec<u8>>,
+}
 
 /// What a component offers, known before it is loaded.
 pub struct StoredSurface {
@@ -56,16 +63,12 @@ pub struct StoredSurface {
     pub is_embedded: bool,
 }
 
-impl EmbeddedListing {
+impl Embedded {
     /// May take as long as reading the component.
-    pub fn of(component: &[u8]) -> Option<Self> {
-        let section = custom_section(component, SECTION)?;
-        (section.len() <= MAX_SECTION).then(|| Self(section.to_vec()))
-    }
-
-    /// What it says; `None` if that cannot be a plugin's listing.
-    pub fn surface(&self) -> Option<Surface> {
-        frozen(&self.0)
+    pub fn of(component: &[u8]) -> Self {
+        let listing = custom_section(component, SECTION).filter(|section| section.len() <= MAX_SECTION);
+        let skills = custom_section(component, skills::SECTION);
+        Self { listing: listing.map(<[u8]>::to_vec), skills: skills.map(<[u8]>::to_vec) }
     }
 }
 
@@ -80,19 +83,33 @@ impl Sandbox {
     /// under these grants, or what its file lists.
     pub async fn stored_surface(
         self: &Arc<Self>,
+        id: &PluginId,
         component: Digest,
         grants: &Grants,
-        embedded: Option<EmbeddedListing>,
+        embedded: Embedded,
     ) -> Option<StoredSurface> {
         let stored = StoredListing::new(self, component, grants);
-        let embedded = embedded.filter(|_| self.runtime.schemas == SchemaStyle::default());
-        let read = move || match stored.read() {
-            Some(surface) => Some(StoredSurface { surface, is_embedded: false }),
-            None => Some(StoredSurface { surface: embedded?.surface()?, is_embedded: true }),
+        let sandbox = self.clone();
+        let id = id.clone();
+        let read = move || {
+            // Broken ones are left out, of which its load warns.
+            let skills = Skills::read(embedded.skills.as_deref(), &id, &sandbox.runtime.skills).unwrap_or_default();
+            if let Some(surface) = stored.read(&skills) {
+                return Some(StoredSurface { surface, is_embedded: false });
+            }
+            let surface = sandbox.embedded_surface(&embedded, &skills)?;
+            Some(StoredSurface { surface, is_embedded: true })
         };
         // As when it is listed: schemas are compiled.
         let _freezing = self.runtime.freezing.acquire().await;
         self.runtime.guests().spawn_blocking(read).await.ok()?
+    }
+
+    /// What a component lists in its custom section, with these skills. `None`: nothing that can be a plugin's listing,
+    /// or clients are shown schemas in another style.
+    pub fn embedded_surface(&self, embedded: &Embedded, skills: &Skills) -> Option<Surface> {
+        let listing = embedded.listing.as_deref().filter(|_| self.runtime.schemas == SchemaStyle::default());
+        frozen(listing?, skills)
     }
 
     /// Stores the code of one component also for another, which must differ from it in custom sections only.

@@ -24,6 +24,7 @@ use super::error::LoadError;
 use super::id::Digest;
 use super::schema::allowance::Allowance;
 use super::schema::{Mirrored, Schema, Wrapping, mirrored};
+use super::skills::Skills;
 use super::text;
 use super::text::quote;
 use crate::json;
@@ -55,6 +56,8 @@ pub struct Surface {
     pub offer: Option<Offer>,
     /// The digests of its pages' contents, by URI: of those that are always the same.
     pub pages: BTreeMap<String, Digest>,
+    /// What its file carries; each `SKILL.md` is in the resources too.
+    pub skills: Skills,
 }
 
 /// A tool with compiled schemas.
@@ -158,7 +161,7 @@ impl Surface {
 
     /// Whether it offers nothing now.
     pub fn is_empty(&self) -> bool {
-        let Self { tools, resources, templates, prompts, completions: _, offer, pages: _ } = self;
+        let Self { tools, resources, templates, prompts, completions: _, offer, pages: _, skills: _ } = self;
         let has_own = offer.as_ref().is_some_and(|offer| {
             !(offer.methods.is_empty() && offer.experimental.is_empty() && offer.extensions.is_empty())
         });
@@ -184,13 +187,20 @@ pub(in crate::plugin) struct Listed {
     pub(in crate::plugin) offer: Option<Offer>,
     /// As [`Surface::pages`].
     pub(in crate::plugin) pages: BTreeMap<String, Digest>,
+    /// Their entries are not in `resources` yet.
+    pub(in crate::plugin) skills: Skills,
     /// How clients are shown the tools' schemas.
     pub(in crate::plugin) schemas: SchemaStyle,
 }
 
 impl Listed {
     /// Checks everything; dropped entries are in the warnings.
-    pub(in crate::plugin) fn freeze(self) -> Result<(Surface, Vec<ListingWarning>), LoadError> {
+    pub(in crate::plugin) fn freeze(mut self) -> Result<(Surface, Vec<ListingWarning>), LoadError> {
+        // First: the plugin's own resources of these names are left out.
+        let carried: Vec<_> = self.skills.resources().collect();
+        if !carried.is_empty() {
+            self.resources = Some(carried.into_iter().chain(self.resources.unwrap_or_default()).collect());
+        }
         let counts = [
             self.tools.as_ref().map_or(0, Vec::len),
             self.resources.as_ref().map_or(0, Vec::len),
@@ -213,7 +223,7 @@ impl Listed {
         let tool = |tool, hidden: &mut _| FrozenTool::freeze_within(tool, self.schemas, &mut allowance, hidden);
         let tools = self.tools.map(|list| keep(list, "tool", |t| &t.name, tool, hidden, &mut warnings));
         let template = |listed, hidden: &mut _| template(listed, &mut allowance, hidden);
-        let surface = Surface {
+        let mut surface = Surface {
             tools,
             resources: self.resources.map(|list| keep(list, "resource", |r| &r.uri, resource, hidden, &mut warnings)),
             templates: keep(self.templates, "resource template", |t| &t.uri_template, template, hidden, &mut warnings),
@@ -239,7 +249,9 @@ impl Listed {
                 methods: keep(offered.methods, "method", |m| m, |m, _| method(m), hidden, &mut warnings),
             }),
             pages: self.pages,
+            skills: self.skills,
         };
+        surface.skills.retain(surface.resources.as_deref().unwrap_or_default());
         Ok((surface, warnings))
     }
 }

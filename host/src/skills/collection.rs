@@ -1,4 +1,4 @@
-//! The folder `skills` in a plugin folder: which skills are in it, read again only if something in them changed.
+//! A folder of skills: which ones are in it, read again only if something in them changed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use super::read::read;
 use super::survey::{MAX_ENTRIES, MAX_SIZE, Survey};
 use super::tree::Tree;
 
-/// The name of the folder.
+/// The name of the folder, in a plugin folder and in a plugin's project.
 pub const FOLDER: &str = "skills";
 /// Maximum number of skills in a folder, nested ones not counted.
 pub const MAX_SKILLS: usize = 128;
@@ -75,12 +75,11 @@ impl Collection {
     }
 }
 
-/// Looks at the folder `skills` in a plugin folder. What is as it was in `before` is not read again; what is not is read
+/// Looks at a folder of skills. What is as it was in `before` is not read again; what is not is read
 /// if it was the same at the last look, or `at_once`.
-pub fn collect(plugins: &Path, before: &Collection, at_once: bool) -> Collection {
-    let root = plugins.join(FOLDER);
+pub fn collect(root: &Path, before: &Collection, at_once: bool) -> Collection {
     let mut collection = Collection::default();
-    let names = match names(&root) {
+    let names = match names(root) {
         Ok(Some((names, errors))) => {
             collection.errors = errors;
             names
@@ -91,7 +90,7 @@ pub fn collect(plugins: &Path, before: &Collection, at_once: bool) -> Collection
             return Collection { errors: vec![error], ..before.clone() };
         }
     };
-    collection.folders.push(root.clone());
+    collection.folders.push(root.to_owned());
     let (mut entries, mut size) = (0, 0);
     for name in names {
         let path = root.join(&name);

@@ -33,5 +33,5 @@ pub(super) fn read(root: &Path, name: &str, survey: &Survey) -> Result<Tree, Rea
     if Survey::of(root)? != *survey {
         return Err(ReadError::Changing);
     }
-    Tree::new(name, contents).map_err(|(within, reason)| SkillError::new(reason, &root.join(within)).into())
+    Tree::new(name, name, contents).map_err(|(within, reason)| SkillError::new(reason, &root.join(within)).into())
 }

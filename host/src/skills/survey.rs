@@ -95,14 +95,31 @@ fn name_of(name: &std::ffi::OsStr, path: &Path) -> Result<String, SkillError> {
     let Some(name) = name.to_str() else {
         return Err(SkillError::new("read a file name that is not UTF-8", path));
     };
+    match check_name(name) {
+        Ok(()) => Ok(name.to_owned()),
+        Err(HIDDEN) => Err(SkillError::new(HIDDEN, path).hint("move it out of the skill's folder")),
+        Err(wrong) => Err(SkillError::new(wrong, path)),
+    }
+}
+
+const HIDDEN: &str = "read a hidden file";
+
+/// Checks one segment of a path.
+///
+/// # Errors
+/// What is wrong with it; reads after "failed to".
+pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
+    if name.is_empty() {
+        return Err("read a file without a name");
+    }
     if name.starts_with('.') {
-        return Err(SkillError::new("read a hidden file", path).hint("move it out of the skill's folder"));
+        return Err(HIDDEN);
     }
     // On some systems, names may have what separates folders on others.
     if name.chars().any(|c| c.is_control() || c == '\\') {
-        return Err(SkillError::new("read a file name with a backslash or a control character", path));
+        return Err("read a file name with a backslash or a control character");
     }
-    Ok(name.to_owned())
+    Ok(())
 }
 
 fn check_kind(kind: FileType, path: &Path) -> Result<(), SkillError> {

@@ -26,7 +26,7 @@ impl Plugins {
     }
 
     fn collect(&self) -> Collection {
-        collect(self.0.path(), &Collection::default(), true)
+        collect(&self.0.path().join(FOLDER), &Collection::default(), true)
     }
 
     /// Why the skill of that name is refused.
@@ -334,15 +334,15 @@ fn a_changed_skill_is_read_once_two_looks_find_the_same() {
     let plugins = Plugins::new();
     let folder = plugins.skill("a");
     let first = plugins.collect();
-    let again = collect(plugins.0.path(), &first, false);
+    let again = collect(&plugins.0.path().join(FOLDER), &first, false);
     assert!(Arc::ptr_eq(&tree(&first, "a"), &tree(&again, "a")), "unchanged, it is not read again");
     write(&folder.join("x"), "1");
-    let changing = collect(plugins.0.path(), &first, false);
+    let changing = collect(&plugins.0.path().join(FOLDER), &first, false);
     assert!(changing.is_changing() && matches!(changing.skills["a"].state, State::Changing));
     write(&folder.join("x"), "12");
-    let still = collect(plugins.0.path(), &changing, false);
+    let still = collect(&plugins.0.path().join(FOLDER), &changing, false);
     assert!(still.is_changing());
-    let read = collect(plugins.0.path(), &still, false);
+    let read = collect(&plugins.0.path().join(FOLDER), &still, false);
     assert_eq!(tree(&read, "a").file("skill://a/x").expect("a file").bytes, b"12");
     assert!(!read.is_changing());
 }

@@ -12,11 +12,11 @@ use super::frontmatter::{self, Frontmatter};
 use super::place::{decoded, encoded, media_type};
 
 /// Maximum bytes of texts that are compared word for word with those that were approved; others are compared by digest.
-const MAX_COMPARED: usize = 256 << 10;
+pub const MAX_COMPARED: usize = 256 << 10;
 
 /// Never changes.
 pub struct Tree {
-    /// `skill://` and the name.
+    /// `skill://`, and the folders down to this one.
     root: String,
     /// By path within the folder.
     files: BTreeMap<String, SkillFile>,
@@ -50,12 +50,12 @@ pub struct Skill {
 }
 
 impl Tree {
-    /// The files of the folder of that name, by path within it.
+    /// The files of the folder of that name, by path within it. `place`: that of the folder below `skill://`.
     ///
     /// # Errors
     /// The path of a file, and what is wrong with it; reads after "failed to".
-    pub(super) fn new(name: &str, contents: Vec<(String, Vec<u8>)>) -> Result<Self, (String, String)> {
-        let root = format!("skill://{name}");
+    pub(super) fn new(place: &str, name: &str, contents: Vec<(String, Vec<u8>)>) -> Result<Self, (String, String)> {
+        let root = format!("skill://{place}");
         let (mut files, mut skills) = (BTreeMap::new(), Vec::new());
         for (path, bytes) in contents {
             if let Some(within) =
@@ -87,6 +87,11 @@ impl Tree {
             uri: format!("{}/{}{SKILL_FILE}", self.root, encoded(within)),
         };
         self.skills.iter().enumerate().map(skill).collect()
+    }
+
+    /// The folder's name.
+    pub fn name(&self) -> &str {
+        self.root.rsplit('/').next().unwrap_or(&self.root)
     }
 
     /// The file at a URI, however that is encoded.
@@ -126,6 +131,11 @@ impl Tree {
         }
     }
 
+    /// The files by path within the folder.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &SkillFile)> {
+        self.files.iter().map(|(path, file)| (path.as_str(), file))
+    }
+
     pub fn size(&self) -> u64 {
         self.files.values().map(|file| file.bytes.len() as u64).sum()
     }
@@ -138,20 +148,26 @@ impl Tree {
     /// All that a person approves, as a JSON object of a list of files; equal texts mean equal files. It has the texts
     /// word for word, up to a limit.
     pub fn canonical(&self) -> String {
-        let mut room = MAX_COMPARED;
+        json!({ "files": self.approved_files("", &mut { MAX_COMPARED }) }).to_string()
+    }
+
+    /// The files as [`Tree::canonical`] has them, with `prefix` before their names. `room`: how many bytes of texts may
+    /// be word for word; the others are by digest.
+    pub fn approved_files(&self, prefix: &str, room: &mut usize) -> Vec<Value> {
         // `SKILL.md` first: a model reads it first, too.
         let own = |(path, _): &(&String, &SkillFile)| path.as_str() != SKILL_FILE;
         let mut files: Vec<(&String, &SkillFile)> = self.files.iter().collect();
         files.sort_by_key(own);
         let entry = |(path, file): (&String, &SkillFile)| -> Value {
-            let text = std::str::from_utf8(&file.bytes).ok().filter(|text| text.len() <= room);
-            room -= text.map_or(0, str::len);
+            let name = format!("{prefix}{path}");
+            let text = std::str::from_utf8(&file.bytes).ok().filter(|text| text.len() <= *room);
+            *room -= text.map_or(0, str::len);
             match text {
-                Some(text) => json!({ "name": path, "text": text }),
-                None => json!({ "name": path, "digest": file.digest, "size": file.bytes.len() }),
+                Some(text) => json!({ "name": name, "text": text }),
+                None => json!({ "name": name, "digest": file.digest, "size": file.bytes.len() }),
             }
         };
-        json!({ "files": files.into_iter().map(entry).collect::<Vec<_>>() }).to_string()
+        files.into_iter().map(entry).collect()
     }
 }
 

@@ -17,7 +17,7 @@ fn no_new_version_runs_with_grants_until_it_can_be_pinned() {
     home.put_bytes(&version("2", "Does a thing."), "p");
     home.put_bytes(&version("new", "Does a thing."), "q");
     home.put_bytes(&version("free", "Does a thing."), "r");
-    let expected = "held: the plugin holds grants, and the pin file cannot be written";
+    let expected = "held: it must be pinned, and the pin file cannot be written";
     let log = client.process().log_with("plugin=q");
     assert!(log.contains("write the pin file") && log.contains("free disk space"), "{log}");
     client.process().log_with(expected);

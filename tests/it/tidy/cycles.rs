@@ -29,6 +29,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "schema",
             "fault",
             "error",
+            "skills",
             "surface",
             "provider",
             "pending",

@@ -101,7 +101,7 @@ impl Folder {
             return;
         }
         let all = std::mem::take(&mut skills.undecided);
-        let (root, before, at_once) = (self.root.clone(), skills.collection.clone(), !skills.is_known);
+        let (root, before, at_once) = (self.root.join(FOLDER), skills.collection.clone(), !skills.is_known);
         let (served, held) = (skills.served.clone(), skills.held.clone());
         let (guard, gate) = (self.guard.clone(), self.gate.clone());
         let started = Instant::now();

@@ -1,6 +1,6 @@
 //! `wharf embed`: writes into components what they list.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use wharf_dev::{Described, PluginName, Server as _, replace};
@@ -12,8 +12,16 @@ use crate::cli::options::Options;
 use crate::plugin::read_component;
 use crate::report::{Failure, Screen, message};
 
-pub(super) async fn run(options: &Options, files: &[PathBuf], screen: &Screen) -> Result<ExitCode, Failure> {
+pub(super) async fn run(
+    options: &Options,
+    files: &[PathBuf],
+    skills: Option<&Path>,
+    screen: &Screen,
+) -> Result<ExitCode, Failure> {
     let config = options.config()?;
+    if let Some(folder) = skills.filter(|folder| !folder.is_dir()) {
+        return Err(Failure::usage(format!("read skills: it is not a folder: {}", folder.shown())));
+    }
     for file in files {
         let id = id_of(&config, file);
         let id = id.map_err(|(why, hint)| Failure::usage(format!("{why}: {}", file.shown())).hint(hint))?;
@@ -21,7 +29,7 @@ pub(super) async fn run(options: &Options, files: &[PathBuf], screen: &Screen) -
         let component = read_component(file)
             .await
             .map_err(|error| Failure::new(format!("{error}: {}", file.shown())).hint(load_hint(&error, file)))?;
-        let described = options.describe(&name, component.into(), file);
+        let described = options.describe(&name, component.into(), skills, file);
         let Described { component, .. } = screen.timed(&format!("compiling {}", file.shown()), described).await?;
         replace(&component, file)?;
         message(&format!("embedded the listing of {}", file.shown()));

@@ -12,6 +12,7 @@ fn version(content: &[u8]) -> ListedVersion {
         granted: ["elicit".to_owned()].into(),
         surface: Some(Digest::of(b"one")),
         needs: BTreeSet::new(),
+        has_skills: false,
     };
     ListedVersion { version, surface_text: "one".to_owned(), path: "a.wasm".into() }
 }

@@ -15,6 +15,7 @@ fn version() -> PluginVersion {
         granted: BTreeSet::new(),
         surface: Some(Digest::of(b"surface")),
         needs: BTreeSet::new(),
+        has_skills: false,
     }
 }
 

@@ -27,6 +27,7 @@ fn pin(content: &[u8]) -> Pin {
         granted: [].into(),
         surface: Some(Digest::of(b"surface")),
         needs: [Access::Keyvalue].into(),
+        has_skills: false,
     };
     Pin::new(&version, true)
 }

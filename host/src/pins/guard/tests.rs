@@ -15,6 +15,7 @@ fn version(content: &[u8], surface_text: &str) -> ListedVersion {
         granted: BTreeSet::new(),
         surface: Some(Digest::of(surface_text.as_bytes())),
         needs: [].into(),
+        has_skills: false,
     };
     ListedVersion { version, surface_text: surface_text.to_owned(), path: "a.wasm".into() }
 }

@@ -18,6 +18,10 @@ impl Surface {
     /// A JSON object; its members are lists of entries, sorted by name.
     pub fn canonical(&self) -> String {
         let mut lists = self.lists();
+        // As for pages: only if there are any.
+        if !self.skills.all().is_empty() {
+            lists["files"] = self.skills.approved_files().into();
+        }
         let matches_template = |uri: &str| self.templates.iter().any(|template| template.uri.matches(uri));
         for (name, list) in lists.as_object_mut().into_iter().flatten() {
             let key = match name.as_str() {
@@ -38,7 +42,7 @@ impl Surface {
 
     /// All lists in the order in which clients get them; null without the interface.
     pub fn lists(&self) -> Value {
-        let Self { tools, resources, templates, prompts, completions, offer, pages } = self;
+        let Self { tools, resources, templates, prompts, completions, offer, pages, skills: _ } = self;
         let none = Offer { experimental: Vec::new(), extensions: Vec::new(), methods: Vec::new() };
         let Offer { experimental, extensions, methods } = offer.as_ref().unwrap_or(&none);
         let mut lists = json!({

@@ -10,6 +10,7 @@ use crate::plugin::abi::{
     Role, TaskSupport, Tool, ToolAnnotations,
 };
 use crate::plugin::id::Digest;
+use crate::plugin::skills::Skills;
 
 /// The custom section of a component that has its listing: the text of [`Surface::stored`].
 pub(in crate::plugin) const SECTION: &str = "wharf:listing";
@@ -45,6 +46,7 @@ impl Listed {
             completions: stored["completions"].as_bool()?,
             offer: (!is_empty).then_some(offer),
             pages: optional(&stored["pages"], |pages| list(pages, page))?.unwrap_or_default().into_iter().collect(),
+            skills: Skills::default(),
             // They were written in the style already.
             schemas: SchemaStyle::Verbatim,
         })

@@ -13,6 +13,8 @@ pub enum ListingWarning {
     NotExamined { more: usize, examined: usize },
     /// What an entry says of a page is not what clients can use.
     Page { kind: &'static str, name: String, why: String },
+    /// The skills in the file cannot be read; reads after "failed to".
+    Skills(String),
     /// The code of a component lists something else than its custom section.
     Untrue,
 }
@@ -20,7 +22,7 @@ pub enum ListingWarning {
 impl ListingWarning {
     /// Whether clients lack something that the plugin lists.
     pub fn is_of_dropped(&self) -> bool {
-        matches!(self, Self::Dropped { .. })
+        matches!(self, Self::Dropped { .. } | Self::Skills(_))
     }
 
     /// Whether it is of functions that are no tools: that concerns the plugin's author, not its user.
@@ -43,6 +45,7 @@ impl fmt::Display for ListingWarning {
             Self::NotExamined { more, examined } => {
                 write!(f, "left out {more} functions: only the first {examined} of a component are examined")
             }
+            Self::Skills(why) => write!(f, "left out its skills: failed to {why}"),
             Self::Untrue => f.write_str(
                 "the listing in its file differs from what its code lists; build it again, or run wharf embed, unless it \
                  lists something else each time",

@@ -26,6 +26,7 @@ async fn admit(guard: &Arc<Guard>, id: &PluginId) -> AdmittedAs {
         granted: BTreeSet::new(),
         surface: Some(Digest::of(b"")),
         needs: BTreeSet::new(),
+        has_skills: false,
     };
     let listed = ListedVersion { version, surface_text: String::new(), path: "a.wasm".into() };
     guard.admit(vec![(id.clone(), listed)]).await.remove(0).expect("it needs no approval")

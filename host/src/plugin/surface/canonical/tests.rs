@@ -61,6 +61,7 @@ fn template() -> ResourceTemplate {
 
 fn listed() -> Listed {
     Listed {
+        skills: Default::default(),
         tools: Some(vec![tool("a"), tool("b")]),
         resources: Some(vec![resource("file:///a")]),
         templates: vec![template()],

@@ -38,6 +38,7 @@ fn full() -> Listed {
     };
     let capability = |name: &str| Capability { name: name.into(), settings: r#"{"a":[1]}"#.into() };
     Listed {
+        skills: Default::default(),
         // Not sorted by name.
         tools: Some(vec![tool("b", TaskSupport::Optional), tool("a", TaskSupport::Required)]),
         resources: Some(vec![ResourceDescription {
