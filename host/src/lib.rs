@@ -31,4 +31,5 @@ pub mod state_file;
 pub mod store;
 mod sync;
 pub mod tasks;
+pub mod text;
 pub mod transport;

@@ -25,7 +25,7 @@ pub mod schema;
 mod skills;
 mod stored_listing;
 mod surface;
-pub mod text;
+
 mod threads;
 
 pub use component::act::declared;

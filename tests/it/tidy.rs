@@ -12,7 +12,7 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 33] = [
+const FLOORS: [(&str, &[&str], &[&str]); 34] = [
     ("approvals", &["os", "state_file", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
@@ -28,7 +28,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 33] = [
     ("registry", &["json", "net", "os"], &["wasmtime", "plugin"]),
     ("os", &[], &["wasmtime", "plugin"]),
     ("rights", &["identity"], &["tokio", "wasmtime", "mcp"]),
-    ("skills", &["json", "os"], &["tokio", "wasmtime", "mcp"]),
+    ("skills", &["json", "os", "text"], &["tokio", "wasmtime", "mcp"]),
     ("sync", &[], &["wasmtime"]),
     (
         "plugin",
@@ -45,9 +45,11 @@ const FLOORS: [(&str, &[&str], &[&str]); 33] = [
             "rights",
             "skills",
             "sync",
+            "text",
         ],
         &["jsonrpc"],
     ),
+    ("text", &["json"], &["tokio", "wasmtime", "plugin", "mcp"]),
     ("store", &["database", "sync"], &["wasmtime", "plugin", "mcp"]),
     ("tasks", &["identity", "json", "store"], &["wasmtime", "jsonrpc"]),
     ("state_file", &["json", "os"], &["tokio", "wasmtime", "plugin"]),
@@ -76,6 +78,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 33] = [
             "store",
             "sync",
             "tasks",
+            "text",
         ],
         &["std::net", "tokio::net", "io::stdin", "io::stdout", "HeaderMap"],
     ),

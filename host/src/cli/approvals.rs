@@ -15,8 +15,8 @@ use crate::approvals::{ApprovalError, Approvals, Decision, Request};
 use crate::audit::{Body, Event, Record};
 use crate::config;
 use crate::plugin::Digest;
-use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME};
+use crate::text::{escape_hidden_in_json, printable};
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]

@@ -15,8 +15,8 @@ use wharf_report::line;
 use super::arguments::Pair;
 use super::confirm::{can_ask, yes_or_no};
 use crate::plugin::Schema;
-use crate::plugin::text::quote;
 use crate::report::{self, Failure, NAME};
+use crate::text::quote;
 
 /// Bytes of a value in an error.
 const MAX_SHOWN: usize = 60;

@@ -18,9 +18,9 @@ use crate::audit::{self, Audit, AuditWriter, Event, Record, Verified};
 use crate::catalog::{FolderEvent, plugin_of};
 use crate::config::Config;
 use crate::os::files::{self, Links};
-use crate::plugin::text::quote;
 use crate::plugin::{Digest, PluginId};
 use crate::report::{self, Failure};
+use crate::text::quote;
 
 /// Time limit for writing the last records.
 pub(super) const CLOSING: Duration = Duration::from_secs(1);

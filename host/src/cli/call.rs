@@ -21,9 +21,9 @@ use super::suspected;
 use super::unapproved::{Wanted, load};
 use crate::catalog::Entry;
 use crate::json;
-use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::plugin::{FrozenTool, PluginId, signature};
 use crate::report::{self, Failure, NAME, Screen};
+use crate::text::{escape_hidden_in_json, printable};
 
 /// Log filter of a request: warnings, and what the plugin prints and logs, stacks of exceptions too. The result has the
 /// cause of a failure, and the command prints how to grant what is missing, so the server need not.

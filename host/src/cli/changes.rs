@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::described::{NAMES, described};
 use crate::config::unchanged;
 use crate::json;
-use crate::plugin::text::quote;
+use crate::text::quote;
 
 /// One thing that changed.
 pub(super) struct Change {

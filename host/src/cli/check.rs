@@ -21,12 +21,12 @@ use super::wiring::{is_component, plugin_settings};
 use crate::audit::Audit;
 use crate::catalog::{Choice, PluginSettings, method_name};
 use crate::config::Config;
-use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{
     Access, Embedded, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, ListingWarning, Provider as _,
     Sandbox, inspect, read_component, summarize,
 };
 use crate::report::{self, Failure, NAME, Screen};
+use crate::text::escape_hidden_in_json;
 use skill::Skills;
 
 pub(super) async fn run(

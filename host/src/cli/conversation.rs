@@ -8,8 +8,8 @@ use super::ask::Answers;
 use super::json_text::indented;
 use super::local::Local;
 use crate::json;
-use crate::plugin::text::escape_hidden_in_json;
 use crate::report::{self, Failure};
+use crate::text::escape_hidden_in_json;
 
 /// The result of a request.
 pub(super) struct Answer {

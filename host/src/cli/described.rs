@@ -6,8 +6,8 @@
 use serde_json::{Map, Value};
 
 use super::entry::prompt_signature;
-use crate::plugin::text::quote;
 use crate::plugin::{Parameter, parameters, signature};
+use crate::text::quote;
 
 /// Objects in each other whose members have lines of their own; what is deeper is JSON.
 const MAX_DEPTH: usize = 4;

@@ -1,7 +1,7 @@
 //! The change of a configuration file, for the person who is asked about it.
 
 use crate::config::unchanged;
-use crate::plugin::text::quote;
+use crate::text::quote;
 
 /// The lines that differ. What is between two changes is shown too.
 pub(super) fn diff(old: &str, new: &str) -> String {

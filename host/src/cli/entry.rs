@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::plugin::abi::TaskSupport;
-use crate::plugin::text::{printable, quote};
 use crate::plugin::{Parameter, parameters, signature};
 use crate::report::NAME;
+use crate::text::{printable, quote};
 
 /// Bytes of a prompt's signature.
 const SIGNATURE: usize = 600;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use serde_json::{Map, Value, json};
 
-use crate::plugin::text::printable;
 use crate::plugin::{Extra, ExtraLimits, Grants};
+use crate::text::printable;
 
 /// One entry.
 pub(super) struct ShownExtra {

@@ -17,13 +17,13 @@ use crate::net::http::{Http, HttpError};
 use crate::os::paths::absolute;
 use crate::os::private::OpenMode;
 use crate::os::{files, private};
-use crate::plugin::text::printable;
 use crate::plugin::{MAX_COMPONENT, PluginId, Signatures, declared, read_component, signature_file};
 use crate::registry::{
     Artifact, GRANTS, Layout, MINISIG, PublicKey, Reference, Registry, RegistryError, Repository, SCHEME, SHOWN,
     Sha256, Source, download, save, url,
 };
 use crate::report::{Failure, Screen};
+use crate::text::printable;
 
 /// Bytes of a public key's file.
 const MAX_KEY: u64 = 64 << 10;

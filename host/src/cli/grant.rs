@@ -23,9 +23,9 @@ use crate::audit::Event;
 use crate::config::{Config, ConfigError, GrantWord, add_grants, base, remove_grants};
 use crate::os::private;
 use crate::pins::{Pin, PinFile, Pins};
-use crate::plugin::text::printable;
 use crate::plugin::{Digest, PluginId, Provider, read_component};
 use crate::report::{self, Failure, NAME};
+use crate::text::printable;
 use words::{Words, warn_of_name};
 
 #[derive(Args)]

@@ -15,8 +15,8 @@ use super::options::Options;
 use super::{entry, wrapped};
 use crate::catalog::Snapshot;
 use crate::plugin::Provider;
-use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME, Screen};
+use crate::text::{escape_hidden_in_json, printable};
 
 #[derive(Args)]
 pub(super) struct ListOptions {

@@ -13,8 +13,8 @@ use super::grant::explain_failure;
 use super::options::Options;
 use super::request::RequestOptions;
 use super::unapproved::{Wanted, load};
-use crate::plugin::text::printable;
 use crate::report::{self, Failure, NAME, Screen};
+use crate::text::printable;
 
 #[derive(Args)]
 pub(super) struct PromptOptions {

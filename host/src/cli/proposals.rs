@@ -9,9 +9,9 @@ use wharf_report::{ShowPath as _, line, shell_text};
 use super::json_text::indented;
 use super::options::Options;
 use crate::config;
-use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::proposals::{Proposal, ProposalError, ProposalFile};
 use crate::report::{self, Failure, NAME};
+use crate::text::{escape_hidden_in_json, printable};
 
 #[derive(Args)]
 pub(super) struct ProposalOptions {

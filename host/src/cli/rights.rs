@@ -24,10 +24,10 @@ use crate::identity::Identity;
 use crate::json as text;
 use crate::oauth::{self, IssuerSettings};
 use crate::os::private;
-use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME, Screen};
 use crate::rights::{Ask, Pattern, Permissions, Rights, Verdict};
 use crate::server::{Allowed, asks, verdict};
+use crate::text::{escape_hidden_in_json, printable};
 
 /// Maximum bytes of claims.
 const MAX_CLAIMS: u64 = 64 << 10;

@@ -9,9 +9,9 @@ use super::fetch::failure;
 use super::json_text::indented;
 use super::options::Options;
 use crate::net::http::Http;
-use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::registry::{Reference, Registry, Repository, SCHEME};
 use crate::report::{self, Failure, Screen};
+use crate::text::{escape_hidden_in_json, printable};
 
 #[derive(Args)]
 pub(super) struct SearchOptions {

@@ -28,9 +28,9 @@ use super::wiring::read_only_guard;
 use super::{absent, budgets, skills, wrapped};
 use crate::config::{Config, base};
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
-use crate::plugin::text::escape_hidden_in_json;
 use crate::plugin::{Grants, LoadError, PluginId, ProtectedFolders};
 use crate::report::{self, Failure, NAME, Screen};
+use crate::text::escape_hidden_in_json;
 
 pub(super) async fn run(
     options: &Options,

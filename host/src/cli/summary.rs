@@ -9,9 +9,9 @@ use super::extra::ShownExtra;
 use crate::catalog::{Item, Names, Snapshot};
 use crate::config::Config;
 use crate::pins::ListedVersion;
-use crate::plugin::text::printable;
 use crate::plugin::{ListingWarning, Plugin, PluginId, Provider as _};
 use crate::report::NAME;
+use crate::text::printable;
 
 /// The grant `change-lists`, in plain words.
 pub(super) const CHANGE_LISTS: &str = "change-lists: its descriptions may change later, without approval";

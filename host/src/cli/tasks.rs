@@ -17,11 +17,11 @@ use crate::audit::{Event, Record as AuditRecord};
 use crate::config::{self, Config};
 use crate::json;
 use crate::os::paths::absolute;
-use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME};
 use crate::server::TaskSettings;
 use crate::store::{Durability, Sqlite, Store, StoreError};
 use crate::tasks::{Ledger, Outcome, Record, Status};
+use crate::text::{escape_hidden_in_json, printable};
 
 /// Of the state folder; the tasks of all plugin folders are in it.
 const FILE: &str = "tasks.db";

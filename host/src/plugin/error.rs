@@ -6,8 +6,8 @@ use std::io;
 use std::time::Duration;
 
 use super::fault::{Fault, TrapKind};
-use super::text::quote;
 use crate::os::files;
+use crate::text::quote;
 
 /// Maximum number of functions named when none can be a tool.
 const REASONS: usize = 3;

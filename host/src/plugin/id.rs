@@ -25,7 +25,7 @@ impl PluginId {
         let bytes = name.as_bytes();
         let charset = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-';
         let good = !bytes.is_empty() && bytes.len() <= Self::MAX && bytes[0] != b'-' && bytes.iter().all(charset);
-        if good { Ok(Self(name.into())) } else { Err(InvalidPluginId(super::text::quote(name, 120))) }
+        if good { Ok(Self(name.into())) } else { Err(InvalidPluginId(crate::text::quote(name, 120))) }
     }
 
     /// The id of a file by its name without `.wasm`, as compilers write it: capitals become small
@@ -33,7 +33,7 @@ impl PluginId {
     pub fn of_file(stem: &str) -> Result<Self, InvalidPluginId> {
         let mapped = |c: char| if matches!(c, '_' | '.' | ' ') { '-' } else { c.to_ascii_lowercase() };
         let name: String = stem.chars().map(mapped).collect();
-        Self::parse(&name).map_err(|_| InvalidPluginId(super::text::quote(stem, 120)))
+        Self::parse(&name).map_err(|_| InvalidPluginId(crate::text::quote(stem, 120)))
     }
 
     /// The id under which a skill is served, pinned and recorded: `skill:` and its name. No plugin has such an id.

@@ -17,7 +17,7 @@ use super::instance::call::PreparedComponent;
 use super::schema::Schema;
 use super::schema::allowance::Allowance;
 use super::schema::forms::Forms;
-use super::text;
+use crate::text;
 
 use super::surface::normalize::{self, annotations, json};
 use super::surface::pages;

@@ -14,7 +14,7 @@ use super::id::Digest;
 use super::instance::call::{PreparedComponent, internal};
 use super::limits::Limits;
 use super::surface::{ListingWarning, Surface};
-use super::text::quote;
+use crate::text::quote;
 
 /// Maximum pages of a plugin that are read.
 const MAX_PAGES: usize = 16;

@@ -19,7 +19,7 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
-use super::text;
+use crate::text;
 use allowance::Allowance;
 use explain::Explanation;
 use plan::Plan;

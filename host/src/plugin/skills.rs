@@ -77,9 +77,9 @@ impl Skills {
         if unread.is_some_and(|unread| !unread.is_open()) {
             return Some(Err(CallError::Fault(Fault::Busy)));
         }
-        let body = match std::str::from_utf8(&file.bytes) {
-            Ok(text) => ResourceBody::Text(text.to_owned()),
-            Err(_) => ResourceBody::Blob(file.bytes.clone()),
+        let body = match file.text() {
+            Some(text) => ResourceBody::Text(text.to_owned()),
+            None => ResourceBody::Blob(file.bytes.clone()),
         };
         let mime_type = Some(file.media_type.to_owned());
         let contents = vec![ResourceContents { uri: uri.to_owned(), mime_type, body, meta: None }];

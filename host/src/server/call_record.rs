@@ -16,11 +16,11 @@ use super::scope::Scope;
 use crate::audit::{Audit, Commit, Event, Record};
 use crate::budgets::Charge;
 use crate::identity::Identity;
-use crate::plugin::text::quote;
 use crate::plugin::{CallError, Fault, Provider};
 use crate::protocol::{ErrorObject, error};
 use crate::rights::Item;
 use crate::tasks::Record as Task;
+use crate::text::quote;
 
 /// Maximum bytes of a name in the log.
 const MAX_NAME: usize = 120;

@@ -13,10 +13,10 @@ use super::wire::{self, tool::CallToolResult};
 use crate::catalog::Entry;
 use crate::json::{self, Raw};
 use crate::plugin::abi::GuestError;
-use crate::plugin::text::quote;
 use crate::plugin::{Access, CallError, FrozenTool, PluginId, Violation};
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Ask, ErrorObject, Implementation, error};
+use crate::text::quote;
 
 /// Maximum violations reported.
 const MAX_VIOLATIONS: usize = 10;

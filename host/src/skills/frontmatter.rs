@@ -5,7 +5,9 @@
 use serde_json::Value;
 use serde_saphyr::{alias_limits, budget, from_str_with_options, options};
 
+use super::tree::seen_by_nobody;
 use crate::json::{self, Foreign};
+use crate::text::{self, Leeway, hidden_in_json};
 
 /// Maximum bytes of it.
 pub const MAX_FRONTMATTER: usize = 64 << 10;
@@ -37,7 +39,7 @@ pub fn is_skill_name(name: &str) -> bool {
 ///
 /// # Errors
 /// What is wrong with it; reads after "failed to".
-pub(super) fn parse(file: &[u8]) -> Result<Frontmatter, String> {
+pub(super) fn parse(file: &str) -> Result<Frontmatter, String> {
     let yaml = yaml_of(file)?;
     let options = options! {
         budget: budget! {
@@ -71,6 +73,10 @@ pub(super) fn parse(file: &[u8]) -> Result<Frontmatter, String> {
         return Err(format!("read the frontmatter: description must have 1 to {MAX_DESCRIPTION} characters: {length}"));
     }
     let json = json::to_text(&value).map_err(|error| format!("read the frontmatter: {error}"))?;
+    // Escapes of YAML stand for any character.
+    if let Some(hidden) = hidden_in_json(&json, &mut Leeway::default()) {
+        return Err(seen_by_nobody(hidden, "in the frontmatter"));
+    }
     if json.len() > MAX_JSON {
         return Err(format!("read the frontmatter: as JSON it has more than {MAX_JSON} bytes"));
     }
@@ -78,17 +84,9 @@ pub(super) fn parse(file: &[u8]) -> Result<Frontmatter, String> {
 }
 
 /// The lines between the first two of `---`.
-fn yaml_of(file: &[u8]) -> Result<&str, String> {
+fn yaml_of(file: &str) -> Result<&str, String> {
     let marked = |line: &str| line.trim_end() == "---";
-    let start = &file[..file.len().min(MAX_FRONTMATTER + 1)];
-    let start = match std::str::from_utf8(start) {
-        Ok(start) => start,
-        // The limit may be within a character.
-        Err(error) if start.len() < file.len() && error.valid_up_to() + 4 > start.len() => {
-            std::str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default()
-        }
-        Err(_) => return Err("read the file: it is not UTF-8 text".into()),
-    };
+    let start = text::prefix(file, MAX_FRONTMATTER + 1);
     let start = start.strip_prefix('\u{feff}').unwrap_or(start);
     let mut lines = start.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| marked(line)) else {

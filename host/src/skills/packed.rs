@@ -1,7 +1,7 @@
 //! Skills in the custom section of a component: how `wharf build` writes them, and how a server reads them.
 //!
 //! The section is a JSON object of skills by name, each an object of files by path, each `{"text": …}` or, if it is not
-//! UTF-8, `{"base64": …}`.
+//! text, `{"base64": …}`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frontmatter::is_skill_name;
 use super::survey::{MAX_DEPTH, MAX_ENTRIES, MAX_FILE, MAX_PATH, check_name};
-use super::tree::Tree;
+use super::tree::{SkillFile, Tree};
 use crate::json;
 
 /// The name of the custom section.
@@ -38,11 +38,11 @@ enum Content {
 /// # Errors
 /// Which limit they exceed; reads after "failed to".
 pub fn pack(skills: &BTreeMap<String, Arc<Tree>>) -> Result<Vec<u8>, String> {
-    let content = |bytes: &[u8]| match std::str::from_utf8(bytes) {
-        Ok(text) => Content::Text(text.to_owned()),
-        Err(_) => Content::Base64(STANDARD.encode(bytes)),
+    let content = |file: &SkillFile| match file.text() {
+        Some(text) => Content::Text(text.to_owned()),
+        None => Content::Base64(STANDARD.encode(&file.bytes)),
     };
-    let files = |tree: &Tree| tree.files().map(|(path, file)| (path.to_owned(), content(&file.bytes))).collect();
+    let files = |tree: &Tree| tree.files().map(|(path, file)| (path.to_owned(), content(file))).collect();
     let packed: Packed = skills.iter().map(|(name, tree)| (name.clone(), files(tree))).collect();
     let section = serde_json::to_vec(&packed).map_err(|error| format!("write the skills: {error}"))?;
     // What a server would refuse.

@@ -61,7 +61,7 @@ fn write(path: &Path, text: &str) {
 
 fn yaml(yaml: &str) -> Result<Value, String> {
     let file = format!("---\n{yaml}\n---\ntext");
-    parse(file.as_bytes()).map(|found| serde_json::from_str(&found.json).expect("JSON"))
+    parse(&file).map(|found| serde_json::from_str(&found.json).expect("JSON"))
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn frontmatter_is_json_with_all_members() {
     assert_eq!(found["metadata"], serde_json::json!({"version": "1.0", "tags": ["x", 2, true, null]}));
     assert_eq!(found["allowed-tools"], "Read Write");
     for windows in ["---\r\nname: a\r\ndescription: d\r\n---\r\n", "\u{feff}---\nname: a\ndescription: d\n---"] {
-        assert_eq!(parse(windows.as_bytes()).expect("frontmatter").name, "a");
+        assert_eq!(parse(windows).expect("frontmatter").name, "a");
     }
 }
 
@@ -97,9 +97,8 @@ fn frontmatter_that_is_wrong_says_why() {
         ("---\nname: a\n", "find the end of the frontmatter"),
         ("", "the first line is not ---"),
     ] {
-        assert!(parse(file.as_bytes()).expect_err(file).contains(why), "{file}");
+        assert!(parse(file).expect_err(file).contains(why), "{file}");
     }
-    assert!(parse(b"---\nname: \xff\n---\n").expect_err("bytes").contains("not UTF-8"));
 }
 
 #[test]
@@ -111,14 +110,14 @@ fn frontmatter_is_bounded() {
     let sized = |size: usize| {
         let start = "---\nname: a\ndescription: d\n#";
         let file = format!("{start}{}\n---\n", "x".repeat(size - (start.len() - 4) - 1));
-        parse(file.as_bytes())
+        parse(&file)
     };
     assert!(sized(MAX_FRONTMATTER - 8).is_ok());
     let error = sized(MAX_FRONTMATTER + 1).expect_err("too long");
     assert!(error.contains("more than 65536 bytes"), "{error}");
     // A character that the limit divides is no error of its own.
     let long = format!("---\nname: a\n#{}", "é".repeat(MAX_FRONTMATTER));
-    assert!(parse(long.as_bytes()).expect_err("too long").contains("more than 65536 bytes"));
+    assert!(parse(&long).expect_err("too long").contains("more than 65536 bytes"));
     let nested = |depth: usize| with(&format!("a: {}{}", "[".repeat(depth), "]".repeat(depth)));
     assert!(nested(12).is_ok() && nested(20).is_err());
     let many = |count: usize| with(&format!("a: [{}]", "1, ".repeat(count)));
@@ -232,12 +231,25 @@ fn what_may_not_be_in_a_skill_is_refused_by_its_name() {
     assert_eq!(none, "find SKILL.md in the skill's folder: /skills/none/");
     let nested = with("nested", &|folder| write(&folder.join("in/SKILL.md"), "no"));
     assert!(nested.ends_with("the first line is not ---: /skills/nested/in/SKILL.md"), "{nested}");
+    let unseen = with("unseen", &|folder| write(&folder.join("more.md"), "One\r\nt\u{200b}wo\r\n"));
+    assert_eq!(unseen, "accept an invisible character, U+200B, in line 2: /skills/unseen/more.md");
+    for bytes in [&b"---\nname: binary\n---\n\xff"[..], b"---\nname: binary\n---\n\0"] {
+        let binary = with("binary", &|folder| fs::write(folder.join(SKILL_FILE), bytes).expect("a file"));
+        assert_eq!(binary, "read the file: it is not UTF-8 text: /skills/binary/SKILL.md");
+    }
+    let escaped = with("escaped", &|folder| {
+        write(&folder.join(SKILL_FILE), "---\nname: escaped\ndescription: \"a\\u202Eb\"\n---\n");
+    });
+    assert_eq!(escaped, "accept an invisible character, U+202E, in the frontmatter: /skills/escaped/SKILL.md");
+    let mark = plugins.skill("mark");
+    write(&mark.join(SKILL_FILE), &format!("\u{feff}{}Emoji: 👨\u{200d}👩\r\n", skill_file("mark")));
+    plugins.tree("mark");
     plugins.skill("Capital");
     assert_eq!(plugins.refusal("Capital"), "use the folder's name for a skill: /skills/Capital");
     // Beside skills, files and hidden folders are no mistake.
     write(&plugins.0.path().join("skills/README.md"), "");
     write(&plugins.0.path().join("skills/.git/config"), "");
-    assert_eq!(plugins.collect().skills.len(), 9);
+    assert_eq!(plugins.collect().skills.len(), 13);
 }
 
 #[test]

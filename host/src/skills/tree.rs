@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::SKILL_FILE;
 use super::frontmatter::{self, Frontmatter};
 use super::place::{decoded, encoded, media_type};
+use crate::text::hidden_in_file;
 
 /// Maximum bytes of texts that are compared word for word with those that were approved; others are compared by digest.
 pub const MAX_COMPARED: usize = 256 << 10;
@@ -58,10 +59,15 @@ impl Tree {
         let root = format!("skill://{place}");
         let (mut files, mut skills) = (BTreeMap::new(), Vec::new());
         for (path, bytes) in contents {
+            if let Some((line, hidden)) = text_of(&bytes).and_then(hidden_in_file) {
+                return Err((path, seen_by_nobody(hidden, &format!("in line {line}"))));
+            }
             if let Some(within) =
                 path.strip_suffix(SKILL_FILE).filter(|within| within.is_empty() || within.ends_with('/'))
             {
-                let parsed = frontmatter::parse(&bytes).map_err(|reason| (path.clone(), reason))?;
+                let text =
+                    text_of(&bytes).ok_or_else(|| (path.clone(), "read the file: it is not UTF-8 text".into()))?;
+                let parsed = frontmatter::parse(text).map_err(|reason| (path.clone(), reason))?;
                 let folder = within.trim_end_matches('/').rsplit('/').next().filter(|folder| !folder.is_empty());
                 let folder = folder.unwrap_or(name);
                 if parsed.name != folder {
@@ -160,7 +166,7 @@ impl Tree {
         files.sort_by_key(own);
         let entry = |(path, file): (&String, &SkillFile)| -> Value {
             let name = format!("{prefix}{path}");
-            let text = std::str::from_utf8(&file.bytes).ok().filter(|text| text.len() <= *room);
+            let text = file.text().filter(|text| text.len() <= *room);
             *room -= text.map_or(0, str::len);
             match text {
                 Some(text) => json!({ "name": name, "text": text }),
@@ -171,12 +177,29 @@ impl Tree {
     }
 }
 
+/// A model would read what a person who approves it cannot see.
+pub(super) fn seen_by_nobody(hidden: char, place: &str) -> String {
+    format!("accept an invisible character, U+{:04X}, {place}", u32::from(hidden))
+}
+
 impl SkillFile {
     fn new(uri: String, path: &str, bytes: Vec<u8>) -> Self {
         let hex: String = digest(&SHA256, &bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        let media_type = media_type(path, std::str::from_utf8(&bytes).is_ok());
+        let media_type = media_type(path, text_of(&bytes).is_some());
         Self { uri, media_type, digest: format!("sha256:{hex}"), bytes }
     }
+}
+
+impl SkillFile {
+    /// Its text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        text_of(&self.bytes)
+    }
+}
+
+/// What models and people may be shown as a text.
+fn text_of(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|_| !bytes.contains(&0))
 }
 
 impl Skill {

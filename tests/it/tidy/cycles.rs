@@ -21,7 +21,6 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "threads",
             "limits",
             "json",
-            "text",
             "abi",
             "id",
             "policy",

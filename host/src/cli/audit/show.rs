@@ -17,8 +17,8 @@ use super::table::{Row, Table};
 use crate::cli::options::Options;
 use crate::cli::wrapped;
 use crate::json;
-use crate::plugin::text::escape_hidden_in_json;
 use crate::report::{self, Failure};
+use crate::text::escape_hidden_in_json;
 
 /// Maximum records of `--last`.
 const MAX_LAST: i64 = 100_000;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use wharf_report::{DIM, ERROR, GOOD, Style, WARNING, column};
 
-use crate::plugin::text::quote;
+use crate::text::quote;
 
 const COLUMNS: usize = 7;
 const HEADING: [&str; COLUMNS] = ["time", "principal", "request", "plugin/tool", "outcome", "took", "rule or reason"];

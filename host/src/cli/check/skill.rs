@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use wharf_report::ShowPath as _;
 
 use crate::cli::skills::found_in;
-use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME};
 use crate::skills::{FOLDER, SKILL_FILE, SkillError, Tree, read_skill};
+use crate::text::{escape_hidden_in_json, printable};
 
 type Read = Result<Arc<Tree>, SkillError>;
 

@@ -9,9 +9,9 @@ use crate::catalog::Snapshot;
 use crate::cli::extra::ShownExtra;
 use crate::config::Config;
 use crate::identity::Identity;
-use crate::plugin::text::printable;
 use crate::plugin::{Extra, PluginId};
 use crate::report::NAME;
+use crate::text::printable;
 
 /// One entry of a plugin.
 pub(super) struct Given {

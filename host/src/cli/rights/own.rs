@@ -5,8 +5,8 @@ use wharf_report::{DIM, ShowPath as _, column};
 
 use crate::config::Config;
 use crate::identity::Identity;
-use crate::plugin::text::printable;
 use crate::plugin::{FolderGrant, FolderMode, PluginId, folder_of};
+use crate::text::printable;
 
 /// One secret or folder.
 pub(super) struct Own {

@@ -22,7 +22,7 @@ use super::proposals;
 use crate::os::process::{clear_environment, was_killed_by_filter};
 use crate::plugin::error::LoadError;
 use crate::plugin::id::Digest;
-use crate::plugin::text::quote;
+use crate::text::quote;
 
 /// The hidden argument that makes this program compile its stdin to its stdout.
 pub const WORKER: &str = "compile-worker";

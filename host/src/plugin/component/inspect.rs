@@ -10,7 +10,7 @@ use super::prescan::prescan;
 use crate::plugin::error::LoadError;
 use crate::plugin::limits::Limits;
 use crate::plugin::policy::access::Access;
-use crate::plugin::text::quote;
+use crate::text::quote;
 
 /// A component's own interfaces, names escaped and in the file's order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

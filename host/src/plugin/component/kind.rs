@@ -10,7 +10,7 @@ use wasmparser::{
 };
 
 use super::header::classify;
-use crate::plugin::text::quote;
+use crate::text::quote;
 
 /// Maximum names shown of one file.
 const MAX_NAMES: usize = 64;

@@ -10,7 +10,7 @@ use wasmparser::{Encoding, Parser, Payload, TypeRef};
 
 use crate::plugin::limits::Limits;
 use crate::plugin::limits::quota::CORE_INSTANCES;
-use crate::plugin::text::quote;
+use crate::text::quote;
 
 use crate::plugin::error::LoadError;
 

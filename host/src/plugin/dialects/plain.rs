@@ -29,7 +29,7 @@ use crate::plugin::instance::invocation::Invocation;
 use crate::plugin::outcome::checked;
 use crate::plugin::provider::Call;
 use crate::plugin::surface::{FrozenTool, Listed, ListingWarning, Surface};
-use crate::plugin::text::quote;
+use crate::text::quote;
 use docs::Docs;
 use names::FunctionPath;
 pub use schema::{Direction, members as members_schema, schema};

@@ -33,7 +33,7 @@ use crate::plugin::outcome::checked;
 use crate::plugin::policy::redact::{Redactable, Redactor};
 use crate::plugin::provider::Call;
 use crate::plugin::surface::{FrozenTool, Listed, MAX_ENTRIES};
-use crate::plugin::text::quote;
+use crate::text::quote;
 use view::View;
 
 /// The prefix of its interfaces, and the compatible versions.

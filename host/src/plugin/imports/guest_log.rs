@@ -18,8 +18,8 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use crate::plugin::abi::LogLevel;
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::redact::call::Redaction;
-use crate::plugin::text;
 use crate::sync::lock;
+use crate::text;
 
 /// Maximum bytes of one line; a longer one is split.
 const LINE: usize = 8 << 10;

@@ -10,7 +10,7 @@ use crate::plugin::abi::{HostCalls, Listing, LogLevel, TypesCalls};
 use crate::plugin::events::{Event, LogBody};
 use crate::plugin::json;
 use crate::plugin::policy::redact::Redactable;
-use crate::plugin::text;
+use crate::text;
 
 /// Maximum bytes of a progress message or a logger's name.
 const MAX_SHORT: usize = 1024;

@@ -21,7 +21,7 @@ use crate::plugin::limits::cpu::CpuMeter;
 use crate::plugin::limits::quota::Quota;
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::redact::call::Redaction;
-use crate::plugin::text::Leeway;
+use crate::text::Leeway;
 
 /// Maximum handles of host resources that a guest holds, files and buckets included.
 const MAX_HANDLES: usize = 128;

@@ -5,7 +5,7 @@
 //! (URIs, timestamps, names).
 
 use crate::plugin::abi::*;
-use crate::plugin::text::{Leeway, drop_hidden, drop_hidden_in_json};
+use crate::text::{Leeway, drop_hidden, drop_hidden_in_json};
 
 /// A value with texts that people or models read.
 pub(super) trait DropHidden {

@@ -33,7 +33,7 @@ pub(super) fn check(root: &Value, allowance: &mut Allowance) -> Result<(), Strin
 /// The target of a `$ref`: its name, and the part of the schema.
 pub(super) fn target<'a>(root: &'a Value, reference: &Value) -> Result<(String, &'a Value), String> {
     let name = reference.as_str().ok_or("a $ref must be a string")?;
-    let shown = || crate::plugin::text::quote(name, 120);
+    let shown = || crate::text::quote(name, 120);
     let pointer = name
         .strip_prefix('#')
         .and_then(unescaped)
@@ -217,7 +217,7 @@ impl<'a> Walk<'a, '_> {
         };
         if let Some(began) = began {
             if began == self.place {
-                let shown = crate::plugin::text::quote(&pointer, 120);
+                let shown = crate::text::quote(&pointer, 120);
                 return Err(format!("a $ref leads back to itself for the same value: #{shown}"));
             }
             return Ok(());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wharf_report::did_you_mean;
 
 use super::MAX_REASON;
-use crate::plugin::text::quote;
+use crate::text::quote;
 
 /// Subschemas that are looked at for one explanation.
 const VISITS: usize = 64;

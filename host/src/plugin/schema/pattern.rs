@@ -47,7 +47,7 @@ impl PatternCost {
         if pattern.len() > MAX_LENGTH {
             return Err(format!("a pattern of more than {MAX_LENGTH} bytes"));
         }
-        let shown = || crate::plugin::text::quote(pattern, 120);
+        let shown = || crate::text::quote(pattern, 120);
         let pattern =
             jsonschema_regex::to_rust_regex(pattern).map_err(|()| format!("not a valid pattern: {}", shown()))?;
         Self::of(&pattern, limit).map_err(|why| format!("{why}: {}", shown()))

@@ -9,7 +9,7 @@ use crate::json;
 use crate::plugin::abi::Icon;
 use crate::plugin::json::tree;
 use crate::plugin::schema::Schema;
-use crate::plugin::text::{Leeway, deceptive_in, deceptive_in_line, hidden_in_json};
+use crate::text::{Leeway, deceptive_in, deceptive_in_line, hidden_in_json};
 
 /// Why an entry is dropped.
 pub(super) type Refused = String;

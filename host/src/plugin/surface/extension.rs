@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::checks;
 use super::checks::Refused;
 use crate::json;
-use crate::plugin::text::Leeway;
+use crate::text::Leeway;
 
 /// Maximum bytes of a capability's settings: they are in every handshake.
 const MAX_SETTINGS: usize = 8 << 10;

@@ -9,7 +9,7 @@ use crate::json;
 use crate::plugin::abi::ResourceDescription;
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::pages::PageReach;
-use crate::plugin::text::quote;
+use crate::text::quote;
 
 /// The media type of a page.
 const PAGE_MEDIA_TYPE: &str = "text/html;profile=mcp-app";

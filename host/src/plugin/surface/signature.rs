@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::plugin::text;
+use crate::text;
 
 /// Bytes of a type, a default, and a whole signature.
 const TYPE: usize = 60;

@@ -10,7 +10,7 @@ use regex::{Regex, RegexBuilder, escape};
 
 use crate::plugin::schema::allowance::Allowance;
 use crate::plugin::schema::pattern::{DFA_CACHE, PatternCost};
-use crate::plugin::text::quote;
+use crate::text::quote;
 
 /// Maximum bytes of a template.
 const MAX_TEMPLATE: usize = 2 << 10;

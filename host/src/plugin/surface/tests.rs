@@ -1,7 +1,7 @@
 use super::{Listed, ListingWarning, checks, extension};
 use crate::plugin::abi::{Capability, Offer, Prompt};
 use crate::plugin::error::LoadError;
-use crate::plugin::text::Leeway;
+use crate::text::Leeway;
 
 fn settings(text: &str) -> Result<String, String> {
     extension::settings(text, &mut Leeway::default())

@@ -23,7 +23,6 @@ use crate::approvals::{Decider, Deed, Standing, Wanted};
 use crate::catalog::Entry;
 use crate::json;
 use crate::plugin::abi::{Ask as AbiAsk, ElicitAction, Elicited, Form, Reply};
-use crate::plugin::text::quote;
 use crate::plugin::{Fault, FrozenTool};
 use crate::protocol::{Ask as Needed, error};
 use crate::rights::{Approver, Ask, Asking, Item, Permissions};
@@ -37,6 +36,7 @@ use crate::server::seal::{Binding, EXPIRY, SealError};
 use crate::server::unapproved::Unapproved;
 use crate::server::wire::answer;
 use crate::server::wire::question::{self, Request};
+use crate::text::quote;
 
 /// The key of the question in an `InputRequiredResult`.
 const KEY: &str = "wharf/approval";

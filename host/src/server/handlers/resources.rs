@@ -9,7 +9,7 @@ use super::rounds::{ResumedInput, Rounds};
 use super::settled::Settled;
 use crate::catalog::{Entry, Names, Snapshot};
 use crate::plugin::abi::{self, ReadResult, ResourceContents, ResourceDescription};
-use crate::plugin::{CallError, Fault, FrozenTemplate, Provider, text};
+use crate::plugin::{CallError, Fault, FrozenTemplate, Provider};
 use crate::protocol::cursor::ListKind;
 use crate::protocol::result::{self, CacheScope, Caching, Envelope};
 use crate::protocol::{Revision, error};
@@ -20,6 +20,7 @@ use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::wire::resource::{ReadResourceResult, Resource, Template};
 use crate::server::{Server, fault};
+use crate::text;
 
 /// Maximum TTL of a plugin's results, in milliseconds: with a longer one, a client would not notice
 /// a replaced plugin.

@@ -41,7 +41,7 @@ fn broken(what: &str, why: &str) -> Unrepresentable {
 }
 
 fn field(revision: Revision, name: &str, property: &Value) -> Result<Value, Unrepresentable> {
-    let at = format!("the field '{}'", crate::plugin::text::quote(name, 80));
+    let at = format!("the field '{}'", crate::text::quote(name, 80));
     let Some(property) = property.as_object() else { return Err(broken(&at, "is not a schema")) };
     // Since 2025-11-25: defaults everywhere, titled and multiple choices.
     let newer = revision.has_elicitation_url();

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::json;
 use crate::plugin::component::sections::custom_section;
-use crate::plugin::text;
+use crate::text;
 
 /// Maximum bytes of the section.
 const MAX_SECTION: usize = 1 << 20;

@@ -5,7 +5,7 @@
 use wasmtime::component::Val;
 
 use crate::plugin::fault::Fault;
-use crate::plugin::text::quote;
+use crate::text::quote;
 
 type ViewResult<T> = Result<T, Fault>;
 

@@ -25,7 +25,7 @@ use crate::os::sandbox::denies;
 use crate::os::stamp::Identity;
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::grants::{FolderGrant, FolderMode, PrivateFile};
-use crate::plugin::text::quote;
+use crate::text::quote;
 
 pub(in crate::plugin) struct Folder {
     /// Where the plugin finds it.

@@ -6,7 +6,7 @@ use super::PreparedComponent;
 use crate::plugin::fault::{Fault, TrapKind};
 use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::cause::{self, Cause};
-use crate::plugin::text;
+use crate::text;
 
 /// Maximum logged lines of a backtrace.
 const FRAMES: usize = 40;

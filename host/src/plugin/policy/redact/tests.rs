@@ -224,7 +224,7 @@ fn a_secret_is_found_despite_hidden_characters() {
         let units = |text: &str| text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect::<String>();
         for escaped in [text.replace(hidden, &units(hidden)), serde_json::to_string(&text).expect("JSON")] {
             let mut json = format!("\"{}\"", redactor.text(escaped.trim_matches('"')));
-            crate::plugin::text::drop_hidden_in_json(&mut json, &mut Default::default());
+            crate::text::drop_hidden_in_json(&mut json, &mut Default::default());
             assert_eq!(json, format!("\"{redacted}\""), "{hidden:?}");
         }
     }
@@ -241,7 +241,7 @@ fn a_secret_is_found_despite_unusual_spaces() {
     {
         assert_eq!(redactor.text(mixed), redacted, "{}", mixed.escape_unicode());
     }
-    for space in (0..=0xffff).filter_map(char::from_u32).filter(|c| crate::plugin::text::is_unusual_space(*c)) {
+    for space in (0..=0xffff).filter_map(char::from_u32).filter(|c| crate::text::is_unusual_space(*c)) {
         for line in ["\n", "\u{2028}", "\u{2029}"] {
             let text = value.replace(' ', &space.to_string()).replace('\n', line);
             assert_eq!(redactor.text(&text), redacted, "{text:?}");

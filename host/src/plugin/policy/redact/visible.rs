@@ -6,7 +6,7 @@
 use std::iter::successors;
 use std::ops::Range;
 
-use crate::plugin::text::{is_deceptive, replacement};
+use crate::text::{is_deceptive, replacement};
 
 pub(super) struct Visible {
     pub(super) bytes: Vec<u8>,

@@ -11,8 +11,8 @@ use crate::catalog::Entry;
 use crate::identity::Identity;
 use crate::json;
 use crate::plugin::FrozenTool;
-use crate::plugin::text::quote;
 use crate::server::seal::canonical;
+use crate::text::quote;
 
 /// Maximum characters of arguments that are shown, and of one text in longer ones: it must not push what comes after it
 /// out of sight.

@@ -5,7 +5,7 @@ use super::*;
 
 fn cleaned(text: &str) -> String {
     let mut text = text.to_owned();
-    crate::plugin::text::drop_hidden(&mut text, &mut Leeway::default());
+    crate::text::drop_hidden(&mut text, &mut Leeway::default());
     text
 }
 

@@ -7,7 +7,7 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 
 /// Whether a character is hidden unless it is needed in its position. Not for carriage returns,
 /// which depend on what follows, nor for spaces: see [`is_unusual_space`].
-pub(in crate::plugin::text) fn is_suspect(c: char) -> bool {
+pub(in crate::text) fn is_suspect(c: char) -> bool {
     match c {
         '\n' | '\t' | '\r' | ' '..='~' | '\u{a0}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' => false,
         // Greek, Cyrillic, kana, ideographs, Hangul syllables: a fast path for most other texts.

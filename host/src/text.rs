@@ -7,14 +7,15 @@ mod hidden;
 mod in_json;
 mod layout;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
-pub(in crate::plugin) use hidden::Leeway;
+pub use hidden::Leeway;
 pub use hidden::is_unusual_space;
-pub(in crate::plugin) use hidden::replacement;
+pub use hidden::replacement;
 use hidden::{Hidden, is_plain, is_suspect};
 pub use in_json::escape_hidden_in_json;
-pub(in crate::plugin) use in_json::{drop_hidden_in_json, hidden_in_json};
+pub use in_json::{drop_hidden_in_json, hidden_in_json};
 
 /// Whether a character is invisible, or can change how the text around it looks or reads.
 /// Some are needed in certain positions, where [`drop_hidden`] keeps them.
@@ -24,21 +25,33 @@ pub fn is_deceptive(c: char) -> bool {
 
 /// The first hidden or deceptive character of a tool description or similar text, which may have
 /// several lines.
-pub(in crate::plugin) fn deceptive_in(text: &str, leeway: &mut Leeway) -> Option<char> {
+pub fn deceptive_in(text: &str, leeway: &mut Leeway) -> Option<char> {
     let hidden = if needs_no_scan(text, leeway) { None } else { Hidden::of(text, leeway).next().map(|(_, c)| c) };
     hidden.or_else(|| layout::invisible_blank(text))
 }
 
 /// The same for a text of one line: no line break or tab either.
-pub(in crate::plugin) fn deceptive_in_line(text: &str, leeway: &mut Leeway) -> Option<char> {
+pub fn deceptive_in_line(text: &str, leeway: &mut Leeway) -> Option<char> {
     text.chars().find(|c| matches!(c, '\n' | '\r' | '\t')).or_else(|| deceptive_in(text, leeway))
 }
 
 /// The first hidden character of a name or an id, without any leeway.
-pub(in crate::plugin) fn hidden_in_name(name: &str) -> Option<char> {
+pub fn hidden_in_name(name: &str) -> Option<char> {
     let hidden = |c| matches!(c, '\n' | '\t') || is_deceptive(c) || is_unusual_space(c);
     let marks = || Hidden::of(name, &mut Leeway::none()).next().map(|(_, c)| c);
     name.chars().find(|c| hidden(*c)).or_else(marks)
+}
+
+/// The first hidden character of a file's text, and its line, from 1. A byte order mark at the start is none.
+pub fn hidden_in_file(text: &str) -> Option<(usize, char)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // Line breaks of any system.
+    let text = if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
+    if is_plain(&text) {
+        return None;
+    }
+    let (at, hidden) = Hidden::of(&text, &mut Leeway::default()).next()?;
+    Some((text[..at].matches('\n').count() + 1, hidden))
 }
 
 /// Whether the bytes alone show that nothing is hidden, and no variant is in use that the text could
@@ -51,7 +64,7 @@ fn needs_no_scan(text: &str, leeway: &Leeway) -> bool {
 /// where scripts and emoji need them. Unusual spaces become plain ones.
 ///
 /// Returns whether there were any.
-pub(in crate::plugin) fn drop_hidden(text: &mut String, leeway: &mut Leeway) -> bool {
+pub fn drop_hidden(text: &mut String, leeway: &mut Leeway) -> bool {
     if needs_no_scan(text, leeway) {
         return false;
     }

@@ -32,7 +32,7 @@ pub(super) enum First {
 /// The remaining budget for the texts of one result, the messages of one call, or the entries of a
 /// listing.
 #[derive(Clone)]
-pub(in crate::plugin) struct Leeway {
+pub struct Leeway {
     choices: u32,
     /// Choices left for later entries.
     later: u32,
@@ -58,17 +58,17 @@ impl Default for Leeway {
 
 impl Leeway {
     /// Without any choices.
-    pub(in crate::plugin::text) fn none() -> Self {
+    pub(in crate::text) fn none() -> Self {
         Self { choices: 0, typography: 0, presentations: 0, ..Self::default() }
     }
 
     /// For the entries of a listing.
-    pub(in crate::plugin) fn of_listing() -> Self {
+    pub fn of_listing() -> Self {
         Self { later: LISTING - CHOICES, ..Self::default() }
     }
 
     /// Starts the next entry of the listing. What the previous entry left is available to later ones.
-    pub(in crate::plugin) fn begin_entry(&mut self) {
+    pub fn begin_entry(&mut self) {
         let all = self.later + self.choices;
         self.choices = all.min(CHOICES);
         self.later = all - self.choices;
@@ -120,7 +120,7 @@ impl Leeway {
     }
 
     /// Whether something was written in a variant.
-    pub(in crate::plugin::text) fn has_variants(&self) -> bool {
+    pub(in crate::text) fn has_variants(&self) -> bool {
         !self.variants.is_empty()
     }
 

@@ -13,7 +13,7 @@ mod needed;
 mod spaces;
 mod unseen;
 
-pub(in crate::plugin) use leeway::Leeway;
+pub use leeway::Leeway;
 use needed::{Around, Need, hieroglyphs, is_mark, is_modifier, is_right_to_left, presentation, units};
 pub(super) use unseen::is_suspect;
 pub use unseen::is_unusual_space;
@@ -32,7 +32,7 @@ pub(super) fn is_plain(text: &str) -> bool {
 }
 
 /// The replacement of a hidden character.
-pub(in crate::plugin) fn replacement(c: char) -> &'static str {
+pub fn replacement(c: char) -> &'static str {
     match c {
         '\u{2028}' | '\u{2029}' => "\n",
         // Keeps the columns of braille art.

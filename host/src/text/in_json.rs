@@ -10,12 +10,12 @@ use super::{Leeway, deceptive_in, drop_hidden, needs_no_scan};
 use crate::json;
 
 /// The first hidden or deceptive character of its strings and names, which share one leeway.
-pub(in crate::plugin) fn hidden_in_json(text: &str, leeway: &mut Leeway) -> Option<char> {
+pub fn hidden_in_json(text: &str, leeway: &mut Leeway) -> Option<char> {
     literals(text).find_map(|literal| deceptive_in(&decoded(&text[literal])?, leeway))
 }
 
 /// Drops hidden characters from its strings and names, as [`super::drop_hidden`] does.
-pub(in crate::plugin) fn drop_hidden_in_json(text: &mut String, leeway: &mut Leeway) {
+pub fn drop_hidden_in_json(text: &mut String, leeway: &mut Leeway) {
     if is_harmless(text, leeway) {
         return;
     }
