@@ -207,6 +207,8 @@ pub struct Record {
     pub id: Option<String>,
     /// The task that the call has become.
     pub task: Option<String>,
+    /// The id of the trace that the request belongs to.
+    pub trace: Option<String>,
     pub took: Option<Duration>,
     pub input: Option<Body>,
     pub output: Option<Body>,
@@ -240,6 +242,7 @@ impl Record {
             tool: None,
             id: None,
             task: None,
+            trace: None,
             took: None,
             input: None,
             output: None,
@@ -263,6 +266,7 @@ impl Record {
             by: self.by,
             tool: self.tool.clone(),
             id: self.id.clone(),
+            trace: self.trace.clone(),
             // The text is in the record of the call.
             input: self.input.as_ref().map(|input| Body { text: None, ..*input }),
             code: Some(code),

@@ -3,6 +3,7 @@
 //! Never read from the current folder or the plugin folder: creating a file there must not grant
 //! anything.
 
+mod address;
 mod audit;
 mod base;
 mod budgets;
@@ -28,6 +29,7 @@ mod rights;
 mod sandbox;
 mod schemas;
 mod secret;
+mod server_card;
 mod size;
 mod source;
 mod tasks;
@@ -61,6 +63,7 @@ pub use rights::RightsConfig;
 pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
 pub use secret::SecretEntry;
+pub use server_card::ServerCardConfig;
 pub use source::SecretConfig;
 pub use tasks::TasksConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
@@ -114,6 +117,10 @@ pub struct Config {
 pub struct ServerConfig {
     /// The server name in MCP's `serverInfo`.
     pub name: String,
+    /// What people are shown in place of the name.
+    pub title: Option<String>,
+    /// What the server is for, for people.
+    pub description: Option<String>,
     /// What a model should know of this server; sent to clients as `instructions`.
     pub instructions: Option<String>,
     /// Entries in one page of a list.
@@ -142,6 +149,8 @@ impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             name: "wharf".into(),
+            title: None,
+            description: None,
             instructions: None,
             page_size: 1000,
             first_list: Duration::from_secs(3),
@@ -325,6 +334,11 @@ impl Config {
                 .hint("write { env = \"WHARF_STATE_KEY\" } or { file = \"state-key\" }"));
         }
         self.server.http.check().map_err(|wrong| wrong.below(&["server", "http"]))?;
+        server_card::check_texts(self.server.title.as_deref(), self.server.description.as_deref())?;
+        if let Some(card) = &self.server.http.server_card {
+            let has_description = self.server.description.is_some();
+            card.check(self.server.http.server_card_url(), &self.server.name, has_description)?;
+        }
         self.check_secrets()?;
         self.check_exchanges()?;
         self.audit.check().map_err(|wrong| wrong.below(&["audit"]))
@@ -402,6 +416,7 @@ const EXAMPLES: &str = "
 # tokens = [{ name = \"ci\", env = \"WHARF_TOKEN\" }, { name = \"me\", file = \"token\" }]
 # oauth = { resource = \"https://tools.example/mcp\", issuers = [{ issuer = \"https://login.example\" }] }
 # tls = { cert = \"cert.pem\", key = \"key.pem\" }
+# server-card = { url = \"https://tools.example/mcp\" }  # experimental: anyone may read where the server is
 
 # Sources of the secrets that grants name; never the secrets themselves:
 # [secrets]

@@ -23,6 +23,7 @@ pub mod result;
 pub mod revision;
 #[cfg(test)]
 mod tests;
+pub mod trace;
 
 pub use ask::Ask;
 pub use capability::{ClientCapabilities, ServerCapabilities};

@@ -69,6 +69,9 @@ pub use tasks::TaskSettings;
 pub struct Settings {
     pub name: String,
     pub version: String,
+    /// What people are shown in place of the name.
+    pub title: Option<String>,
+    pub description: Option<String>,
     /// Instructions for the client's model.
     pub instructions: Option<String>,
     /// Entries per page of a list.
@@ -129,6 +132,8 @@ impl Default for Settings {
         Self {
             name: "wharf".into(),
             version: env!("CARGO_PKG_VERSION").into(),
+            title: None,
+            description: None,
             instructions: None,
             page_size: 1000,
             first_list: Duration::from_secs(3),
@@ -201,6 +206,8 @@ impl Server {
         let implementation = Implementation {
             name: settings.name.clone(),
             version: settings.version.clone(),
+            title: settings.title.clone(),
+            description: settings.description.clone(),
             ..Implementation::default()
         };
         if settings.discovery {
@@ -229,6 +236,11 @@ impl Server {
             cut_off: CancellationToken::new(),
             cut_off_count: AtomicUsize::new(0),
         })
+    }
+
+    /// What clients are told of the server itself.
+    pub fn implementation(&self) -> &Implementation {
+        &self.implementation
     }
 
     /// Ends all clients' listen streams with their results.

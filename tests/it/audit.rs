@@ -4,6 +4,7 @@
 mod access;
 mod interference;
 mod show;
+mod trace;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -4,6 +4,7 @@
 mod bodies;
 mod buffering;
 mod callers;
+mod card;
 mod crowd;
 mod framing;
 mod headers;

@@ -69,6 +69,8 @@ struct Members<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     dur_us: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     in_bytes: Option<u64>,
@@ -118,6 +120,7 @@ pub(super) fn render(record: &Record) -> Vec<u8> {
         tool: record.tool.as_deref(),
         id: record.id.as_deref(),
         task: record.task.as_deref(),
+        trace: record.trace.as_deref(),
         dur_us: record.took.map(|took| took.as_micros() as u64),
         in_bytes: bytes(&record.input),
         in_hash: in_hash.as_ref().map(|hash| &hash[..BODY_HASH_LENGTH]),

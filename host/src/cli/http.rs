@@ -122,6 +122,7 @@ fn settings(config: &Config) -> Result<Settings, Failure> {
         allowed_origins: http.allowed_origins.clone(),
         tokens: tokens.into(),
         oauth,
+        server_card: http.server_card_url().map(str::to_owned),
         sse: http.sse,
         sessions: SessionSettings { poll_after: http.poll_after, ..SessionSettings::default() },
         tls: tls.transpose().map_err(|error| Failure::usage(format!("read server.http.tls: {error}")))?,

@@ -38,6 +38,8 @@ pub(super) fn server_settings(config: &Config) -> Settings {
     Settings {
         name: config.server.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        title: config.server.title.clone(),
+        description: config.server.description.clone(),
         instructions: config.server.instructions.clone(),
         page_size: config.server.page_size,
         first_list: config.server.first_list,

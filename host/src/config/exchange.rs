@@ -4,7 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::oauth::{is_fetched, is_scope, is_text};
+use super::address::{is_fetched, is_text};
+use super::oauth::is_scope;
 use super::{Config, ConfigError, SecretConfig, WrongValue};
 
 /// `[secrets] NAME = { exchange = … }`.

@@ -104,6 +104,8 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("server.http.oauth.scopes", &["scope", "required-scopes"]),
     ("server.http.oauth.issuers[].audiences", &["audience", "aud"]),
     ("server.http.oauth.issuers[].jwks-uri", &["jwks", "jwks-url", "keys"]),
+    ("server.http.server-card", &["card", "mcp-server-card", "catalog", "ai-catalog", "discovery"]),
+    ("server.http.server-card.url", &["uri", "resource", "address", "endpoint"]),
     ("server.http.tls", &["ssl", "https", "cert", "certificate"]),
     ("server.http.tls.cert", &["certificate", "crt"]),
     ("server.http.tls.key", &["private-key"]),
@@ -171,6 +173,7 @@ const SOURCE: &str = "a table with the source of the secret";
 const URI: &str = "a URI in quotes";
 const VARIABLE: &str = "the name of an environment variable";
 const OAUTH: &str = "{ resource = \"https://tools.example/mcp\", issuers = [{ issuer = \"https://login.example\" }] }";
+const SERVER_CARD: &str = "{ url = \"https://tools.example/mcp\" }";
 const INTROSPECTION: &str = "{ client-id = \"wharf\", client-secret = { env = \"CLIENT_SECRET\" } }";
 const EXTRA: &str = "{ when = { scope = \"notes:write\" }, grants = { keyvalue = true } }";
 const EXTRAS: &str = "[{ when = { scope = \"notes:write\" }, grants = { keyvalue = true } }]";
@@ -179,6 +182,8 @@ const ENV: &str = "{ env = \"VARIABLE\" }";
 const KEYS: &[Key] = &[
     key("server", TABLE, "{ name = \"wharf\" }"),
     key("server.name", TEXT, "\"wharf\""),
+    key("server.title", TEXT, "\"Tools of the team\""),
+    key("server.description", TEXT, "\"Tickets and invoices of the team\""),
     key("server.instructions", TEXT, "\"Use text_diff rather than comparing texts yourself.\""),
     key("server.page-size", COUNT, "1000"),
     key("server.first-list", TIME, "\"3s\""),
@@ -229,6 +234,8 @@ const KEYS: &[Key] = &[
     key("server.http.tls", TABLE, "{ cert = \"cert.pem\", key = \"key.pem\" }"),
     key("server.http.tls.cert", PATH, "\"cert.pem\""),
     key("server.http.tls.key", PATH, "\"key.pem\""),
+    key("server.http.server-card", "a table with the URI of this server", SERVER_CARD),
+    key("server.http.server-card.url", "the URI of this server in quotes", "\"https://tools.example/mcp\""),
     key("server.http.sse", SWITCH, "true"),
     key("server.http.poll-after", TIME, "\"5s\""),
     key("server.http.header-timeout", TIME, "\"10s\""),

@@ -8,7 +8,7 @@ use http::Uri;
 use http::uri::Authority;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, ConfigError, ConfigPath, OAuthConfig, SecretConfig, WrongValue};
+use super::{Config, ConfigError, ConfigPath, OAuthConfig, SecretConfig, ServerCardConfig, WrongValue};
 use crate::os::sockets::Address;
 
 /// Minimum characters of a token; 128 bits take 32 in hexadecimal and 22 in base64.
@@ -32,6 +32,9 @@ pub struct HttpConfig {
     pub oauth: Option<OAuthConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsConfig>,
+    /// Tell anyone who asks where the server is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_card: Option<ServerCardConfig>,
     /// Also serve HTTP+SSE, the transport of revision 2024-11-05.
     pub sse: bool,
     /// Close a stream whose response takes longer; clients of 2025-11-25 reconnect for it.
@@ -61,6 +64,7 @@ impl Default for HttpConfig {
             tokens: Vec::new(),
             oauth: None,
             tls: None,
+            server_card: None,
             sse: false,
             poll_after: None,
             header_timeout: Duration::from_secs(10),
@@ -96,6 +100,12 @@ pub struct TlsConfig {
 }
 
 impl HttpConfig {
+    /// The address in the server's card, if there is to be one.
+    pub fn server_card_url(&self) -> Option<&str> {
+        let own = self.server_card.as_ref()?.url.as_deref();
+        own.or_else(|| self.oauth.as_ref().map(|oauth| oauth.resource.as_str()))
+    }
+
     /// # Errors
     /// If the address or a name is malformed, a token has not exactly one source, or a limit is zero;
     /// of `oauth`, as [`OAuthConfig::check`].

@@ -2,18 +2,15 @@
 //!
 //! Checks the syntax only; `oauth` verifies tokens.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
-use fluent_uri::Uri;
 use serde::{Deserialize, Serialize};
 
+use super::address::{MAX_TEXT, check_address, is_fetched, is_text, web_uri};
 use super::{Config, ConfigError, ConfigPath, SecretConfig, WrongValue};
 
 /// Maximum issuers, and entries of each list.
 const MAX_ENTRIES: usize = 16;
-/// Maximum bytes of a URL, and of another text: some of them are sent with every challenge.
-const MAX_TEXT: usize = 512;
 /// How long keys are used that could not be fetched again.
 const KEEP_KEYS: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -103,23 +100,7 @@ impl OAuthConfig {
     /// exactly one source.
     pub(super) fn check(&self) -> Result<(), WrongValue> {
         let wrong = |keys: &[&str], why: String, hint: &str| Err(WrongValue::at(keys, why).hint(hint));
-        match canonical(&self.resource) {
-            Some(canonical) if canonical == self.resource => {}
-            Some(canonical) => {
-                let why = format!("not in its canonical form: {:?}", self.resource);
-                return wrong(&["resource"], why, &format!("write resource = {canonical:?}"));
-            }
-            None if web_uri(&self.resource).is_some() => {
-                // Its metadata is found by its path alone.
-                let path = self.resource.split(['?', '#']).next().unwrap_or_default();
-                let hint = format!("write resource = {:?}", canonical(path).as_deref().unwrap_or(path));
-                return wrong(&["resource"], format!("has a query or a fragment: {:?}", self.resource), &hint);
-            }
-            None => {
-                let hint = "write what clients are given as the address: \"https://tools.example/mcp\"";
-                return wrong(&["resource"], format!("not an http or https URI: {:?}", self.resource), hint);
-            }
-        }
+        check_address("resource", &self.resource)?;
         if self.issuers.is_empty() || self.issuers.len() > MAX_ENTRIES {
             let why = format!("must have 1 to {MAX_ENTRIES} entries, found {}", self.issuers.len());
             return wrong(&["issuers"], why, "write issuers = [{ issuer = \"https://login.example\" }]");
@@ -228,46 +209,12 @@ impl IntrospectionConfig {
     }
 }
 
-/// The canonical form of a server's URI; `None` if it cannot be one.
-/// Source: MCP 2026-07-28, basic/authorization, "Canonical Server URI".
-fn canonical(text: &str) -> Option<String> {
-    let uri = web_uri(text).filter(|uri| !uri.has_query() && !uri.has_fragment())?;
-    let normal = uri.normalize();
-    Some(normal.as_str().trim_end_matches('/').to_owned())
-}
-
-/// An http or https URI with a host and without a user. Its grammar has no character that would need an
-/// escape in a header field (RFC 3986).
-fn web_uri(text: &str) -> Option<Uri<&str>> {
-    let uri = Uri::parse(text).ok().filter(|_| is_text(text))?;
-    let authority = uri.authority().filter(|authority| !authority.has_userinfo() && !authority.host().is_empty())?;
-    let has_port = authority.port().is_none_or(|port| port.as_str().parse::<u16>().is_ok_and(|port| port > 0));
-    let scheme = uri.scheme().as_str();
-    (has_port && (scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http"))).then_some(uri)
-}
-
-/// What the server itself asks: over TLS, or this machine.
-pub(super) fn is_fetched(text: &str) -> bool {
-    let Some(uri) = web_uri(text).filter(|uri| !uri.has_fragment()) else { return false };
-    uri.scheme().as_str() == "https"
-        || uri.scheme().as_str() == "http" && uri.authority().is_some_and(|a| is_loopback(a.host()))
-}
-
 fn is_issuer(text: &str) -> bool {
     is_fetched(text) && web_uri(text).is_some_and(|uri| !uri.has_query())
 }
 
 fn is_page(text: &str) -> bool {
     web_uri(text).is_some()
-}
-
-fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
-}
-
-pub(super) fn is_text(text: &str) -> bool {
-    (1..=MAX_TEXT).contains(&text.len()) && !text.contains(char::is_control)
 }
 
 /// Source: RFC 6749, section 3.3 and appendix A.4.

@@ -3,6 +3,7 @@ mod format;
 mod keys;
 mod oauth;
 mod personal;
+mod server_card;
 
 use std::time::Duration;
 

@@ -7,6 +7,9 @@ pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
+/// Reserved without a prefix, for W3C Trace Context.
+pub const TRACEPARENT: &str = "traceparent";
+
 /// The extension for tasks.
 pub const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// The task that a message belongs to (2025-11-25).

@@ -45,9 +45,13 @@ impl Revision {
         }
     }
 
+    /// In the order of publication.
+    pub fn all() -> impl Iterator<Item = Revision> {
+        Self::LEGACY.into_iter().chain(Self::MODERN)
+    }
+
     pub fn parse(text: &str) -> Option<Revision> {
-        let mut all = Self::LEGACY.into_iter().chain(Self::MODERN);
-        all.find(|revision| revision.as_str() == text)
+        Self::all().find(|revision| revision.as_str() == text)
     }
 
     /// Stateless, with `_meta` on every request (2026-07-28 basic/versioning).

@@ -15,9 +15,8 @@ use super::response::Response;
 use super::scope::Scope;
 use crate::audit::{Audit, Commit, Event, Record};
 use crate::budgets::Charge;
-use crate::identity::Identity;
 use crate::plugin::{CallError, Fault, Provider};
-use crate::protocol::{ErrorObject, error};
+use crate::protocol::{ErrorObject, error, trace};
 use crate::rights::Item;
 use crate::tasks::Record as Task;
 use crate::text::quote;
@@ -25,15 +24,16 @@ use crate::text::quote;
 /// Maximum bytes of a name in the log.
 const MAX_NAME: usize = 120;
 
-/// Whose call it is.
-fn of(identity: &Identity) -> Record {
-    let grant = identity.grant.as_ref();
+/// Whose call it is, and of which trace.
+fn of(scope: &Scope) -> Record {
+    let grant = scope.identity.grant.as_ref();
     Record {
-        principal: Some(Record::capped_name(identity.name())),
+        principal: Some(Record::capped_name(scope.identity.name())),
         issuer: grant.map(|grant| Record::capped_name(&grant.issuer)),
         subject: grant.map(|grant| Record::capped_name(&grant.subject)),
         client: grant.and_then(|grant| grant.client.as_ref().map(Record::capped_name)),
         scopes: grant.and_then(|grant| Record::capped_names(&grant.scopes)),
+        trace: trace::id_of(&scope.meta),
         ..Record::new(Event::Call)
     }
 }
@@ -57,7 +57,7 @@ pub(in crate::server) fn of_task(
             tool: Some(Record::capped(&task.tool)),
             task: Some(Record::capped(&task.id)),
             code: Some(what),
-            ..of(&scope.identity)
+            ..of(scope)
         });
     }
     Ok(())
@@ -91,7 +91,7 @@ impl CallRecord {
             method: Some(method.into()),
             tool: Some(Record::capped(name)),
             id: Some(Record::capped(scope.id.as_json())),
-            ..of(&scope.identity)
+            ..of(scope)
         });
         Ok(Self { audit, began: Instant::now(), cancelled: scope.cancelled.clone(), record, charge: None })
     }
@@ -240,6 +240,7 @@ impl CallRecord {
             plugin = record.plugin,
             method = record.method.as_deref(),
             took = ?took,
+            trace = record.trace,
             "{}: {}",
             quote(record.tool.as_deref().unwrap_or_default(), MAX_NAME),
             record.code.unwrap_or_default()

@@ -59,6 +59,8 @@ pub struct Settings {
     /// Access tokens are accepted too.
     pub oauth: Option<Arc<OAuth>>,
     pub tls: Option<Tls>,
+    /// What clients are given as the address, to be told to anyone who asks.
+    pub server_card: Option<String>,
     pub sessions: SessionSettings,
     /// HTTP+SSE, the transport of 2024-11-05, at `/sse` and `/messages`.
     pub sse: bool,
@@ -89,6 +91,7 @@ impl Default for Settings {
             tokens: TokenSet::default(),
             oauth: None,
             tls: None,
+            server_card: None,
             sessions: SessionSettings::default(),
             sse: false,
             idle: IdleHook::default(),

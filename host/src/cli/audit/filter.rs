@@ -34,6 +34,9 @@ pub(super) struct FilterOptions {
     /// Only calls of users who had these extra grants or limits
     #[arg(long, value_name = "NAME")]
     extra: Option<String>,
+    /// Only of this trace: the 32 digits in the traceparent of its requests
+    #[arg(long, value_name = "ID")]
+    trace: Option<String>,
     /// Only what a person decided: user or operator
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
@@ -58,6 +61,7 @@ impl FilterOptions {
             ("event", self.event),
             ("rule", self.rule),
             ("extra", self.extra),
+            ("trace", self.trace),
             ("by", self.by),
         ];
         let wanted = wanted.into_iter().filter_map(|(member, value)| Some((member, value?))).collect();

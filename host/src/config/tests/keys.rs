@@ -12,6 +12,7 @@ fn file(path: &str, value: &str) -> String {
     needed.insert("plugins.*.grants.fs[]", [("host", "'a'"), ("guest", "'/a'")].as_slice());
     needed.insert("plugins.*.grants.keyvalue", &[("per", "'subject'")]);
     needed.insert("plugins.*.grants.http[]", &[("url", "'https://a.example'")]);
+    needed.insert("server", &[("name", "'example.tools/a'"), ("description", "'a'")]);
     needed.insert("server.http.tokens[]", &[("name", "'a'"), ("env", "'A'")]);
     needed.insert(
         "server.http.oauth",

@@ -8,6 +8,7 @@ mod front;
 mod guard;
 mod metadata;
 mod oauth;
+mod server_card;
 mod tokens;
 
 pub(super) use front::{ClientConnection, Front};

@@ -115,6 +115,13 @@ pub(super) fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response {
     with_type(status, "text/plain; charset=utf-8", text)
 }
 
+/// The refusal of a method where there is only a document.
+pub(super) fn method_not_allowed(allowed: &'static str) -> Response {
+    let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
 /// A response without a body.
 pub(super) fn empty(status: StatusCode) -> Response {
     let mut response = HttpResponse::new(full(Bytes::new()));
@@ -122,7 +129,8 @@ pub(super) fn empty(status: StatusCode) -> Response {
     response
 }
 
-fn with_type(status: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Response {
+/// A response of any other type.
+pub(super) fn with_type(status: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Response {
     let mut response = HttpResponse::new(full(text.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));

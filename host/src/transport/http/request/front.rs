@@ -19,6 +19,7 @@ use super::auth::Auth;
 use super::body::{self, Bodies};
 use super::guard::{self, Guard};
 use super::metadata::Metadata;
+use super::server_card::ServerCard;
 use crate::identity::Identity;
 use crate::server::Server;
 use crate::transport::http::caller::{Caller, Peer};
@@ -35,6 +36,7 @@ pub(in crate::transport::http) struct Front {
     auth: Auth,
     /// With OAuth.
     metadata: Option<Metadata>,
+    server_card: Option<ServerCard>,
     bodies: Bodies,
     mcp: Arc<Mcp>,
     stop: CancellationToken,
@@ -51,10 +53,12 @@ impl Front {
         let guard = Guard::new(bound, settings.tls.is_some(), &settings);
         let auth = Auth::new(settings.tokens.clone(), settings.oauth.clone());
         let metadata = settings.oauth.clone().map(|oauth| Metadata::new(oauth, settings.sse));
+        let needs_token = settings.has_authentication() && settings.oauth.is_none();
+        let server_card = settings.server_card.as_deref().and_then(|url| ServerCard::new(&server, url, needs_token));
         let mcp =
             Arc::new(Mcp::new(server, settings.sessions, (settings.connections - settings.connections / 16).max(1)));
         let bodies = Bodies::new(settings.max_message, settings.body_timeout, settings.bodies);
-        Self { settings, guard, auth, metadata, bodies, mcp, stop: CancellationToken::new() }
+        Self { settings, guard, auth, metadata, server_card, bodies, mcp, stop: CancellationToken::new() }
     }
 
     /// Cancelled at shutdown: no further requests are started.
@@ -98,10 +102,15 @@ impl Front {
         // A message with both Transfer-Encoding and Content-Length may be request smuggling. Hyper
         // uses the chunks and removes the length; nothing is read after it (RFC 9112, section 6.3).
         let last = request.headers().contains_key(header::TRANSFER_ENCODING);
-        let mut response = match (self.health(&request), &self.metadata) {
-            (Some(response), _) => response,
-            (None, Some(metadata)) if metadata.has(request.uri().path()) => self.described(metadata, &request).await,
-            (None, _) => self.guarded(request, info).await,
+        let path = request.uri().path();
+        let mut response = if let Some(response) = self.health(&request) {
+            response
+        } else if let Some(metadata) = self.metadata.as_ref().filter(|metadata| metadata.has(path)) {
+            self.described(metadata, &request).await
+        } else if let Some(card) = self.server_card.as_ref().filter(|card| card.has(path)) {
+            self.announced(card, &request)
+        } else {
+            self.guarded(request, info).await
         };
         if last {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -145,6 +154,14 @@ impl Front {
     async fn described<B>(&self, metadata: &Metadata, request: &http::Request<B>) -> Response {
         match self.guard.check_host(request.uri(), request.headers()) {
             Ok(()) => metadata.answer(request.uri().path(), request.method(), request.headers()).await,
+            Err(refusal) => refusal.into(),
+        }
+    }
+
+    /// As [`Self::described`], of what says where the server is.
+    fn announced<B>(&self, card: &ServerCard, request: &http::Request<B>) -> Response {
+        match self.guard.check_host(request.uri(), request.headers()) {
+            Ok(()) => card.answer(request.uri().path(), request.method(), request.headers()),
             Err(refusal) => refusal.into(),
         }
     }

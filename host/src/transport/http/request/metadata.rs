@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::challenge::unavailable;
 use super::guard::preflight_of;
 use super::oauth::OAuth;
-use crate::transport::http::responses::{empty, json};
+use crate::transport::http::responses::{json, method_not_allowed};
 use crate::transport::http::{Response, mcp};
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -81,11 +81,7 @@ impl Metadata {
             }
             Method::GET | Method::HEAD => document_response(self.document.clone()),
             Method::OPTIONS => preflight_of(METHODS, headers),
-            _ => {
-                let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
-                response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(METHODS));
-                response
-            }
+            _ => method_not_allowed(METHODS),
         };
         response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         response
@@ -99,7 +95,7 @@ fn document_response(document: Bytes) -> Response {
 }
 
 /// A canonical URI without and with only its path.
-fn parts(uri: &str) -> (&str, &str) {
+pub(super) fn parts(uri: &str) -> (&str, &str) {
     let authority = uri.find("://").map_or(0, |at| at + "://".len());
     let path = uri[authority..].find('/').map_or(uri.len(), |at| authority + at);
     uri.split_at(path)
