@@ -7,9 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::described::{NAMES, described};
-use crate::config::unchanged;
+use super::diff::{Hunk, hunks};
 use crate::json;
 use crate::text::quote;
+
+/// What the change of a skill's file begins with.
+const FILE: &str = "file ";
 
 /// One thing that changed.
 pub(super) struct Change {
@@ -161,36 +164,42 @@ impl Change {
             Extent::Removal => return format!("    {what}: removed\n"),
             Extent::Member => {}
         }
+        if let (Some(Value::String(old)), Some(Value::String(new))) = (&self.old, &self.new)
+            && self.what.starts_with(FILE)
+        {
+            return format!("    {what}\n{}", lines_of_file(old, new));
+        }
         let (old, new) = (self.old.as_ref(), self.new.as_ref());
         let alike = old.zip(new).is_some_and(|(old, new)| look_alike(&readable(old), &readable(new)));
         let format_value = if alike { ascii } else { readable };
         let sides = [("-", old), ("+", new)];
-        let (start, end) = if alike { (0, 0) } else { self.unchanged_lines() };
         let lines = sides.iter().filter_map(|(sign, value)| Some((sign, (*value)?))).flat_map(|(sign, value)| {
             let text = format_value(value);
-            let lines: Vec<&str> = text.split('\n').collect();
-            let lines = lines[start..lines.len() - end].iter();
-            lines.map(|line| format!("      {sign} {}\n", quote(line, usize::MAX))).collect::<Vec<_>>()
+            text.split('\n').map(|line| format!("      {sign} {}\n", quote(line, usize::MAX))).collect::<Vec<_>>()
         });
         format!("    {what}\n{}", lines.collect::<String>())
-    }
-
-    /// How many lines at the start and at the end are not shown, since both sides have them: only of a file of a skill,
-    /// which may have thousands.
-    fn unchanged_lines(&self) -> (usize, usize) {
-        match (&self.old, &self.new) {
-            (Some(Value::String(old)), Some(Value::String(new))) if self.what.starts_with("file ") => {
-                let (old, new) = (readable(&Value::from(old.as_str())), readable(&Value::from(new.as_str())));
-                let (old, new): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
-                unchanged(&old, &new, |old, new| old == new)
-            }
-            _ => (0, 0),
-        }
     }
 
     pub(super) fn to_json(&self) -> Value {
         json!({ "what": self.what, "old": self.old, "new": self.new })
     }
+}
+
+/// The lines of a skill's file that differ: it may have thousands.
+fn lines_of_file(old: &str, new: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
+    let mut shown = String::new();
+    for Hunk { removed, added } in hunks(&old, &new) {
+        shown += &format!("      line {}\n", added.start + 1);
+        let alike = look_alike(&old[removed.clone()].join("\n"), &new[added.clone()].join("\n"));
+        for (sign, lines) in [("-", &old[removed]), ("+", &new[added])] {
+            for line in lines {
+                let line = if alike { ascii(&Value::from(*line)) } else { quote(line, usize::MAX) };
+                shown += &format!("      {sign} {line}\n");
+            }
+        }
+    }
+    shown
 }
 
 /// Readable form: strings unquoted, unless they could be mistaken for other JSON, which is on one line.
