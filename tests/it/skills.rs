@@ -92,6 +92,20 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
+fn a_change_of_equal_length_and_time_is_taken_up() {
+    let home = Home::new();
+    home.configure("[server]\ntrust = \"dev\"\n");
+    put(&home, "demo", "# Old");
+    let file = folder(&home, "demo").join("SKILL.md");
+    let modified = file.metadata().expect("a file").modified().expect("a time");
+    let mut client = Client::start_modern(&home);
+    until(&mut client, "skill://demo/SKILL.md", "# Old");
+    write(&file, &skill_file("demo", "Does things.", "# New"));
+    fs::File::options().append(true).open(&file).expect("a file").set_modified(modified).expect("a time");
+    until(&mut client, "skill://demo/SKILL.md", "# New");
+}
+
+#[test]
 fn a_skill_is_served_with_the_digests_of_what_is_read() {
     let home = Home::new();
     put(&home, "demo", "# Demo");

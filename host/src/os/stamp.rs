@@ -33,11 +33,14 @@ impl Identity {
     }
 }
 
-/// Equal stamps mean that the file was not written or replaced in between.
+/// Equal stamps mean that the file was not written or replaced in between, nor its permissions changed. On Windows a
+/// writer who restores the time of modification is not noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Stamp {
     length: u64,
     modified: Option<SystemTime>,
+    /// Of the last change of content, name or permissions, which no program can set; if the system has it.
+    changed: Option<(i64, i64)>,
     identity: Identity,
 }
 
@@ -45,7 +48,8 @@ impl Stamp {
     /// `None`: there is no file.
     pub(crate) fn of(path: &Path, links: Links) -> Option<Self> {
         let (found, identity) = system::stat(path, links).ok()?;
-        Some(Self { length: found.len(), modified: found.modified().ok(), identity })
+        let (modified, changed) = (found.modified().ok(), system::changed(&found));
+        Some(Self { length: found.len(), modified, changed, identity })
     }
 }
 

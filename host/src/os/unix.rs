@@ -169,6 +169,11 @@ pub(crate) fn is_foreign_link(found: &within::Metadata, own: u32) -> bool {
     found.is_file() && found.nlink() > 1 && found.uid() != own
 }
 
+/// Seconds and nanoseconds of the last change of content, name or permissions.
+pub(super) fn changed(found: &Metadata) -> Option<(i64, i64)> {
+    Some((found.ctime(), found.ctime_nsec()))
+}
+
 pub(super) fn permissions(found: &Metadata) -> u32 {
     found.mode()
 }

@@ -179,6 +179,11 @@ pub(crate) fn is_foreign_link(_: &within::Metadata, _: u32) -> bool {
     false
 }
 
+/// The standard library does not provide it.
+pub(super) fn changed(_: &Metadata) -> Option<(i64, i64)> {
+    None
+}
+
 /// The attributes of a folder, without its access control list.
 pub(super) fn permissions(found: &Metadata) -> u32 {
     found.file_attributes()
