@@ -23,6 +23,17 @@ static wharf_status check(wharf_call *call, size_t at) {
   return WHARF_OK;
 }
 
+/* Once, for size: the functions of yyjson are inlined wherever they are called. */
+static void put(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, yyjson_mut_val *value) {
+  yyjson_mut_obj_put(object, yyjson_mut_str(doc, name), value);
+}
+
+static yyjson_mut_val *texts(yyjson_mut_doc *doc, const char *const *list) {
+  yyjson_mut_val *array = yyjson_mut_arr(doc);
+  for (; *list; list++) yyjson_mut_arr_append(array, yyjson_mut_str(doc, *list));
+  return array;
+}
+
 wharf_status wharf_tool_meta(wharf_call *call, size_t at, const char **meta) {
   const wharf_tool *tool = &wharf_tools.at[at];
   *meta = tool->meta;
@@ -35,36 +46,27 @@ wharf_status wharf_tool_meta(wharf_call *call, size_t at, const char **meta) {
   yyjson_mut_val *ui = yyjson_mut_obj_get(all, "ui");
   if (!yyjson_mut_is_obj(ui)) {
     ui = yyjson_mut_obj(doc);
-    yyjson_mut_obj_put(all, yyjson_mut_str(doc, "ui"), ui);
+    put(doc, all, "ui", ui);
   }
-  if (tool->page) yyjson_mut_obj_put(ui, yyjson_mut_str(doc, "resourceUri"), yyjson_mut_str(doc, tool->page->uri));
-  if (tool->app_only) {
-    yyjson_mut_val *visibility = yyjson_mut_arr(doc);
-    yyjson_mut_arr_add_str(doc, visibility, "app");
-    yyjson_mut_obj_put(ui, yyjson_mut_str(doc, "visibility"), visibility);
-  }
+  if (tool->page) put(doc, ui, "resourceUri", yyjson_mut_str(doc, tool->page->uri));
+  if (tool->app_only) put(doc, ui, "visibility", texts(doc, (const char *const[]){"app", NULL}));
   *meta = wharf_write_json(call, all);
   return *meta ? WHARF_OK : wharf_failed(call, "tool %s: its page: its URI is not UTF-8", tool->name);
-}
-
-static void add_origins(yyjson_mut_doc *doc, yyjson_mut_val *ui, const char *directive, const char *const *origins) {
-  if (!origins || !*origins) return;
-  yyjson_mut_val *csp = yyjson_mut_obj_get(ui, "csp");
-  if (!csp) csp = yyjson_mut_obj_add_obj(doc, ui, "csp");
-  yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, csp, directive);
-  for (; *origins; origins++) yyjson_mut_arr_add_str(doc, list, *origins);
 }
 
 /* What clients are told of it. */
 static const char *meta_of(wharf_call *call, const wharf_page *page) {
   yyjson_mut_doc *doc = wharf_doc(call);
-  yyjson_mut_val *meta = yyjson_mut_obj(doc), *ui = yyjson_mut_obj_add_obj(doc, meta, "ui");
-  yyjson_mut_obj_add_bool(doc, ui, "prefersBorder", !page->no_border);
-  add_origins(doc, ui, "connectDomains", page->connects_to);
-  add_origins(doc, ui, "resourceDomains", page->loads_from);
+  yyjson_mut_val *meta = yyjson_mut_obj(doc), *ui = yyjson_mut_obj(doc), *csp = yyjson_mut_obj(doc);
+  put(doc, meta, "ui", ui);
+  put(doc, ui, "prefersBorder", yyjson_mut_bool(doc, !page->no_border));
+  if (page->connects_to && *page->connects_to) put(doc, csp, "connectDomains", texts(doc, page->connects_to));
+  if (page->loads_from && *page->loads_from) put(doc, csp, "resourceDomains", texts(doc, page->loads_from));
+  if (yyjson_mut_obj_size(csp)) put(doc, ui, "csp", csp);
   if (page->permissions && *page->permissions) {
-    yyjson_mut_val *asked = yyjson_mut_obj_add_obj(doc, ui, "permissions");
-    for (const char *const *name = page->permissions; *name; name++) yyjson_mut_obj_add_obj(doc, asked, *name);
+    yyjson_mut_val *asked = yyjson_mut_obj(doc);
+    for (const char *const *name = page->permissions; *name; name++) put(doc, asked, *name, yyjson_mut_obj(doc));
+    put(doc, ui, "permissions", asked);
   }
   return wharf_write_json(call, meta);
 }
