@@ -210,7 +210,8 @@ mod tests {
         }
         assert_eq!(read("go/resources/page.js"), SCRIPT);
         // A string for each line, in which `??` could be the start of a trigraph.
-        let lines: Vec<_> = SCRIPT.split_inclusive('\n').map(|line| format!("{line:?}").replace("??", "?\\?")).collect();
+        let lines: Vec<_> =
+            SCRIPT.split_inclusive('\n').map(|line| format!("{line:?}").replace("??", "?\\?")).collect();
         let copy = read("c/src/page_script.c");
         assert!(copy.contains(&format!("[] =\n    {};", lines.join("\n    "))), "it should be:\n{}", lines.join("\n"));
     }
