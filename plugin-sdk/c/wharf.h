@@ -136,6 +136,35 @@ wharf_status wharf_link(wharf_call *call, const wharf_resource *resource);
 wharf_status wharf_embed_text(wharf_call *call, const char *uri, const char *mime_type, const char *text);
 wharf_status wharf_embed_bytes(wharf_call *call, const char *uri, const char *mime_type, const void *data, size_t size);
 
+/* ---- pages that chat clients show beside the results of tools (MCP Apps) */
+
+/* A page. Only `uri` and `html` are required. The plugin needs WHARF_RESOURCES too.
+ *
+ *     static const wharf_page face = {.uri = "ui://dice/face.html", .html = "<!doctype html>..."};
+ *     WHARF_TOOLS({.name = "roll", .description = "Rolls a die.", .run = roll, .page = &face})
+ *     WHARF_RESOURCES()
+ *
+ * A client reads it once, and gives it the result of each call: wharf.on("tool-result", show) in
+ * its own script, which comes after one that the page gets here. */
+typedef struct {
+  /* Begins with `ui://` and the plugin's name. */
+  const char *uri;
+  /* A whole HTML5 document with everything inline. */
+  const char *html;
+  /* The display name. */
+  const char *title;
+  /* Asks the client to draw no border around it. */
+  bool no_border;
+  /* It brings its own script, such as the official library's, and gets none. */
+  bool own_script;
+  /* The origins that its scripts may send requests to, and those of its images, fonts, styles and
+   * scripts; each list ends with NULL. The operator may refuse them. */
+  const char *const *connects_to, *const *loads_from;
+  /* What it asks the browser for: `camera`, `microphone`, `geolocation`, `clipboardWrite`. The
+   * list ends with NULL. */
+  const char *const *permissions;
+} wharf_page;
+
 /* ---- tools */
 
 typedef enum { WHARF_UNSAID, WHARF_IS, WHARF_IS_NOT } wharf_hint;
@@ -161,6 +190,12 @@ typedef struct {
   const wharf_icon *icons;
   /* A JSON object. */
   const char *meta;
+  /* The page in which chat clients show its results. The page gets the whole result; the model
+   * gets its content. Several tools may have the same page. */
+  const wharf_page *page;
+  /* Only for pages: chat clients do not offer it to the model. Other clients may, so this protects
+   * nothing. */
+  bool app_only;
 } wharf_tool;
 
 typedef struct {
@@ -291,7 +326,7 @@ extern const wharf_offer wharf_extensions;
                                             sizeof wharf_prompts_listed / sizeof *wharf_prompts_listed}; \
   WHARF_EXPORT(PROMPTS)
 
-/* WHARF_RESOURCES(.list = list, .read = read) */
+/* WHARF_RESOURCES(.list = list, .read = read); WHARF_RESOURCES() if the plugin has only pages */
 #define WHARF_RESOURCES(...)                               \
   const wharf_resource_table wharf_resources = {__VA_ARGS__}; \
   WHARF_EXPORT(RESOURCES)

@@ -52,6 +52,8 @@ type Entry struct {
 	tasks                    TaskSupport
 	icons                    []Icon
 	meta                     any
+	page                     Page
+	appOnly                  bool
 	run                      func(*Call, string) (any, error)
 }
 
@@ -168,9 +170,11 @@ func (e *Entry) abi() (wharf_plugin_tools.Tool, error) {
 		Annotations:  option(e.annotations),
 		TaskSupport:  uint8(e.tasks),
 		Icons:        ABIIcons(e.icons),
-		Meta:         ABIMeta(e.meta),
 	}
 	var err error
+	if tool.Meta, err = e.abiMeta(); err != nil {
+		return tool, fmt.Errorf("tool %s: %w", e.name, err)
+	}
 	if tool.InputSchema, err = e.input(); err != nil {
 		return tool, fmt.Errorf("tool %s: its arguments: %w", e.name, err)
 	}
@@ -186,6 +190,9 @@ func (e *Entry) abi() (wharf_plugin_tools.Tool, error) {
 
 func listTools() (tools []wharf_plugin_tools.Tool, err error) {
 	defer ABIGuard(&err)
+	if _, err := ABIPages(); err != nil {
+		return nil, err
+	}
 	seen := map[string]bool{}
 	for _, entry := range entries {
 		tool, err := entry.abi()

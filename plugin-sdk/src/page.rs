@@ -201,10 +201,19 @@ mod tests {
 
     #[test]
     fn other_languages_have_the_same_script() {
-        for copy in ["python/wharf_plugin/page_script.py", "typescript/src/page_script.js"] {
+        let read = |copy: &str| {
             let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(copy);
-            assert!(std::fs::read_to_string(path).expect("a copy").contains(SCRIPT), "{copy} differs");
+            std::fs::read_to_string(path).expect("a copy")
+        };
+        for copy in ["python/wharf_plugin/page_script.py", "typescript/src/page_script.js"] {
+            assert!(read(copy).contains(SCRIPT), "{copy} differs");
         }
+        assert_eq!(read("go/resources/page.js"), SCRIPT);
+        // A string for each line, in which `??` could be the start of a trigraph.
+        let lines: Vec<_> =
+            SCRIPT.split_inclusive('\n').map(|line| format!("{line:?}").replace("??", "?\\?")).collect();
+        let copy = read("c/src/page_script.c");
+        assert!(copy.contains(&format!("[] =\n    {};", lines.join("\n    "))), "it should be:\n{}", lines.join("\n"));
     }
 
     #[test]

@@ -50,8 +50,7 @@ static char *roots_text(wharf_call *call, const wharf_plugin_types_list_root_t *
     if (roots->ptr[i].name.is_some)
       yyjson_mut_arr_add_strncpy(doc, root, (char *)roots->ptr[i].name.val.ptr, roots->ptr[i].name.val.len);
   }
-  yyjson_alc allocator = wharf_allocator(call);
-  return yyjson_mut_val_write_opts(list, YYJSON_WRITE_NOFLAG, &allocator, NULL, NULL);
+  return wharf_write_json(call, list);
 }
 
 static const char *said(wharf_call *call, const wharf_plugin_types_sampled_t *sampled) {

@@ -79,6 +79,22 @@ wharf_plugin_types_resource_description_t wharf_describe(const wharf_resource *r
 wharf_plugin_types_resource_contents_t wharf_contents(const char *uri, const char *mime_type, uint8_t body,
                                                       const void *data, size_t size);
 
+/* JSON text in the call's memory; NULL if a string of it is not UTF-8. */
+char *wharf_write_json(wharf_call *call, const yyjson_mut_val *value);
+
+/* ---- pages of tools */
+
+/* What a page gets before its first script. */
+extern const char wharf_page_script[];
+/* The `_meta` of the tool at this position, with what it says of pages; fails if that is wrong. */
+wharf_status wharf_tool_meta(wharf_call *call, size_t at, const char **meta);
+/* Lists the pages, each once. */
+wharf_status wharf_list_pages(wharf_call *call);
+/* Fails if a resource after that many pages has the URI of one. */
+wharf_status wharf_check_others(wharf_call *call, size_t pages);
+/* Reads the page of that URI; false if no tool has one. */
+bool wharf_read_page(wharf_call *call, const char *uri);
+
 /* A borrowed string for the duration of a call. */
 wharf_abi_string_t wharf_lend(const char *text);
 /* A copy in the call's memory. */

@@ -102,6 +102,11 @@ yyjson_val *wharf_read_json(wharf_call *call, const char *text, size_t size) {
   return yyjson_doc_get_root(yyjson_read_opts((char *)text, size, YYJSON_READ_NOFLAG, &allocator, NULL));
 }
 
+char *wharf_write_json(wharf_call *call, const yyjson_mut_val *value) {
+  yyjson_alc allocator = wharf_allocator(call);
+  return yyjson_mut_val_write_opts(value, YYJSON_WRITE_NOFLAG, &allocator, NULL, NULL);
+}
+
 wharf_abi_string_t wharf_string_n(const void *text, size_t size) {
   /* The bindings do not free blocks of size 0. */
   wharf_abi_string_t given = {size ? wharf_give(size) : NULL, size};

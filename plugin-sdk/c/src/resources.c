@@ -25,12 +25,19 @@ void wharf_fresh_for(wharf_call *call, uint64_t milliseconds, bool everybody) {
   call->for_everybody = everybody;
 }
 
+/* The pages of tools before the others. */
+static wharf_status list(wharf_call *call) {
+  wharf_status status = wharf_list_pages(call);
+  size_t pages = call->resources.len;
+  if (status == WHARF_OK && &wharf_resources && wharf_resources.list) status = wharf_resources.list(call);
+  return status == WHARF_OK ? wharf_check_others(call, pages) : status;
+}
+
 bool exports_wharf_plugin_resources_list_resources(exports_wharf_plugin_resources_list_resource_description_t *ret,
                                                    wharf_abi_string_t *err) {
   memset(ret, 0, sizeof *ret);
-  if (!&wharf_resources || !wharf_resources.list) return true;
   wharf_call call = wharf_begin(&wharf_no_context);
-  bool is_listed = wharf_resources.list(&call) == WHARF_OK;
+  bool is_listed = list(&call) == WHARF_OK;
   if (is_listed) {
     *ret = call.resources;
     memset(&call.resources, 0, sizeof call.resources);
@@ -86,7 +93,9 @@ bool exports_wharf_plugin_resources_read_resource(wharf_abi_string_t *uri,
                                                   exports_wharf_plugin_resources_call_error_t *err) {
   wharf_call call = wharf_begin(context);
   wharf_status status = WHARF_NOT_FOUND;
-  if (&wharf_resources && wharf_resources.read) status = wharf_resources.read(&call, wharf_taken(&call, *uri));
+  const char *wanted = wharf_taken(&call, *uri);
+  if (wharf_read_page(&call, wanted)) status = WHARF_OK;
+  else if (&wharf_resources && wharf_resources.read) status = wharf_resources.read(&call, wanted);
   bool has_outcome = true;
   if (status == WHARF_OK) {
     ret->tag = EXPORTS_WHARF_PLUGIN_RESOURCES_READ_OUTCOME_COMPLETE;

@@ -9,7 +9,7 @@ static wharf_abi_option_bool_t hint(wharf_hint said) {
   return option;
 }
 
-static exports_wharf_plugin_tools_tool_t listed(const wharf_tool *tool) {
+static exports_wharf_plugin_tools_tool_t listed(const wharf_tool *tool, const char *with_pages) {
   exports_wharf_plugin_tools_tool_t entry = {0};
   entry.name = wharf_string(tool->name);
   entry.title = wharf_option(tool->title);
@@ -27,18 +27,28 @@ static exports_wharf_plugin_tools_tool_t listed(const wharf_tool *tool) {
   wharf_plugin_types_list_icon_t icons = wharf_icons(tool->icons);
   entry.icons.ptr = icons.ptr;
   entry.icons.len = icons.len;
-  wharf_plugin_types_option_json_t meta = wharf_json(tool->meta);
+  wharf_plugin_types_option_json_t meta = wharf_json(with_pages);
   entry.meta.is_some = meta.is_some;
   entry.meta.val = meta.val;
   return entry;
 }
 
 bool exports_wharf_plugin_tools_list_tools(exports_wharf_plugin_tools_list_tool_t *ret, wharf_abi_string_t *err) {
-  (void)err;
   ret->ptr = NULL;
   ret->len = 0;
-  for (size_t i = 0; &wharf_tools && i < wharf_tools.count; i++) *WHARF_PUSH(*ret) = listed(&wharf_tools.at[i]);
-  return true;
+  wharf_call call = wharf_begin(&wharf_no_context);
+  wharf_status status = WHARF_OK;
+  for (size_t i = 0; status == WHARF_OK && &wharf_tools && i < wharf_tools.count; i++) {
+    const char *meta;
+    status = wharf_tool_meta(&call, i, &meta);
+    if (status == WHARF_OK) *WHARF_PUSH(*ret) = listed(&wharf_tools.at[i], meta);
+  }
+  if (status != WHARF_OK) {
+    exports_wharf_plugin_tools_list_tool_free(ret);
+    *err = wharf_string(call.failure);
+  }
+  wharf_end(&call);
+  return status == WHARF_OK;
 }
 
 static wharf_status run(wharf_call *call, wharf_abi_string_t *name, wharf_abi_string_t *arguments) {

@@ -55,6 +55,6 @@ int main(void) {
   is("prompt", wharf_test_prompt("poem", "{\"theme\":\"rain\"}").text, "about rain");
   is("read", wharf_test_read("everything://note").text, "milk");
   if (wharf_test_read("everything://no").status != WHARF_NOT_FOUND) is("note", "found", "not found");
-  if (wharf_test_tools() != 10) is("tools", "", "ten");
+  if (wharf_test_tools() != 12) is("tools", "", "twelve");
   return failures > 0;
 }

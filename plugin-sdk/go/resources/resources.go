@@ -8,6 +8,7 @@
 package resources
 
 import (
+	"fmt"
 	"time"
 
 	wharf "wharf-plugin"
@@ -74,23 +75,41 @@ func List(list func() ([]wharf.Resource, error)) { listMore = list }
 // for a URI that does not exist.
 func Read(read func(call *wharf.Call, uri string) (Result, error)) { readMore = read }
 
+// The pages of the tools before the others.
 func list() (all []types.ResourceDescription, err error) {
 	defer wharf.ABIGuard(&err)
+	pages, err := wharf.ABIPages()
+	if err != nil {
+		return nil, err
+	}
+	for _, page := range pages {
+		all = append(all, page.Resource.ABI())
+	}
+	var others []wharf.Resource
 	for _, entry := range resources {
-		all = append(all, entry.resource.ABI())
+		others = append(others, entry.resource)
 	}
-	if listMore == nil {
-		return all, nil
+	if listMore != nil {
+		more, err := listMore()
+		if err != nil {
+			return nil, err
+		}
+		others = append(others, more...)
 	}
-	more, err := listMore()
-	for _, resource := range more {
+	for _, resource := range others {
+		if _, taken := findPage(resource.URI); taken {
+			return nil, fmt.Errorf("another resource has the URI of the page: %s", resource.URI)
+		}
 		all = append(all, resource.ABI())
 	}
-	return all, err
+	return all, nil
 }
 
 func read(call *wharf.Call, uri string) (result Result, err error) {
 	defer wharf.ABIGuard(&err)
+	if page, found := findPage(uri); found {
+		return readPage(page), nil
+	}
 	for _, entry := range resources {
 		if entry.resource.URI == uri {
 			return entry.read(call)

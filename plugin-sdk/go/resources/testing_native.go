@@ -11,3 +11,6 @@ import (
 func ABIRead(uri string) (Result, error) {
 	return read(wharf.ABICall(types.CallContext{Id: "test"}), uri)
 }
+
+// ABIList is for package wharftest.
+func ABIList() ([]types.ResourceDescription, error) { return list() }

@@ -23,10 +23,11 @@ import (
 	"wharf-plugin/resources"
 )
 
-// Tool is a tool as the host gets it. The schemas are JSON.
+// Tool is a tool as the host gets it. The schemas and Meta are JSON.
 type Tool struct {
 	Name, Title, Description  string
 	InputSchema, OutputSchema string
+	Meta                      string
 	ReadOnly                  bool
 }
 
@@ -41,6 +42,7 @@ func Tools() ([]Tool, error) {
 			Description:  tool.Description.SomeOr(""),
 			InputSchema:  tool.InputSchema,
 			OutputSchema: tool.OutputSchema.SomeOr(""),
+			Meta:         tool.Meta.SomeOr(""),
 		}
 		if tool.Annotations.IsSome() {
 			listed.ReadOnly = tool.Annotations.Some().ReadOnly.SomeOr(false)
@@ -128,6 +130,29 @@ func (s Script) Call(tool string, arguments any) (*wharf.Result, error) {
 // Prompt makes a prompt.
 func Prompt(name string, arguments map[string]string) (prompts.Result, error) {
 	return prompts.ABIGet(name, arguments)
+}
+
+// Resource is a resource as the host gets it. Meta is JSON.
+type Resource struct {
+	URI, Name, Title, Description string
+	MIMEType, Meta                string
+}
+
+// Resources returns the resources as the host gets them, the pages of tools before the others.
+func Resources() ([]Resource, error) {
+	raw, err := resources.ABIList()
+	var listed []Resource
+	for _, resource := range raw {
+		listed = append(listed, Resource{
+			URI:         resource.Uri,
+			Name:        resource.Name,
+			Title:       resource.Title.SomeOr(""),
+			Description: resource.Description.SomeOr(""),
+			MIMEType:    resource.MimeType.SomeOr(""),
+			Meta:        resource.Meta.SomeOr(""),
+		})
+	}
+	return listed, err
 }
 
 // Read reads a resource.

@@ -43,6 +43,9 @@ func init() {
 	})
 	wharf.Tool("contents", "Gives every kind of content.", contents)
 	wharf.Tool("tell", "Logs and tells how far it is.", tell).Tasks(wharf.TasksOptional)
+	face := resources.Page{URI: "ui://everything/face.html", HTML: "<!doctype html><p>", Title: "A die", Permissions: []string{"clipboardWrite"}}
+	wharf.Tool("roll", "Rolls a die, in a page.", roll).Page(face)
+	wharf.Tool("roll-again", "Rolls it again, for the page.", roll).Page(face).AppOnly()
 	wharf.Tool("panic", "Panics.", func(*wharf.Call, none) (string, error) {
 		var missing map[string]int
 		missing["x"] = 1
@@ -109,6 +112,8 @@ func tell(c *wharf.Call, _ none) (none, error) {
 	c.Progress(2, 2, "")
 	return none{}, nil
 }
+
+func roll(*wharf.Call, none) (map[string]int, error) { return map[string]int{"face": 4}, nil }
 
 func book(c *wharf.Call, _ none) (string, error) {
 	var seats Seats

@@ -95,6 +95,14 @@ static wharf_status tell(wharf_call *call, yyjson_val *arguments) {
   return wharf_done(call);
 }
 
+static wharf_status roll(wharf_call *call, yyjson_val *arguments) {
+  (void)arguments;
+  return wharf_structured_text(call, WHARF_JSON({"face": 4}));
+}
+
+static const wharf_page face = {.uri = "ui://everything/face.html", .html = "<!doctype html><p>", .title = "A die",
+                                .permissions = (const char *const[]){"clipboardWrite", NULL}};
+
 static wharf_status bytes(wharf_call *call, yyjson_val *arguments) {
   (void)arguments;
   /* A lone byte, a letter, half a surrogate pair, and a letter that is cut off. */
@@ -142,7 +150,8 @@ WHARF_TOOLS({.name = "greet", .description = "Greets.", .run = greet, .read_only
              .output = WHARF_JSON({"type": "object", "properties": {"sum": {"type": "integer"}}})},
             {.name = "delete", .run = delete_files}, {.name = "ask", .run = ask}, {.name = "count", .run = count},
             {.name = "fetch", .run = fetch}, {.name = "contents", .run = contents}, {.name = "tell", .run = tell, .tasks = WHARF_TASKS_OPTIONAL},
-            {.name = "setting", .run = setting}, {.name = "bytes", .run = bytes})
+            {.name = "setting", .run = setting}, {.name = "bytes", .run = bytes},
+            {.name = "roll", .run = roll, .page = &face}, {.name = "roll-again", .run = roll, .page = &face, .app_only = true})
 WHARF_PROMPTS({.name = "poem", .arguments = (const wharf_argument[]){{.name = "theme"}, {0}}, .run = poem})
 WHARF_RESOURCES(.list = list, .read = read_note)
 WHARF_COMPLETIONS(suggest)
