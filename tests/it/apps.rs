@@ -92,6 +92,11 @@ fn pages_reach_what_their_plugin_may_reach() {
         client.notification("notifications/resources/list_changed");
         assert_eq!(said_of(&mut client, GOOD), said, "{pages}");
     }
+    let (file, folder) = (home.plugin("pages"), home.plugins());
+    for words in [["check".as_ref(), file.as_os_str()], ["status".as_ref(), folder.as_os_str()]] {
+        let shown = String::from_utf8_lossy(&run(&home, words).stdout).into_owned();
+        assert!(shown.contains("  pages    none\n"), "{shown}");
+    }
 }
 
 #[test]

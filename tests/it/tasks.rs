@@ -289,6 +289,10 @@ fn another_process_cancels_a_task_that_runs() {
     let shown = run(&home, ["tasks", "show", &id, "--json"]);
     let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
     assert_eq!((&shown["status"], &shown["arguments"]), (&json!("cancelled"), &json!({"seconds": 600.0})));
+    let folder = home.plugins();
+    let status = run(&home, ["status".as_ref(), folder.as_os_str()]);
+    let status = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert!(status.contains(&format!("2 tasks are kept: wharf tasks {}\n", folder.display())), "{status}");
 }
 
 #[test]

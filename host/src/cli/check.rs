@@ -22,8 +22,8 @@ use crate::audit::Audit;
 use crate::catalog::{Choice, PluginSettings, method_name};
 use crate::config::Config;
 use crate::plugin::{
-    Access, Embedded, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, ListingWarning, Provider as _,
-    Sandbox, inspect, read_component, summarize,
+    Access, Embedded, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, ListingWarning, Pages,
+    Provider as _, Sandbox, inspect, read_component, summarize,
 };
 use crate::report::{self, Failure, NAME, Screen};
 use crate::text::escape_hidden_in_json;
@@ -251,6 +251,9 @@ impl Findings {
         for extra in ShownExtra::all(&self.grants) {
             text += &format!("  extra    {}\n", extra.shown());
         }
+        if self.grants.pages != Pages::default() {
+            text += &format!("  pages    {}\n", self.grants.pages.name());
+        }
         for (kind, offered) in [
             ("tool    ", &self.tools),
             ("resource", &self.resources),
@@ -338,6 +341,7 @@ impl Findings {
             "grants": grants,
             "folders": folders,
             "extra": ShownExtra::all(&self.grants).map(|extra| extra.to_json()).collect::<Vec<_>>(),
+            "pages": self.grants.pages.name(),
             "tools": offered("tools"),
             "resources": offered("resources"),
             "resourceTemplates": offered("templates"),

@@ -25,10 +25,10 @@ use super::summary::{CHANGE_LISTS, offers};
 use super::survey::{Survey, report_left, report_left_out};
 use super::target::{Target, is_same, plugin, unfound};
 use super::wiring::read_only_guard;
-use super::{absent, budgets, skills, wrapped};
+use super::{absent, budgets, skills, tasks, wrapped};
 use crate::config::{Config, base};
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
-use crate::plugin::{Grants, LoadError, PluginId, ProtectedFolders};
+use crate::plugin::{Grants, LoadError, Pages, PluginId, ProtectedFolders};
 use crate::report::{self, Failure, NAME, Screen};
 use crate::text::escape_hidden_in_json;
 
@@ -72,10 +72,11 @@ pub(super) async fn run(
     found.extend(skills.map(|skill| examiner.skill_status(skill)));
     let all_run = report_left(dir, left.as_deref()) && misnamed == 0 && found.iter().all(|status| status.state.is_ok());
     let left = if only.is_none() { budgets::left(dir) } else { Vec::new() };
+    let kept = if only.is_none() { tasks::kept(dir).await } else { 0 };
     if json {
         let mut plugins: Vec<Value> = found.iter().map(|status| status.to_json(&program, dir)).collect();
         let skills = plugins.split_off(of_plugins);
-        let all = json!({ "plugins": plugins, "skills": skills, "budgets": left });
+        let all = json!({ "plugins": plugins, "skills": skills, "budgets": left, "tasks": kept });
         report::print(&escape_hidden_in_json(&all.to_string()))?;
     } else if found.is_empty() && misnamed == 0 {
         report::message(&format!("no plugins in {}", dir.shown()));
@@ -83,7 +84,12 @@ pub(super) async fn run(
         found.iter().flat_map(|status| &status.warnings).for_each(|text| warning(text));
         let texts = found.iter().map(|status| status.to_text(&program, dir, only.is_some()));
         let left = wrapped::for_stdout(&budgets::to_text(config, &left));
-        report::print(&format!("{}{left}{}", texts.collect::<String>(), counts(&found, misnamed)))?;
+        let kept = match kept {
+            0 => String::new(),
+            1 => format!("1 task is kept: {program} tasks {}\n", shell_word(dir)),
+            many => format!("{many} tasks are kept: {program} tasks {}\n", shell_word(dir)),
+        };
+        report::print(&format!("{}{left}{kept}{}", texts.collect::<String>(), counts(&found, misnamed)))?;
         let waiting = found.iter().filter(|status| status.needs_approval()).count();
         let folder = shell_word(dir);
         hint((waiting > 1).then(|| format!("to approve all {waiting}: {program} approve --all {folder}")).as_deref());
@@ -308,6 +314,9 @@ impl Status {
         for extra in ShownExtra::all(&self.grants) {
             text += &format!("  extra    {}\n", extra.shown());
         }
+        if self.grants.pages != Pages::default() {
+            text += &format!("  pages    {}\n", self.grants.pages.name());
+        }
         if self.may_change {
             text += &format!("  granted  {CHANGE_LISTS}\n");
         }
@@ -393,6 +402,7 @@ impl Status {
             })),
             "changes": self.changes.iter().map(Change::to_json).collect::<Vec<_>>(),
             "change-lists": self.may_change,
+            "pages": self.grants.pages.name(),
             "extra": ShownExtra::all(&self.grants).map(|extra| extra.to_json()).collect::<Vec<_>>(),
             "warnings": self.warnings,
             "hint": self.hint(program, dir),

@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::plugin::PluginId;
 use crate::protocol::nearest::{did_you_mean, nearest};
 use crate::report::Failure;
+use crate::skills;
 
 /// Names in a hint.
 const SUGGESTIONS: usize = 8;
@@ -115,7 +116,11 @@ pub(super) fn unfound(id: &PluginId, dir: &Path, files: &Choice, command: Option
     if let Some((path, why)) = files.left_out.iter().find(|(path, _)| is_named(path)) {
         return Failure::usage(format!("{why}: {}", path.shown())).hint(why.hint());
     }
-    let hint = of_unknown(id, files.names(), command);
+    let skill = dir.join(skills::FOLDER).join(id.as_ref()).is_dir().then(|| PluginId::of_skill(id.as_ref()));
+    let hint = match skill {
+        Some(skill) => format!("did you mean the skill of that name, {skill}?"),
+        None => of_unknown(id, files.names(), command),
+    };
     Failure::usage(format!("find the plugin {id} in {}", dir.shown())).hint(hint)
 }
 

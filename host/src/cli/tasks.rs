@@ -46,6 +46,13 @@ fn ledger(path: PathBuf, dir: &Path) -> Ledger {
     Ledger::new(Sqlite::new(path), &dir.to_string_lossy())
 }
 
+/// The number of tasks that are kept for a plugin folder; 0 if that cannot be known now.
+pub(super) async fn kept(dir: &Path) -> u64 {
+    // Looking makes no file.
+    let Some(place) = path().filter(|place| place.exists()) else { return 0 };
+    ledger(place, dir).usage(None).await.map_or(0, |usage| usage.entries)
+}
+
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct TaskOptions {

@@ -38,6 +38,8 @@ fn a_changed_skill_is_held_until_approved() {
     let told = text(&approved.stderr);
     assert!(approved.status.success() && told.contains("+ New words."), "{told}");
     until(&mut client, URI, "New words.");
+    let without_kind = text(&folder_command(&home, &["approve", "--yes", "demo"]).stderr);
+    assert!(without_kind.contains("did you mean the skill of that name, skill:demo?"), "{without_kind}");
 
     // What was pinned before is another version now.
     write(&folder(&home, "demo").join("SKILL.md"), &skill_file("demo", "Does things.", "Other words."));

@@ -19,6 +19,17 @@ pub enum Pages {
     None,
 }
 
+impl Pages {
+    /// The value in a configuration file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Declared => "declared",
+            Self::Granted => "granted",
+            Self::None => "none",
+        }
+    }
+}
+
 /// The same with the plugin's grants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PageReach<'a> {
