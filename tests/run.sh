@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests that a change can break, from a fresh clone: builds the guests, runs the Rust tests
 # and the hostile suite, fuzzes each target for half a minute, counts the instructions of a call,
-# makes and installs packages, publishes to a registry, builds and calls plugins in every language, tests the binary with
+# makes and installs packages, publishes to a registry, shares tasks in a database, builds and calls plugins in every language, tests the binary with
 # the official clients, shows a page in a browser, validates its messages with the official schemas, and runs the official
 # conformance suite. The last line is the total; the exit code is 0 if all passed.
 #
@@ -19,6 +19,7 @@ rm -rf target/tmp/wire-log
 fetch() {
   need valgrind valgrind
   need docker-registry docker-registry && need skopeo skopeo
+  need pg_createcluster postgresql
   need chromium chromium
   need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
   # Builds the standard library for Windows; with rustup the guests do not need it.
@@ -60,6 +61,7 @@ numbers() {
   step windows tests/targets.sh x86_64-pc-windows-gnu
   step packages packages
   step registry tests/registry.sh
+  step store tests/store.sh
   if command -v cargo-deny >/dev/null; then
     step deny cargo deny --manifest-path host/Cargo.toml check bans licenses sources
   fi

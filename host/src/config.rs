@@ -32,6 +32,7 @@ mod secret;
 mod server_card;
 mod size;
 mod source;
+mod store;
 mod tasks;
 mod trust;
 
@@ -65,6 +66,7 @@ pub use schemas::SchemasConfig;
 pub use secret::SecretEntry;
 pub use server_card::ServerCardConfig;
 pub use source::SecretConfig;
+pub use store::StoreConfig;
 pub use tasks::TasksConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
 use wharf_report::{InvalidToml, ShowPath as _, from_toml_of, toml_place};
@@ -89,6 +91,8 @@ pub struct Config {
     pub limits: LimitsConfig,
     /// Calls that go on without their request.
     pub tasks: TasksConfig,
+    /// Where they are kept.
+    pub store: StoreConfig,
     pub signatures: SignaturesConfig,
     pub audit: AuditConfig,
     pub sandbox: SandboxConfig,
@@ -321,6 +325,7 @@ impl Config {
             plugin.check_extra(self).map_err(|wrong| wrong.below(&["plugins", name, "extra"]))?;
         }
         self.tasks.check().map_err(|wrong| wrong.below(&["tasks"]))?;
+        self.store.check().map_err(|wrong| wrong.below(&["store"]))?;
         self.check_trust()?;
         self.check_registries()?;
         self.check_rights().map_err(|wrong| wrong.below(&["rights"]))?;
@@ -417,6 +422,11 @@ const EXAMPLES: &str = "
 # oauth = { resource = \"https://tools.example/mcp\", issuers = [{ issuer = \"https://login.example\" }] }
 # tls = { cert = \"cert.pem\", key = \"key.pem\" }
 # server-card = { url = \"https://tools.example/mcp\" }  # experimental: anyone may read where the server is
+
+# In [store], where several machines share their tasks; otherwise they are in a file of the state folder:
+# url = \"postgres://wharf@db.example/wharf\"  # or \"sqlite:PATH\"
+# password = { env = \"STORE_PASSWORD\" }       # or { file = \"store-password\" }
+# ca = \"ca.pem\"             # trust these certificates in place of the system's
 
 # Sources of the secrets that grants name; never the secrets themselves:
 # [secrets]

@@ -1,7 +1,10 @@
 //! Values by key that processes share: atomic writes, and who changed what.
 //!
-//! Narrow, so that other engines than SQLite can be behind it. It knows nothing of what the values are.
+//! Narrow, so that several engines can be behind it: SQLite in a file, PostgreSQL for several machines. It knows nothing of what the values are.
 
+mod place;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sqlite;
 
 use std::fmt;
@@ -9,6 +12,9 @@ use std::fmt;
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 
+pub use place::Place;
+#[cfg(feature = "postgres")]
+pub use postgres::{Postgres, PostgresSettings, UnusableUrl};
 pub use sqlite::Sqlite;
 
 /// A value and its version.
@@ -74,6 +80,9 @@ pub enum Changed {
     All,
 }
 
+/// Bytes of a key.
+pub const MAX_KEY: usize = 1024;
+
 /// Why the store could not be used, for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreError(pub String);
@@ -86,7 +95,7 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// A store. Keys are compared by their bytes.
+/// A store. Keys are of ASCII, at most [`MAX_KEY`] bytes, and compared by their bytes.
 #[async_trait]
 pub trait Store: Send + Sync {
     async fn get(&self, key: &str) -> Result<Option<Entry>, StoreError>;
@@ -110,4 +119,9 @@ pub trait Store: Send + Sync {
     /// Keys from now on, each at least once after it was written, by whatever process, within half a second. That a
     /// key was removed is not reported.
     fn watch(&self) -> broadcast::Receiver<Changed>;
+}
+
+/// A text after all keys that begin with `prefix`: they are of ASCII.
+fn end(prefix: &str) -> String {
+    format!("{prefix}\u{10ffff}")
 }

@@ -51,6 +51,7 @@ mod shell;
 mod shutdown;
 mod signals;
 mod skills;
+mod store;
 mod supply;
 mod tasks;
 mod terminal;

@@ -4,6 +4,8 @@ mod core;
 mod crash;
 mod limits;
 mod listen;
+#[cfg(feature = "postgres")]
+mod nodes;
 
 use std::time::{Duration, Instant};
 

@@ -50,7 +50,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 34] = [
         &["jsonrpc"],
     ),
     ("text", &["json"], &["tokio", "wasmtime", "plugin", "mcp"]),
-    ("store", &["database", "sync"], &["wasmtime", "plugin", "mcp"]),
+    ("store", &["database", "net", "sync"], &["wasmtime", "plugin", "mcp"]),
     ("tasks", &["identity", "json", "store"], &["wasmtime", "jsonrpc"]),
     ("state_file", &["json", "os"], &["tokio", "wasmtime", "plugin"]),
     ("proposals", &["os", "state_file"], &["tokio", "wasmtime", "plugin"]),
@@ -87,7 +87,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 34] = [
         &["byte_budget", "identity", "idle", "json", "jsonrpc", "oauth", "os", "server", "sync", "protocol::revision"],
         &["wasmtime"],
     ),
-    ("config", &["audit", "budgets", "identity", "json", "os", "plugin", "pins", "registry", "rights"], &[]),
+    ("config", &["audit", "budgets", "identity", "json", "os", "plugin", "pins", "registry", "rights", "store"], &[]),
     ("cli", &["*"], &[]),
     ("report", &["*"], &[]),
     ("lib", &["*"], &[]),
@@ -525,6 +525,8 @@ fn p36_deadlines_do_not_use_the_system_clock() {
         "host/src/plugin/imports/state.rs",
         // When tasks expire, and which process lives: processes share them.
         "host/src/tasks",
+        // Whether the clock of the database that they share is the same.
+        "host/src/store/postgres/schema.rs",
         // When tokens expire, which their issuer says.
         "host/src/oauth/clock.rs",
         // Timestamps of audit records, and how long ago they were.

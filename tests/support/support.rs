@@ -9,6 +9,8 @@ pub mod home;
 pub mod http;
 pub mod memory;
 pub mod play;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod process;
 pub mod record;
 pub mod schemas;

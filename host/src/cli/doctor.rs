@@ -15,7 +15,7 @@ use wharf_report::{ShowPath as _, shell_word};
 use super::finding::Finding;
 use super::options::Options;
 use super::survey::choice_in;
-use super::{absent, audit, dev, fetch, folder, http, install, oauth, wiring};
+use super::{absent, audit, dev, fetch, folder, http, install, oauth, tasks, wiring};
 use crate::audit::Audit;
 use crate::config::{self, Config, PublisherKey};
 use crate::os::sandbox::{self, AllowedPaths, Enforcement, restrict_files};
@@ -130,6 +130,7 @@ async fn of_server(options: &Options, config: Arc<Config>, dir: Option<PathBuf>)
     });
     findings.extend(http::finding(&config));
     findings.extend(oauth::findings(&config).await);
+    findings.extend(tasks::finding(&config).await);
     findings.extend(open_files(&config));
     findings
 }

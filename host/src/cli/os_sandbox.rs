@@ -69,8 +69,10 @@ fn allowed_paths(options: &Options, config: &Config, dir: &Path, http: &HttpOpti
         allowed.read.push(file.clone());
         allowed.read.extend(around(file));
     }
-    let audit = config.audit().and_then(|audit| audit.path.parent().map(Path::to_owned));
-    for folder in options.own_folders(config::base().as_ref()).into_iter().chain(audit) {
+    let audit = config.audit().map(|audit| audit.path);
+    let files = audit.into_iter().chain(config.store_file());
+    let folders: Vec<PathBuf> = files.filter_map(|file| file.parent().map(Path::to_owned)).collect();
+    for folder in options.own_folders(config::base().as_ref()).into_iter().chain(folders) {
         // As above. An error is reported when the folder is used.
         let _ = private::create_folder(&folder);
         allowed.write.push(folder);
@@ -104,6 +106,7 @@ fn secret_files(config: &Config) -> impl Iterator<Item = PathBuf> {
         .chain(named)
         .chain(config.client_secrets())
         .map(|file| config.resolve(file))
+        .chain(config.store_credentials())
         .chain(certificates(config))
 }
 

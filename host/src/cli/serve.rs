@@ -80,7 +80,7 @@ pub(super) async fn run(
     let settings =
         Settings { state_key, audit: audit.clone(), rights, budgets: spent.clone(), ..server_settings(&config) };
     let told_apart = http.as_ref().is_none_or(|(_, settings)| settings.has_authentication());
-    let settings = Settings { tasks: tasks::settings(&config, &dir, told_apart), ..settings };
+    let settings = Settings { tasks: tasks::settings(&config, &dir, told_apart)?, ..settings };
     let server = Server::new(catalog.clone(), settings);
     tokio::spawn(server.clone().tend_tasks());
     let idle = IdleHook::default();

@@ -72,7 +72,11 @@ pub(super) async fn run(
     found.extend(skills.map(|skill| examiner.skill_status(skill)));
     let all_run = report_left(dir, left.as_deref()) && misnamed == 0 && found.iter().all(|status| status.state.is_ok());
     let left = if only.is_none() { budgets::left(dir) } else { Vec::new() };
-    let kept = if only.is_none() { tasks::kept(dir).await } else { 0 };
+    let kept = if only.is_none() { tasks::kept(config, dir).await } else { Ok(0) };
+    let kept = kept.unwrap_or_else(|failure| {
+        warning(&format!("failed to {}", failure.into_parts().0));
+        0
+    });
     if json {
         let mut plugins: Vec<Value> = found.iter().map(|status| status.to_json(&program, dir)).collect();
         let skills = plugins.split_off(of_plugins);

@@ -2,55 +2,75 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use wharf_report::{DIM, ShowPath as _, line};
 
+use super::finding::Finding;
 use super::folder::served_folder;
 use super::json_text::indented;
 use super::options::Options;
 use super::{audit, wrapped};
 use crate::audit::{Event, Record as AuditRecord};
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::json;
 use crate::os::paths::absolute;
 use crate::report::{self, Failure, NAME};
 use crate::server::TaskSettings;
-use crate::store::{Durability, Sqlite, Store, StoreError};
+use crate::store::{Durability, Place, StoreError};
 use crate::tasks::{Ledger, Outcome, Record, Status};
 use crate::text::{escape_hidden_in_json, printable};
 
-/// Of the state folder; the tasks of all plugin folders are in it.
-const FILE: &str = "tasks.db";
 /// Records that are read at a time.
 const PAGE: usize = 100;
 /// The state of a task whose process has ended, while no other has found it.
 const INTERRUPTED: &str = "interrupted";
 
 /// The tasks of a server of that plugin folder. `lists`: clients can be told apart.
-pub(super) fn settings(config: &Config, dir: &Path, lists: bool) -> TaskSettings {
-    let path = config.server.tasks.then(path).flatten();
-    let is_used = path.as_ref().is_some_and(|path| path.exists());
-    TaskSettings { ledger: path.map(|path| ledger(path, dir)), lists, is_used, ..TaskSettings::default() }
+pub(super) fn settings(config: &Config, dir: &Path, lists: bool) -> Result<TaskSettings, Failure> {
+    let place = if config.server.tasks { place(config)? } else { None };
+    let is_used = place.as_ref().is_some_and(Place::may_have_entries);
+    let ledger = place.map(|place| ledger(&place, dir));
+    Ok(TaskSettings { ledger, lists, is_used, ..TaskSettings::default() })
 }
 
-fn path() -> Option<PathBuf> {
-    config::base().map(|base| base.state.join(FILE))
+fn place(config: &Config) -> Result<Option<Place>, Failure> {
+    config.store().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))
 }
 
-fn ledger(path: PathBuf, dir: &Path) -> Ledger {
+fn ledger(place: &Place, dir: &Path) -> Ledger {
     let dir = dir.canonicalize().unwrap_or_else(|_| absolute(dir));
-    Ledger::new(Sqlite::new(path), &dir.to_string_lossy())
+    Ledger::new(place.open(), &dir.to_string_lossy())
 }
 
-/// The number of tasks that are kept for a plugin folder; 0 if that cannot be known now.
-pub(super) async fn kept(dir: &Path) -> u64 {
-    // Looking makes no file.
-    let Some(place) = path().filter(|place| place.exists()) else { return 0 };
-    ledger(place, dir).usage(None).await.map_or(0, |usage| usage.entries)
+/// The number of tasks that are kept for a plugin folder.
+pub(super) async fn kept(config: &Config, dir: &Path) -> Result<u64, Failure> {
+    match place(config)?.filter(Place::may_have_entries) {
+        Some(place) => {
+            let usage = ledger(&place, dir).usage(None).await;
+            usage.map(|usage| usage.entries).map_err(|error| Failure::new(format!("count the tasks: {error}")))
+        }
+        None => Ok(0),
+    }
+}
+
+/// Whether the store that the configuration names answers.
+pub(super) async fn finding(config: &Config) -> Option<Finding> {
+    let about = "tasks";
+    config.store.url.as_ref().filter(|_| config.server.tasks)?;
+    let place = match place(config) {
+        Ok(place) => place?,
+        Err(failure) => return Some(Finding::bad(about, failure)),
+    };
+    if !place.may_have_entries() {
+        return Some(Finding::good(about, format!("{place}, which is made when it is first needed")));
+    }
+    Some(match place.open().get("").await {
+        Ok(_) => Finding::good(about, format!("{place} answers")),
+        Err(error) => Finding::bad(about, failed(&error)),
+    })
 }
 
 #[derive(Args)]
@@ -82,12 +102,12 @@ enum TaskCommand {
 }
 
 pub(super) async fn run(options: &Options, how: TaskOptions) -> Result<ExitCode, Failure> {
-    let place = path().ok_or_else(|| Failure::usage("find the tasks: no home folder"))?;
+    let place = place(&options.config()?)?.ok_or_else(|| Failure::usage("find the tasks: no home folder"))?;
     match how.command {
         None => {
             let dir = served_folder(options, how.dir)?;
             // Looking makes no file.
-            let ledger = place.exists().then(|| ledger(place, &dir));
+            let ledger = place.may_have_entries().then(|| ledger(&place, &dir));
             list(ledger.as_ref(), &dir, how.open, how.json).await?;
         }
         Some(TaskCommand::Show { id, json }) => {
@@ -104,7 +124,7 @@ pub(super) async fn run(options: &Options, how: TaskOptions) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-async fn cancel(options: &Options, place: &Path, id: &str) -> Result<(), Failure> {
+async fn cancel(options: &Options, place: &Place, id: &str) -> Result<(), Failure> {
     let config = options.config()?;
     // What cannot be recorded is not done.
     let log = audit::open(&config)?;
@@ -154,17 +174,14 @@ async fn list(ledger: Option<&Ledger>, dir: &Path, open: bool, as_json: bool) ->
     report::print(&rows.concat())
 }
 
-async fn find(options: &Options, place: &Path, id: &str) -> Result<(Ledger, String, Record), Failure> {
-    let found = match place.exists() {
-        true => {
-            let store: Arc<dyn Store> = Sqlite::new(place.to_owned());
-            Ledger::find(&store, id).await.map_err(|error| failed(&error))?
-        }
+async fn find(options: &Options, place: &Place, id: &str) -> Result<(Ledger, String, Record), Failure> {
+    let found = match place.may_have_entries() {
+        true => Ledger::find(&place.open(), id).await.map_err(|error| failed(&error))?,
         false => None,
     };
     found.ok_or_else(|| {
         let hint = format!("{} tasks DIR shows those of a plugin folder; they expire", options.program());
-        Failure::usage(format!("find a task of that id in {}: {}", place.shown(), line(&printable(id)))).hint(hint)
+        Failure::usage(format!("find a task of that id in {place}: {}", line(&printable(id)))).hint(hint)
     })
 }
 

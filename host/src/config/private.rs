@@ -28,6 +28,7 @@ impl Config {
                 files.push(resolved(&format!("the secret '{name}'"), file));
             }
         }
+        files.extend(self.private_files_of_store());
         files
     }
 }

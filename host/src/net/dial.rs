@@ -93,16 +93,25 @@ pub async fn tls<S: Stream>(
 /// Trusts the system's root certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`; without
 /// any, Mozilla's. Blocks: it reads files.
 pub fn connector() -> Result<TlsConnector, String> {
+    let mut config = client_config(system_roots())?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+/// What [`connector`] trusts. Blocks.
+pub fn system_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     let (trusted, _) = roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if trusted == 0 {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    roots
+}
+
+/// A client of TLS that trusts these roots, for any protocol.
+pub fn client_config(roots: RootCertStore) -> Result<ClientConfig, String> {
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsConnector::from(Arc::new(config)))
+        .map_err(|error| error.to_string())?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }

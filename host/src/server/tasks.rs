@@ -11,7 +11,7 @@ use serde_json::value::to_raw_value;
 use tokio::runtime::Handle;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedMutexGuard, Semaphore, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
@@ -27,6 +27,8 @@ const RUNNING: usize = 256;
 
 /// How often it is looked at shutdown whether tasks have ended.
 const STOPPING: Duration = Duration::from_millis(20);
+/// What a store may take at shutdown to end all that runs: one that is away answers each request late.
+const ENDING: Duration = Duration::from_secs(5);
 /// Records, or pages of them, that are read at a time.
 const READING: usize = 8;
 /// Bytes of an answer or an outcome that are kept whatever the limits.
@@ -357,7 +359,14 @@ impl Tasks {
             sleep(STOPPING).await;
         }
         let left = self.running_keys();
-        for key in &left {
+        if !left.is_empty() && timeout(ENDING, self.end_all(&left)).await.is_err() {
+            tracing::warn!("the store of the tasks does not answer: another process ends those that are left");
+        }
+        left.len()
+    }
+
+    async fn end_all(&self, left: &[String]) {
+        for key in left {
             let (status, message, outcome) = interrupted();
             let fail = |record: &mut Record| {
                 (!record.idempotent && record.end(status, message.clone(), outcome.clone())).then_some(())
@@ -367,12 +376,9 @@ impl Tasks {
             }
         }
         // Nobody needs to wait until it counts as gone.
-        if !left.is_empty()
-            && let Err(error) = self.lease.leave().await
-        {
+        if let Err(error) = self.lease.leave().await {
             tracing::debug!(%error, "failed to give up the lease of tasks");
         }
-        left.len()
     }
 
     /// While anything runs: says so, and stops what others have ended.

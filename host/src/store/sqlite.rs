@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, Transaction
 use tokio::sync::{Semaphore, broadcast, oneshot};
 use wharf_report::ShowPath as _;
 
-use super::{Changed, Durability, Entry, Expected, Page, Put, Store, StoreError, Usage};
+use super::{Changed, Durability, Entry, Expected, Page, Put, Store, StoreError, Usage, end};
 use crate::database::Schema;
 use crate::sync::{Mutex, lock};
 
@@ -231,11 +231,6 @@ impl Store for Sqlite {
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     Ok(Entry { key: row.get(0)?, value: row.get(1)?, version: row.get(2)? })
-}
-
-/// A text after all keys that begin with `prefix`: they are of ASCII.
-fn end(prefix: &str) -> String {
-    format!("{prefix}\u{10ffff}")
 }
 
 /// The thread: until the store is dropped.

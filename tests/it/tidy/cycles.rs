@@ -131,6 +131,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "limits",
             "tasks",
             "source",
+            "store",
             "address",
             "oauth",
             "server_card",

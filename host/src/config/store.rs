@@ -1,0 +1,177 @@
+//! `[store]`: where tasks are kept.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Config, ConfigError, ConfigPath, SecretConfig, WrongValue, base};
+use crate::plugin::PrivateFile;
+use crate::store::Place;
+
+/// In the state folder, unless the file says otherwise.
+const FILE: &str = "tasks.db";
+/// Both timeouts: longer than a server that is well ever takes, and shorter than an operator waits.
+const MAX_TIMEOUT: Duration = Duration::from_secs(60);
+const MAX_CONNECTIONS: u32 = 64;
+const FORM: &str = "write \"postgres://USER@HOST/DATABASE\", or \"sqlite:PATH\" for a file";
+
+#[derive(Clone, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct StoreConfig {
+    /// `sqlite:PATH` or `postgres://…`; unset: a file in the state folder. It may have a password.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The password, if it is not in the URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<SecretConfig>,
+    /// The certificates to trust, in PEM, in place of the system's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca: Option<ConfigPath>,
+    #[serde(with = "super::duration")]
+    pub connect_timeout: Duration,
+    #[serde(with = "super::duration")]
+    pub request_timeout: Duration,
+    /// Connections of one process at the same time, besides the one that hears of changes.
+    pub connections: u32,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        let timeout = Duration::from_secs(5);
+        Self { url: None, password: None, ca: None, connect_timeout: timeout, request_timeout: timeout, connections: 4 }
+    }
+}
+
+/// Without the URL.
+impl std::fmt::Debug for StoreConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoreConfig").field("has_url", &self.url.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl StoreConfig {
+    /// # Errors
+    /// If a value is malformed, out of its limits, or for another engine.
+    pub(super) fn check(&self) -> Result<(), WrongValue> {
+        for (key, time) in [("connect-timeout", self.connect_timeout), ("request-timeout", self.request_timeout)] {
+            if time < Duration::from_millis(100) || time > MAX_TIMEOUT {
+                let why = format!("must be from 100ms to 60s, found {}", humantime::format_duration(time));
+                return Err(WrongValue::at(&[key], why).hint(format!("write it like this: {key} = \"5s\"")));
+            }
+        }
+        if self.connections == 0 || self.connections > MAX_CONNECTIONS {
+            let why = format!("must be from 1 to {MAX_CONNECTIONS}, found {}", self.connections);
+            return Err(WrongValue::at(&["connections"], why).hint("write it like this: connections = 4"));
+        }
+        if self.password.as_ref().is_some_and(|password| !password.has_one_source()) {
+            let hint = "write { env = \"STORE_PASSWORD\" } or { file = \"store-password\" }";
+            return Err(WrongValue::at(&["password"], "needs either env or file").hint(hint));
+        }
+        match &self.url {
+            Some(url) if !url.starts_with("sqlite:") => self.remote(url).map(drop),
+            url => {
+                if let Some(path) = url.as_ref().and_then(|url| url.strip_prefix("sqlite:")) {
+                    file(path)?;
+                }
+                let unused = [("password", self.password.is_some()), ("ca", self.ca.is_some())];
+                match unused.into_iter().find(|(_, is_set)| *is_set) {
+                    Some((key, _)) => {
+                        let why = "a file of SQLite has none";
+                        Err(WrongValue::at(&[key], why).hint(format!("remove it, or set store.url: {FORM}")))
+                    }
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    #[cfg(feature = "postgres")]
+    fn remote(&self, url: &str) -> Result<crate::store::PostgresSettings, WrongValue> {
+        // What is repeated of the URL might be its password.
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            return Err(WrongValue::at(&["url"], "not a place for a store").hint(FORM));
+        }
+        crate::store::PostgresSettings::of_url(url)
+            .map_err(|wrong| WrongValue::at(&["url"], wrong.why).hint(wrong.hint))
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn remote(&self, _: &str) -> Result<std::convert::Infallible, WrongValue> {
+        let why = "this program was built with files of SQLite alone";
+        Err(WrongValue::at(&["url"], why).hint("build it with --features postgres, or write \"sqlite:PATH\""))
+    }
+
+    /// The files that the server reads of it.
+    fn read_files<'a>(&'a self, config: &'a Config) -> impl Iterator<Item = (&'static str, std::path::PathBuf)> + 'a {
+        let password = self.password.as_ref().and_then(|password| password.file.as_ref());
+        let named = [("the password of the store", password), ("the certificates of the store", self.ca.as_ref())];
+        named.into_iter().filter_map(|(what, file)| Some((what, config.resolve(file?))))
+    }
+}
+
+/// The path in a URL of a file.
+fn file(path: &str) -> Result<ConfigPath, WrongValue> {
+    if path.is_empty() || path.starts_with("//") {
+        let why = "has no path, or begins with two slashes";
+        return Err(
+            WrongValue::at(&["url"], why).hint("write \"sqlite:tasks.db\" or \"sqlite:/var/lib/wharf/tasks.db\"")
+        );
+    }
+    ConfigPath::parse(path).map_err(|(why, hint)| WrongValue::at(&["url"], why).hint(hint))
+}
+
+impl Config {
+    /// Where tasks are kept; `None` if there is neither a URL nor a home folder.
+    ///
+    /// # Errors
+    /// If the password cannot be read.
+    pub fn store(&self) -> Result<Option<Place>, ConfigError> {
+        let store = &self.store;
+        let Some(url) = &store.url else { return Ok(base().map(|base| Place::File(base.state.join(FILE)))) };
+        if let Some(path) = self.store_file() {
+            return Ok(Some(Place::File(path)));
+        }
+        self.remote_store(url)
+    }
+
+    #[cfg(feature = "postgres")]
+    fn remote_store(&self, url: &str) -> Result<Option<Place>, ConfigError> {
+        let store = &self.store;
+        let wrong = |wrong: WrongValue| ConfigError::new(format!("store.url: {}", wrong.why), None);
+        let mut settings = store.remote(url).map_err(wrong)?;
+        if let Some(password) = &store.password {
+            settings.set_password(&password.read(self, "store.password: the password", 1)?);
+        }
+        settings.ca = store.ca.as_ref().map(|file| self.resolve(file));
+        settings.connect_timeout = store.connect_timeout;
+        settings.request_timeout = store.request_timeout;
+        settings.connections = store.connections;
+        Ok(Some(Place::Postgres(Box::new(settings))))
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn remote_store(&self, url: &str) -> Result<Option<Place>, ConfigError> {
+        match self.store.remote(url) {
+            Ok(never) => match never {},
+            Err(wrong) => Err(ConfigError::new(format!("store.url: {}", wrong.why), None)),
+        }
+    }
+
+    /// The file that the URL names, if it names one.
+    pub fn store_file(&self) -> Option<std::path::PathBuf> {
+        let path = self.store.url.as_ref()?.strip_prefix("sqlite:")?;
+        file(path).ok().map(|path| self.resolve(&path))
+    }
+
+    /// The files with which the store is reached.
+    pub fn store_credentials(&self) -> impl Iterator<Item = std::path::PathBuf> {
+        self.store.read_files(self).map(|(_, file)| file)
+    }
+
+    /// Those that no plugin is given.
+    pub(super) fn private_files_of_store(&self) -> impl Iterator<Item = PrivateFile> {
+        let file = self.store_file().map(|file| ("the store", file));
+        let all = self.store.read_files(self).chain(file);
+        all.map(|(what, path)| PrivateFile { what: what.to_owned(), path, is_folder: false })
+    }
+}

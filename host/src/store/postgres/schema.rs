@@ -1,0 +1,98 @@
+//! The tables, which the first node creates.
+
+use std::time::{Duration, Instant};
+
+use tokio_postgres::{Client, Error};
+
+/// Of the tables. A node uses no tables of another version.
+const VERSION: i32 = 1;
+/// Held while the tables are created: `IF NOT EXISTS` alone fails if two nodes do that at the same time.
+const LOCK: i64 = 0x7768_6172_6601;
+/// By how much clocks may differ: whether a node lives is said in its own time, for six seconds.
+const MAX_SKEW: Duration = Duration::from_secs(2);
+
+/// Keys are compared by their bytes, whatever the locale of the database. Sizes are in the index of keys: what is below a
+/// prefix is counted without reading it. Versions are not used again, as those of deleted and added entries would be if
+/// each entry counted its own.
+const TABLES: &str = "
+    CREATE SEQUENCE wharf_version;
+    CREATE TABLE wharf_entry (
+        key text COLLATE \"C\" NOT NULL,
+        version bigint NOT NULL,
+        expires bigint,
+        size bigint NOT NULL,
+        value bytea NOT NULL,
+        PRIMARY KEY (key) INCLUDE (size)
+    );
+    CREATE INDEX wharf_entry_expires ON wharf_entry (expires) WHERE expires IS NOT NULL;
+    CREATE TABLE wharf_schema (version integer NOT NULL);
+";
+
+/// Read from the catalog: `to_regclass` may answer what it knew before the lock was waited for.
+const HAS_TABLES: &str =
+    "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'wharf_schema' AND pg_table_is_visible(oid))";
+
+/// What a new connection finds.
+pub(super) enum Found {
+    Usable,
+    /// Why the database cannot be used, and what to do.
+    Unusable(String, &'static str),
+}
+
+/// Prepares a connection, and the tables if there are none.
+pub(super) async fn prepare(client: &mut Client, request_timeout: Duration) -> Result<Found, Error> {
+    // So that the server does not go on with what nobody waits for any more.
+    client.batch_execute(&format!("SET statement_timeout = {}", request_timeout.as_millis())).await?;
+    let asked = Instant::now();
+    let row = client
+        .query_one(
+            "SELECT current_setting('server_encoding'),
+                    (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+            &[],
+        )
+        .await?;
+    warn_of_skew(row.get::<_, i64>(1), asked.elapsed());
+    let encoding: &str = row.get(0);
+    if encoding != "UTF8" {
+        let why = format!("its encoding is {encoding}, not UTF8");
+        return Ok(Found::Unusable(
+            why,
+            "create the database anew: CREATE DATABASE wharf ENCODING 'UTF8' TEMPLATE template0",
+        ));
+    }
+    if !client.query_one(HAS_TABLES, &[]).await?.get::<_, bool>(0) {
+        create(client).await?;
+    }
+    let found: i32 = client.query_one("SELECT version FROM wharf_schema", &[]).await?.get(0);
+    Ok(match found {
+        VERSION => Found::Usable,
+        other => {
+            let why = format!("its tables have version {other}, which this program does not support");
+            Found::Unusable(why, "run the same release of wharf on all nodes")
+        }
+    })
+}
+
+async fn create(client: &mut Client) -> Result<(), Error> {
+    let transaction = client.transaction().await?;
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+    // Another node may have created them meanwhile.
+    if !transaction.query_one(HAS_TABLES, &[]).await?.get::<_, bool>(0) {
+        transaction.batch_execute(TABLES).await?;
+        transaction.execute("INSERT INTO wharf_schema VALUES ($1)", &[&VERSION]).await?;
+    }
+    transaction.commit().await
+}
+
+/// `there`: the time of the server, asked for `since` ago.
+fn warn_of_skew(there: i64, since: Duration) {
+    let here = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as i64;
+    let skew = Duration::from_millis((here - there).unsigned_abs()).saturating_sub(since);
+    if skew > MAX_SKEW {
+        tracing::warn!(
+            "the clocks of this machine and of the database differ by {}: synchronize the clocks of all nodes, or they \
+             take over the tasks of others that run still",
+            humantime::format_duration(Duration::from_secs(skew.as_secs()))
+        );
+    }
+}

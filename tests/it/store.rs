@@ -1,0 +1,72 @@
+//! What tasks are kept in: the same tests for each engine.
+
+#[cfg(feature = "postgres")]
+mod postgres;
+mod promises;
+
+use std::sync::Arc;
+
+use wharf::store::{Sqlite, Store};
+
+use crate::support::home::Home;
+use crate::support::process::run;
+
+/// Opens the store as another process would: with connections of its own.
+type Open<'a> = &'a (dyn Fn() -> Arc<dyn Store> + Sync);
+
+macro_rules! with_sqlite {
+    ($($promise:ident)*) => {$(
+        #[tokio::test(flavor = "multi_thread")]
+        async fn $promise() {
+            let home = Home::new();
+            promises::$promise(&|| Sqlite::new(home.path("state/store.db"))).await;
+        }
+    )*};
+}
+
+with_sqlite! {
+    writes_happen_only_on_what_was_read
+    concurrent_writers_take_turns
+    one_of_many_adds_or_replaces_an_entry
+    entries_are_listed_and_counted_by_prefix_and_expire
+    keys_are_in_the_order_of_their_bytes
+    values_are_bytes_of_any_length
+    changes_of_all_processes_are_reported_at_once
+}
+
+#[test]
+fn a_password_in_the_url_is_never_shown() {
+    let home = Home::new();
+    let plugins = home.plugins();
+    let dir = plugins.to_str().expect("UTF-8");
+    for (url, said) in [
+        ("postgres://wharf:hunter2@127.0.0.1:1/wharf", "postgres://127.0.0.1:1/wharf"),
+        ("postgres://wharf:hunter2@db.example/wharf?sslmode=prefer", "store.url: its sslmode would go on without TLS"),
+        ("postgres://wharf:hunter2@/wharf", "store.url: "),
+        ("mysql://wharf:hunter2@db.example/wharf", "store.url: not a place for a store"),
+    ] {
+        home.configure(&format!("[store]\nurl = '{url}'\n"));
+        for words in [vec!["tasks", dir], vec!["tasks", "show", "x"], vec!["status", dir], vec!["doctor", dir]] {
+            let output = run(&home, &words);
+            let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+            assert!(text.contains(said) && !text.contains("hunter2"), "{url} {words:?}: {text}");
+        }
+    }
+    home.configure("[store]\nurl = 7\n");
+    let output = run(&home, ["tasks"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("store.url: expected a URL in quotes"), "{text}");
+}
+
+#[test]
+fn the_file_of_the_tasks_can_be_elsewhere() {
+    let home = Home::new();
+    home.configure("[store]\nurl = 'sqlite:kept/all.db'\n");
+    let output = run(&home, ["doctor", home.plugins().to_str().expect("UTF-8")]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("config/wharf/kept/all.db, which is made when it is first needed"), "{text}");
+    home.configure("[store]\nurl = 'sqlite:kept/all.db'\npassword = { env = 'A' }\n");
+    let output = run(&home, ["tasks"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("store.password: a file of SQLite has none"), "{text}");
+}

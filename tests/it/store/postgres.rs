@@ -1,0 +1,187 @@
+//! PostgreSQL. These tests start servers: `bash tests/store.sh` installs and runs them.
+
+use std::fs;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use wharf::store::{Changed, Durability, Expected, Postgres, PostgresSettings, Put, Store, StoreError};
+
+use super::promises;
+use crate::support::postgres::{PASSWORD, PostgresServer};
+
+const SHORT: Duration = Duration::from_secs(2);
+
+fn settings(url: &str) -> PostgresSettings {
+    let mut settings = PostgresSettings::of_url(url).expect("a URL");
+    settings.set_password(PASSWORD);
+    settings.connect_timeout = SHORT;
+    settings.request_timeout = SHORT;
+    settings
+}
+
+fn store(url: &str) -> Arc<Postgres> {
+    Postgres::new(settings(url))
+}
+
+fn put(key: &str, value: &str) -> Put {
+    let (expected, durability) = (Expected::Anything, Durability::Power);
+    Put { key: key.into(), value: value.into(), expected, durability, expires: None }
+}
+
+/// The error, which has to come in time, and has no password.
+fn error<T: std::fmt::Debug>(asked: Instant, answer: Result<T, StoreError>, why: &str) {
+    let StoreError(error) = answer.expect_err(why);
+    assert!(asked.elapsed() < SHORT * 2 + Duration::from_secs(1), "{:?}: {error}", asked.elapsed());
+    assert!(error.contains(why) && error.contains("postgres://") && !error.contains(PASSWORD), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: bash tests/store.sh"]
+async fn it_keeps_what_a_store_promises() {
+    let server = PostgresServer::start();
+    macro_rules! kept {
+        ($($promise:ident)*) => {$(
+            let url = server.database(stringify!($promise));
+            promises::$promise(&|| {
+                let mut settings = settings(&url);
+                // What is tested is not how long this machine takes.
+                settings.connect_timeout = Duration::from_secs(30);
+                settings.request_timeout = Duration::from_secs(30);
+                Postgres::new(settings)
+            }).await;
+        )*};
+    }
+    kept! {
+        writes_happen_only_on_what_was_read
+        concurrent_writers_take_turns
+        one_of_many_adds_or_replaces_an_entry
+        entries_are_listed_and_counted_by_prefix_and_expire
+        keys_are_in_the_order_of_their_bytes
+        values_are_bytes_of_any_length
+        changes_of_all_processes_are_reported_at_once
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: bash tests/store.sh"]
+async fn many_nodes_create_the_tables_at_the_same_time() {
+    let server = PostgresServer::start();
+    let url = server.database("fresh");
+    let nodes = (0..12).map(|number| {
+        let mut settings = settings(&url);
+        settings.connect_timeout = Duration::from_secs(30);
+        let node = Postgres::new(settings);
+        tokio::spawn(async move { node.put(put(&format!("node/{number}"), "")).await })
+    });
+    for node in join_all(nodes).await {
+        assert!(node.expect("no panic").expect("usable").is_some());
+    }
+    assert_eq!(store(&url).usage("node/").await.expect("usable").entries, 12);
+    // Tables of another release are left alone.
+    server.sql("fresh", "UPDATE wharf_schema SET version = 7");
+    error(Instant::now(), store(&url).get("a").await, "its tables have version 7");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: bash tests/store.sh"]
+async fn a_server_that_is_away_is_an_error_until_it_is_back() {
+    let mut server = PostgresServer::start();
+    let url = server.database("away");
+    let (node, watching) = (store(&url), store(&url));
+    let mut changes = watching.watch();
+    node.put(put("a", "kept")).await.expect("usable");
+    assert!(changes.recv().await.is_ok());
+    server.kill();
+    for _ in 0..3 {
+        error(Instant::now(), node.get("a").await, "see that it runs there");
+        error(Instant::now(), node.put(put("b", "lost")).await, "see that it runs there");
+    }
+    server.start_again();
+    // Without doing anything here: what was written is there, and writing goes on.
+    assert_eq!(node.get("a").await.expect("usable").expect("there").value, b"kept");
+    node.put(put("b", "new")).await.expect("usable");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    // Whoever watches looks at everything, since it may have missed something.
+    while !matches!(changes.recv().await, Ok(Changed::All)) {
+        assert!(Instant::now() < deadline);
+    }
+    node.put(put("c", "")).await.expect("usable");
+    while !matches!(changes.recv().await, Ok(Changed::Key(key)) if key == "c") {
+        assert!(Instant::now() < deadline);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: bash tests/store.sh"]
+async fn a_server_that_does_not_answer_is_an_error_in_time() {
+    let server = PostgresServer::start();
+    let url = server.database("silent");
+    let node = store(&url);
+    node.put(put("a", "")).await.expect("usable");
+    // Another session holds what each write needs.
+    let mut locking =
+        server.psql("silent", "BEGIN; LOCK TABLE wharf_entry; SELECT pg_sleep(600)").spawn().expect("psql");
+    let locked =
+        "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND locktype = 'relation'";
+    while server.sql("silent", locked).trim() == "0" {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let asked = Instant::now();
+    // More than there are connections: those that wait for one are not forgotten either.
+    let writers = (0..10).map(|number| {
+        let node = node.clone();
+        tokio::spawn(async move { node.put(put(&format!("b/{number}"), "")).await })
+    });
+    for answer in join_all(writers).await {
+        error(asked, answer.expect("no panic"), "silent");
+    }
+    locking.kill().expect("it runs");
+    locking.wait().expect("it ended");
+    server.sql("postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()");
+    node.put(put("a", "")).await.expect("usable");
+    // What nobody waited for any more has not been done later.
+    assert_eq!(node.usage("b/").await.expect("usable").entries, 0);
+    // The whole machine hangs.
+    server.freeze();
+    for _ in 0..2 {
+        error(Instant::now(), node.get("a").await, "within 2s");
+    }
+    server.thaw();
+    assert!(node.get("a").await.expect("usable").is_some());
+    // Nobody answers there at all.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("an address").port();
+    let node = store(&format!("postgres://wharf@127.0.0.1:{port}/silent"));
+    error(Instant::now(), node.get("a").await, "there was no connection within 2s");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: bash tests/store.sh"]
+async fn it_is_reached_with_tls_and_a_password_or_not_at_all() {
+    let server = PostgresServer::start();
+    server.database("safe");
+    let url = format!("postgres://wharf@localhost:{}/safe?sslmode=verify-full", server.port());
+    let trusting = |ca: &str| {
+        let mut settings = settings(&url);
+        settings.ca = Some(server.path(ca));
+        Postgres::new(settings)
+    };
+    let node = trusting("cert.pem");
+    node.put(put("a", "")).await.expect("usable");
+    let encrypted =
+        "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE ssl AND application_name = 'wharf'";
+    assert_eq!(server.sql("safe", encrypted).trim(), "1");
+    let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    fs::write(server.path("other.pem"), other.cert.pem()).expect("a file");
+    error(Instant::now(), trusting("other.pem").get("a").await, "TLS");
+    error(Instant::now(), trusting("missing.pem").get("a").await, "read its certificates");
+    error(Instant::now(), store(&url).get("a").await, "TLS");
+    let mut wrong = settings(&url.replace("verify-full", "disable"));
+    wrong.set_password("another");
+    error(Instant::now(), Postgres::new(wrong).get("a").await, "store.password as the database has them");
+    let without = PostgresSettings::of_url(&url.replace("verify-full", "disable")).expect("a URL");
+    error(Instant::now(), Postgres::new(without).get("a").await, "password missing");
+    error(Instant::now(), store(&server.url("absent")).get("a").await, "create the database");
+}

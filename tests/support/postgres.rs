@@ -1,0 +1,210 @@
+//! A PostgreSQL server of this machine's packages, on a free port in a temporary folder.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::TIMEOUT;
+
+pub const PASSWORD: &str = "hunter2";
+const USER: &str = "wharf";
+
+/// Stopped when dropped.
+pub struct PostgresServer {
+    folder: TempDir,
+    port: u16,
+    child: Option<Child>,
+}
+
+impl PostgresServer {
+    /// With TLS for `localhost`, and the user `wharf`, who has a password.
+    pub fn start() -> Self {
+        let folder = TempDir::with_prefix("wharf-postgres-").expect("a temporary folder");
+        let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+        let files = [
+            ("password", PASSWORD.to_owned()),
+            ("cert.pem", own.cert.pem()),
+            ("key.pem", own.signing_key.serialize_pem()),
+        ];
+        for (name, text) in files {
+            let file = folder.path().join(name);
+            fs::write(&file, text).expect("a file");
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("its owner's");
+            give(&file);
+        }
+        give(folder.path());
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+        let mut server = Self { folder, port, child: None };
+        let mut command = server.command("initdb");
+        command.args(["--username", USER, "--auth", "scram-sha-256", "--pwfile"]).arg(server.path("password"));
+        // Not as bytes are compared.
+        command.args(["--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync", "--pgdata"]).arg(server.path("data"));
+        succeeded(command.output());
+        server.start_again();
+        server
+    }
+
+    pub fn path(&self, below: &str) -> PathBuf {
+        self.folder.path().join(below)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The URL of a database, without a password.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://{USER}@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// As [`Self::url`], of a new and empty one.
+    pub fn database(&self, name: &str) -> String {
+        self.sql("postgres", &format!("CREATE DATABASE \"{name}\""));
+        self.url(name)
+    }
+
+    /// Runs statements, each in a transaction of its own.
+    pub fn sql(&self, database: &str, statement: &str) -> String {
+        let output = succeeded(self.psql(database, statement).output());
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// The command that does.
+    pub fn psql(&self, database: &str, statement: &str) -> Command {
+        let mut command = Command::new(bin().join("psql"));
+        command.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "-v", "ON_ERROR_STOP=1"]);
+        command.args(["--host", "127.0.0.1", "--port", &self.port.to_string(), "--username", USER]);
+        command.args(["--dbname", database, "--command", statement]).env("PGPASSWORD", PASSWORD);
+        command
+    }
+
+    /// Ends it as a power failure would, but for what the system has not written.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            self.signal(&child, Signal::KILL);
+            child.wait().expect("it ended");
+            // Its other processes see that it is gone.
+            let deadline = Instant::now() + TIMEOUT;
+            while TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+                assert!(Instant::now() < deadline, "it listens still");
+            }
+        }
+    }
+
+    /// It and all that it has started do nothing any more, and close nothing.
+    pub fn freeze(&self) {
+        self.signal_all(Signal::STOP);
+    }
+
+    pub fn thaw(&self) {
+        self.signal_all(Signal::CONT);
+    }
+
+    fn signal_all(&self, signal: Signal) {
+        let child = self.child.as_ref().expect("it runs");
+        self.signal(child, signal);
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).expect("a process");
+        for process in children.split_whitespace() {
+            let process = Pid::from_raw(process.parse().expect("an id")).expect("an id");
+            // One of them may have ended.
+            let _ = kill_process(process, signal);
+        }
+    }
+
+    pub fn start_again(&mut self) {
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            let mut command = self.command("postgres");
+            command.arg("-D").arg(self.path("data")).arg("-k").arg(self.folder.path());
+            command.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-c", "ssl=on"]);
+            for (setting, file) in [("ssl_cert_file", "cert.pem"), ("ssl_key_file", "key.pem")] {
+                command.arg("-c").arg(format!("{setting}={}", self.path(file).display()));
+            }
+            let mut child = command.spawn().expect("PostgreSQL starts");
+            while child.try_wait().expect("a child").is_none() {
+                if self.is_ready() {
+                    self.child = Some(child);
+                    return;
+                }
+                assert!(Instant::now() < deadline, "it is not ready");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            // Processes of the one before are there still.
+            assert!(Instant::now() < deadline, "it does not start: {}", self.folder.path().display());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.psql("postgres", "SELECT 1").stderr(Stdio::null()).output().is_ok_and(|output| output.status.success())
+    }
+
+    fn signal(&self, child: &Child, signal: Signal) {
+        let process = Pid::from_raw(i32::try_from(child.id()).expect("an id")).expect("an id");
+        kill_process(process, signal).expect("it is ours");
+    }
+
+    /// A program of it, as a user that may run it.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(bin().join(program));
+        if let Some((user, group)) = other_user() {
+            command.uid(user).gid(group);
+        }
+        command.current_dir(self.folder.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // Should it be frozen.
+            self.signal(&child, Signal::CONT);
+            self.signal(&child, Signal::QUIT);
+            let _ = child.wait();
+        }
+    }
+}
+
+fn succeeded(output: std::io::Result<Output>) -> Output {
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// The folder of its programs: Debian's newest, or where `initdb` is.
+fn bin() -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let newest = versions.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).max();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let debian = newest.map(|version| PathBuf::from(format!("/usr/lib/postgresql/{version}/bin")));
+    let found = debian.or_else(|| std::env::split_paths(&path).find(|folder| folder.join("initdb").exists()));
+    found.expect("PostgreSQL is installed: apt-get install postgresql")
+}
+
+/// It does not run as root.
+fn other_user() -> Option<(u32, u32)> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let users = fs::read_to_string("/etc/passwd").expect("users");
+    let ids = |name: &str| {
+        let fields: Vec<&str> = users.lines().find(|line| line.starts_with(&format!("{name}:")))?.split(':').collect();
+        Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
+    };
+    ids("postgres").or_else(|| ids("nobody"))
+}
+
+/// Makes that user its owner.
+fn give(path: &Path) {
+    if let Some((user, group)) = other_user() {
+        chown(path, Some(user), Some(group)).expect("root may");
+    }
+}
