@@ -1,7 +1,7 @@
 //! A PostgreSQL server of this machine's packages, on a free port in a temporary folder.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -85,17 +85,25 @@ impl PostgresServer {
         command
     }
 
-    /// Ends it as a power failure would, but for what the system has not written.
+    /// Ends it and all that it has started as a power failure would, but for what the system has not written.
     pub fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            self.signal(&child, Signal::KILL);
-            child.wait().expect("it ended");
-            // Its other processes see that it is gone.
-            let deadline = Instant::now() + TIMEOUT;
-            while TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
-                assert!(Instant::now() < deadline, "it listens still");
-            }
+        let children = self.children();
+        self.signal_all(Signal::KILL);
+        let mut child = self.child.take().expect("it runs");
+        child.wait().expect("it ended");
+        let deadline = Instant::now() + TIMEOUT;
+        // Until then one of them may answer.
+        while children.iter().any(|process| runs(*process)) {
+            assert!(Instant::now() < deadline, "it runs still");
+            std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    fn children(&self) -> Vec<Pid> {
+        let id = self.child.as_ref().expect("it runs").id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("a process");
+        let ids = children.split_whitespace().map(|process| process.parse().expect("an id"));
+        ids.filter_map(Pid::from_raw).collect()
     }
 
     /// It and all that it has started do nothing any more, and close nothing.
@@ -108,11 +116,10 @@ impl PostgresServer {
     }
 
     fn signal_all(&self, signal: Signal) {
-        let child = self.child.as_ref().expect("it runs");
-        self.signal(child, signal);
-        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).expect("a process");
-        for process in children.split_whitespace() {
-            let process = Pid::from_raw(process.parse().expect("an id")).expect("an id");
+        // Listed first: whose parent has ended is a child of another process.
+        let children = self.children();
+        self.signal(self.child.as_ref().expect("it runs"), signal);
+        for process in children {
             // One of them may have ended.
             let _ = kill_process(process, signal);
         }
@@ -171,6 +178,12 @@ impl Drop for PostgresServer {
             let _ = child.wait();
         }
     }
+}
+
+/// Whether a process has not ended; one whose end nobody has asked for has.
+fn runs(process: Pid) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", process.as_raw_nonzero()));
+    status.is_ok_and(|status| !status.contains("State:\tZ"))
 }
 
 fn succeeded(output: std::io::Result<Output>) -> Output {
