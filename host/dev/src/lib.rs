@@ -34,7 +34,7 @@ pub use self::build::{install, replace};
 use self::dev::DevOptions;
 use self::language::Language;
 pub use self::name::PluginName;
-pub use self::section::with_custom_section;
+pub use self::section::{with_custom_section, without_custom_section};
 pub use self::skill::is_skill_name;
 pub use self::toolchains::{State as ToolchainState, Toolchain, toolchains};
 
@@ -91,6 +91,8 @@ pub struct Described {
     pub text: String,
     /// The component with what it lists.
     pub component: Vec<u8>,
+    /// The skills that it carries, in one line; empty if there are none.
+    pub carried: String,
     /// Whether clients get all that it lists.
     pub is_whole: bool,
 }

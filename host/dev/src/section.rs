@@ -8,9 +8,16 @@ const CUSTOM: u8 = 0;
 
 /// The component with one custom section of that name, at its end, in place of those that it has.
 pub fn with_custom_section(component: &[u8], name: &str, content: &[u8]) -> Vec<u8> {
+    let mut with = without_custom_section(component, name);
+    CustomSection { name: name.into(), data: content.into() }.append_to_component(&mut with);
+    with
+}
+
+/// The component without custom sections of that name.
+pub fn without_custom_section(component: &[u8], name: &str) -> Vec<u8> {
     let (header, sections) = component.split_at(component.len().min(HEADER));
-    let mut with = Vec::with_capacity(component.len() + name.len() + content.len() + 16);
-    with.extend_from_slice(header);
+    let mut without = Vec::with_capacity(component.len());
+    without.extend_from_slice(header);
     let mut rest = BinaryReader::new(sections, HEADER);
     let mut at = 0;
     // The bytes of a damaged section stay as they are.
@@ -18,20 +25,19 @@ pub fn with_custom_section(component: &[u8], name: &str, content: &[u8]) -> Vec<
         let end = rest.original_position() - HEADER;
         let is_former = id == CUSTOM && CustomSectionReader::new(body).is_ok_and(|section| section.name() == name);
         if !is_former {
-            with.extend_from_slice(&sections[at..end]);
+            without.extend_from_slice(&sections[at..end]);
         }
         at = end;
     }
-    with.extend_from_slice(&sections[at..]);
-    CustomSection { name: name.into(), data: content.into() }.append_to_component(&mut with);
-    with
+    without.extend_from_slice(&sections[at..]);
+    without
 }
 
 #[cfg(test)]
 mod tests {
     use wasmparser::{Parser, Payload, Validator};
 
-    use super::with_custom_section;
+    use super::{with_custom_section, without_custom_section};
 
     fn sections(component: &[u8]) -> Vec<(String, Vec<u8>)> {
         let custom = |payload| match payload {
@@ -56,6 +62,7 @@ mod tests {
         assert_eq!(sections(&again), [section("other", "o"), section("mine", &long)]);
         assert_eq!(with_custom_section(&again, "mine", b"first"), once);
         Validator::new().validate_all(&again).expect("a component");
+        assert_eq!(without_custom_section(&again, "mine"), plain);
     }
 
     #[test]

@@ -55,7 +55,8 @@ pub(crate) fn run(name: &str, dir: Option<PathBuf>) -> Result<ExitCode, Failure>
     let folder = shell_word(&dir);
     message(&format!(
         "created {NAME}{}{NAME:#}: the skill {name}. Write its SKILL.md, then check it:\n  wharf check {folder}\n\
-         A server serves it once it is in the folder skills of its plugin folder.",
+         A server serves it once it is in the folder skills of its plugin folder; one that is in the folder skills of a \
+         plugin's project is packed into the plugin by wharf build.",
         dir.shown()
     ));
     Ok(ExitCode::SUCCESS)

@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::pins::{Guard, ListedVersion, Trust, approve_command};
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME, Screen};
+use crate::skills::FOLDER;
 
 /// A version that waits, and how it is listed with its grants.
 struct Waiting {
@@ -61,7 +62,7 @@ pub(super) async fn run(
             }
         }
     }
-    let skills = skills::found_in(dir).0;
+    let skills = skills::found_in(&dir.join(FOLDER)).0;
     for skill in &skills {
         match examine_skill(&survey, skill) {
             Ok(Some((text, version))) => {
@@ -86,7 +87,7 @@ pub(super) async fn run(
         return Ok(code(left));
     }
     let command = format!("{} check --json {}", config.program(), shell_word(dir));
-    report::message(&format!("their descriptions and schemas are printed by: {command}"));
+    report::message(&format!("their descriptions, schemas and packed skills are printed by: {command}"));
     let what = if waiting.len() == 1 { "this version".to_owned() } else { format!("these {} versions", waiting.len()) };
     confirm(&format!("Approve {what}?"), yes)?;
     for Waiting { id, path, version } in waiting {

@@ -15,7 +15,7 @@ use super::examine::Examination;
 use super::extra::ShownExtra;
 use super::load_file::{id_of, load_file, refused};
 use super::options::Options;
-use super::summary::{OFFERS_NOTHING, is_whole, remarks};
+use super::summary::{OFFERS_NOTHING, carried, is_whole, remarks};
 use super::survey::{files_of, report_left, report_left_out};
 use super::wiring::{is_component, plugin_settings};
 use crate::audit::Audit;
@@ -26,6 +26,7 @@ use crate::plugin::{
     Provider as _, Sandbox, inspect, read_component, summarize,
 };
 use crate::report::{self, Failure, NAME, Screen};
+use crate::skills::SKILL_FILE;
 use crate::text::escape_hidden_in_json;
 use skill::Skills;
 
@@ -75,7 +76,8 @@ struct Place<'a> {
 impl<'a> Place<'a> {
     fn of(config: &Config, path: &'a Path) -> Result<Self, Failure> {
         // A folder that is named like a plugin is refused, as a server does.
-        if !path.is_dir() || is_component(path) {
+        let is_skill_file = path.file_name().is_some_and(|name| name == SKILL_FILE);
+        if (!path.is_dir() && !is_skill_file) || is_component(path) {
             return Ok(Self { path, choice: None, skills: Skills::default() });
         }
         if let Some(skills) = Skills::at(path) {
@@ -104,6 +106,9 @@ struct Findings {
     resources: Vec<(String, String)>,
     templates: Vec<(String, String)>,
     prompts: Vec<(String, String)>,
+    /// The skills in the file.
+    carried: String,
+    files: Vec<Value>,
     /// Custom methods, by their public names.
     methods: Vec<String>,
     /// Of each declared capability, its section (`experimental` or `extensions`), name and settings.
@@ -127,6 +132,8 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         resources: Vec::new(),
         templates: Vec::new(),
         prompts: Vec::new(),
+        carried: String::new(),
+        files: Vec::new(),
         methods: Vec::new(),
         capabilities: Vec::new(),
         lists: Value::Null,
@@ -177,6 +184,8 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
                 findings.capabilities =
                     capabilities.map(|(place, one)| (place, one.name.clone(), one.settings.clone())).collect();
             }
+            findings.carried = carried(&plugin);
+            findings.files = surface.skills.approved_files();
             findings.warnings = remarks(&plugin);
             findings.is_whole = is_whole(&plugin);
             if surface.is_empty() {
@@ -265,6 +274,9 @@ impl Findings {
                 text += &format!("  {kind} {NAME}{name}{NAME:#}  {first}\n");
             }
         }
+        if !self.carried.is_empty() {
+            text += &format!("  carries  {}\n", self.carried);
+        }
         for method in &self.methods {
             text += &format!("  method   {NAME}{method}{NAME:#}\n");
         }
@@ -342,6 +354,7 @@ impl Findings {
             "folders": folders,
             "extra": ShownExtra::all(&self.grants).map(|extra| extra.to_json()).collect::<Vec<_>>(),
             "pages": self.grants.pages.name(),
+            "files": self.files,
             "tools": offered("tools"),
             "resources": offered("resources"),
             "resourceTemplates": offered("templates"),

@@ -21,7 +21,7 @@ use super::finding::Finding;
 use super::folder::served_folder;
 use super::options::Options;
 use super::os_sandbox::granted_folders;
-use super::summary::{OFFERS_NOTHING, is_whole, offers, remarks};
+use super::summary::{OFFERS_NOTHING, carried, is_whole, offers, remarks};
 use super::wiring::plugin_settings;
 use crate::audit::{self, Audit};
 use crate::catalog::{PluginSettings, load_hint};
@@ -51,6 +51,9 @@ pub(super) enum Command {
         /// A folder of skills, which the components carry from now on, instead of those that they carry
         #[arg(long, value_name = "DIR")]
         skills: Option<PathBuf>,
+        /// Remove the skills that the components carry
+        #[arg(long, conflicts_with = "skills")]
+        without_skills: bool,
     },
     /// Convert a Wassette policy file to grants for the configuration file
     ImportPolicy {
@@ -82,7 +85,9 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     match command {
         Command::Project(command) => wharf_dev::run(command, options, screen).await,
-        Command::Embed { files, skills } => embed::run(options, &files, skills.as_deref(), screen).await,
+        Command::Embed { files, skills, without_skills } => {
+            embed::run(options, &files, skills.as_deref(), without_skills, screen).await
+        }
         Command::ImportPolicy { file, name } => import_policy::run(options, &file, name.as_deref()).await,
         Command::Completions { shell } => shell::completions(&whole(), shell),
         Command::ManPages { dir } => shell::man_pages(whole(), &dir),
@@ -136,7 +141,8 @@ impl Server for Options {
                 .hint("without that it is served as well, and listed once it is compiled".to_owned())
         })?;
         sandbox.reuse_code(*plugin.digest(), Digest::of(&with_listing)).await;
-        Ok(Described { text: describe(&plugin), component: with_listing, is_whole: is_whole(&plugin) })
+        let carried = carried(&plugin);
+        Ok(Described { text: describe(&plugin), component: with_listing, carried, is_whole: is_whole(&plugin) })
     }
 
     fn folder(&self, given: PathBuf) -> Result<PathBuf, Failure> {
@@ -187,7 +193,7 @@ impl Server for Options {
     }
 }
 
-/// The skills in a folder, as a component carries them. `None`: there is no folder.
+/// The skills in a folder, as a component carries them. `None`: there are none.
 fn packed_skills(folder: &Path) -> Result<Option<Vec<u8>>, Failure> {
     if !folder.is_dir() {
         return Ok(None);
@@ -203,6 +209,9 @@ fn packed_skills(folder: &Path) -> Result<Option<Vec<u8>>, Failure> {
             return Err(Failure::new(SkillError::changing(&found.path).to_string()));
         };
         trees.insert(name, tree);
+    }
+    if trees.is_empty() {
+        return Ok(None);
     }
     let packed = skills::pack(&trees).map_err(|why| Failure::new(format!("{why}: {}", folder.shown())))?;
     Ok(Some(packed))

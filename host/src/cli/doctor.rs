@@ -147,7 +147,7 @@ fn plugins(config: &Config, dir: &Path) -> Vec<Finding> {
             return vec![Finding::bad("plugins", failure)];
         }
     };
-    let check = format!("{} check {}", config.program(), shell_word(dir));
+    let [check, status] = ["check", "status"].map(|word| format!("{} {word} {}", config.program(), shell_word(dir)));
     let mut findings = vec![match files.in_order().count() {
         0 => Finding::missing(
             "plugins",
@@ -159,7 +159,7 @@ fn plugins(config: &Config, dir: &Path) -> Vec<Finding> {
                 "plugins",
                 format!("{count} {} in {}", if count == 1 { "file" } else { "files" }, dir.shown()),
             );
-            found.hint(format!("to check them: {check}"))
+            found.hint(format!("what runs, and what waits: {status}; to check them: {check}"))
         }
     }];
     for path in

@@ -50,9 +50,9 @@ impl SkillVersion {
     }
 }
 
-/// The skills of a plugin folder, as a server finds them, and what is wrong besides.
+/// The skills in a folder of skills, as a server finds them, and what is wrong besides.
 pub(super) fn found_in(dir: &Path) -> (Vec<FoundSkill>, Vec<SkillError>) {
-    let Collection { skills, errors, .. } = skills::collect(&dir.join(FOLDER), &Collection::default(), true);
+    let Collection { skills, errors, .. } = skills::collect(dir, &Collection::default(), true);
     let found = |(name, found): (String, skills::Found)| {
         let version = match found.state {
             State::Read(tree) => Ok(SkillVersion::new(tree, &found.path)),
@@ -66,7 +66,7 @@ pub(super) fn found_in(dir: &Path) -> (Vec<FoundSkill>, Vec<SkillError>) {
 
 /// The digest of a skill of a plugin folder, if it can be served.
 pub(super) fn content_in(dir: &Path, id: &PluginId) -> Option<Digest> {
-    let (found, _) = found_in(dir);
+    let (found, _) = found_in(&dir.join(FOLDER));
     let skill = found.into_iter().find(|skill| skill.id == *id)?;
     Some(skill.version.ok()?.content())
 }
@@ -97,7 +97,7 @@ pub(super) fn approve(
     yes: bool,
 ) -> Result<ExitCode, Failure> {
     let log = audit::open(config)?;
-    let (found, _) = found_in(dir);
+    let (found, _) = found_in(&dir.join(FOLDER));
     let Some(skill) = found.into_iter().find(|skill| skill.id == *id) else {
         return Err(Failure::usage(format!("find the skill {id} in {}", dir.join(FOLDER).shown())));
     };

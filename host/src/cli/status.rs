@@ -30,6 +30,7 @@ use crate::config::{Config, base};
 use crate::pins::{Decision, Guard, Pin, PluginVersion, Reason};
 use crate::plugin::{Grants, LoadError, Pages, PluginId, ProtectedFolders};
 use crate::report::{self, Failure, NAME, Screen};
+use crate::skills::FOLDER;
 use crate::text::escape_hidden_in_json;
 
 pub(super) async fn run(
@@ -44,7 +45,7 @@ pub(super) async fn run(
     let survey = Survey::open(options, config, dir).await?;
     let Survey { config, dir, .. } = &survey;
     let program = config.program();
-    let (skills, errors) = skills::found_in(dir);
+    let (skills, errors) = skills::found_in(&dir.join(FOLDER));
     let is_there = |id: &PluginId| survey.files.get(id).is_some() || skills.iter().any(|skill| skill.id == *id);
     if let Some(id) = only.as_ref().filter(|id| !is_there(id)) {
         return Err(unfound(id, dir, &survey.files, None));

@@ -86,6 +86,16 @@ pub(super) fn summary(
     text
 }
 
+/// The skills that a plugin carries, in one line; empty if there are none.
+pub(super) fn carried(plugin: &Plugin) -> String {
+    let skills = plugin.surface().skills.all().iter();
+    let shown = skills.map(|skill| match skill.files().count() {
+        1 => format!("the skill {}", skill.name()),
+        files => format!("the skill {} ({files} files)", skill.name()),
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
 /// The names of what a plugin offers, by kind.
 pub(super) fn offers(plugin: &Plugin) -> Vec<(&'static str, String)> {
     let surface = plugin.surface();
@@ -93,7 +103,9 @@ pub(super) fn offers(plugin: &Plugin) -> Vec<(&'static str, String)> {
     let resources = surface.resources.iter().flatten().map(|resource| &*resource.uri);
     let templates = surface.templates.iter().map(|frozen| &*frozen.template.uri_template);
     let prompts = surface.prompts.iter().flatten().map(|prompt| &*prompt.name);
-    by_kind(tools.collect(), resources.chain(templates).collect(), prompts.collect())
+    let mut offers = by_kind(tools.collect(), resources.chain(templates).collect(), prompts.collect());
+    offers.extend(Some(("carries", carried(plugin))).filter(|(_, carried)| !carried.is_empty()));
+    offers
 }
 
 /// The same by the names that clients see.

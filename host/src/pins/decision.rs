@@ -75,7 +75,7 @@ impl PluginVersion {
     pub fn set_surface(&mut self, surface: &Surface) -> String {
         let text = surface.canonical();
         self.surface = Some(Digest::of(text.as_bytes()));
-        self.has_skills = !surface.skills.all().is_empty();
+        self.has_skills = !surface.skills.is_empty();
         text
     }
 
@@ -149,7 +149,7 @@ impl Reason {
 
     /// Whether it also stops versions that are already in service.
     pub fn stops_service(&self) -> bool {
-        matches!(self, Self::Revoked | Self::PinMismatch | Self::ApprovedForOtherGrants(_))
+        matches!(self, Self::Revoked | Self::FollowsRevoked | Self::PinMismatch | Self::ApprovedForOtherGrants(_))
     }
 }
 
@@ -157,7 +157,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Revoked => "it was revoked",
-            Self::FollowsRevoked => "the plugin holds grants, and another version of it was revoked",
+            Self::FollowsRevoked => "the plugin holds grants or carries skills, and another version of it was revoked",
             Self::PinMismatch => "the configuration pins another version",
             Self::Unapproved => "it has not been approved",
             Self::SignatureLost => "it is not signed, but the previous version was",

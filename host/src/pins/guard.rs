@@ -17,7 +17,7 @@ use self::rules::{must_be_pinned, pins_to_check};
 pub use self::watch::Watch;
 use super::decision::{PluginVersion, Reason, Rules, Trust, decide, may_list_with_grants};
 use super::file::{PinFile, PinFileError};
-use super::pin::{Pin, Pins};
+use super::pin::{Pin, Pins, Revocation};
 use super::verdict::AdmittedAs;
 use crate::plugin::{Digest, PluginId, Signatures};
 use crate::sync::lock;
@@ -225,8 +225,11 @@ impl Guard {
         let rules = (self.rules)(id);
         let none = Pins::default();
         let pins = known.as_ref().unwrap_or(&none);
-        match decide(&rules, pins.get(id), pins.revocation(id, version.content), version) {
-            Err(reason) if reason.stops_service() => Err(reason),
+        let (pin, revocation) = (pins.get(id), pins.revocation(id, version.content));
+        // A person who revokes a plugin whose approved version is not in service yet means the one that is.
+        let was_revoked = revocation == Revocation::OfPlugin && pin.is_none_or(|pin| pins.is_revoked(pin.content));
+        match decide(&rules, pin, revocation, version) {
+            Err(reason) if reason.stops_service() || was_revoked => Err(reason),
             _ => Ok(()),
         }
     }

@@ -18,7 +18,6 @@ use super::limits::Limits;
 use super::loaded::Plugin;
 use super::policy::grants::Grants;
 use super::sandbox::Sandbox;
-use super::skills::Skills;
 use super::stored_listing::StoredListing;
 use super::surface::ListingWarning;
 use crate::skills::SECTION;
@@ -56,12 +55,12 @@ impl Sandbox {
         let loading = AbortOnDropHandle::new(self.runtime.guests().spawn(async move {
             let digest = Digest::of(&component);
             let (bytes, limit) = (component.clone(), limits.clone());
-            let (plugin, room) = (id.clone(), sandbox.runtime.skills.clone());
+            let (plugin, runtime) = (id.clone(), sandbox.runtime.clone());
             let check = move || {
                 prescan(&bytes, &limit).and_then(|()| not_for_another_host(&bytes))?;
-                Ok::<_, LoadError>(Skills::read(custom_section(&bytes, SECTION), &plugin, &room))
+                Ok::<_, LoadError>(runtime.skills.read(custom_section(&bytes, SECTION), &plugin))
             };
-            let skills = compile::blocking(check).await??;
+            let (skills, left_out) = compile::blocking(check).await??;
             let linked = sandbox.in_use.get_or_make(digest, async {
                 let code = sandbox.compilation.code(component.clone(), digest).await?;
                 Linked::new(&sandbox.linker, code, &component)
@@ -75,12 +74,8 @@ impl Sandbox {
             // Before the listing, whose deadline is short.
             prepared.granted.open_folders().await;
             listing();
-            let (skills, unread) = match skills {
-                Ok(skills) => (skills, None),
-                Err(why) => (Skills::default(), Some(ListingWarning::Skills(why))),
-            };
             let mut plugin = Plugin::listed(prepared, linked, skills, Some(stored)).await?;
-            plugin.warnings.extend(unread);
+            plugin.warnings.extend(left_out.map(ListingWarning::Skills));
             Ok(plugin)
         }));
         match loading.await {

@@ -1,59 +1,101 @@
 //! The skills that a plugin carries: files of its component, which are served from memory.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::abi::{ReadOutcome, ReadResult, ResourceBody, ResourceContents, ResourceDescription};
 use super::fault::{CallError, Fault};
-use super::id::PluginId;
+use super::id::{Digest, PluginId};
 use crate::byte_budget::ByteBudget;
 use crate::skills::{MARKDOWN, MAX_COMPARED, Skill, Tree, unpack};
+use crate::sync::{Mutex, lock};
 
 /// Maximum KiB of the skills of all plugins together.
-pub(in crate::plugin) const MAX_KIB: usize = 64 << 10;
+const MAX_KIB: usize = 64 << 10;
 
 /// Skills that never change.
 #[derive(Debug, Default, Clone)]
 pub struct Skills {
     all: Vec<Skill>,
+    kept: Arc<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
     trees: Vec<Arc<Tree>>,
+    /// Of those that are not kept for lack of room, what a person approves: they are a part of what the plugin offers, as
+    /// it was approved, at every start.
+    left_out: Vec<Value>,
     /// Of the bytes of all plugins.
-    _room: Option<Arc<OwnedSemaphorePermit>>,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+/// The room for the skills of all plugins, and those in it: one component is read more than once while it is loaded.
+pub(in crate::plugin) struct SkillRoom {
+    kib: Arc<Semaphore>,
+    /// By the plugin and its section.
+    kept: Mutex<HashMap<Digest, Weak<Kept>>>,
+}
+
+impl Default for SkillRoom {
+    fn default() -> Self {
+        Self { kib: Arc::new(Semaphore::new(MAX_KIB)), kept: Mutex::default() }
+    }
+}
+
+impl SkillRoom {
+    /// The skills of a plugin, from the section of its component; and why they are left out, which reads after "failed
+    /// to". May take as long as hashing megabytes.
+    pub(in crate::plugin) fn read(&self, section: Option<&[u8]>, id: &PluginId) -> (Skills, Option<String>) {
+        let Some(section) = section else { return (Skills::default(), None) };
+        let key = Digest::of(&[id.as_ref().as_bytes(), b" ", section].concat());
+        if let Some(kept) = lock(&self.kept).get(&key).and_then(Weak::upgrade) {
+            return (Skills::kept(kept), None);
+        }
+        let trees = match unpack(section, id.as_ref()) {
+            Ok(trees) => trees,
+            Err(why) => return (Skills::default(), Some(why)),
+        };
+        let kib = trees.iter().map(|tree| tree.size().div_ceil(1024)).sum::<u64>();
+        let permits = u32::try_from(kib).ok().and_then(|kib| self.kib.clone().try_acquire_many_owned(kib).ok());
+        let Some(permits) = permits else {
+            let left_out = Kept { left_out: approved_files(&trees), ..Kept::default() };
+            let why = format!("keep more than {MAX_KIB} KiB of skills of all plugins");
+            return (Skills::kept(Arc::new(left_out)), Some(why));
+        };
+        let new = Arc::new(Kept { trees, left_out: Vec::new(), _room: Some(permits) });
+        let mut kept = lock(&self.kept);
+        kept.retain(|_, kept| kept.strong_count() > 0);
+        kept.insert(key, Arc::downgrade(&new));
+        (Skills::kept(new), None)
+    }
 }
 
 impl Skills {
-    /// Those of a plugin, from the section of its component. `room`: KiB of the skills of all plugins. May take as long
-    /// as hashing megabytes.
-    ///
-    /// # Errors
-    /// What is wrong with them; reads after "failed to".
-    pub(in crate::plugin) fn read(
-        section: Option<&[u8]>,
-        id: &PluginId,
-        room: &Arc<Semaphore>,
-    ) -> Result<Self, String> {
-        let Some(section) = section else { return Ok(Self::default()) };
-        let skills = Self::of(unpack(section, id.as_ref())?);
-        let kib = skills.trees.iter().map(|tree| tree.size().div_ceil(1024)).sum::<u64>();
-        let permits = u32::try_from(kib).ok().and_then(|kib| room.clone().try_acquire_many_owned(kib).ok());
-        let permits = permits.ok_or_else(|| format!("keep more than {MAX_KIB} KiB of skills of all plugins"))?;
-        Ok(Self { _room: Some(Arc::new(permits)), ..skills })
-    }
-
     pub fn of(trees: Vec<Arc<Tree>>) -> Self {
-        Self { all: trees.iter().flat_map(Tree::skills).collect(), trees, _room: None }
+        Self::kept(Arc::new(Kept { trees, ..Kept::default() }))
     }
 
+    fn kept(kept: Arc<Kept>) -> Self {
+        Self { all: kept.trees.iter().flat_map(Tree::skills).collect(), kept }
+    }
+
+    /// Those that are served.
     pub fn all(&self) -> &[Skill] {
         &self.all
     }
 
+    /// Whether the plugin carries none; it may carry some of which none is served.
+    pub fn is_empty(&self) -> bool {
+        self.kept.trees.is_empty() && self.kept.left_out.is_empty()
+    }
+
     /// What a person approves of them: files, whose names begin with that of the skill.
-    pub(in crate::plugin) fn approved_files(&self) -> Vec<Value> {
-        let mut room = MAX_COMPARED;
-        self.trees.iter().flat_map(|tree| tree.approved_files(&format!("skills/{}/", tree.name()), &mut room)).collect()
+    pub fn approved_files(&self) -> Vec<Value> {
+        if self.kept.trees.is_empty() { self.kept.left_out.clone() } else { approved_files(&self.kept.trees) }
     }
 
     /// Each `SKILL.md` as a resource.
@@ -73,7 +115,7 @@ impl Skills {
 
     /// Reads a file, unless `unread` is closed: the caller has not read what it got before. `None`: it is of no skill.
     pub fn read_file(&self, uri: &str, unread: Option<&ByteBudget>) -> Option<Result<ReadOutcome, CallError>> {
-        let file = self.trees.iter().find_map(|tree| tree.file(uri))?;
+        let file = self.kept.trees.iter().find_map(|tree| tree.file(uri))?;
         if unread.is_some_and(|unread| !unread.is_open()) {
             return Some(Err(CallError::Fault(Fault::Busy)));
         }
@@ -90,4 +132,9 @@ impl Skills {
     pub(in crate::plugin) fn retain(&mut self, served: &[ResourceDescription]) {
         self.all.retain(|skill| served.iter().any(|resource| resource.uri == skill.uri()));
     }
+}
+
+fn approved_files(trees: &[Arc<Tree>]) -> Vec<Value> {
+    let mut room = MAX_COMPARED;
+    trees.iter().flat_map(|tree| tree.approved_files(&format!("skills/{}/", tree.name()), &mut room)).collect()
 }

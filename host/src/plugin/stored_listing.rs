@@ -93,7 +93,7 @@ impl Sandbox {
         let id = id.clone();
         let read = move || {
             // Broken ones are left out, of which its load warns.
-            let skills = Skills::read(embedded.skills.as_deref(), &id, &sandbox.runtime.skills).unwrap_or_default();
+            let (skills, _) = sandbox.runtime.skills.read(embedded.skills.as_deref(), &id);
             if let Some(surface) = stored.read(&skills) {
                 return Some(StoredSurface { surface, is_embedded: false });
             }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::SKILL_FILE;
 use super::error::{ReadError, SkillError};
 use super::frontmatter::is_skill_name;
 use super::read::read;
@@ -192,6 +193,10 @@ fn names(root: &Path) -> Result<Option<Names>, SkillError> {
         }
         let entry = entry.map_err(failed)?;
         let kind = entry.file_type().map_err(failed)?;
+        if kind.is_file() && entry.file_name() == SKILL_FILE {
+            let error = SkillError::new("serve a skill that has no folder of its own", &entry.path());
+            errors.push(error.hint("move it, and its other files, into a folder here that has its name"));
+        }
         // Files such as a README beside the skills, and folders of tools such as `.git`.
         if !(kind.is_dir() || kind.is_symlink()) || entry.file_name().as_encoded_bytes().starts_with(b".") {
             continue;

@@ -33,9 +33,9 @@ pub(super) fn media_type(path: &str, is_text: bool) -> &'static str {
     let ending = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending);
     let known = ending.and_then(|ending| TYPES.iter().find(|(known, _)| ending.eq_ignore_ascii_case(known)));
     match known {
-        Some((_, media_type)) => media_type,
+        Some((_, media_type)) if is_text || !media_type.starts_with("text/") => media_type,
         None if is_text => "text/plain",
-        None => BINARY,
+        _ => BINARY,
     }
 }
 
@@ -104,6 +104,7 @@ mod tests {
         assert_eq!(media_type("SKILL.md", true), "text/markdown");
         assert_eq!(media_type("a/B.PNG", false), "image/png");
         assert_eq!(media_type("scripts/run", true), "text/plain");
+        assert_eq!(media_type("SKILL.md", false), "application/octet-stream");
         assert_eq!(media_type("a.b/data", false), "application/octet-stream");
     }
 }

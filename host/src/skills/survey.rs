@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
+use wharf_report::shell_word;
+
+use super::SKILL_FILE;
 use super::error::{ReadError, SkillError};
 use crate::os::files::Links;
 use crate::os::private::{self, Distrust, Rule};
 use crate::os::stamp::Stamp;
+use crate::text::hidden_in_name;
 
 /// Maximum files and folders of one skill (SEP-2640).
 pub const MAX_ENTRIES: usize = 512;
@@ -116,8 +120,15 @@ pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
         return Err(HIDDEN);
     }
     // On some systems, names may have what separates folders on others.
-    if name.chars().any(|c| c.is_control() || c == '\\') {
-        return Err("read a file name with a backslash or a control character");
+    if name.contains('\\') {
+        return Err("read a file name with a backslash");
+    }
+    if hidden_in_name(name).is_some() || name != name.trim() {
+        return Err("read a file name with an invisible character, or a blank at its start or end");
+    }
+    // A client on a system that does not tell them apart would show one for the other.
+    if name != SKILL_FILE && name.eq_ignore_ascii_case(SKILL_FILE) {
+        return Err("read a file that is called almost as SKILL.md");
     }
     Ok(())
 }
@@ -138,6 +149,6 @@ fn check_trust(found: &fs::Metadata, path: &Path) -> Result<(), SkillError> {
         None => Ok(()),
         Some(Distrust::OtherOwner) => Err(SkillError::new("trust what another user owns", path)),
         Some(Distrust::OthersWrite) => Err(SkillError::new("trust what other users can write", path)
-            .hint("check its content, then take the permission away: chmod -R go-w")),
+            .hint(format!("check its content, then take the permission away: chmod -R go-w {}", shell_word(path)))),
     }
 }

@@ -166,10 +166,15 @@ impl Tree {
         files.sort_by_key(own);
         let entry = |(path, file): (&String, &SkillFile)| -> Value {
             let name = format!("{prefix}{path}");
-            let text = file.text().filter(|text| text.len() <= *room);
+            let whole = file.text();
+            let text = whole.filter(|text| text.len() <= *room);
             *room -= text.map_or(0, str::len);
             match text {
                 Some(text) => json!({ "name": name, "text": text }),
+                None if whole.is_some() => {
+                    let why = "a text that is too long to be shown here";
+                    json!({ "name": name, "digest": file.digest, "size": file.bytes.len(), "is": why })
+                }
                 None => json!({ "name": name, "digest": file.digest, "size": file.bytes.len() }),
             }
         };

@@ -88,7 +88,7 @@ fn what_follows_a_revoked_version_is_held_with_grants() {
     let held = status(&home);
     assert_eq!((&held["state"], &held["code"]), (&json!("held"), &json!("follows_revoked")));
     let mut client = Client::start(&home);
-    client.process().log_with("held: the plugin holds grants, and another version of it was revoked");
+    client.process().log_with("held: the plugin holds grants or carries skills, and another version of it was revoked");
     assert_eq!(client.tools(), [""; 0]);
     // Without grants it can only compute.
     home.configure("");

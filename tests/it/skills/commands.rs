@@ -38,6 +38,26 @@ fn a_new_skill_passes_the_check() {
 }
 
 #[test]
+fn a_skill_is_checked_wherever_it_is() {
+    let home = Home::new();
+    put(&home, "demo", "");
+    let others = home.path("others");
+    std::fs::rename(home.plugins().join("skills"), &others).expect("renamed");
+    for path in [others.clone(), others.join("demo"), others.join("demo/SKILL.md")] {
+        let checked = run(&home, ["check", path.to_str().expect("UTF-8")]);
+        assert!(checked.status.success() && text(&checked.stdout).contains("skill    demo"), "{checked:?}");
+    }
+    // Without its file, and with one that is in no folder.
+    put(&home, "demo", "");
+    fs::remove_file(folder(&home, "demo").join("SKILL.md")).expect("removed");
+    let checked = text(&run(&home, ["check", folder(&home, "demo").to_str().expect("UTF-8")]).stdout);
+    assert!(checked.contains("failed to find SKILL.md in the skill's folder"), "{checked}");
+    write(&home.plugins().join("skills/SKILL.md"), "");
+    let checked = text(&folder_command(&home, &["check"]).stdout);
+    assert!(checked.contains("failed to serve a skill that has no folder of its own"), "{checked}");
+}
+
+#[test]
 fn what_is_wrong_is_said_with_the_file() {
     let home = Home::new();
     put(&home, "good", "");

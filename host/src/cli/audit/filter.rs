@@ -34,12 +34,22 @@ pub(super) struct FilterOptions {
     /// Only calls of users who had these extra grants or limits
     #[arg(long, value_name = "NAME")]
     extra: Option<String>,
-    /// Only of this trace: the 32 digits in the traceparent of its requests
+    /// Only of this trace: the traceparent of its requests, or the 32 digits in it
     #[arg(long, value_name = "ID")]
     trace: Option<String>,
     /// Only what a person decided: user or operator
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
+}
+
+/// The id of a trace, also out of a `traceparent`.
+fn trace_id(text: &str) -> Result<String, Failure> {
+    let id = text.split('-').nth(1).unwrap_or(text).to_ascii_lowercase();
+    if id.len() == 32 && id.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Ok(id);
+    }
+    let failure = Failure::usage(format!("look for the trace {text:?}, which is none"));
+    Err(failure.hint("write the traceparent of a request, or the 32 hexadecimal digits in it".to_owned()))
 }
 
 pub(super) struct Filter {
@@ -61,7 +71,7 @@ impl FilterOptions {
             ("event", self.event),
             ("rule", self.rule),
             ("extra", self.extra),
-            ("trace", self.trace),
+            ("trace", self.trace.as_deref().map(trace_id).transpose()?),
             ("by", self.by),
         ];
         let wanted = wanted.into_iter().filter_map(|(member, value)| Some((member, value?))).collect();

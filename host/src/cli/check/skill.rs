@@ -1,15 +1,20 @@
 //! `wharf check` of skills: of one, of a folder of some, or of those in a plugin folder.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use wharf_report::ShowPath as _;
 
-use crate::cli::skills::found_in;
+use crate::cli::skills::{FoundSkill, found_in};
+use crate::cli::wiring::is_component;
 use crate::report::{self, Failure, NAME};
 use crate::skills::{FOLDER, SKILL_FILE, SkillError, Tree, read_skill};
 use crate::text::{escape_hidden_in_json, printable};
+
+/// Maximum entries of a folder that are looked at, to know whether it is one of skills.
+const MAX_LOOKED: usize = 4096;
 
 type Read = Result<Arc<Tree>, SkillError>;
 
@@ -18,19 +23,30 @@ type Read = Result<Arc<Tree>, SkillError>;
 pub(super) struct Skills(Vec<(PathBuf, Read)>);
 
 impl Skills {
-    /// If the path is a skill's folder, or a folder of skills.
+    /// If the path is a skill's folder, its `SKILL.md`, or a folder of skills.
     pub(super) fn at(path: &Path) -> Option<Self> {
-        if path.join(SKILL_FILE).symlink_metadata().is_ok() {
-            return Some(Self(vec![(path.to_owned(), read_skill(path))]));
-        }
+        let is_skill = |folder: &Path| folder.join(SKILL_FILE).symlink_metadata().is_ok();
         let full = path.canonicalize().ok()?;
-        let plugins = full.parent().filter(|_| full.file_name().is_some_and(|name| name == FOLDER))?;
-        Some(Self::in_plugins(plugins)).filter(|skills| !skills.is_empty())
+        let is_named = |path: &Path, name: &str| path.file_name().is_some_and(|own| own == name);
+        let folder = if is_named(path, SKILL_FILE) { full.parent()? } else { path };
+        // One that lacks its file, too.
+        if is_skill(folder) || full.parent().is_some_and(|above| is_named(above, FOLDER)) {
+            return Some(Self(vec![(folder.to_owned(), read_skill(folder))]));
+        }
+        let entries = fs::read_dir(&full).ok()?.take(MAX_LOOKED).flatten().map(|entry| entry.path());
+        let entries: Vec<PathBuf> = entries.collect();
+        let has_plugins = entries.iter().any(|path| is_component(path));
+        let has_skills = is_named(&full, FOLDER)
+            || !has_plugins && entries.iter().any(|path| is_skill(path) && !is_named(path, FOLDER));
+        has_skills.then(|| Self::of(found_in(path))).filter(|skills| !skills.is_empty())
     }
 
     /// Those of a plugin folder.
     pub(super) fn in_plugins(path: &Path) -> Self {
-        let (found, errors) = found_in(path);
+        Self::of(found_in(&path.join(FOLDER)))
+    }
+
+    fn of((found, errors): (Vec<FoundSkill>, Vec<SkillError>)) -> Self {
         let skills = found.into_iter().map(|skill| (skill.path, skill.version.map(|version| version.tree)));
         Self(skills.chain(errors.into_iter().map(|error| (error.path.clone(), Err(error)))).collect())
     }

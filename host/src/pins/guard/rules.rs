@@ -70,9 +70,11 @@ pub(super) fn pins_to_check<'p>(
     }
 }
 
-/// Whether a version may serve only once it is pinned: the plugin holds grants, and the configuration
+/// Whether a version may serve only once it is pinned: the plugin holds grants or carries skills, and the configuration
 /// does not pin the version that may use them.
 pub(super) fn must_be_pinned(rules: &Rules, pin: Option<&Pin>, version: &PluginVersion) -> bool {
-    let needs_none = rules.trust == Trust::Dev || rules.configured_pin.is_some() || version.grants.is_empty();
-    !needs_none && pin.is_none_or(|pin| pin.content != version.content)
+    let needs_none = rules.trust == Trust::Dev || rules.configured_pin.is_some();
+    // What is served unpinned could be another text at each start.
+    let is_guarded = !version.grants.is_empty() || version.has_skills;
+    is_guarded && !needs_none && pin.is_none_or(|pin| pin.content != version.content)
 }

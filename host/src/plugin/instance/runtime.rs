@@ -18,7 +18,7 @@ use crate::plugin::component::engine::SLOTS;
 use crate::plugin::imports::granted::Resources;
 use crate::plugin::limits::TaskLimits;
 use crate::plugin::limits::quota::ByteBudget;
-use crate::plugin::skills::MAX_KIB;
+use crate::plugin::skills::SkillRoom;
 use crate::plugin::surface::SchemaStyle;
 use crate::plugin::threads::Threads;
 
@@ -46,8 +46,7 @@ pub(in crate::plugin) struct Runtime {
     /// Permits for checking and compiling listings: each may take a core.
     pub(in crate::plugin) freezing: Semaphore,
     pub(in crate::plugin) schemas: SchemaStyle,
-    /// KiB of the skills of all plugins.
-    pub(in crate::plugin) skills: Arc<Semaphore>,
+    pub(in crate::plugin) skills: SkillRoom,
     workers: u32,
 }
 
@@ -91,7 +90,7 @@ impl Runtime {
             shared,
             freezing: Semaphore::new(MAX_FREEZING),
             schemas,
-            skills: Arc::new(Semaphore::new(MAX_KIB)),
+            skills: SkillRoom::default(),
             workers: workers as u32,
         }))
     }

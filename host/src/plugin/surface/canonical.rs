@@ -19,7 +19,7 @@ impl Surface {
     pub fn canonical(&self) -> String {
         let mut lists = self.lists();
         // As for pages: only if there are any.
-        if !self.skills.all().is_empty() {
+        if !self.skills.is_empty() {
             lists["files"] = self.skills.approved_files().into();
         }
         let matches_template = |uri: &str| self.templates.iter().any(|template| template.uri.matches(uri));

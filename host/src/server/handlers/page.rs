@@ -17,6 +17,9 @@ use crate::server::permissions::{Allowed, is_listed};
 use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 
+/// Maximum bytes of a page, as estimated.
+const MAX_PAGE: usize = 1 << 20;
+
 /// What differs between the lists.
 pub(in crate::server) trait Listed: Item + Allowed + Sized {
     const KIND: ListKind;
@@ -28,6 +31,11 @@ pub(in crate::server) trait Listed: Item + Allowed + Sized {
     fn names(snapshot: &Snapshot) -> &Names<Self>;
 
     fn view(entry: &Entry<Self>, revision: Revision) -> Self::View<'_>;
+
+    /// About how many bytes it takes in the list, if a page of them may be very large.
+    fn size(&self) -> usize {
+        0
+    }
 }
 
 /// A page, after the first scan of the plugins or the time that a first list may take.
@@ -58,8 +66,14 @@ fn write<T: Listed>(server: &Server, scope: &Scope, names: &Names<T>, offset: u6
     let revision = scope.revision;
     // A valid cursor never points past the end of its own list.
     let rest = names.entries().get(offset as usize..).unwrap_or_default();
-    let mut visible = rest.iter().enumerate().filter(|(_, entry)| is_listed(&scope.permissions, entry));
-    let shown: Vec<_> = visible.by_ref().take(server.settings.page_size).map(|(_, entry)| entry).collect();
+    let mut visible = rest.iter().enumerate().filter(|(_, entry)| is_listed(&scope.permissions, entry)).peekable();
+    let (mut shown, mut size) = (Vec::new(), 0);
+    while let Some((_, entry)) = visible.next_if(|(_, entry)| {
+        size += entry.item().size();
+        shown.is_empty() || shown.len() < server.settings.page_size && size <= MAX_PAGE
+    }) {
+        shown.push(entry);
+    }
     let next = visible.next().map(|(at, _)| {
         let next = Cursor { kind: T::KIND, list: names.digest(), offset: offset + at as u64 };
         next.encode(&server.cursor_key)

@@ -35,6 +35,12 @@ impl Listed for Skill {
     fn view(entry: &Entry<Self>, _: Revision) -> Self::View<'_> {
         skill::Skill::new(entry.item())
     }
+
+    fn size(&self) -> usize {
+        // A digest and a size beside each URI.
+        let files = self.files().map(|file| file.uri.len() + 128);
+        self.frontmatter().len() + files.sum::<usize>()
+    }
 }
 
 /// Declares the extension where it is defined, if there are skills or a folder for them.
