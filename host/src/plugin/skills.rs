@@ -36,8 +36,8 @@ struct Kept {
 /// The room for the skills of all plugins, and those in it: one component is read more than once while it is loaded.
 pub(in crate::plugin) struct SkillRoom {
     kib: Arc<Semaphore>,
-    /// By the plugin and its section.
-    kept: Mutex<HashMap<Digest, Weak<Kept>>>,
+    /// By the plugin and the digest of its section.
+    kept: Mutex<HashMap<(PluginId, Digest), Weak<Kept>>>,
 }
 
 impl Default for SkillRoom {
@@ -51,7 +51,7 @@ impl SkillRoom {
     /// to". May take as long as hashing megabytes.
     pub(in crate::plugin) fn read(&self, section: Option<&[u8]>, id: &PluginId) -> (Skills, Option<String>) {
         let Some(section) = section else { return (Skills::default(), None) };
-        let key = Digest::of(&[id.as_ref().as_bytes(), b" ", section].concat());
+        let key = (id.clone(), Digest::of(section));
         if let Some(kept) = lock(&self.kept).get(&key).and_then(Weak::upgrade) {
             return (Skills::kept(kept), None);
         }
@@ -137,4 +137,32 @@ impl Skills {
 fn approved_files(trees: &[Arc<Tree>]) -> Vec<Value> {
     let mut room = MAX_COMPARED;
     trees.iter().flat_map(|tree| tree.approved_files(&format!("skills/{}/", tree.name()), &mut room)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::surface::Listed;
+
+    /// Otherwise a plugin would be held at a start at which others leave it no room.
+    #[test]
+    fn what_is_pinned_does_not_depend_on_the_room() {
+        let section = br#"{"demo":{"SKILL.md":{"text":"---\nname: demo\ndescription: d\n---\n"}}}"#;
+        let id = PluginId::parse("p").expect("an id");
+        let read = |room: &SkillRoom| room.read(Some(section), &id);
+        let surface = |skills| Listed { skills, ..Listed::default() }.freeze().expect("a surface").0;
+        let (room, none) =
+            (SkillRoom::default(), SkillRoom { kib: Arc::new(Semaphore::new(0)), ..SkillRoom::default() });
+        let ((kept, why), (left_out, why_not)) = (read(&room), read(&none));
+        assert!(why.is_none() && why_not.is_some_and(|why| why.starts_with("keep more than 65536 KiB")));
+        let (kept, left_out) = (surface(kept), surface(left_out));
+        assert_eq!((kept.skills.all().len(), left_out.skills.all().len()), (1, 0));
+        assert_eq!(kept.canonical(), left_out.canonical());
+        assert!(!kept.stored().contains("demo") && kept.resources.is_some_and(|resources| resources.len() == 1));
+        // Read twice while it is loaded, it takes its room once.
+        let again = read(&room).0;
+        assert_eq!(room.kib.available_permits(), MAX_KIB - 1);
+        drop((again, kept.skills));
+        assert_eq!(room.kib.available_permits(), MAX_KIB);
+    }
 }

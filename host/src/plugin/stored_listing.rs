@@ -43,7 +43,7 @@ impl StoredListing {
     }
 }
 
-/// `skills` are those of the file: what is stored has their `SKILL.md` as resources, of which there is one then.
+/// `skills` are those of the file, which are not in what is stored.
 fn frozen(stored: &[u8], skills: &Skills) -> Option<Surface> {
     let listed = Listed::of_stored(str::from_utf8(stored).ok()?)?;
     let listed = Listed { skills: skills.clone(), ..listed };

@@ -17,7 +17,7 @@ use crate::plugin::id::Digest;
 impl Surface {
     /// A JSON object; its members are lists of entries, sorted by name.
     pub fn canonical(&self) -> String {
-        let mut lists = self.lists();
+        let mut lists = self.own_lists();
         // As for pages: only if there are any.
         if !self.skills.is_empty() {
             lists["files"] = self.skills.approved_files().into();
@@ -38,6 +38,17 @@ impl Surface {
             }
         }
         json::canonical(&lists)
+    }
+
+    /// As [`Surface::lists`], without the skills of the file: whether these are served depends on the room that other
+    /// plugins leave, and what is pinned and stored must not.
+    pub(in crate::plugin) fn own_lists(&self) -> Value {
+        let mut lists = self.lists();
+        let is_skill = |uri: &Value| self.skills.all().iter().any(|skill| *uri == *skill.uri());
+        if let Some(resources) = lists["resources"].as_array_mut() {
+            resources.retain(|resource| !is_skill(&resource["uri"]));
+        }
+        lists
     }
 
     /// All lists in the order in which clients get them; null without the interface.

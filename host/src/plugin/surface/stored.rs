@@ -24,7 +24,7 @@ impl Surface {
 
     /// A JSON object, which [`Listed::of_stored`] reads. Schemas are in it as clients are shown them.
     pub(in crate::plugin) fn stored(&self) -> String {
-        self.lists().to_string()
+        self.own_lists().to_string()
     }
 }
 
