@@ -26,9 +26,9 @@ fn main() -> io::Result<()> {
     let files = if published.exists() { published_files(&published)? } else { repository_files(&own.join("../.."))? };
     let mut table = String::from("&[\n");
     for (number, (path, file)) in files.iter().enumerate() {
-        let compressed = out.join(number.to_string());
-        fs::write(&compressed, compress_to_vec(&fs::read(file)?, LEVEL))?;
-        table += &format!("    ({path:?}, include_bytes!({compressed:?})),\n");
+        fs::write(out.join(number.to_string()), compress_to_vec(&fs::read(file)?, LEVEL))?;
+        // The folder of builds may be moved.
+        table += &format!("    ({path:?}, include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{number}\"))),\n");
     }
     fs::write(out.join("embedded.rs"), table + "]\n")?;
     // For `dist/crates.py`.
