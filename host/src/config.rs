@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 pub use audit::AuditConfig;
 pub use base::{Base, base};
 pub use budgets::BudgetConfig;
-pub use edit::{GrantWord, add_grants, remove_grants, unchanged, with_line_ends};
+pub use edit::{GrantWord, add_grants, remove_grants, with_line_ends};
 pub use error::ConfigError;
 use error::WrongValue;
 pub use exchange::ExchangeConfig;

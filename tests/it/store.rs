@@ -14,6 +14,22 @@ use crate::support::process::run;
 /// Opens the store as another process would: with connections of its own.
 type Open<'a> = &'a (dyn Fn() -> Arc<dyn Store> + Sync);
 
+/// Calls a macro with the names of all promises.
+macro_rules! for_each_promise {
+    ($macro:ident) => {
+        $macro! {
+            writes_happen_only_on_what_was_read
+            concurrent_writers_take_turns
+            one_of_many_adds_or_replaces_an_entry
+            entries_are_listed_and_counted_by_prefix_and_expire
+            keys_are_in_the_order_of_their_bytes
+            values_are_bytes_of_any_length
+            changes_of_all_processes_are_reported_at_once
+        }
+    };
+}
+use for_each_promise;
+
 macro_rules! with_sqlite {
     ($($promise:ident)*) => {$(
         #[tokio::test(flavor = "multi_thread")]
@@ -24,15 +40,7 @@ macro_rules! with_sqlite {
     )*};
 }
 
-with_sqlite! {
-    writes_happen_only_on_what_was_read
-    concurrent_writers_take_turns
-    one_of_many_adds_or_replaces_an_entry
-    entries_are_listed_and_counted_by_prefix_and_expire
-    keys_are_in_the_order_of_their_bytes
-    values_are_bytes_of_any_length
-    changes_of_all_processes_are_reported_at_once
-}
+for_each_promise!(with_sqlite);
 
 #[test]
 fn a_password_in_the_url_is_never_shown() {

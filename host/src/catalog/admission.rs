@@ -108,7 +108,8 @@ pub async fn load_plugin(
     }
     let (signatures, file) = (guard.signatures(), path.to_owned());
     let verified = tokio::task::spawn_blocking(move || {
-        let embedded = Embedded::of(&component);
+        // One that may be compiled is not served before.
+        let embedded = (!compiles).then(|| Embedded::of(&component));
         (signatures.check(&file, &component), embedded, component)
     });
     let (signer, embedded, component) = verified.await.map_err(|error| LoadError::Host(error.to_string()))?;
@@ -122,7 +123,9 @@ pub async fn load_plugin(
         Ok(with_grants) => with_grants,
         Err(reason) => return Err(not_served(component, &settings.limits, held(&version, reason)).await),
     };
-    if !compiles && !sandbox.has_code(content).await {
+    if let Some(embedded) = embedded
+        && !sandbox.has_code(content).await
+    {
         // Without its grants it may list something else.
         if !with_grants {
             return Ok(Loaded::Uncompiled(None));

@@ -5,7 +5,6 @@ mod embed;
 mod import_policy;
 mod shell;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,6 +20,7 @@ use super::finding::Finding;
 use super::folder::served_folder;
 use super::options::Options;
 use super::os_sandbox::granted_folders;
+use super::skills::{found_in, refusal};
 use super::summary::{OFFERS_NOTHING, carried, is_whole, offers, remarks};
 use super::wiring::plugin_settings;
 use crate::audit::{self, Audit};
@@ -29,7 +29,7 @@ use crate::config::{self, SchemasConfig};
 use crate::os::process::this_program;
 use crate::plugin::{Digest, FolderMode, Plugin, PluginId, Provider as _, check_size};
 use crate::report::{Failure, NAME, Screen};
-use crate::skills::{self, Collection, SkillError, State};
+use crate::skills::{self, Tree};
 
 /// Log filter: loaded plugins, plugin logs without WebAssembly's frames, and each call.
 const LOG_FILTER: &str = "info,guest=debug,guest::frames=off,call=debug";
@@ -198,17 +198,11 @@ fn packed_skills(folder: &Path) -> Result<Option<Vec<u8>>, Failure> {
     if !folder.is_dir() {
         return Ok(None);
     }
-    let found = skills::collect(folder, &Collection::default(), true);
-    if let Some((_, error)) = found.refused().next() {
-        let failure = Failure::new(error.to_string());
-        return Err(error.hint.iter().fold(failure, |failure, hint| failure.hint(hint.clone())));
-    }
-    let mut trees = BTreeMap::new();
-    for (name, found) in found.skills {
-        let State::Read(tree) = found.state else {
-            return Err(Failure::new(SkillError::changing(&found.path).to_string()));
-        };
-        trees.insert(name, tree);
+    let (found, errors) = found_in(folder);
+    let trees = found.into_iter().map(|skill| skill.version.map(|version| version.tree));
+    let trees: Vec<Arc<Tree>> = trees.collect::<Result<_, _>>().map_err(refusal)?;
+    if let Some(error) = errors.into_iter().next() {
+        return Err(refusal(error));
     }
     if trees.is_empty() {
         return Ok(None);

@@ -8,7 +8,7 @@ use wharf_report::{HintKind, shell_text};
 
 use super::{Config, ConfigError, MAX_SIZE};
 use crate::plugin::{HttpGrant, PluginId};
-pub use line_ends::{unchanged, with_line_ends};
+pub use line_ends::with_line_ends;
 pub use word::GrantWord;
 use word::{Addition, folder, inline, words_of};
 

@@ -37,13 +37,13 @@ enum Content {
 ///
 /// # Errors
 /// Which limit they exceed; reads after "failed to".
-pub fn pack(skills: &BTreeMap<String, Arc<Tree>>) -> Result<Vec<u8>, String> {
+pub fn pack(skills: &[Arc<Tree>]) -> Result<Vec<u8>, String> {
     let content = |file: &SkillFile| match file.text() {
         Some(text) => Content::Text(text.to_owned()),
         None => Content::Base64(STANDARD.encode(&file.bytes)),
     };
     let files = |tree: &Tree| tree.files().map(|(path, file)| (path.to_owned(), content(file))).collect();
-    let packed: Packed = skills.iter().map(|(name, tree)| (name.clone(), files(tree))).collect();
+    let packed: Packed = skills.iter().map(|tree| (tree.name().to_owned(), files(tree))).collect();
     let section = serde_json::to_vec(&packed).map_err(|error| format!("write the skills: {error}"))?;
     // What a server would refuse.
     unpack(&section, "").map(|_| section)
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(skills[0].uri(), "skill://plugin/one/SKILL.md");
         assert_eq!(trees[0].file("skill://plugin/one/deep/er.bin").expect("the file").bytes, b"hi");
         assert!(trees[0].file("skill://one/deep/er.bin").is_none());
-        let again = pack(&BTreeMap::from([("one".to_owned(), trees[0].clone())])).expect("within limits");
+        let again = pack(&trees).expect("within limits");
         assert_eq!(unpack(&again, "plugin").expect("a skill")[0].skills(), skills);
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use wharf::store::{Changed, Durability, Expected, Postgres, PostgresSettings, Put, Store, StoreError};
 
-use super::promises;
+use super::{for_each_promise, promises};
 use crate::support::postgres::{PASSWORD, PostgresServer};
 
 const SHORT: Duration = Duration::from_secs(2);
@@ -53,15 +53,7 @@ async fn it_keeps_what_a_store_promises() {
             }).await;
         )*};
     }
-    kept! {
-        writes_happen_only_on_what_was_read
-        concurrent_writers_take_turns
-        one_of_many_adds_or_replaces_an_entry
-        entries_are_listed_and_counted_by_prefix_and_expire
-        keys_are_in_the_order_of_their_bytes
-        values_are_bytes_of_any_length
-        changes_of_all_processes_are_reported_at_once
-    }
+    for_each_promise!(kept);
 }
 
 #[tokio::test(flavor = "multi_thread")]

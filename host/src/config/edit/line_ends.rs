@@ -19,7 +19,7 @@ pub fn with_line_ends(old: &str, new: &str) -> String {
 }
 
 /// How many lines are the same at the beginning, and how many of the others at the end.
-pub fn unchanged(before: &[&str], after: &[&str], is_same: impl Fn(&str, &str) -> bool) -> (usize, usize) {
+fn unchanged(before: &[&str], after: &[&str], is_same: impl Fn(&str, &str) -> bool) -> (usize, usize) {
     let start = before.iter().zip(after).take_while(|(before, after)| is_same(before, after)).count();
     let rest = before[start..].iter().rev().zip(after[start..].iter().rev());
     (start, rest.take_while(|(before, after)| is_same(before, after)).count())
