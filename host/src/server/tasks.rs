@@ -3,6 +3,9 @@
 //! Other processes may serve the same tasks. What one of them decides is in the record; the one that runs the task
 //! hears of it and stops.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -420,8 +423,9 @@ impl Tasks {
         };
         for key in keys {
             match self.ledger.read(&key).await {
-                Ok(Some(kept)) if !kept.record.status.is_final() => {}
-                Ok(_) => self.kill(&key),
+                Ok(Some(kept)) if kept.record.status.is_final() => self.kill(&key),
+                // It is registered before its record is written. One that has expired ends by itself.
+                Ok(_) => {}
                 Err(error) => tracing::warn!(%error, "failed to read a task"),
             }
         }
