@@ -37,6 +37,7 @@ mod json_text;
 mod list;
 mod load_file;
 mod local;
+mod nodes;
 mod oauth;
 mod options;
 mod origins;
@@ -54,6 +55,7 @@ mod search;
 mod serve;
 #[cfg(all(test, feature = "dev"))]
 mod server_only;
+mod shared;
 mod shown;
 mod signals;
 mod skills;

@@ -18,6 +18,7 @@ mod grants;
 mod http;
 mod limits;
 mod live;
+mod nodes;
 mod oauth;
 mod outbound;
 mod path;
@@ -64,6 +65,7 @@ pub use rights::RightsConfig;
 pub use sandbox::SandboxConfig;
 pub use schemas::SchemasConfig;
 pub use secret::SecretEntry;
+pub use nodes::NodesConfig;
 pub use server_card::ServerCardConfig;
 pub use source::SecretConfig;
 pub use store::StoreConfig;
@@ -326,6 +328,7 @@ impl Config {
         }
         self.tasks.check().map_err(|wrong| wrong.below(&["tasks"]))?;
         self.store.check().map_err(|wrong| wrong.below(&["store"]))?;
+        self.check_nodes()?;
         self.check_trust()?;
         self.check_registries()?;
         self.check_rights().map_err(|wrong| wrong.below(&["rights"]))?;
@@ -421,6 +424,7 @@ const EXAMPLES: &str = "
 # tokens = [{ name = \"ci\", env = \"WHARF_TOKEN\" }, { name = \"me\", file = \"token\" }]
 # oauth = { resource = \"https://tools.example/mcp\", issuers = [{ issuer = \"https://login.example\" }] }
 # tls = { cert = \"cert.pem\", key = \"key.pem\" }
+# nodes = { address = \"10.0.0.5:7420\" }  # where the other nodes of [store] send requests of sessions
 # server-card = { url = \"https://tools.example/mcp\" }  # experimental: anyone may read where the server is
 
 # In [store], where several machines share their tasks; otherwise they are in a file of the state folder:

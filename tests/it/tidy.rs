@@ -12,8 +12,8 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 34] = [
-    ("approvals", &["os", "state_file", "sync"], &["tokio", "wasmtime"]),
+const FLOORS: [(&str, &[&str], &[&str]); 36] = [
+    ("approvals", &["os", "shared_state", "store", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
     ("byte_budget", &["sync"], &["wasmtime", "mcp"]),
@@ -52,10 +52,12 @@ const FLOORS: [(&str, &[&str], &[&str]); 34] = [
     ("text", &["json"], &["tokio", "wasmtime", "plugin", "mcp"]),
     ("store", &["database", "net", "sync"], &["wasmtime", "plugin", "mcp"]),
     ("tasks", &["identity", "json", "store"], &["wasmtime", "jsonrpc"]),
-    ("state_file", &["json", "os"], &["tokio", "wasmtime", "plugin"]),
-    ("proposals", &["os", "state_file"], &["tokio", "wasmtime", "plugin"]),
+    ("nodes", &["json", "store", "sync"], &["wasmtime", "plugin", "jsonrpc"]),
+    ("state_keys", &["json", "store"], &["wasmtime", "plugin", "jsonrpc"]),
+    ("shared_state", &["json", "os", "store"], &["tokio", "wasmtime", "plugin"]),
+    ("proposals", &["os", "shared_state", "store"], &["tokio", "wasmtime", "plugin"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
-    ("pins", &["os", "plugin", "sync"], &["serde_json", "jsonrpc"]),
+    ("pins", &["os", "plugin", "store", "sync"], &["serde_json", "jsonrpc"]),
     ("catalog", &["json", "os", "plugin", "pins", "skills", "sync"], &["serde_json"]),
     (
         "server",
@@ -84,7 +86,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 34] = [
     ),
     (
         "transport",
-        &["byte_budget", "identity", "idle", "json", "jsonrpc", "oauth", "os", "server", "sync", "protocol::revision"],
+        &["byte_budget", "identity", "idle", "json", "jsonrpc", "nodes", "oauth", "os", "server", "sync", "protocol::revision"],
         &["wasmtime"],
     ),
     ("config", &["audit", "budgets", "identity", "json", "os", "plugin", "pins", "registry", "rights", "store"], &[]),

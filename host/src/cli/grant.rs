@@ -259,7 +259,7 @@ impl Change {
     /// The approval that holds and that the change extends: the person is shown it with the grants.
     fn extension(&self, id: &PluginId, edit: Edit) -> Result<Option<Extension>, Failure> {
         let (before, grants) = (self.before.grants(id).texts(), self.after.grants(id).texts());
-        let Some(lock) = (edit == Edit::Add).then(|| lock().ok()).flatten() else { return Ok(None) };
+        let Some(lock) = (edit == Edit::Add).then(|| lock(&self.after).ok()).flatten() else { return Ok(None) };
         let holds = |approved: &BTreeSet<String>| before.is_subset(approved) && !grants.is_subset(approved);
         let seen = lock.read().map_err(lock_failure)?;
         let is_extended = |pin: &&Pin| !seen.is_revoked(pin.content) && pin.approved_grants.as_ref().is_some_and(holds);

@@ -27,6 +27,11 @@ impl Place {
         }
     }
 
+    /// Whether nodes on several machines use it.
+    pub fn is_shared(&self) -> bool {
+        !matches!(self, Self::File(_))
+    }
+
     /// Whether anything may be there: who only looks makes no file.
     pub fn may_have_entries(&self) -> bool {
         match self {

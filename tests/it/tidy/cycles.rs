@@ -70,6 +70,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "refusal",
             "questions",
             "seal",
+            "keys",
             "bounds",
             "outgoing",
             "pages",
@@ -151,7 +152,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "extra",
         ],
     ),
-    ("transport/http", &["caller", "responses", "mcp", "request", "socket"]),
+    ("transport/http", &["caller", "responses", "mcp", "nodes", "request", "socket"]),
 ];
 
 /// Files for other systems, which replace those for Linux: they are never compiled together.
