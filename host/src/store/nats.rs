@@ -44,9 +44,6 @@ const BACKLOG: usize = 4096;
 const AT_ONCE: usize = 32;
 /// How often a call begins anew because others write meanwhile.
 const ATTEMPTS: usize = 16;
-/// How long a message stays that says that a key is gone: longer than any node takes to see it, or to begin anew. In
-/// milliseconds.
-const REMOVED_FOR: u64 = 10 * 60 * 1000;
 /// How often it is looked for parts that nobody names.
 const LOOK_FOR_ORPHANS: Duration = Duration::from_secs(60 * 60);
 
@@ -150,7 +147,7 @@ impl Nats {
 
     /// Removes old messages that say that keys are gone, and what nodes have left behind that died.
     async fn sweep(&self, deadline: Instant, last: u64, limit: usize) -> Result<(), StoreError> {
-        let old = clock::now().saturating_sub(REMOVED_FOR);
+        let old = clock::now().saturating_sub(self.link.settings.keep_removals.as_millis() as u64);
         let old = lock(&self.view.index).old_removals(old, last, limit);
         let subject = format!("$JS.API.STREAM.MSG.DELETE.{}", self.link.settings.entries());
         let removals = old.into_iter().map(|sequence| {
@@ -193,7 +190,8 @@ impl Store for Nats {
         }
         let parts = parts::write(&self.link, deadline, &value).await?;
         let payload = if parts.is_some() { &[][..] } else { &value };
-        let mut headers: Vec<(&str, String)> = expires.map(|time| (entry::EXPIRES, time.to_string())).into_iter().collect();
+        let mut headers: Vec<(&str, String)> =
+            expires.map(|time| (entry::EXPIRES, time.to_string())).into_iter().collect();
         headers.extend(parts.as_ref().map(|parts| (entry::PARTS, parts.to_string())));
         let mut sequence = match expected {
             Expected::Absent => Some(0),

@@ -25,7 +25,8 @@ pub(super) fn place(url: &str) -> Result<Place, WrongValue> {
         "nats" => crate::store::NatsSettings::of_url(url).map(Box::new).map(Place::Nats).map_err(wrong),
         feature => {
             let why = format!("this program was built without the cargo feature {feature}");
-            Err(WrongValue::at(&["url"], why).hint(format!("build it with --features {feature}, or write \"sqlite:PATH\"")))
+            Err(WrongValue::at(&["url"], why)
+                .hint(format!("build it with --features {feature}, or write \"sqlite:PATH\"")))
         }
     }
 }

@@ -277,11 +277,15 @@ mod tests {
             headers: b"NATS/1.0\r\nWharf-Expires: 7\r\nNats-Msg-Size: 3\r\n\r\n".to_vec().into(),
             payload: b"".to_vec().into(),
         };
-        for reply in ["$JS.ACK.KV_w.c.1.4.3.1795793610983158374.0", "$JS.ACK.d.h.KV_w.c.1.4.3.1795793610983158374.0.x"] {
+        for reply in ["$JS.ACK.KV_w.c.1.4.3.1795793610983158374.0", "$JS.ACK.d.h.KV_w.c.1.4.3.1795793610983158374.0.x"]
+        {
             let (report, seen) = Report::of(&message(reply), "$KV.w.").expect(reply);
             assert_eq!(report, Report { sequence: 4, number: 3, pending: 0 });
             let seen = seen.expect("a key");
-            assert_eq!((&*seen.key, seen.length, seen.head.expires, seen.written), ("a.b", 3, Some(7), 1_795_793_610_983));
+            assert_eq!(
+                (&*seen.key, seen.length, seen.head.expires, seen.written),
+                ("a.b", 3, Some(7), 1_795_793_610_983)
+            );
         }
         for reply in ["", "$JS.ACK.KV_w.c.1.4.3", "$JS.ACK.KV_w.c.1.x.3.1.0", "$JS.FC.KV_w.c.1.4.3.1.0"] {
             assert_eq!(Report::of(&message(reply), "$KV.w.").map(|(report, _)| report), None, "{reply}");

@@ -179,7 +179,8 @@ mod tests {
         assert_eq!(names(index.expired(15, 9)), ["b"]);
         assert_eq!(names(index.expired(21, 9)), ["b", "a"]);
         assert_eq!(names(index.expired(21, 1)), ["b"]);
-        let parts = |name: &str| Head { parts: Some(Parts { name: name.into(), count: 1, size: 7 }), ..Head::default() };
+        let parts =
+            |name: &str| Head { parts: Some(Parts { name: name.into(), count: 1, size: 7 }), ..Head::default() };
         assert_eq!(index.apply(seen("a", 4, parts("1-a"))), None);
         assert_eq!(index.usage("a").bytes, 8);
         assert_eq!(index.apply(seen("a", 5, parts("2-b"))).as_deref(), Some("1-a"));

@@ -11,8 +11,8 @@ use super::session::Session;
 use super::settings::{Address, NatsSettings};
 use super::wire::Message;
 use super::{api, streams};
-use crate::store::tls::{SET_CA, connector};
 use crate::store::StoreError;
+use crate::store::tls::{SET_CA, connector};
 
 /// Requests of one process at the same time; more wait for these.
 const AT_ONCE: usize = 64;

@@ -111,7 +111,8 @@ pub(super) async fn read(link: &Link, deadline: Instant, parts: &Parts) -> Resul
             }
         }
     });
-    let read: Option<Vec<Vec<u8>>> = stream::iter(reads).buffered(AT_ONCE).try_collect::<Vec<_>>().await?.into_iter().collect();
+    let read: Option<Vec<Vec<u8>>> =
+        stream::iter(reads).buffered(AT_ONCE).try_collect::<Vec<_>>().await?.into_iter().collect();
     let Some(read) = read else { return Ok(None) };
     let value = read.concat();
     if value.len() == parts.size {

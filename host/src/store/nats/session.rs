@@ -89,7 +89,9 @@ impl Session {
             }
         };
         if !greeting.headers {
-            return Err(Failed::Closed("it has no headers: it is older than NATS 2.2, or they are switched off".into()));
+            return Err(Failed::Closed(
+                "it has no headers: it is older than NATS 2.2, or they are switched off".into(),
+            ));
         }
         if let Some(connector) = tls {
             if !greeting.tls_required && !greeting.tls_available {
@@ -230,7 +232,8 @@ impl Shared {
 
     /// The server says that something is wrong: with one request, or with all.
     fn refuse(&self, why: &str) {
-        let subject = why.strip_prefix("Permissions Violation for Publish to ").map(|subject| subject.trim_matches('"'));
+        let subject =
+            why.strip_prefix("Permissions Violation for Publish to ").map(|subject| subject.trim_matches('"'));
         let mut receivers = lock(&self.receivers);
         let denied = receivers.requests.iter().find(|(_, request)| Some(&*request.subject) == subject);
         let denied = denied.map(|(id, _)| *id).and_then(|id| receivers.requests.remove(&id));

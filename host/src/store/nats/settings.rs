@@ -30,6 +30,8 @@ pub struct NatsSettings {
     /// From the start of a connection to the first request.
     pub connect_timeout: Duration,
     pub request_timeout: Duration,
+    /// How long a message stays that says that a key is gone: longer than any node takes to see it, or to begin anew.
+    pub keep_removals: Duration,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +63,8 @@ impl NatsSettings {
             Some((login, hosts)) => (Some(login), hosts),
             None => (None, authority),
         };
-        let servers: Vec<Address> = hosts.split(',').map(Address::parse).collect::<Option<_>>().ok_or_else(malformed)?;
+        let servers: Vec<Address> =
+            hosts.split(',').map(Address::parse).collect::<Option<_>>().ok_or_else(malformed)?;
         if servers.len() > MAX_HOSTS {
             return Err(wrong("has more than 16 hosts", FORM));
         }
@@ -73,7 +76,8 @@ impl NatsSettings {
                 Some(("tls", "on")) => tls = true,
                 Some(("tls", "off")) if scheme == "nats" => tls = false,
                 _ => {
-                    let hint = "only replicas=3 is known, and tls=on or, on a network that nobody else can read, tls=off";
+                    let hint =
+                        "only replicas=3 is known, and tls=on or, on a network that nobody else can read, tls=off";
                     return Err(wrong("has something after the question mark that is not known", hint));
                 }
             }
@@ -97,6 +101,7 @@ impl NatsSettings {
             ca: None,
             connect_timeout: Self::TIMEOUT,
             request_timeout: Self::TIMEOUT,
+            keep_removals: Duration::from_secs(10 * 60),
         })
     }
 
@@ -115,6 +120,11 @@ impl NatsSettings {
     pub fn set_credentials(&mut self, text: &str) -> Result<(), &'static str> {
         self.credentials = Some(Credentials::parse(text)?);
         Ok(())
+    }
+
+    /// The key of the credentials, as the configuration of a server names it.
+    pub fn public_key(&self) -> Option<String> {
+        self.credentials.as_ref()?.sign("").ok().map(|(_, key)| key)
     }
 
     /// As tools of NATS read URLs: a user without a password is a token.

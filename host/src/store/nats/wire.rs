@@ -80,7 +80,11 @@ pub(super) fn header<'a>(headers: &'a [u8], name: &str) -> Option<&'a str> {
 /// If it is no frame, or larger than it may be.
 pub(super) fn take(received: &mut BytesMut) -> Result<Option<Frame>, String> {
     let Some(length) = received.windows(END.len()).take(MAX_LINE).position(|bytes| bytes == END) else {
-        return if received.len() > MAX_LINE { Err(format!("a line has more than {MAX_LINE} bytes")) } else { Ok(None) };
+        return if received.len() > MAX_LINE {
+            Err(format!("a line has more than {MAX_LINE} bytes"))
+        } else {
+            Ok(None)
+        };
     };
     let line = std::str::from_utf8(&received[..length]).map_err(|_| "a line is not UTF-8".to_owned())?;
     let (verb, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
@@ -189,7 +193,10 @@ mod tests {
         };
         assert_eq!((greeting.headers, greeting.max_payload, greeting.nonce.as_deref()), (true, 7, Some("n")));
         assert_eq!((&*plain.subject, plain.subscription, &plain.payload[..]), ("a.b", 1, &b"a\r\n"[..]));
-        assert_eq!((&*with.reply, with.header("K"), with.header("k"), with.status()), ("r.1", Some("v"), None, Some(100)));
+        assert_eq!(
+            (&*with.reply, with.header("K"), with.header("k"), with.status()),
+            ("r.1", Some("v"), None, Some(100))
+        );
         assert_eq!((&with.payload[..], &**error, plain.status()), (&b"xy"[..], "Stale", None));
     }
 
@@ -199,7 +206,10 @@ mod tests {
         let frame = [b"HMSG s 9 r ", frame.strip_prefix(b"HPUB s r ").expect("as above")].concat();
         let found = all(&frame).expect("a frame");
         let [Frame::Message(message)] = &found[..] else { panic!("{found:?}") };
-        assert_eq!((message.header("A"), message.header("B"), &message.payload[..]), (Some("1"), Some("2"), &b"body"[..]));
+        assert_eq!(
+            (message.header("A"), message.header("B"), &message.payload[..]),
+            (Some("1"), Some("2"), &b"body"[..])
+        );
         assert_eq!(publish("s", "", &[], b"x"), b"PUB s 1\r\nx\r\n");
     }
 

@@ -38,8 +38,7 @@ impl Session {
                 tokio::task::spawn_blocking(move || Tls::of(&settings)).await
             };
             let tls = tls.map_err(|error| error.to_string()).flatten();
-            let tls =
-                tls.map_err(|why| failure::with_advice(why, settings, SET_CA))?;
+            let tls = tls.map_err(|why| failure::with_advice(why, settings, SET_CA))?;
             let failed = |error: Error| failure::of(&error, settings);
             let (mut client, driver) = settings.server.connect(tls).await.map_err(failed)?;
             let driver = AbortOnDropHandle::new(tokio::spawn(drive(driver)));
