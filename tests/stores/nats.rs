@@ -116,9 +116,17 @@ async fn a_server_that_is_full_says_so_and_goes_on_when_there_is_room() {
     assert!(full.contains("make room"), "{full}");
     // Nothing of it is left.
     assert_eq!(server.state("WHARF_full")["messages"], 0);
+    // What is there can be read, and removed: also by another node, and if it has expired.
+    let other = patient(&server.store("full"));
+    assert_eq!(other.usage("").await.expect("usable").entries, 5);
+    assert_eq!(node.list("a/", "", 9, usize::MAX).await.expect("usable").entries.len(), 5);
     for number in 0..5 {
         assert_eq!(node.delete(&format!("a/{number}")).await, Ok(true));
+        assert_eq!(node.get(&format!("a/{number}")).await, Ok(None));
     }
+    assert_eq!(node.usage("").await, Ok(Usage::default()));
+    assert_eq!(other.list("", "", 9, 99).await.expect("usable").entries, []);
+    assert_eq!(other.usage("").await, Ok(Usage::default()));
     node.put(put("b", vec![b'x'; 2_000_000])).await.expect("usable");
     assert_eq!(node.get("b").await.expect("usable").expect("there").value.len(), 2_000_000);
 }
@@ -212,6 +220,8 @@ async fn what_others_do_with_the_streams_is_noticed() {
     assert_eq!(node.get("c").await.expect("usable").expect("there").value, b"y");
     server.ask("$JS.API.STREAM.PURGE.KV_shared", r#"{"filter":"$KV.shared.c"}"#);
     assert_eq!(node.get("c").await, Ok(None));
+    assert_eq!(node.list("c", "", 9, 99).await.expect("usable").entries, []);
+    assert_eq!(node.usage("").await.expect("usable").entries, 2);
     // The last message is gone: who begins now does not wait for it.
     assert_eq!(patient(&url).usage("").await.expect("usable").entries, 2);
     // The stream is gone: the next one makes it again.

@@ -115,12 +115,34 @@ impl Nats {
         Ok(written.map(|written| written.seq))
     }
 
-    /// Writes that a key is gone if its last message has that number.
+    /// Removes a key if its last message has that number, by another message: so all who follow the stream know.
     async fn remove(&self, deadline: Instant, key: &str, sequence: u64) -> Result<bool, StoreError> {
         let headers = vec![(entry::OPERATION, entry::DELETE.to_owned())];
         match self.publish(deadline, key, Some(sequence), headers, b"").await? {
             Ok(_) => Ok(true),
-            Err(error) if error.err_code == ApiError::WRONG_SEQUENCE => Ok(false),
+            Err(error) if error.err_code == ApiError::WRONG_SEQUENCE => {
+                if self.last(deadline, key).await?.is_none() {
+                    lock(&self.view.index).lost(key, sequence);
+                }
+                Ok(false)
+            }
+            // Others find out when they look for it.
+            Err(error) if error.is_full() => {
+                let is_removed = self.erase(deadline, sequence).await?;
+                lock(&self.view.index).lost(key, sequence);
+                Ok(is_removed)
+            }
+            Err(error) => Err(self.link.refused(&error)),
+        }
+    }
+
+    /// Removes the message of that number; `false`: it is gone already.
+    async fn erase(&self, deadline: Instant, sequence: u64) -> Result<bool, StoreError> {
+        let subject = format!("$JS.API.STREAM.MSG.DELETE.{}", self.link.settings.entries());
+        let body = format!("{{\"seq\":{sequence},\"no_erase\":true}}");
+        match self.link.ask::<Done>(deadline, &subject, &[], body.as_bytes()).await? {
+            Ok(Done {}) => Ok(true),
+            Err(error) if ApiError::NO_SEQUENCE.contains(&error.err_code) => Ok(false),
             Err(error) => Err(self.link.refused(&error)),
         }
     }
@@ -149,19 +171,11 @@ impl Nats {
     async fn sweep(&self, deadline: Instant, last: u64, limit: usize) -> Result<(), StoreError> {
         let old = clock::now().saturating_sub(self.link.settings.keep_removals.as_millis() as u64);
         let old = lock(&self.view.index).old_removals(old, last, limit);
-        let subject = format!("$JS.API.STREAM.MSG.DELETE.{}", self.link.settings.entries());
-        let removals = old.into_iter().map(|sequence| {
-            let (subject, body) = (&subject, format!("{{\"seq\":{sequence},\"no_erase\":true}}"));
-            async move {
-                match self.link.ask::<Done>(deadline, subject, &[], body.as_bytes()).await? {
-                    Err(error) if !ApiError::NO_SEQUENCE.contains(&error.err_code) => Err(self.link.refused(&error)),
-                    // Another node may have been faster.
-                    _ => {
-                        lock(&self.view.index).forget(sequence);
-                        Ok(())
-                    }
-                }
-            }
+        let removals = old.into_iter().map(|sequence| async move {
+            // Another node may have been faster.
+            self.erase(deadline, sequence).await?;
+            lock(&self.view.index).forget(sequence);
+            Ok::<(), StoreError>(())
         });
         stream::iter(removals).buffer_unordered(AT_ONCE).try_collect::<Vec<()>>().await?;
         let is_due = |looked: &Option<Instant>| looked.is_none_or(|looked| looked.elapsed() > LOOK_FOR_ORPHANS);
@@ -243,10 +257,16 @@ impl Store for Nats {
         let mut after = after.to_owned();
         loop {
             let (keys, more) = lock(&self.view.index).page(prefix, &after, limit, bytes);
-            let Some(last) = keys.last().cloned() else { return Ok(Page::default()) };
-            let reads = keys.into_iter().map(|key| async move { self.read(deadline, &key).await });
+            let Some((last, _)) = keys.last().cloned() else { return Ok(Page::default()) };
+            let reads = keys.into_iter().map(|(key, sequence)| async move {
+                let read = self.read(deadline, &key).await?;
+                if read.is_none() {
+                    // It has been removed meanwhile, or somebody has removed just its message.
+                    lock(&self.view.index).lost(&key, sequence);
+                }
+                Ok::<_, StoreError>(read)
+            });
             let read = stream::iter(reads).buffered(AT_ONCE).try_collect::<Vec<_>>().await?;
-            // Some may have been removed meanwhile.
             let entries: Vec<Entry> = read.into_iter().flatten().collect();
             if !entries.is_empty() || !more {
                 return Ok(Page { entries, more });

@@ -39,6 +39,12 @@ impl ApiError {
     /// There is no message of that number; and the same in clusters.
     pub(super) const NO_SEQUENCE: [u32; 2] = [10043, 10057];
 
+    /// Whether there is no room for a message.
+    pub(super) fn is_full(&self) -> bool {
+        // Resources, and limits of the account or of the stream.
+        matches!(self.err_code, 10002 | 10023 | 10028 | 10047 | 10077)
+    }
+
     /// Whether it may be otherwise for a stream that is made anew, or on another server.
     pub(super) fn is_of_the_connection(&self) -> bool {
         matches!(self.err_code, Self::NO_STREAM | 10008 | 10039 | 10076)
@@ -46,8 +52,7 @@ impl ApiError {
 
     fn advice(&self) -> &'static str {
         match self.err_code {
-            // Resources, and limits of the account or of the stream.
-            10002 | 10023 | 10028 | 10047 | 10077 => {
+            _ if self.is_full() => {
                 "make room: raise the limits of JetStream, of the account or of the stream, or its disk"
             }
             10054 => "raise max_msg_size of the stream, or let wharf create it",

@@ -72,16 +72,26 @@ impl Index {
         unnamed
     }
 
-    /// Keys below a prefix and after one, at most so many, and no more once they have so many bytes; and whether there are
+    /// That message of a key is gone, and nothing is in its place.
+    pub(super) fn lost(&mut self, key: &str, sequence: u64) {
+        if self.entries.get(key).is_some_and(|known| known.sequence == sequence)
+            && let Some(known) = self.entries.remove(key)
+            && let Some(expires) = known.expires
+        {
+            self.expiring.remove(&(expires, key.to_owned()));
+        }
+    }
+
+    /// Keys below a prefix and after one, with the numbers of their messages, at most so many, and no more once they have so many bytes; and whether there are
     /// more.
-    pub(super) fn page(&self, prefix: &str, after: &str, limit: usize, bytes: usize) -> (Vec<String>, bool) {
+    pub(super) fn page(&self, prefix: &str, after: &str, limit: usize, bytes: usize) -> (Vec<(String, u64)>, bool) {
         let (mut keys, mut read) = (Vec::new(), 0);
         for (key, known) in self.below(prefix, after) {
             if keys.len() == limit || read >= bytes as u64 {
                 return (keys, true);
             }
             read += known.size;
-            keys.push(key.clone());
+            keys.push((key.clone(), known.sequence));
         }
         (keys, false)
     }
@@ -147,11 +157,15 @@ mod tests {
         for (number, key) in ["a/1", "a/2", "b", "a"].into_iter().enumerate() {
             assert_eq!(index.apply(seen(key, number as u64 + 1, Head::default())), None);
         }
-        assert_eq!(index.page("a/", "", 9, 99), (vec!["a/1".into(), "a/2".into()], false));
-        assert_eq!(index.page("a/", "a/1", 9, 99), (vec!["a/2".into()], false));
-        assert_eq!(index.page("a/", "b", 9, 99), (vec![], false));
-        assert_eq!(index.page("", "", 2, 99), (vec!["a".into(), "a/1".into()], true));
-        assert_eq!(index.page("", "", 9, 4), (vec!["a".into(), "a/1".into()], true));
+        let page = |prefix, after, limit, bytes| {
+            let (keys, more) = index.page(prefix, after, limit, bytes);
+            (keys.into_iter().map(|(key, _)| key).collect::<Vec<_>>().join(" "), more)
+        };
+        assert_eq!(page("a/", "", 9, 99), ("a/1 a/2".into(), false));
+        assert_eq!(page("a/", "a/1", 9, 99), ("a/2".into(), false));
+        assert_eq!(page("a/", "b", 9, 99), (String::new(), false));
+        assert_eq!(page("", "", 2, 99), ("a a/1".into(), true));
+        assert_eq!(page("", "", 9, 4), ("a a/1".into(), true));
         assert_eq!(index.usage("a"), Usage { entries: 3, bytes: 13 });
         index.apply(seen("a/1", 5, removed()));
         // Late, or twice.
@@ -179,6 +193,10 @@ mod tests {
         assert_eq!(names(index.expired(15, 9)), ["b"]);
         assert_eq!(names(index.expired(21, 9)), ["b", "a"]);
         assert_eq!(names(index.expired(21, 1)), ["b"]);
+        // What is gone without a message that says so; but not what has been written since.
+        index.lost("a", 1);
+        index.lost("b", 2);
+        assert_eq!(names(index.expired(21, 9)), ["a"]);
         let parts =
             |name: &str| Head { parts: Some(Parts { name: name.into(), count: 1, size: 7 }), ..Head::default() };
         assert_eq!(index.apply(seen("a", 4, parts("1-a"))), None);
@@ -186,6 +204,6 @@ mod tests {
         assert_eq!(index.apply(seen("a", 5, parts("2-b"))).as_deref(), Some("1-a"));
         assert_eq!(index.parts(), HashSet::from(["2-b".to_owned()]));
         assert_eq!(index.apply(seen("a", 6, removed())).as_deref(), Some("2-b"));
-        assert!(index.expired(99, 9).len() == 1 && index.parts().is_empty());
+        assert!(index.expired(99, 9).is_empty() && index.parts().is_empty());
     }
 }

@@ -93,6 +93,10 @@ impl Session {
                 "it has no headers: it is older than NATS 2.2, or they are switched off".into(),
             ));
         }
+        if tls.is_none() && greeting.tls_required {
+            // Before it is told a password that others could read.
+            return Err(Failed::Closed("TLS required by the server".into()));
+        }
         if let Some(connector) = tls {
             if !greeting.tls_required && !greeting.tls_available {
                 return Err(Failed::Closed("it has no TLS".into()));
