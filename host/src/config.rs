@@ -428,7 +428,7 @@ const EXAMPLES: &str = "
 # server-card = { url = \"https://tools.example/mcp\" }  # experimental: anyone may read where the server is
 
 # In [store], where several machines share their tasks; otherwise they are in a file of the state folder:
-# url = \"postgres://wharf@db.example/wharf\"  # or \"sqlite:PATH\"
+# url = \"postgres://wharf@db.example/wharf\"  # or \"nats://wharf@nats.example/wharf\", or \"sqlite:PATH\"
 # password = { env = \"STORE_PASSWORD\" }       # or { file = \"store-password\" }
 # ca = \"ca.pem\"             # trust these certificates in place of the system's
 

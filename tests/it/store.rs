@@ -1,34 +1,13 @@
-//! What tasks are kept in: the same tests for each engine.
+//! What tasks are kept in, and where. Engines that need a server are in `tests/stores`.
 
-#[cfg(feature = "postgres")]
-mod postgres;
+#[path = "../stores/promises.rs"]
+#[allow(dead_code, reason = "what other engines need of it too")]
 mod promises;
 
-use std::sync::Arc;
-
-use wharf::store::{Sqlite, Store};
+use wharf::store::Sqlite;
 
 use crate::support::home::Home;
 use crate::support::process::run;
-
-/// Opens the store as another process would: with connections of its own.
-type Open<'a> = &'a (dyn Fn() -> Arc<dyn Store> + Sync);
-
-/// Calls a macro with the names of all promises.
-macro_rules! for_each_promise {
-    ($macro:ident) => {
-        $macro! {
-            writes_happen_only_on_what_was_read
-            concurrent_writers_take_turns
-            one_of_many_adds_or_replaces_an_entry
-            entries_are_listed_and_counted_by_prefix_and_expire
-            keys_are_in_the_order_of_their_bytes
-            values_are_bytes_of_any_length
-            changes_of_all_processes_are_reported_at_once
-        }
-    };
-}
-use for_each_promise;
 
 macro_rules! with_sqlite {
     ($($promise:ident)*) => {$(
@@ -40,7 +19,7 @@ macro_rules! with_sqlite {
     )*};
 }
 
-for_each_promise!(with_sqlite);
+promises::for_each_promise!(with_sqlite);
 
 #[test]
 fn a_password_in_the_url_is_never_shown() {

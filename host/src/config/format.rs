@@ -275,6 +275,7 @@ const KEYS: &[Key] = &[
     key("store.password", SOURCE, ENV),
     key("store.password.env", VARIABLE, "\"STORE_PASSWORD\""),
     key("store.password.file", PATH, "\"store-password\""),
+    key("store.credentials", PATH, "\"nats.creds\""),
     key("store.ca", PATH, "\"ca.pem\""),
     key("store.connect-timeout", TIME, "\"5s\""),
     key("store.request-timeout", TIME, "\"5s\""),

@@ -1,4 +1,3 @@
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
@@ -70,9 +69,9 @@ async fn nodes_have_the_same_keys_at_all_times() {
         let (store, clock): (Arc<dyn Store>, _) = (Sqlite::new(folder.join("store.db")), clock.clone());
         let changed = move |keys: &[StateKey]| drop(sender.send(keys.to_vec()));
         running.push(tokio::spawn(share(store, move || clock.load(Ordering::SeqCst), changed)));
-        nodes.push(Mutex::new(receiver));
+        nodes.push(tokio::sync::Mutex::new(receiver));
     }
-    let next = async |node: usize| nodes[node].lock().expect("not poisoned").recv().await.expect("it runs");
+    let next = async |node: usize| nodes[node].lock().await.recv().await.expect("it runs");
     let (one, other) = (next(0).await, next(1).await);
     assert_eq!((one.len(), &one), (1, &other));
     // A day later one of them makes the next key, which no node uses yet; the other hears of it.
