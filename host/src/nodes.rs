@@ -126,7 +126,11 @@ impl Nodes {
         }
     }
 
-    async fn say(&self) -> Result<(), StoreError> {
+    /// Says once that this node lives.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub async fn say(&self) -> Result<(), StoreError> {
         let until = now() + LEASE.as_millis() as u64;
         let said = Said { address: self.address.clone(), until };
         let put = Put {

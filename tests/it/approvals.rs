@@ -258,7 +258,9 @@ fn tools_of_discovery_ask_about_the_tool_that_they_call() {
 #[test]
 fn nobody_is_asked_about_arguments_that_are_refused_afterwards() {
     let home = Home::with(&["notes"]);
-    home.configure("[server]\ntrust = 'dev'\n[plugins.notes.grants]\nkeyvalue = true\n[rights]\nask-destructive = 'always'\n");
+    home.configure(
+        "[server]\ntrust = 'dev'\n[plugins.notes.grants]\nkeyvalue = true\n[rights]\nask-destructive = 'always'\n",
+    );
     for revision in [MODERN, "2025-11-25"] {
         let mut client = Client::with_capabilities(Process::serve(&home), revision, elicits());
         let refused = client.call("notes_delete", json!({"title": 5}));

@@ -17,7 +17,7 @@ use crate::support::home::Home;
 use crate::support::process::{Process, command, run};
 use crate::support::tasks::*;
 
-/// Each test with each engine.
+/// Each test with each engine. A file that uses it has the engines in scope.
 macro_rules! with_each_engine {
     ($($name:ident)*) => {
         mod postgres {$(
@@ -35,6 +35,8 @@ macro_rules! with_each_engine {
     };
 }
 
+pub(crate) use with_each_engine;
+
 with_each_engine! {
     a_task_of_one_node_is_answered_and_cancelled_on_another
     the_tasks_of_a_node_that_dies_are_ended_or_run_by_another
@@ -43,22 +45,27 @@ with_each_engine! {
 }
 
 /// Nodes that serve the plugins of the first one.
-struct Nodes<S> {
+pub(crate) struct Nodes<S> {
     server: S,
-    homes: [Home; 2],
+    pub(crate) homes: [Home; 2],
 }
 
 impl<S: Server> Nodes<S> {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
+        Self::configured("")
+    }
+
+    /// With more settings.
+    pub(crate) fn configured(more: &str) -> Self {
         let server = S::start();
         let url = server.store("wharf");
         let homes = [home(""), Home::new()];
         let with_password = url.replace("wharf@", &format!("wharf:{PASSWORD}@"));
-        homes[0].configure(&format!("{SOON}[store]\nurl = '{with_password}'\n"));
+        homes[0].configure(&format!("{SOON}[store]\nurl = '{with_password}'\n{more}"));
         let file = homes[1].path("config/wharf/store-password");
         fs::write(&file, format!("{PASSWORD}\n")).expect("a file");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("its owner's");
-        homes[1].configure(&format!("{SOON}[store]\nurl = '{url}'\npassword = {{ file = 'store-password' }}\n"));
+        homes[1].configure(&format!("{SOON}[store]\nurl = '{url}'\npassword = {{ file = 'store-password' }}\n{more}"));
         Self { server, homes }
     }
 
@@ -69,7 +76,7 @@ impl<S: Server> Nodes<S> {
     }
 
     /// A command on the second node; its outputs have no password.
-    fn run(&self, words: &[&str]) -> (Output, String) {
+    pub(crate) fn run(&self, words: &[&str]) -> (Output, String) {
         let output = run(&self.homes[1], words);
         let text = String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()).into_owned();
         assert!(!text.contains(PASSWORD), "{text}");

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::time::timeout;
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
 
 use crate::config::NodesConfig;
 use crate::nodes::Nodes;
@@ -15,6 +16,9 @@ use crate::transport::http::NodeListener;
 
 /// How long the store may take to record that this node has left.
 const LEAVING: Duration = Duration::from_secs(2);
+/// How long a start waits for the store, and how often it is tried meanwhile.
+const STARTING: Duration = Duration::from_secs(5);
+const RETRY: Duration = Duration::from_millis(250);
 
 /// Listens for the other nodes, and tells them where.
 ///
@@ -34,6 +38,20 @@ pub(super) fn join(config: &NodesConfig, store: Arc<dyn Store>) -> Result<NodeLi
     let announced = nodes.clone();
     tokio::spawn(async move { announced.announce().await });
     Ok(NodeListener { nodes, listener })
+}
+
+/// Waits until the others can find this node, and `keys` says that it has the keys of all. A session that it opens before
+/// is of no use to them. Without the store it serves all the same.
+pub(super) async fn until_known(nodes: &Nodes, keys: &Notify) {
+    let known = async {
+        while nodes.say().await.is_err() {
+            sleep(RETRY).await;
+        }
+        keys.notified().await;
+    };
+    if timeout(STARTING, known).await.is_err() {
+        tracing::warn!("the store does not answer: until it does, other nodes do not know the sessions of this one");
+    }
 }
 
 /// Tells the other nodes that this one has ended.

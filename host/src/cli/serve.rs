@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 use wharf_report::{ShowPath as _, column, shell_word};
 
@@ -33,7 +33,7 @@ use crate::pins::{Guard, Reason, Trust};
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
-use crate::state_keys;
+use crate::state_keys::{self, StateKey};
 use crate::store::now;
 use crate::sync::lock;
 use crate::transport::http::OAuth;
@@ -89,12 +89,20 @@ pub(super) async fn run(
         http.nodes = Some(nodes::join(nodes, store.clone())?);
     }
     let own = http.as_ref().and_then(|(_, http)| http.nodes.as_ref()).map(|own| own.nodes.clone());
+    let leaving = own.clone();
     let node = own.as_ref().map(|own| own.own().0);
     let settings = Settings { node, tasks: tasks::settings(of_tasks, &dir, told_apart), ..settings };
     let server = Server::new(catalog.clone(), settings);
+    let known = Arc::new(Notify::new());
     if let Some((_, store)) = store.filter(|(place, _)| place.is_shared() && state_key.is_none()) {
-        let keyed = server.clone();
-        tokio::spawn(state_keys::share(store, now, move |keys| keyed.keys().replace(keys)));
+        let (keyed, known) = (server.clone(), known.clone());
+        let share = move |keys: &[StateKey]| {
+            keyed.keys().replace(keys);
+            known.notify_one();
+        };
+        tokio::spawn(state_keys::share(store, now, share));
+    } else {
+        known.notify_one();
     }
     tokio::spawn(server.clone().tend_tasks());
     let idle = IdleHook::default();
@@ -148,6 +156,9 @@ pub(super) async fn run(
             }
             return Ok(());
         };
+        if let Some(own) = &own {
+            nodes::until_known(own, &known).await;
+        }
         service::ready();
         let shutdown = async {
             shutdown.await;
@@ -160,7 +171,7 @@ pub(super) async fn run(
     let serve = async {
         let served = serve.await;
         serving.stop_tasks(grace).await;
-        if let Some(own) = own {
+        if let Some(own) = leaving {
             nodes::leave(&own).await;
         }
         served

@@ -70,7 +70,8 @@ pub(super) fn report_left(dir: &Path, why: Option<&str>) -> bool {
 /// # Errors
 /// If the folder cannot be read, or the store of several nodes cannot be reached as the configuration says.
 pub(super) fn choice_in(config: &Config, dir: &Path) -> io::Result<Choice> {
-    let guard = read_only_guard(&Arc::new(config.clone())).map_err(|failure| io::Error::other(failure.into_parts().0))?;
+    let guard =
+        read_only_guard(&Arc::new(config.clone())).map_err(|failure| io::Error::other(failure.into_parts().0))?;
     Choice::of(dir, &guard, |id| is_reserved(config, id))
 }
 

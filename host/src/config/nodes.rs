@@ -38,7 +38,8 @@ impl NodesConfig {
             }
             None if address.ip().is_unspecified() => {
                 let why = "the other nodes cannot connect to an address that stands for all";
-                Err(WrongValue::at(&["advertise"], why).hint("write where they find this node: advertise = \"10.0.0.5:7420\""))
+                Err(WrongValue::at(&["advertise"], why)
+                    .hint("write where they find this node: advertise = \"10.0.0.5:7420\""))
             }
             _ => Ok(()),
         }

@@ -85,6 +85,8 @@ impl Document {
 
     /// Sees changes from now on.
     pub fn watch(&self) -> DocumentWatch {
+        // Who asks may be in another runtime, or in none.
+        let _entered = self.runtime.enter();
         DocumentWatch { key: self.key, changes: self.store.watch(), checked: Instant::now() }
     }
 
@@ -148,9 +150,9 @@ mod tests {
     async fn no_edit_of_several_nodes_is_lost() {
         let (folder, nodes) = nodes("edits");
         let edits: Vec<_> = nodes.iter().cloned().enumerate().collect();
-        let edits = edits.into_iter().map(|(at, node)| {
-            tokio::task::spawn_blocking(move || (0..50).for_each(|_| add(&node, b'a' + at as u8)))
-        });
+        let edits = edits
+            .into_iter()
+            .map(|(at, node)| tokio::task::spawn_blocking(move || (0..50).for_each(|_| add(&node, b'a' + at as u8))));
         for edit in edits.collect::<Vec<_>>() {
             edit.await.expect("no panic");
         }

@@ -74,9 +74,9 @@ fn write<T: Listed>(server: &Server, scope: &Scope, names: &Names<T>, offset: u6
     }) {
         shown.push(entry);
     }
-    let next = visible.next().map(|(at, _)| {
-        server.keys.sign(Cursor { kind: T::KIND, list: names.digest(), offset: offset + at as u64 })
-    });
+    let next = visible
+        .next()
+        .map(|(at, _)| server.keys.sign(Cursor { kind: T::KIND, list: names.digest(), offset: offset + at as u64 }));
     let envelope = Envelope { caching: Some(Caching::NONE), ..Envelope::default() };
     result::object(revision, &server.implementation, &ListResult { revision, shown, next }, envelope)
 }

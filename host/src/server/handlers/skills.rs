@@ -107,9 +107,8 @@ fn children(server: &Server, scope: &Scope, skill: &Skill, uri: &str, cursor: Op
         None => 0,
     };
     let end = offset.saturating_add(server.settings.page_size).min(children.len());
-    let next_cursor = (end < children.len()).then(|| {
-        server.keys.sign(Cursor { kind: ListKind::Directory, list, offset: end as u64 })
-    });
+    let next_cursor = (end < children.len())
+        .then(|| server.keys.sign(Cursor { kind: ListKind::Directory, list, offset: end as u64 }));
     let page = children.get(offset..end).unwrap_or_default();
     let members = ReadDirectoryResult { resources: page.iter().map(Child::new).collect(), next_cursor };
     result::object(scope.revision, &server.implementation, &members, Envelope::default())

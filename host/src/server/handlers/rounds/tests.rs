@@ -241,7 +241,8 @@ async fn answers_without_a_state_are_parsed_by_their_shape() {
 async fn a_plugin_without_the_grant_gets_no_answer_that_nobody_asked_for() {
     let denied = || Double::new("p").denied(Access::Elicit);
     let (fixture, _peer) = Fixture::new(V2026_07_28, FORMS, Settings::default(), denied(), |_, _| Ok(done("done")));
-    let answers = RawValue::from_string(json!({"name": {"action": "accept", "content": {}}}).to_string()).expect("JSON");
+    let answers =
+        RawValue::from_string(json!({"name": {"action": "accept", "content": {}}}).to_string()).expect("JSON");
     let unasked = ResumedInput { answers: Some(answers), state: None };
     assert_eq!(end(fixture.settle(unasked).await), "done");
     assert_eq!(fixture.received(), ["name: the plugin has no grant 'elicit' []"]);

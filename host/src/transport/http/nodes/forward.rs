@@ -84,7 +84,8 @@ impl Forward {
         let id = match request.uri().path() {
             PATH => {
                 let field = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
-                let is_stateless = field("mcp-protocol-version").and_then(Revision::parse).is_some_and(Revision::is_modern);
+                let is_stateless =
+                    field("mcp-protocol-version").and_then(Revision::parse).is_some_and(Revision::is_modern);
                 field("mcp-session-id").filter(|_| !is_stateless)?
             }
             MESSAGES => request.uri().query()?.split('&').find_map(|pair| pair.strip_prefix("session="))?,

@@ -125,7 +125,9 @@ fn bearer<'a>(uri: &Uri, headers: &'a HeaderMap) -> Result<Option<&'a [u8]>, &'s
         return Ok(None);
     }
     match token.trim_ascii() {
-        token if !token.is_empty() && token.iter().fold(true, |all, byte| all & byte.is_ascii_graphic()) => Ok(Some(token)),
+        token if !token.is_empty() && token.iter().fold(true, |all, byte| all & byte.is_ascii_graphic()) => {
+            Ok(Some(token))
+        }
         _ => Err("the bearer token is malformed"),
     }
 }

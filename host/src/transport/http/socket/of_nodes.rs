@@ -31,8 +31,7 @@ pub(super) async fn serve(nodes: Arc<Nodes>, stream: TcpStream, front: Arc<Front
         async move {
             let client = request.headers_mut().remove(CLIENT);
             let address = client.and_then(|value| value.to_str().ok()?.parse::<IpAddr>().ok());
-            let connection =
-                ClientConnection { peer: Peer::new(address), reuse: Reuse::default(), is_forwarded: true };
+            let connection = ClientConnection { peer: Peer::new(address), reuse: Reuse::default(), is_forwarded: true };
             Ok::<_, Infallible>(front.answer_forwarded(request, &connection).await)
         }
     });
