@@ -1,7 +1,8 @@
-//! Dialects, the interface families of components: `wharf:plugin`, wasmcp, and plain functions.
+//! Dialects, the interface families of components: `wharf:plugin`, wasmcp, plain functions, and commands.
 //!
 //! A new dialect is a module here and a line in [`ALL`].
 
+mod command;
 pub(in crate::plugin) mod linked;
 pub(in crate::plugin) mod peek;
 pub mod plain;
@@ -24,7 +25,7 @@ use super::surface::{FrozenTool, Listed, ListingWarning, Surface};
 
 /// All dialects. The first that finds a callable export gets the component: a component that
 /// exports an interface of `wharf:plugin` is served through these interfaces only.
-const ALL: [Entry; 3] = [wharf::ENTRY, wasmcp::ENTRY, plain::ENTRY];
+const ALL: [Entry; 4] = [wharf::ENTRY, wasmcp::ENTRY, plain::ENTRY, command::ENTRY];
 
 /// The dialect of a component, if it uses this one.
 type Found = Result<Option<Box<dyn Dialect>>, LoadError>;

@@ -76,6 +76,8 @@ pub enum LoadError {
     Unsigned,
     #[error("load the file, whose signature is invalid: {0}")]
     BadSignature(String),
+    #[error("use what the configuration says of the command's tool: {0}")]
+    CommandTool(String),
     #[error("list what the plugin offers; it refused: {0}")]
     ListingRefused(String),
     #[error("list what the plugin offers within its time limit")]
@@ -172,6 +174,9 @@ impl LoadError {
             Self::Unsigned => "sign it: minisign -S -m NAME.wasm, which writes NAME.wasm.minisig beside it",
             Self::BadSignature(_) => {
                 "sign the current file with one of the keys under [signatures], or remove the signature"
+            }
+            Self::CommandTool(_) => {
+                "correct the file that `command.tool` of the plugin names, then save the configuration, or send the server SIGHUP"
             }
             Self::Symlink => "replace the link with a copy of the file",
             Self::WritableByOthers => "chmod go-w the file",
