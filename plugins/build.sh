@@ -17,9 +17,9 @@ components=$target/components
 triple=wasm32-wasip2
 
 samples=(text time math notes survey)
-others=(command files hello fetch chart echo echo-v1 echo-v2 everything folders hostile online pages plain wasmcp)
+others=(command files hello fetch chart echo echo-v1 echo-v2 everything folders hostile online pages plain served wasmcp)
 # Programs of others, as they are on crates.io.
-programs=(grex jsonxf)
+programs=(jsonxf pulldown-cmark)
 debian_packages=(rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc)
 
 say() { printf '%s\n' "$*" >&2; }
@@ -30,7 +30,7 @@ package_of() {
     case $1 in
         text | time | math | notes | survey | fetch | files | hello | chart) echo "$1-rust" ;;
         echo | echo-v1 | echo-v2) echo echo-guest ;;
-        command | everything | folders | hostile | online | pages | plain | wasmcp) echo "$1-guest" ;;
+        command | everything | folders | hostile | online | pages | plain | served | wasmcp) echo "$1-guest" ;;
         *) fail "find the plugin $1; the plugins are: ${samples[*]} ${others[*]} ${programs[*]}" ;;
     esac
 }
@@ -38,8 +38,8 @@ package_of() {
 # The version of a program; empty for other components.
 version_of() {
     case $1 in
-        grex) echo 1.4.6 ;;
         jsonxf) echo 1.1.1 ;;
+        pulldown-cmark) echo 0.13.0 ;;
     esac
 }
 

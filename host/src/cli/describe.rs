@@ -203,7 +203,10 @@ mod tests {
     fn only_the_description_changes() {
         let old = r#"{"inputSchema":{"type":"object"},"description":"old"}"#;
         let new = described(old, "new").expect("an object");
-        assert_eq!(json::tree(&new, 8).expect("JSON"), json!({ "inputSchema": { "type": "object" }, "description": "new" }));
+        assert_eq!(
+            json::tree(&new, 8).expect("JSON"),
+            json!({ "inputSchema": { "type": "object" }, "description": "new" })
+        );
         assert_eq!(described("[]", "new"), None);
     }
 }

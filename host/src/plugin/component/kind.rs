@@ -58,9 +58,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether only another host can call it: an HTTP server, or tools for that host.
+    /// Whether only another host can call it: tools for that host.
     pub(super) fn is_for_another_host(self) -> bool {
-        matches!(self, Self::HttpServer | Self::OldWasmcp | Self::Act)
+        matches!(self, Self::OldWasmcp | Self::Act)
     }
 
     /// A stable code for programs.
@@ -92,7 +92,9 @@ impl Kind {
             Self::Act => {
                 "export its functions in an interface of its own, and build it for WASI 0.2; ACT's tool-provider is not supported"
             }
-            Self::HttpServer => "export functions instead of an HTTP handler",
+            Self::HttpServer => {
+                "build it for WASI 0.2 (wasi:http/incoming-handler), and let it speak MCP; or export functions"
+            }
             Self::WitPackage => "build a component that implements these interfaces; a WIT package has no code",
             Self::Component => "export functions, or an interface of wharf:plugin",
             Self::Unwrapped => "convert it to a component: `wasm-tools component new FILE -o PLUGIN.wasm`",
@@ -115,8 +117,8 @@ impl fmt::Display for Kind {
             Self::Wasmcp => "wasmcp component",
             Self::OldWasmcp => "component for an older wasmcp (wasmcp:protocol)",
             Self::Act => "ACT component (act:tools)",
-            Self::Command => "command-line program (wasi:cli)",
-            Self::HttpServer => "HTTP server (wasi:http)",
+            Self::Command => "command-line program (wasi:cli), served as one tool",
+            Self::HttpServer => "HTTP server (wasi:http), served if it speaks MCP",
             Self::WitPackage => "WIT package",
             Self::Component => "component without callable exports",
             Self::Damaged => "damaged component",

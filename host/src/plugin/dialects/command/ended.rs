@@ -21,12 +21,9 @@ impl Ended {
             Err(error) => return failed(vec![not_text(code, error.as_bytes().len(), stderr)]),
         };
         match code {
-            0 if json && json::check(&stdout, json::MAX_DEPTH).is_ok() => ToolResult {
-                content: Vec::new(),
-                structured: Some(stdout),
-                is_error: false,
-                meta: None,
-            },
+            0 if json && json::check(&stdout, json::MAX_DEPTH).is_ok() => {
+                ToolResult { content: Vec::new(), structured: Some(stdout), is_error: false, meta: None }
+            }
             0 => {
                 // What a program without a result says is better than nothing.
                 let text = if stdout.is_empty() { stderr.to_owned() } else { stdout };
@@ -92,7 +89,10 @@ mod tests {
     #[test]
     fn failures_have_what_was_printed() {
         let (found, structured, is_error) = texts(2, b"{}", "no such key\n", true);
-        assert_eq!(found[0], "The program failed with exit code 2; what it printed to stdout follows. On stderr:\nno such key");
+        assert_eq!(
+            found[0],
+            "The program failed with exit code 2; what it printed to stdout follows. On stderr:\nno such key"
+        );
         assert_eq!((found[1].as_str(), structured, is_error), ("{}", None, true));
         assert_eq!(texts(1, b"", "", false).0, ["The program failed with exit code 1 and printed nothing."]);
         assert_eq!(texts(1, b"", "no\n", false).0, ["The program failed with exit code 1:\nno"]);

@@ -42,6 +42,7 @@ struct Annotations {
 pub(super) fn described(settings: &CommandSettings) -> Result<Tool, String> {
     let text = settings.tool.clone().transpose()?;
     let given: Description = match &text {
+        Some(text) if json::Kind::of_text(text) != json::Kind::Object => return Err("it is not a JSON object".into()),
         Some(text) => json::read(text).map_err(|error| error.to_string())?,
         None => Description::default(),
     };
