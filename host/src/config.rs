@@ -325,6 +325,9 @@ impl Config {
                 };
                 WrongValue::at(&["plugins", name], error.to_string()).hint(hint)
             })?;
+            if let Some(Err((why, hint))) = plugin.command.tool.as_deref().map(ConfigPath::parse) {
+                return Err(WrongValue::at(&["plugins", name, "command", "tool"], why).hint(hint));
+            }
             plugin.grants.check().map_err(|wrong| wrong.below(&["plugins", name, "grants"]))?;
             plugin.tasks.check().map_err(|wrong| wrong.below(&["plugins", name, "tasks"]))?;
             plugin.check_extra(self).map_err(|wrong| wrong.below(&["plugins", name, "extra"]))?;
@@ -385,7 +388,7 @@ impl Config {
         let command = format!("{} grant {id}", self.program());
         let grants = own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(self, place);
         let pages = own.map(|own| own.pages).unwrap_or_default().into();
-        let program = own.map(|own| own.command.settings(self)).unwrap_or_default();
+        let program = own.map(|own| own.command.settings(|path| self.resolve(Path::new(path)))).unwrap_or_default();
         Grants { command, extras, pages, program, ..grants }
     }
 

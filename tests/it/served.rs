@@ -103,9 +103,8 @@ fn check_says_what_an_http_handler_is() {
     assert!(loads && said.contains("  kind     HTTP server (wasi:http), served if it speaks MCP\n"), "{said}");
     assert!(said.contains("  tool     add"), "{said}");
     configure(&home, "html", "");
-    let (loads, said) = check();
-    assert!(
-        !loads && said.contains("find an MCP server in the HTTP handler") && said.contains("at /mcp or /"),
-        "{said}"
-    );
+    let file = home.plugin("served");
+    let output = run(&home, ["call".as_ref(), file.as_os_str(), "add".as_ref()]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("find an MCP server in the HTTP handler") && said.contains("at /mcp or /"), "{said}");
 }

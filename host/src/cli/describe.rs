@@ -127,7 +127,7 @@ impl Edit {
         let config = Config::with_text(&configuration, before.clone()).map_err(invalid)?;
         let named = config.plugins.get(id.as_ref()).and_then(|plugin| plugin.command.tool.clone());
         let (file, after) = match named {
-            Some(path) => (config.resolve(&path), before.clone()),
+            Some(path) => (config.resolve(Path::new(&path)), before.clone()),
             None => {
                 let name = format!("{id}.tool.json");
                 let after = set_tool_file(&before, id, &name).map_err(invalid)?;

@@ -103,11 +103,12 @@ fn named_files(config: &Config) -> impl Iterator<Item = PathBuf> {
     let shared = config.secrets.values().filter(|secret| !secret.is_personal());
     let named = shared.filter_map(|secret| secret.file.as_ref());
     let described = config.plugins.values().filter_map(|plugin| plugin.command.tool.as_ref());
+    let described = described.map(|file| config.resolve(Path::new(file)));
     key.chain(tokens)
         .chain(named)
-        .chain(described)
         .chain(config.client_secrets())
         .map(|file| config.resolve(file))
+        .chain(described)
         .chain(config.store_credentials())
         .chain(certificates(config))
 }

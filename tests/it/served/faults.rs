@@ -27,8 +27,8 @@ fn servers_that_cannot_be_listed_are_refused_with_a_reason() {
         ("nameless", "no text `name`"),
     ] {
         configure(&home, mode, "[plugins.served.limits]\ncpu = \"500ms\"\n");
-        let output = run(&home, ["check".as_ref(), file.as_os_str()]);
-        let said = String::from_utf8_lossy(&output.stdout);
+        let output = run(&home, ["call".as_ref(), file.as_os_str(), "add".as_ref()]);
+        let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains(why), "{mode}: {said}");
     }
 }

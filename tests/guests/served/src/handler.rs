@@ -20,8 +20,9 @@ impl Guest for Handler {
             }
             Response::Endless(kind, part) => {
                 let body = begin(out, 200, kind, &[]);
+                let stream = body.write().expect("its stream is taken once");
                 loop {
-                    write(&body, part.as_bytes());
+                    stream.blocking_write_and_flush(part.as_bytes()).expect("the host reads");
                 }
             }
             Response::Unfinished(part) => {
@@ -75,7 +76,7 @@ fn begin(out: ResponseOutparam, status: u16, kind: &str, fields: &[(&'static str
 }
 
 fn write(body: &OutgoingBody, bytes: &[u8]) {
-    let stream = body.write().expect("its stream is taken once at a time");
+    let stream = body.write().expect("its stream is taken once");
     for part in bytes.chunks(4096) {
         stream.blocking_write_and_flush(part).expect("the host reads");
     }

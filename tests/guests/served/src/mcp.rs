@@ -198,7 +198,7 @@ fn fault(how: &str) -> Result<Value, Failed> {
     let whole = |text: &str| Response::Whole(200, "application/json", Vec::new(), text.to_owned());
     Err(Failed::Response(match how {
         "endless" => Response::Endless("application/json", "[".repeat(4096)),
-        "endless-stream" => Response::Endless("text/event-stream", ": no event\n".repeat(400)),
+        "endless-stream" => Response::Endless("text/event-stream", ": no event\n".repeat(300)),
         "unfinished" => Response::Unfinished("{\"jsonrpc\":".into()),
         "silent" => Response::Nothing,
         "empty" => whole(""),
