@@ -7,6 +7,7 @@ mod address;
 mod audit;
 mod base;
 mod budgets;
+mod command;
 mod duration;
 mod edit;
 mod error;
@@ -47,7 +48,8 @@ use serde::{Deserialize, Serialize};
 pub use audit::AuditConfig;
 pub use base::{Base, base};
 pub use budgets::BudgetConfig;
-pub use edit::{GrantWord, add_grants, remove_grants, with_line_ends};
+pub use command::CommandConfig;
+pub use edit::{GrantWord, add_grants, remove_grants, set_tool_file, with_line_ends};
 pub use error::ConfigError;
 use error::WrongValue;
 pub use exchange::ExchangeConfig;
@@ -185,6 +187,8 @@ pub struct PluginConfig {
     pub pin: Option<String>,
     /// What its pages may reach.
     pub pages: PagesConfig,
+    /// Of a command-line program.
+    pub command: CommandConfig,
     pub limits: LimitsConfig,
     pub tasks: TasksConfig,
     pub grants: GrantsConfig,
@@ -200,6 +204,7 @@ impl Default for PluginConfig {
             names: None,
             pin: None,
             pages: PagesConfig::default(),
+            command: CommandConfig::default(),
             limits: LimitsConfig::default(),
             tasks: TasksConfig::default(),
             grants: GrantsConfig::default(),
@@ -322,6 +327,9 @@ impl Config {
                 };
                 WrongValue::at(&["plugins", name], error.to_string()).hint(hint)
             })?;
+            if let Some(Err((why, hint))) = plugin.command.tool.as_deref().map(ConfigPath::parse) {
+                return Err(WrongValue::at(&["plugins", name, "command", "tool"], why).hint(hint));
+            }
             plugin.grants.check().map_err(|wrong| wrong.below(&["plugins", name, "grants"]))?;
             plugin.tasks.check().map_err(|wrong| wrong.below(&["plugins", name, "tasks"]))?;
             plugin.check_extra(self).map_err(|wrong| wrong.below(&["plugins", name, "extra"]))?;
@@ -383,7 +391,8 @@ impl Config {
         let command = format!("{} grant {id}", self.program());
         let grants = own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(self, place);
         let pages = own.map(|own| own.pages).unwrap_or_default().into();
-        Grants { command, extras, pages, ..grants }
+        let program = own.map(|own| own.command.settings(|path| self.resolve(Path::new(path)))).unwrap_or_default();
+        Grants { command, extras, pages, program, ..grants }
     }
 
     /// Whether the names of a plugin's tools are prefixed with its own.
@@ -461,6 +470,7 @@ const EXAMPLES: &str = "
 # prefix = true               # tools are named example_<tool>
 # names = \"wassette\"        # a plain component's tools are <package>_<interface>_<function>
 # pin = \"blake3:…\"           # only this version runs; wharf status shows it
+# command = { tool = \"example.tool.json\", json = true }  # of a command-line program: docs/programs.md
 # [plugins.example.limits]    # any of [limits]
 # timeout = \"5s\"
 # [plugins.example.grants]    # what it may access; nothing by default

@@ -130,6 +130,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "schemas",
             "trust",
             "limits",
+            "command",
             "tasks",
             "source",
             "store",
