@@ -81,12 +81,10 @@ impl Session {
         let _ = tcp.set_nodelay(true);
         let mut stream: Box<dyn Stream> = Box::new(tcp);
         let mut received = BytesMut::new();
-        let greeting = loop {
-            match frame(&mut stream, &mut received).await? {
-                Frame::Greeting(greeting) => break greeting,
-                Frame::Error(why) => return Err(Failed::Closed(why)),
-                _ => return Err(Failed::Closed("it does not greet".into())),
-            }
+        let greeting = match frame(&mut stream, &mut received).await? {
+            Frame::Greeting(greeting) => greeting,
+            Frame::Error(why) => return Err(Failed::Closed(why)),
+            _ => return Err(Failed::Closed("it does not greet".into())),
         };
         if !greeting.headers {
             return Err(Failed::Closed(
