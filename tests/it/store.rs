@@ -77,7 +77,7 @@ fn the_file_of_the_tasks_can_be_elsewhere() {
         assert!(text.contains(said), "{settings}: {text}");
     }
     let file = home.path("config/wharf/a");
-    for (text, said) in [("no seed", "it has no seed of a user"), ("SUAAOB", "it has no seed of a user")] {
+    for (text, said) in [("nothing", "it has no seed of a user"), ("SUAAOB", "it has no seed of a user")] {
         fs::write(&file, text).expect("a file");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("its owner's");
         home.configure("[store]\nurl = 'nats://localhost/wharf'\ncredentials = 'a'\n");

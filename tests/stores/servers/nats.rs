@@ -34,6 +34,17 @@ impl NatsServer {
         server
     }
 
+    /// Three servers that know each other.
+    pub(crate) fn cluster() -> Vec<Self> {
+        let ports = [(); 3].map(|()| free_port());
+        let routes = ports.map(|port| format!("\"nats://127.0.0.1:{port}\"")).join(", ");
+        let with = |(number, port): (usize, &u16)| {
+            let cluster = format!("name: wharf, listen: \"127.0.0.1:{port}\", routes: [{routes}]");
+            Self::with(&format!("server_name: n{number}\ncluster {{ {cluster} }}\n{}", Self::configuration("")))
+        };
+        ports.iter().enumerate().map(with).collect()
+    }
+
     /// Which lets in `wharf` with a password.
     pub(crate) fn configuration(jetstream: &str) -> String {
         format!(

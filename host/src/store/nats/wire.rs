@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn frames_are_read_however_they_arrive() {
         let text = b"INFO {\"headers\":true,\"max_payload\":7,\"nonce\":\"n\",\"more\":[1]} \r\nPING\r\n\
-            MSG a.b 1 3\r\na\r\n\r\nHMSG a 2 r.1 26 28\r\nNATS/1.0 100 Idle\r\nK: v\r\n\r\nxy\r\n-ERR 'Stale'\r\n";
+            MSG a.b 1 3\r\na\r\n\r\nHMSG a 2 r.1 27 29\r\nNATS/1.0 100 Idle\r\nK: v\r\n\r\nxy\r\n-ERR 'Stale'\r\n";
         let mut received = BytesMut::new();
         let mut found = Vec::new();
         for byte in text {
