@@ -34,6 +34,15 @@ impl NatsServer {
         server
     }
 
+    /// Whether the installed release agrees on conditional writes with its replicas: from 2.9.21 on.
+    pub(crate) fn keeps_replicas() -> bool {
+        let output = Command::new("nats-server").arg("--version").output().expect("NATS is installed");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        let version = text.trim().rsplit('v').next().expect("a version");
+        let numbers: Vec<u32> = version.split('.').filter_map(|number| number.parse().ok()).collect();
+        numbers >= vec![2, 9, 21]
+    }
+
     /// Three servers that know each other.
     pub(crate) fn cluster() -> Vec<Self> {
         let ports = [(); 3].map(|()| free_port());

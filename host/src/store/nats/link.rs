@@ -60,7 +60,9 @@ impl Link {
         if let Some((_, error)) = slot.failed.as_ref().filter(|(when, _)| *when >= asked) {
             return Err(error.clone());
         }
-        match self.open().await {
+        let opened = timeout_at(deadline, self.open()).await;
+        let late = |_| Err(failure::timeout(&self.settings, "there was no connection", deadline - asked));
+        match opened.unwrap_or_else(late) {
             Ok(session) => {
                 slot.session = Some(session.clone());
                 Ok(session)
