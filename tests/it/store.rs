@@ -4,6 +4,9 @@
 #[allow(dead_code, reason = "what other engines need of it too")]
 mod promises;
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
 use wharf::store::Sqlite;
 
 use crate::support::home::Home;
@@ -30,6 +33,9 @@ fn a_password_in_the_url_is_never_shown() {
         ("postgres://wharf:hunter2@127.0.0.1:1/wharf", "postgres://127.0.0.1:1/wharf"),
         ("postgres://wharf:hunter2@db.example/wharf?sslmode=prefer", "store.url: its sslmode would go on without TLS"),
         ("postgres://wharf:hunter2@/wharf", "store.url: "),
+        ("nats://wharf:hunter2@127.0.0.1:1/wharf", "nats://127.0.0.1:1/wharf"),
+        ("tls://hunter2@localhost:1/wharf", "tls://localhost:1/wharf"),
+        ("nats://wharf:hunter2@nats.example/wharf?tls=maybe", "store.url: has something after the question mark"),
         ("mysql://wharf:hunter2@db.example/wharf", "store.url: not a place for a store"),
     ] {
         home.configure(&format!("[store]\nurl = '{url}'\n"));
@@ -56,4 +62,27 @@ fn the_file_of_the_tasks_can_be_elsewhere() {
     let output = run(&home, ["tasks"]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("store.password: a file of SQLite has none"), "{text}");
+    for (settings, said) in [
+        ("url = 'sqlite:kept/all.db'\ncredentials = 'a'", "store.credentials: a file of SQLite has none"),
+        ("url = 'postgres://wharf@localhost/wharf'\ncredentials = 'a'", "store.credentials: only NATS has them"),
+        (
+            "url = 'nats://localhost/wharf'\ncredentials = 'a'\npassword = { env = 'A' }",
+            "store.credentials: is in place of store.password",
+        ),
+        ("url = 'nats://localhost/wharf'\ncredentials = 'absent'", "store.credentials: the file cannot be read"),
+    ] {
+        home.configure(&format!("[store]\n{settings}\n"));
+        let output = run(&home, ["tasks"]);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains(said), "{settings}: {text}");
+    }
+    let file = home.path("config/wharf/a");
+    for (text, said) in [("nothing", "it has no seed of a user"), ("SUAAOB", "it has no seed of a user")] {
+        fs::write(&file, text).expect("a file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("its owner's");
+        home.configure("[store]\nurl = 'nats://localhost/wharf'\ncredentials = 'a'\n");
+        let output = run(&home, ["tasks"]);
+        let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(shown.contains(said) && !shown.contains(text), "{shown}");
+    }
 }

@@ -25,7 +25,7 @@ use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use tokio::runtime::Handle;
 use tokio::sync::broadcast;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Changed, Entry, Expected, MAX_KEY, Page, Put, Store, StoreError, Usage};
@@ -44,6 +44,8 @@ const BACKLOG: usize = 4096;
 const AT_ONCE: usize = 32;
 /// How often a call begins anew because others write meanwhile.
 const ATTEMPTS: usize = 16;
+/// How soon a write is sent again while another one is being agreed on.
+const AGAIN: Duration = Duration::from_millis(10);
 /// How often it is looked for parts that nobody names.
 const LOOK_FOR_ORPHANS: Duration = Duration::from_secs(60 * 60);
 
@@ -111,8 +113,13 @@ impl Nats {
         payload: &[u8],
     ) -> Result<Result<u64, ApiError>, StoreError> {
         headers.extend(expected.map(|sequence| (entry::EXPECTED, sequence.to_string())));
-        let written = self.link.ask::<Written>(deadline, &self.subject(key), &headers, payload).await?;
-        Ok(written.map(|written| written.seq))
+        let subject = self.subject(key);
+        loop {
+            match self.link.ask::<Written>(deadline, &subject, &headers, payload).await? {
+                Err(error) if error.err_code == ApiError::NOT_READY && Instant::now() < deadline => sleep(AGAIN).await,
+                written => return Ok(written.map(|written| written.seq)),
+            }
+        }
     }
 
     /// Removes a key if its last message has that number, by another message: so all who follow the stream know.
@@ -120,7 +127,7 @@ impl Nats {
         let headers = vec![(entry::OPERATION, entry::DELETE.to_owned())];
         match self.publish(deadline, key, Some(sequence), headers, b"").await? {
             Ok(_) => Ok(true),
-            Err(error) if error.err_code == ApiError::WRONG_SEQUENCE => {
+            Err(error) if error.is_wrong_sequence() => {
                 if self.last(deadline, key).await?.is_none() {
                     lock(&self.view.index).lost(key, sequence);
                 }
@@ -216,7 +223,7 @@ impl Store for Nats {
         for _ in 0..ATTEMPTS {
             match self.publish(deadline, &key, sequence, headers.clone(), payload).await? {
                 Ok(version) => return Ok(Some(version)),
-                Err(wrong) if wrong.err_code != ApiError::WRONG_SEQUENCE => {
+                Err(wrong) if !wrong.is_wrong_sequence() => {
                     error = Some(self.link.refused(&wrong));
                     break;
                 }

@@ -34,6 +34,26 @@ impl NatsServer {
         server
     }
 
+    /// Whether the installed release agrees on conditional writes with its replicas: from 2.9.21 on.
+    pub(crate) fn keeps_replicas() -> bool {
+        let output = Command::new("nats-server").arg("--version").output().expect("NATS is installed");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        let version = text.trim().rsplit('v').next().expect("a version");
+        let numbers: Vec<u32> = version.split('.').filter_map(|number| number.parse().ok()).collect();
+        numbers >= vec![2, 9, 21]
+    }
+
+    /// Three servers that know each other.
+    pub(crate) fn cluster() -> Vec<Self> {
+        let ports = [(); 3].map(|()| free_port());
+        let routes = ports.map(|port| format!("\"nats://127.0.0.1:{port}\"")).join(", ");
+        let with = |(number, port): (usize, &u16)| {
+            let cluster = format!("name: wharf, listen: \"127.0.0.1:{port}\", routes: [{routes}]");
+            Self::with(&format!("server_name: n{number}\ncluster {{ {cluster} }}\n{}", Self::configuration("")))
+        };
+        ports.iter().enumerate().map(with).collect()
+    }
+
     /// Which lets in `wharf` with a password.
     pub(crate) fn configuration(jetstream: &str) -> String {
         format!(

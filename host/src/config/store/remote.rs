@@ -35,6 +35,7 @@ pub(super) fn place(url: &str) -> Result<Place, WrongValue> {
 ///
 /// # Errors
 /// If a file or a variable that they name cannot be read.
+#[cfg_attr(not(any(feature = "nats", feature = "postgres")), allow(unused_variables, reason = "files have no more"))]
 pub(super) fn open(config: &Config, place: Place) -> Result<Place, ConfigError> {
     #[cfg(any(feature = "nats", feature = "postgres"))]
     let store = &config.store;

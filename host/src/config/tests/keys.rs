@@ -24,7 +24,7 @@ fn file(path: &str, value: &str) -> String {
         &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")],
     );
     needed.insert("secrets.*.exchange", &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")]);
-    needed.insert("store", &[("url", "'postgres://a@b.example/c'")]);
+    needed.insert("store", &[("url", "'nats://a@b.example/c'")]);
     needed.insert("rights", &[("default", "'nothing'")]);
     needed.insert("rights.rules[]", &[("plugins", "['a']")]);
     needed.insert("budgets[]", &[("calls", "1")]);

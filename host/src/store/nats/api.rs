@@ -49,6 +49,7 @@ pub(super) struct Config {
     pub(super) max_msgs_per_subject: i64,
     pub(super) deny_delete: bool,
     pub(super) deny_purge: bool,
+    pub(super) num_replicas: u8,
 }
 
 impl Default for Config {
@@ -64,6 +65,7 @@ impl Default for Config {
             max_msgs_per_subject: -1,
             deny_delete: false,
             deny_purge: false,
+            num_replicas: 1,
         }
     }
 }

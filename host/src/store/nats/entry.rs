@@ -21,8 +21,11 @@ pub(super) const DELETE: &str = "DEL";
 const PURGE: &str = "PURGE";
 
 /// The last token of the subject of a key: other bytes than letters, digits, `/`, `_` and `-` are `=XX`, so that it is one
-/// token, without wildcards, and a key as tools of NATS allow it.
+/// token, without wildcards, and a key as tools of NATS allow it. The empty key, which is never written, has one too.
 pub(super) fn token(key: &str) -> String {
+    if key.is_empty() {
+        return "=".into();
+    }
     let mut token = String::with_capacity(key.len());
     for byte in key.bytes() {
         if byte.is_ascii_alphanumeric() || b"/_-".contains(&byte) {

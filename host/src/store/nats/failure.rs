@@ -35,9 +35,15 @@ impl ApiError {
     pub(super) const NO_MESSAGE: u32 = 10037;
     /// Another configuration; also if another node has just created it so.
     pub(super) const EXISTS: u32 = 10058;
-    pub(super) const WRONG_SEQUENCE: u32 = 10071;
+    /// Another write of the subject is being agreed on: nothing was done. From 2.12 on.
+    pub(super) const NOT_READY: u32 = 10163;
     /// There is no message of that number; and the same in clusters.
     pub(super) const NO_SEQUENCE: [u32; 2] = [10043, 10057];
+
+    /// Whether the last message of the subject is another one. The second is without its number.
+    pub(super) fn is_wrong_sequence(&self) -> bool {
+        matches!(self.err_code, 10071 | 10164)
+    }
 
     /// Whether there is no room for a message.
     pub(super) fn is_full(&self) -> bool {

@@ -1,10 +1,11 @@
 //! The connection that all requests of a process share: made when it is needed, and again when it is lost.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, Semaphore};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::failure::{self, ApiError, Failed};
 use super::session::Session;
@@ -16,6 +17,9 @@ use crate::store::tls::{SET_CA, connector};
 
 /// Requests of one process at the same time; more wait for these.
 const AT_ONCE: usize = 64;
+/// How long nobody may be there to answer: a cluster elects the leader of a stream, or has not told all of its servers.
+const ELECTION: Duration = Duration::from_secs(2);
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// What all that use the server share.
 pub(super) struct Link {
@@ -56,7 +60,9 @@ impl Link {
         if let Some((_, error)) = slot.failed.as_ref().filter(|(when, _)| *when >= asked) {
             return Err(error.clone());
         }
-        match self.open().await {
+        let opened = timeout_at(deadline, self.open()).await;
+        let late = |_| Err(failure::timeout(&self.settings, "there was no connection", deadline - asked));
+        match opened.unwrap_or_else(late) {
             Ok(session) => {
                 slot.session = Some(session.clone());
                 Ok(session)
@@ -110,8 +116,18 @@ impl Link {
         // Not an error: the semaphore is never closed.
         let _room = room.map_err(|error| StoreError(error.to_string()))?;
         let session = self.session(deadline).await?;
-        let time = settings.request_timeout.min(deadline.saturating_duration_since(Instant::now()));
-        match timeout(time, session.request(subject, headers, payload)).await {
+        let asked = Instant::now();
+        let time = settings.request_timeout.min(deadline.saturating_duration_since(asked));
+        let request = async {
+            loop {
+                match session.request(subject, headers, payload).await {
+                    // Nothing was done.
+                    Err(Failed::Nobody) if asked.elapsed() < ELECTION => sleep(AGAIN).await,
+                    answer => return answer,
+                }
+            }
+        };
+        match timeout(time, request).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(failed)) => {
                 if matches!(failed, Failed::Nobody | Failed::Malformed(_)) {

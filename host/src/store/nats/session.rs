@@ -42,6 +42,8 @@ pub(super) struct Session {
     next: AtomicUsize,
     /// Bytes of a message with its headers.
     pub(super) max_payload: usize,
+    /// The version of the server.
+    pub(super) release: [u32; 3],
     _tasks: [AbortOnDropHandle<()>; 2],
 }
 
@@ -81,12 +83,10 @@ impl Session {
         let _ = tcp.set_nodelay(true);
         let mut stream: Box<dyn Stream> = Box::new(tcp);
         let mut received = BytesMut::new();
-        let greeting = loop {
-            match frame(&mut stream, &mut received).await? {
-                Frame::Greeting(greeting) => break greeting,
-                Frame::Error(why) => return Err(Failed::Closed(why)),
-                _ => return Err(Failed::Closed("it does not greet".into())),
-            }
+        let greeting = match frame(&mut stream, &mut received).await? {
+            Frame::Greeting(greeting) => greeting,
+            Frame::Error(why) => return Err(Failed::Closed(why)),
+            _ => return Err(Failed::Closed("it does not greet".into())),
         };
         if !greeting.headers {
             return Err(Failed::Closed(
@@ -127,8 +127,9 @@ impl Session {
         let reading = read(reader, received, shared.clone(), frames.clone());
         let writing = write(writer, waiting, shared.clone());
         let tasks = [tokio::spawn(reading), tokio::spawn(writing)].map(AbortOnDropHandle::new);
-        let (next, max_payload) = (AtomicUsize::new(1 + ANSWERS as usize), greeting.max_payload);
-        Ok(Arc::new(Self { frames, shared, inbox, next, max_payload, _tasks: tasks }))
+        let next = AtomicUsize::new(1 + ANSWERS as usize);
+        let (max_payload, release) = (greeting.max_payload, greeting.release());
+        Ok(Arc::new(Self { frames, shared, inbox, next, max_payload, release, _tasks: tasks }))
     }
 
     /// Sends a request, and waits for its answer, however long that takes.

@@ -11,6 +11,9 @@ use crate::store::StoreError;
 
 /// Bytes of a message that must be possible: room for a key, for headers and for something.
 const MIN_PAYLOAD: usize = 16 << 10;
+/// The first release in which of two writes with the same condition one alone succeeds if there are replicas: before, the
+/// leader looked at the condition only when it proposed a write to them (issue 4320 of nats-server).
+const REPLICATED: [u32; 3] = [2, 9, 21];
 
 impl NatsSettings {
     /// The name of the stream of entries.
@@ -57,6 +60,10 @@ pub(super) async fn prepare(session: &Session, settings: &NatsSettings) -> Resul
             found = ask(session, settings, &subject, "").await?;
         }
         let found = found.map_err(|error| failure::of_api(&error, settings))?;
+        if found.config.num_replicas > 1 && session.release < REPLICATED {
+            let why = format!("its stream {stream} has replicas, which lose writes before NATS 2.9.21");
+            return Err(failure::with_advice(&why, settings, "update the servers, or use one replica"));
+        }
         if let Some(why) = unusable(&found.config, &format!("{subjects}>"), last) {
             let why = format!("its stream {stream} {why}");
             let advice = "let wharf create it, or name another bucket in store.url";

@@ -19,6 +19,7 @@ const HEADERS: &str = "NATS/1.0";
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default)]
 pub(super) struct Greeting {
+    pub(super) version: String,
     pub(super) headers: bool,
     pub(super) max_payload: usize,
     pub(super) nonce: Option<String>,
@@ -28,7 +29,22 @@ pub(super) struct Greeting {
 
 impl Default for Greeting {
     fn default() -> Self {
-        Self { headers: false, max_payload: 1 << 20, nonce: None, tls_required: false, tls_available: false }
+        Self {
+            version: String::new(),
+            headers: false,
+            max_payload: 1 << 20,
+            nonce: None,
+            tls_required: false,
+            tls_available: false,
+        }
+    }
+}
+
+impl Greeting {
+    /// The numbers of its version; unknown ones are 0.
+    pub(super) fn release(&self) -> [u32; 3] {
+        let mut numbers = self.version.split(['.', '-', '+']).map(|number| number.parse().unwrap_or_default());
+        [(); 3].map(|()| numbers.next().unwrap_or_default())
     }
 }
 
@@ -176,7 +192,7 @@ mod tests {
     #[test]
     fn frames_are_read_however_they_arrive() {
         let text = b"INFO {\"headers\":true,\"max_payload\":7,\"nonce\":\"n\",\"more\":[1]} \r\nPING\r\n\
-            MSG a.b 1 3\r\na\r\n\r\nHMSG a 2 r.1 26 28\r\nNATS/1.0 100 Idle\r\nK: v\r\n\r\nxy\r\n-ERR 'Stale'\r\n";
+            MSG a.b 1 3\r\na\r\n\r\nHMSG a 2 r.1 27 29\r\nNATS/1.0 100 Idle\r\nK: v\r\n\r\nxy\r\n-ERR 'Stale'\r\n";
         let mut received = BytesMut::new();
         let mut found = Vec::new();
         for byte in text {
@@ -191,6 +207,9 @@ mod tests {
         else {
             panic!("{found:?}");
         };
+        assert_eq!(greeting.release(), [0; 3]);
+        let known = |version: &str| Greeting { version: version.into(), ..Greeting::default() }.release();
+        assert_eq!((known("2.9.10"), known("2.12.0-RC.1")), ([2, 9, 10], [2, 12, 0]));
         assert_eq!((greeting.headers, greeting.max_payload, greeting.nonce.as_deref()), (true, 7, Some("n")));
         assert_eq!((&*plain.subject, plain.subscription, &plain.payload[..]), ("a.b", 1, &b"a\r\n"[..]));
         assert_eq!(
