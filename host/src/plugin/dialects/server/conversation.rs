@@ -22,8 +22,6 @@ pub(super) const INITIALIZE: &str = "initialize";
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 const NO_RESOURCE: i64 = -32002;
-/// Bytes of a response besides what its result may have: names of members, escapes.
-const SLACK: u64 = 64 << 10;
 
 /// How a server is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +35,7 @@ pub(super) struct Conversation<R> {
     pub(super) handler: Handler,
     pub(super) way: Way,
     pub(super) asked: Asked,
-    /// Maximum bytes of what is read.
+    /// Maximum bytes of a result.
     pub(super) limit: u64,
     /// Reads the result of the request.
     pub(super) read: fn(&Value) -> Result<R, String>,
@@ -90,7 +88,6 @@ impl<R: Redactable + Send + 'static> Invocation for Conversation<R> {
         _: CallContext,
     ) -> wasmtime::Result<Said<R>> {
         let Self { handler, way: Way { path, has_handshake }, asked, limit, read } = self;
-        let limit = limit.saturating_mul(2).saturating_add(SLACK);
         let request = match has_handshake {
             false => asked.stateless(path),
             true => match handshake(store, instance, &handler, path, limit).await? {

@@ -26,15 +26,25 @@ use crate::plugin::instance::function::{BoundInstance, Function};
 /// `handle` of `wasi:http/incoming-handler`.
 pub(super) type Handler = Function<(Resource<HostIncomingRequest>, Resource<HostResponseOutparam>), ()>;
 
+/// Bytes of a body besides its result: the names of members, and other events.
+const SLACK: u64 = 64 << 10;
+
 /// What is wanted of a response.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     /// The id of the request; `None`: it is a notification, of which only the status counts.
     pub(super) id: Option<u64>,
-    /// Bytes of the body.
+    /// Bytes of the result in its body.
     pub(super) limit: u64,
     /// Whether the instance is not needed any more after that.
     pub(super) is_last: bool,
+}
+
+impl Wanted {
+    /// Bytes of the body: more than those of the result, whose texts are escaped and whose bytes are in base64.
+    fn body_limit(self) -> u64 {
+        self.limit.saturating_mul(2).saturating_add(SLACK)
+    }
 }
 
 /// What a server responded.
@@ -113,7 +123,7 @@ async fn read(response: oneshot::Receiver<Sent>, wanted: Wanted) -> Result<Reply
         let Ok(frame) = frame else { return bad("a body that was not finished") };
         let Ok(part) = frame.into_data() else { continue };
         seen += part.len() as u64;
-        if seen > wanted.limit {
+        if seen > wanted.body_limit() {
             return Err(Fault::OutputTooLarge { limit: wanted.limit }.into());
         }
         if !is_stream {
