@@ -139,6 +139,16 @@ impl Server for NatsServer {
 
     fn freeze(&self) {
         self.signal(Signal::STOP);
+        let id = self.child.as_ref().expect("it runs").id();
+        let is_stopped = |thread: fs::DirEntry| {
+            fs::read_to_string(thread.path().join("status")).is_ok_and(|status| status.contains("State:\tT"))
+        };
+        let deadline = Instant::now() + TIMEOUT;
+        // Its threads stop one after the other, and until then one of them may answer.
+        while !fs::read_dir(format!("/proc/{id}/task")).expect("a process").flatten().all(is_stopped) {
+            assert!(Instant::now() < deadline, "it runs still");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     fn thaw(&self) {
