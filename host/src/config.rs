@@ -337,7 +337,7 @@ impl Config {
         self.tasks.check().map_err(|wrong| wrong.below(&["tasks"]))?;
         self.store.check().map_err(|wrong| wrong.below(&["store"]))?;
         if let Some(nodes) = &self.server.http.nodes {
-            nodes.check(self.store.url.as_deref())?;
+            nodes.check(self.store.is_shared())?;
         }
         self.check_trust()?;
         self.check_registries()?;

@@ -25,13 +25,13 @@ impl NodesConfig {
         self.advertise.clone().unwrap_or_else(|| listening.to_string())
     }
 
-    /// `store`: the URL of the store.
+    /// `has_store`: the nodes have one in common.
     ///
     /// # Errors
-    /// If an address is malformed, or the nodes have no store in common.
-    pub(super) fn check(&self, store: Option<&str>) -> Result<(), WrongValue> {
+    /// If an address is malformed, or there is no store.
+    pub(super) fn check(&self, has_store: bool) -> Result<(), WrongValue> {
         self.check_addresses().map_err(|wrong| wrong.below(&KEYS))?;
-        if store.is_none_or(|url| url.starts_with("sqlite:")) {
+        if !has_store {
             return Err(WrongValue::at(&KEYS, "needs a store that the nodes share")
                 .hint("write in [store]: url = \"postgres://USER@HOST/DATABASE\""));
         }
