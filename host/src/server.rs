@@ -5,13 +5,16 @@
 
 mod bounds;
 mod built_in;
+mod call_metrics;
 mod call_record;
 mod changes;
 mod client;
 mod connection;
+mod cost;
 mod discovery;
 mod fault;
 mod handlers;
+mod measured;
 mod outgoing;
 mod own_stream;
 mod pages;
@@ -41,6 +44,7 @@ use crate::audit::Audit;
 use crate::budgets::Budgets;
 use crate::byte_budget::ByteBudget;
 use crate::catalog::{Catalog, Snapshot};
+use crate::metrics::Metrics;
 use crate::proposals::ProposalFile;
 use crate::protocol::Implementation;
 use crate::rights::Rights;
@@ -119,6 +123,8 @@ pub struct Settings {
     pub state_key: Option<[u8; 32]>,
     /// The audit log of plugin calls.
     pub audit: Audit,
+    /// What is counted and measured.
+    pub metrics: Metrics,
     /// Who may use what, until they are replaced.
     pub rights: Arc<Rights>,
     /// What may be spent.
@@ -156,6 +162,7 @@ impl Default for Settings {
             approvals: Approvals::default(),
             state_key: None,
             audit: Audit::default(),
+            metrics: Metrics::default(),
             rights: Arc::default(),
             budgets: Arc::default(),
             tasks: TaskSettings::default(),

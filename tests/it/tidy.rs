@@ -12,9 +12,9 @@ use regex::Regex;
 use crate::support::home::repository;
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-const FLOORS: [(&str, &[&str], &[&str]); 34] = [
+const FLOORS: [(&str, &[&str], &[&str]); 35] = [
     ("approvals", &["os", "state_file", "sync"], &["tokio", "wasmtime"]),
-    ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
+    ("audit", &["metrics", "os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
     ("byte_budget", &["sync"], &["wasmtime", "mcp"]),
     ("database", &["os"], &["tokio", "wasmtime"]),
@@ -23,6 +23,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 34] = [
     ("inline", &[], &["tokio", "wasmtime"]),
     ("json", &[], &["tokio", "wasmtime"]),
     ("jsonrpc", &["json"], &["tokio", "wasmtime", "mcp"]),
+    ("metrics", &[], &["tokio", "wasmtime", "jsonrpc", "hyper"]),
     ("net", &[], &["wasmtime", "plugin"]),
     ("oauth", &["identity", "json", "net", "sync"], &["wasmtime", "plugin", "jsonrpc", "hyper"]),
     ("registry", &["json", "net", "os"], &["wasmtime", "plugin"]),
@@ -40,6 +41,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 34] = [
             "identity",
             "inline",
             "json",
+            "metrics",
             "net",
             "os",
             "rights",
@@ -67,6 +69,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 34] = [
             "inline",
             "json",
             "jsonrpc",
+            "metrics",
             "protocol",
             "plugin",
             "catalog",
@@ -87,7 +90,11 @@ const FLOORS: [(&str, &[&str], &[&str]); 34] = [
         &["byte_budget", "identity", "idle", "json", "jsonrpc", "oauth", "os", "server", "sync", "protocol::revision"],
         &["wasmtime"],
     ),
-    ("config", &["audit", "budgets", "identity", "json", "os", "plugin", "pins", "registry", "rights", "store"], &[]),
+    (
+        "config",
+        &["audit", "budgets", "identity", "json", "metrics", "os", "plugin", "pins", "registry", "rights", "store"],
+        &[],
+    ),
     ("cli", &["*"], &[]),
     ("report", &["*"], &[]),
     ("lib", &["*"], &[]),

@@ -105,6 +105,7 @@ fn secret_files(config: &Config) -> impl Iterator<Item = PathBuf> {
     key.chain(tokens)
         .chain(named)
         .chain(config.client_secrets())
+        .chain(config.metrics.token.iter().filter_map(|token| token.file.as_ref()))
         .map(|file| config.resolve(file))
         .chain(config.store_credentials())
         .chain(certificates(config))
