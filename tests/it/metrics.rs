@@ -110,7 +110,9 @@ fn servers_over_http_have_metrics_with_what_is_left_of_budgets_and_without_subje
         endpoint.exchange(&message);
     }
     let text = scrape(scraped);
-    assert_eq!(sum(&text, "wharf_budget_left_ratio{budget=\"few\",resource=\"calls\"}"), 0.0, "{text}");
+    let left = "wharf_budget_left_ratio{budget=\"few\",resource=\"calls\"}";
+    // A little has come back meanwhile.
+    assert!(text.contains(left) && sum(&text, left) < 0.2, "{text}");
     assert_eq!(sum(&text, "wharf_refusals_total{reason=\"budget\"}"), 1.0, "{text}");
     assert!(!text.contains("subject") && !text.contains("local"), "{text}");
 }

@@ -17,7 +17,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::tools::Tools;
-use super::{Called, Operation, Sample};
+use super::{Called, Operation, Sample, Spent};
 
 /// Seconds.
 const BUCKETS: [f64; 18] =
@@ -240,7 +240,10 @@ impl Families {
         if !spent.queued.is_zero() {
             tool.queued.inc_by(spent.queued.as_secs_f64());
         }
-        self.queue.observe(spent.queued.as_secs_f64());
+        // One that was refused never waited for a turn.
+        if spent != Spent::default() {
+            self.queue.observe(spent.queued.as_secs_f64());
+        }
         if spent.upstream_requests > 0 {
             tool.upstream_requests.inc_by(spent.upstream_requests);
             tool.upstream.inc_by(spent.upstream.as_secs_f64());
