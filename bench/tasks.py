@@ -1,8 +1,9 @@
 """What tasks cost: making and finishing them, and many that are kept. Python's standard library alone.
 
-    python3 bench/tasks.py [WHARF [COMPONENTS]]
+    python3 bench/tasks.py [WHARF [COMPONENTS [URL]]]
 
-Tasks beyond the limit of one caller are copies of a real one, written to the store between two runs of the server.
+Tasks beyond the limit of one caller are copies of a real one, written to the store between two runs of the server. With
+the URL of a store on a server, only the cost of single tasks is measured.
 """
 
 import json
@@ -17,6 +18,7 @@ import time
 
 WHARF = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "target/release/wharf")
 COMPONENTS = sys.argv[2] if len(sys.argv) > 2 else "target/guests/components"
+URL = sys.argv[3] if len(sys.argv) > 3 else None
 CALLS = 500
 KEPT = 100_000
 OPEN = 10_000
@@ -146,6 +148,8 @@ def prepared():
     shutil.copy(f"{COMPONENTS}/everything.wasm", f"{home.name}/plugins")
     with open(f"{home.name}/config/wharf/wharf.toml", "w") as config:
         config.write(SETTINGS)
+        if URL:
+            config.write(f"[store]\nurl = {json.dumps(URL)}\n")
     return home
 
 
@@ -167,6 +171,8 @@ def main():
         server.request("tools/call", call())
         show("tasks made and fetched, 32 in flight", together(server, 960), "a second")
         server.close()
+    if URL:
+        return
     with prepared() as home:
         server = Server(home)
         made = server.request("tools/call", call(tool="confirm_delete", task={}))

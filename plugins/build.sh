@@ -17,7 +17,9 @@ components=$target/components
 triple=wasm32-wasip2
 
 samples=(text time math notes survey)
-others=(files hello fetch chart echo echo-v1 echo-v2 everything folders hostile online pages plain wasmcp)
+others=(command files hello fetch chart echo echo-v1 echo-v2 everything folders hostile online pages plain served wasmcp)
+# Programs of others, as they are on crates.io.
+programs=(jsonxf pulldown-cmark)
 debian_packages=(rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc)
 
 say() { printf '%s\n' "$*" >&2; }
@@ -28,8 +30,16 @@ package_of() {
     case $1 in
         text | time | math | notes | survey | fetch | files | hello | chart) echo "$1-rust" ;;
         echo | echo-v1 | echo-v2) echo echo-guest ;;
-        everything | folders | hostile | online | pages | plain | wasmcp) echo "$1-guest" ;;
-        *) fail "find the plugin $1; the plugins are: ${samples[*]} ${others[*]}" ;;
+        command | everything | folders | hostile | online | pages | plain | served | wasmcp) echo "$1-guest" ;;
+        *) fail "find the plugin $1; the plugins are: ${samples[*]} ${others[*]} ${programs[*]}" ;;
+    esac
+}
+
+# The version of a program; empty for other components.
+version_of() {
+    case $1 in
+        jsonxf) echo 1.1.1 ;;
+        pulldown-cmark) echo 0.13.0 ;;
     esac
 }
 
@@ -79,8 +89,26 @@ use_debian() {
     flags=(-Zbuild-std=std,panic_abort)
 }
 
+build_program() {
+    local name=$1
+    "${cargo[@]}" install --quiet --locked --target "$triple" --target-dir "$target" --root "$target/programs" \
+        "$name@$(version_of "$name")" ${flags[@]+"${flags[@]}"}
+    put "$name" "$target/programs/bin/$name.wasm"
+}
+
+# Renamed into place, since a server may be watching the folder.
+put() {
+    cp "$2" "$components/.$1.wasm"
+    mv "$components/.$1.wasm" "$components/$1.wasm"
+    printf '%s\n' "$components/$1.wasm"
+}
+
 build() {
     local name=$1 package artifact
+    if [[ $(version_of "$name") ]]; then
+        build_program "$name"
+        return
+    fi
     package=$(package_of "$name")
     artifact=$(artifact_of "$name")
     local version=
@@ -91,10 +119,7 @@ build() {
         "${cargo[@]}" build --quiet --locked --profile guest --target "$triple" --target-dir "$target" \
             --package "$package" ${flags[@]+"${flags[@]}"}
     )
-    # Renamed into place, since a server may be watching the folder.
-    cp "$target/$triple/guest/$artifact.wasm" "$components/.$name.wasm"
-    mv "$components/.$name.wasm" "$components/$name.wasm"
-    printf '%s\n' "$components/$name.wasm"
+    put "$name" "$target/$triple/guest/$artifact.wasm"
 }
 
 prebuilt=
@@ -108,14 +133,14 @@ for argument in "$@"; do
             ;;
         -*) fail "recognise the option $argument" ;;
         *)
-            package_of "$argument" >/dev/null
+            [[ $(version_of "$argument") ]] || package_of "$argument" >/dev/null
             names+=("$argument")
             ;;
     esac
 done
 if ((${#names[@]} == 0)); then
     names=("${samples[@]}")
-    [[ $prebuilt ]] || names+=("${others[@]}")
+    [[ $prebuilt ]] || names+=("${others[@]}" "${programs[@]}")
 fi
 
 case ${WHARF_GUEST_TOOLCHAIN:-} in

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests that a change can break, from a fresh clone: builds the guests, runs the Rust tests
 # and the hostile suite, fuzzes each target for half a minute, counts the instructions of a call,
-# makes and installs packages, publishes to a registry, shares tasks in a database, builds and calls plugins in every language, tests the binary with
+# makes and installs packages, publishes to a registry, shares tasks in databases, builds and calls plugins in every language, tests the binary with
 # the official clients, shows a page in a browser, validates its messages with the official schemas, and runs the official
 # conformance suite. The last line is the total; the exit code is 0 if all passed.
 #
@@ -20,6 +20,7 @@ fetch() {
   need valgrind valgrind
   need docker-registry docker-registry && need skopeo skopeo
   need pg_createcluster postgresql
+  need nats-server nats-server
   need chromium chromium
   need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
   # Builds the standard library for Windows; with rustup the guests do not need it.
@@ -33,7 +34,7 @@ fetch() {
 # Compiles everything for the parallel steps below, which would block each other.
 build() {
   cargo test --locked --no-run &&
-    cargo test --locked --no-run --package wharf-mcp --test fuzz --test instructions --test languages &&
+    cargo test --locked --no-run --package wharf-mcp --test fuzz --test instructions --test languages --test stores &&
     cargo test --locked --no-run --manifest-path plugin-sdk/Cargo.toml
 }
 

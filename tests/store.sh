@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Tasks in a database that several nodes share: starts servers of PostgreSQL on free ports, in temporary folders, and kills
-# them. It takes two minutes if the tests are compiled.
+# Tasks in stores that several nodes share: starts servers of PostgreSQL and NATS on free ports, in temporary folders, and
+# kills them. It takes three minutes if the tests are compiled.
 set -uo pipefail
 exec </dev/null
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tests/steps.sh
 
-# Debian has the programs of the server outside of the path; the tests find them there.
+# Debian has the programs of PostgreSQL outside of the path; the tests find them there.
 command -v initdb >/dev/null || need pg_createcluster postgresql || exit
+need nats-server nats-server || exit
 [ -f target/guests/components/everything.wasm ] || plugins/build.sh || exit
-exec cargo test --locked --package wharf-mcp --test it -- --ignored --test-threads 2 store:: tasks::nodes::
+exec cargo test --locked --package wharf-mcp --test stores -- --test-threads 2

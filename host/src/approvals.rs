@@ -1,17 +1,19 @@
 //! Decisions on calls: what waits for an operator, what was decided, and which answers of users were used.
 //!
-//! A file in the state folder, shared by servers and commands. Without that folder it is in memory: no command can
-//! decide then.
+//! Shared by servers and commands: a file in the state folder, or an entry of the store for all nodes. Without either it
+//! is in memory: no command can decide then.
 
 mod state;
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::os::private::Durability;
-use crate::state_file::StateFile;
+use crate::shared_state::SharedState;
+use crate::store::Document;
 use crate::sync::lock;
 
 pub use state::{Bound, Decider, Decision, Deed, Request, Standing, Wanted};
@@ -30,12 +32,22 @@ pub enum ApprovalError {
     Io(#[from] io::Error),
 }
 
+impl fmt::Display for Approvals {
+    /// Where they are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Place::Shared(state) => write!(f, "{state}"),
+            Place::Memory(_) => f.write_str("this process"),
+        }
+    }
+}
+
 /// Where decisions are kept. Its methods block the calling thread.
 #[derive(Clone)]
 pub struct Approvals(Arc<Place>);
 
 enum Place {
-    File(StateFile),
+    Shared(SharedState),
     Memory(Mutex<State>),
 }
 
@@ -48,21 +60,27 @@ impl Default for Approvals {
 
 impl Approvals {
     pub fn in_folder(folder: PathBuf) -> Self {
-        Self(Arc::new(Place::File(StateFile::new(folder, "approvals.json", MAX_SIZE, Durability::Synced))))
+        Self::of(SharedState::in_file(folder, "approvals.json", MAX_SIZE, Durability::Synced))
     }
 
-    /// The file. `None`: no command can decide.
-    pub fn path(&self) -> Option<PathBuf> {
-        match &*self.0 {
-            Place::File(file) => Some(file.path()),
-            Place::Memory(_) => None,
-        }
+    /// Decisions for all nodes.
+    pub fn in_store(document: Document) -> Self {
+        Self::of(SharedState::in_store(document))
+    }
+
+    fn of(state: SharedState) -> Self {
+        Self(Arc::new(Place::Shared(state)))
+    }
+
+    /// Whether an operator can decide.
+    pub fn are_shared(&self) -> bool {
+        matches!(*self.0, Place::Shared(_))
     }
 
     /// Whether a call may run. What allows one call alone is used up.
     ///
     /// # Errors
-    /// If others can write the file, it is damaged, or it cannot be written.
+    /// If others can write the file, it is damaged, or it cannot be written; or the store cannot be used.
     pub fn take(&self, deed: &Deed, wanted: Wanted) -> Result<Standing, ApprovalError> {
         let now = now();
         // Most calls have no decision of their own, and need not wait for their turn.
@@ -79,7 +97,7 @@ impl Approvals {
     /// As [`Self::take`], and if too many wait.
     pub fn request(&self, deed: Deed, once: bool, holds: Duration) -> Result<Request, ApprovalError> {
         let id = new_id()?;
-        self.edit(|state| state.request(id, deed, once, holds.as_secs(), now()))
+        self.edit(|state| state.request(id.clone(), deed.clone(), once, holds.as_secs(), now()))
     }
 
     /// Records that a user allows all calls of a tool for a while.
@@ -88,7 +106,7 @@ impl Approvals {
     /// As [`Self::take`], and if too many are kept.
     pub fn remember(&self, deed: Deed, holds: Duration) -> Result<(), ApprovalError> {
         let id = new_id()?;
-        self.edit(|state| state.remember(id, deed, holds.as_secs(), now())).map(drop)
+        self.edit(|state| state.remember(id.clone(), deed.clone(), holds.as_secs(), now())).map(drop)
     }
 
     /// Uses an answer, which must not be used again for that long. Whether it was not used before.
@@ -119,14 +137,14 @@ impl Approvals {
     fn read(&self) -> io::Result<State> {
         match &*self.0 {
             Place::Memory(state) => Ok(lock(state).clone()),
-            Place::File(file) => file.read(),
+            Place::Shared(state) => state.read(),
         }
     }
 
-    fn edit<R>(&self, edit: impl FnOnce(&mut State) -> Result<R, Full>) -> Result<R, ApprovalError> {
+    fn edit<R>(&self, mut edit: impl FnMut(&mut State) -> Result<R, Full>) -> Result<R, ApprovalError> {
         match &*self.0 {
             Place::Memory(state) => edit(&mut lock(state)).map_err(|Full| ApprovalError::Full),
-            Place::File(file) => file.edit(|state| edit(state).map_err(|Full| ApprovalError::Full)),
+            Place::Shared(shared) => shared.edit(|state| edit(state).map_err(|Full| ApprovalError::Full)),
         }
     }
 }

@@ -19,6 +19,7 @@ mod check;
 mod commented_json;
 mod confirm;
 mod conversation;
+mod describe;
 mod described;
 #[cfg_attr(not(feature = "dev"), path = "cli/server_only.rs")]
 mod dev;
@@ -38,6 +39,7 @@ mod list;
 mod load_file;
 mod local;
 mod metrics;
+mod nodes;
 mod oauth;
 mod options;
 mod origins;
@@ -55,6 +57,7 @@ mod search;
 mod serve;
 #[cfg(all(test, feature = "dev"))]
 mod server_only;
+mod shared;
 mod shown;
 mod signals;
 mod skills;
@@ -174,6 +177,8 @@ enum Command {
     Grant(grant::Arguments),
     /// Remove grants of a plugin from the configuration file
     Ungrant(grant::Arguments),
+    /// Write what a command-line program says of itself (--help) into the description of its tool
+    Describe(describe::DescribeOptions),
     /// Add a plugin from a registry, a URL or a file: shows who signed it, what it offers and needs, and asks
     Add(add::AddOptions),
     /// Get the newest versions of plugins that were added, and show what is different
@@ -304,6 +309,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()).await,
             Command::Grant(arguments) => grant::run(&options, &arguments, grant::Edit::Add),
             Command::Ungrant(arguments) => grant::run(&options, &arguments, grant::Edit::Remove),
+            Command::Describe(how) => describe::run(&options, &how, &screen).await,
             Command::Add(how) => add::run(&options, how, &screen).await,
             Command::Update(how) => add::update(&options, how, &screen).await,
             Command::Sync(how) => sync::run(&options, how, &screen).await,

@@ -7,6 +7,7 @@ mod address;
 mod audit;
 mod base;
 mod budgets;
+mod command;
 mod duration;
 mod edit;
 mod error;
@@ -19,6 +20,7 @@ mod http;
 mod limits;
 mod live;
 mod metrics;
+mod nodes;
 mod oauth;
 mod outbound;
 mod path;
@@ -47,7 +49,8 @@ use serde::{Deserialize, Serialize};
 pub use audit::AuditConfig;
 pub use base::{Base, base};
 pub use budgets::BudgetConfig;
-pub use edit::{GrantWord, add_grants, remove_grants, with_line_ends};
+pub use command::CommandConfig;
+pub use edit::{GrantWord, add_grants, remove_grants, set_tool_file, with_line_ends};
 pub use error::ConfigError;
 use error::WrongValue;
 pub use exchange::ExchangeConfig;
@@ -58,6 +61,7 @@ pub use http::{HttpConfig, TlsConfig, TokenConfig};
 pub use limits::LimitsConfig;
 pub use live::Live;
 pub use metrics::MetricsConfig;
+pub use nodes::NodesConfig;
 pub use oauth::{IntrospectionConfig, IssuerConfig, OAuthConfig};
 pub use outbound::HttpEntry;
 pub use path::ConfigPath;
@@ -186,6 +190,8 @@ pub struct PluginConfig {
     pub pin: Option<String>,
     /// What its pages may reach.
     pub pages: PagesConfig,
+    /// Of a command-line program.
+    pub command: CommandConfig,
     pub limits: LimitsConfig,
     pub tasks: TasksConfig,
     pub grants: GrantsConfig,
@@ -201,6 +207,7 @@ impl Default for PluginConfig {
             names: None,
             pin: None,
             pages: PagesConfig::default(),
+            command: CommandConfig::default(),
             limits: LimitsConfig::default(),
             tasks: TasksConfig::default(),
             grants: GrantsConfig::default(),
@@ -323,12 +330,16 @@ impl Config {
                 };
                 WrongValue::at(&["plugins", name], error.to_string()).hint(hint)
             })?;
+            if let Some(Err((why, hint))) = plugin.command.tool.as_deref().map(ConfigPath::parse) {
+                return Err(WrongValue::at(&["plugins", name, "command", "tool"], why).hint(hint));
+            }
             plugin.grants.check().map_err(|wrong| wrong.below(&["plugins", name, "grants"]))?;
             plugin.tasks.check().map_err(|wrong| wrong.below(&["plugins", name, "tasks"]))?;
             plugin.check_extra(self).map_err(|wrong| wrong.below(&["plugins", name, "extra"]))?;
         }
         self.tasks.check().map_err(|wrong| wrong.below(&["tasks"]))?;
         self.store.check().map_err(|wrong| wrong.below(&["store"]))?;
+        self.check_nodes()?;
         self.check_trust()?;
         self.check_registries()?;
         self.check_rights().map_err(|wrong| wrong.below(&["rights"]))?;
@@ -384,7 +395,8 @@ impl Config {
         let command = format!("{} grant {id}", self.program());
         let grants = own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(self, place);
         let pages = own.map(|own| own.pages).unwrap_or_default().into();
-        Grants { command, extras, pages, ..grants }
+        let program = own.map(|own| own.command.settings(|path| self.resolve(Path::new(path)))).unwrap_or_default();
+        Grants { command, extras, pages, program, ..grants }
     }
 
     /// Whether the names of a plugin's tools are prefixed with its own.
@@ -425,10 +437,11 @@ const EXAMPLES: &str = "
 # tokens = [{ name = \"ci\", env = \"WHARF_TOKEN\" }, { name = \"me\", file = \"token\" }]
 # oauth = { resource = \"https://tools.example/mcp\", issuers = [{ issuer = \"https://login.example\" }] }
 # tls = { cert = \"cert.pem\", key = \"key.pem\" }
+# nodes = { address = \"10.0.0.5:7420\" }  # where the other nodes of [store] send requests of sessions
 # server-card = { url = \"https://tools.example/mcp\" }  # experimental: anyone may read where the server is
 
 # In [store], where several machines share their tasks; otherwise they are in a file of the state folder:
-# url = \"postgres://wharf@db.example/wharf\"  # or \"sqlite:PATH\"
+# url = \"postgres://wharf@db.example/wharf\"  # or \"nats://wharf@nats.example/wharf\", or \"sqlite:PATH\"
 # password = { env = \"STORE_PASSWORD\" }       # or { file = \"store-password\" }
 # ca = \"ca.pem\"             # trust these certificates in place of the system's
 
@@ -461,6 +474,7 @@ const EXAMPLES: &str = "
 # prefix = true               # tools are named example_<tool>
 # names = \"wassette\"        # a plain component's tools are <package>_<interface>_<function>
 # pin = \"blake3:…\"           # only this version runs; wharf status shows it
+# command = { tool = \"example.tool.json\", json = true }  # of a command-line program: docs/programs.md
 # [plugins.example.limits]    # any of [limits]
 # timeout = \"5s\"
 # [plugins.example.grants]    # what it may access; nothing by default

@@ -5,6 +5,7 @@
 mod claims;
 mod own_name;
 mod secret_text;
+mod token_hash;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::time::SystemTime;
 
 pub use claims::{Claims, claim_at};
 pub use secret_text::SecretText;
+pub use token_hash::TokenHash;
 
 /// A verified identity. Its name is the key of sessions, states, limits and records.
 #[derive(Clone)]

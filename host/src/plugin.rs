@@ -48,6 +48,7 @@ pub use limits::{Limits, TaskLimits};
 pub use loaded::Plugin;
 pub use pending::{Compiled, PendingPlugin};
 pub use policy::access::Access;
+pub use policy::command::CommandSettings;
 pub use policy::denial::Denial;
 pub use policy::extra::{Extra, ExtraLimits, Extras, Holding, MAX_EXTRAS};
 pub use policy::grants::{FolderGrant, FolderMode, Grants, KeyvalueGrant, PrivateFile};

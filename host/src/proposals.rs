@@ -1,12 +1,13 @@
-//! The file of proposals: plugins that a model named, for a person to look at. Nothing is fetched for one.
+//! Proposals: plugins that a model named, for a person to look at. Nothing is fetched for one.
 
-use std::io;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 
 use crate::os::private::Durability;
-use crate::state_file::StateFile;
+use crate::shared_state::SharedState;
+use crate::store::Document;
 
 const MAX_SIZE: u64 = 1 << 20;
 /// Proposals in all, and of one principal.
@@ -33,18 +34,26 @@ pub enum ProposalError {
     Io(#[from] io::Error),
 }
 
-/// The file.
-#[derive(Debug, Clone)]
-pub struct ProposalFile(StateFile);
+/// Where they are.
+impl fmt::Display for Proposals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
 
-impl ProposalFile {
-    pub fn new(folder: PathBuf) -> Self {
+/// A file, or an entry of the store.
+#[derive(Debug, Clone)]
+pub struct Proposals(SharedState);
+
+impl Proposals {
+    pub fn in_folder(folder: PathBuf) -> Self {
         // Lost in a crash, it is proposed again.
-        Self(StateFile::new(folder, "proposals.json", MAX_SIZE, Durability::Deferred))
+        Self(SharedState::in_file(folder, "proposals.json", MAX_SIZE, Durability::Deferred))
     }
 
-    pub fn path(&self) -> PathBuf {
-        self.0.path()
+    /// Those of all nodes.
+    pub fn in_store(document: Document) -> Self {
+        Self(SharedState::in_store(document))
     }
 
     /// A missing file has none. Blocks the calling thread.
@@ -68,7 +77,7 @@ impl ProposalFile {
             if all.len() >= MAX_PROPOSALS || own >= MAX_OF_ONE {
                 return Err(ProposalError::Full(if own >= MAX_OF_ONE { own } else { all.len() }));
             }
-            all.push(proposal);
+            all.push(proposal.clone());
             Ok(())
         })
     }
@@ -77,10 +86,10 @@ impl ProposalFile {
     ///
     /// # Errors
     /// If the file cannot be read or written.
-    pub fn retain(&self, keep: impl FnMut(&Proposal) -> bool) -> Result<usize, ProposalError> {
+    pub fn retain(&self, mut keep: impl FnMut(&Proposal) -> bool) -> Result<usize, ProposalError> {
         self.0.edit(|all: &mut Vec<Proposal>| {
             let before = all.len();
-            all.retain(keep);
+            all.retain(&mut keep);
             Ok(before - all.len())
         })
     }
@@ -93,7 +102,7 @@ mod tests {
     #[test]
     fn proposals_are_bounded_and_kept_once() {
         let folder = tempfile::tempdir().expect("a folder");
-        let file = ProposalFile::new(folder.path().join("state"));
+        let file = Proposals::in_folder(folder.path().join("state"));
         let add = |by: usize, at: usize| {
             let (reference, by) = (format!("oci://a.example/{at}"), by.to_string());
             file.add(Proposal { reference, reason: String::new(), by })

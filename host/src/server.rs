@@ -14,6 +14,7 @@ mod cost;
 mod discovery;
 mod fault;
 mod handlers;
+mod keys;
 mod measured;
 mod outgoing;
 mod own_stream;
@@ -45,11 +46,12 @@ use crate::budgets::Budgets;
 use crate::byte_budget::ByteBudget;
 use crate::catalog::{Catalog, Snapshot};
 use crate::metrics::Metrics;
-use crate::proposals::ProposalFile;
+use crate::proposals::Proposals;
 use crate::protocol::Implementation;
 use crate::rights::Rights;
 use bounds::unread::AllUnread;
 use changes::updates::Updates;
+use keys::Keys;
 use pages::Pages;
 use permissions::CurrentRights;
 use rejected::Rejected;
@@ -114,13 +116,15 @@ pub struct Settings {
     pub ask_timeout: Duration,
     /// Adds the tools that search for and call tools, for clients that list tools only once.
     pub discovery: bool,
-    /// Adds the tool by which a model may propose a plugin, written to this file.
-    pub proposals: Option<ProposalFile>,
+    /// Adds the tool by which a model may propose a plugin, and where it is written down.
+    pub proposals: Option<Proposals>,
     /// What an operator is asked, and which answers were used.
     pub approvals: Approvals,
     /// Encrypts request states and signs cursors. Without it the process generates its own key, and
-    /// accepts neither from another process.
+    /// accepts neither from another process, until it is given [others](Server::keys).
     pub state_key: Option<[u8; 32]>,
+    /// The id of this node, if there are others, who tell by it whose a session is.
+    pub node: Option<[u8; 16]>,
     /// The audit log of plugin calls.
     pub audit: Audit,
     /// What is counted and measured.
@@ -161,6 +165,7 @@ impl Default for Settings {
             proposals: None,
             approvals: Approvals::default(),
             state_key: None,
+            node: None,
             audit: Audit::default(),
             metrics: Metrics::default(),
             rights: Arc::default(),
@@ -175,10 +180,8 @@ pub struct Server {
     catalog: Arc<Catalog>,
     settings: Settings,
     implementation: Implementation,
-    /// Signs cursors, so that a forged one is rejected.
-    cursor_key: [u8; 32],
-    /// Encrypts the state that a call stores with the client between its rounds.
-    seal: Seal,
+    /// Encrypt the state that a call stores with the client between its rounds, and sign cursors.
+    keys: Keys,
     /// Unique to this process: another one numbers its calls from zero, too.
     visit_key: [u8; 32],
     rights: CurrentRights,
@@ -209,7 +212,6 @@ impl Server {
             tracing::warn!(%error, "the system's random number generator failed");
         }
         let key = settings.state_key.unwrap_or(own_key);
-        let derive = |purpose| blake3::derive_key(purpose, &key);
         let implementation = Implementation {
             name: settings.name.clone(),
             version: settings.version.clone(),
@@ -220,8 +222,8 @@ impl Server {
         if settings.discovery {
             discovery::register(&catalog);
         }
-        if let Some(file) = settings.proposals.clone() {
-            proposing::register(&catalog, file);
+        if let Some(proposals) = settings.proposals.clone() {
+            proposing::register(&catalog, proposals);
         }
         Arc::new(Self {
             large: ByteBudget::new(settings.waiting_together),
@@ -233,8 +235,7 @@ impl Server {
             catalog,
             settings,
             implementation,
-            cursor_key: derive("wharf cursor v1"),
-            seal: Seal::new(&derive("wharf seal v1")),
+            keys: Keys::new(&key),
             visit_key: blake3::derive_key("wharf visit v1", &own_key),
             updates: Updates::default(),
             pages: Pages::default(),
@@ -243,6 +244,31 @@ impl Server {
             cut_off: CancellationToken::new(),
             cut_off_count: AtomicUsize::new(0),
         })
+    }
+
+    /// The keys of what clients keep.
+    pub fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// A new id of a session or of a client, which nobody guesses. With other nodes it has, sealed, which one made it.
+    ///
+    /// # Errors
+    /// If the system's random number generator fails.
+    pub fn new_session_id(&self) -> Result<String, getrandom::Error> {
+        let mut secret = [0; 16];
+        getrandom::fill(&mut secret)?;
+        match self.settings.node {
+            Some(node) => self.keys.wrap(&[node, secret].concat()),
+            None => Ok(format!("{:032x}", u128::from_be_bytes(secret))),
+        }
+    }
+
+    /// The other node that made that id.
+    pub fn other_node_of(&self, session_id: &str) -> Option<[u8; 16]> {
+        let own = self.settings.node?;
+        let (node, _) = self.keys.unwrap(session_id)?.split_first_chunk().map(|(node, rest)| (*node, rest.len()))?;
+        (node != own).then_some(node)
     }
 
     /// What clients are told of the server itself.

@@ -1,21 +1,35 @@
 //! Values by key that processes share: atomic writes, and who changed what.
 //!
-//! Narrow, so that several engines can be behind it: SQLite in a file, PostgreSQL for several machines. It knows nothing of what the values are.
+//! Narrow, so that several engines can be behind it: SQLite in a file, PostgreSQL or NATS for several machines. It knows
+//! nothing of what the values are.
 
+mod document;
+#[cfg(feature = "nats")]
+mod nats;
 mod place;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
+#[cfg(any(feature = "nats", feature = "postgres"))]
+mod tls;
+#[cfg(any(feature = "nats", feature = "postgres"))]
+mod url;
 
 use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 
+pub use document::{Document, DocumentWatch};
+#[cfg(feature = "nats")]
+pub use nats::{Nats, NatsSettings};
 pub use place::Place;
 #[cfg(feature = "postgres")]
-pub use postgres::{Postgres, PostgresSettings, UnusableUrl};
+pub use postgres::{Postgres, PostgresSettings};
 pub use sqlite::Sqlite;
+#[cfg(any(feature = "nats", feature = "postgres"))]
+pub use url::UnusableUrl;
 
 /// A value and its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,6 +133,11 @@ pub trait Store: Send + Sync {
     /// Keys from now on, each at least once after it was written, by whatever process, within half a second. That a
     /// key was removed is not reported.
     fn watch(&self) -> broadcast::Receiver<Changed>;
+}
+
+/// Milliseconds since 1970, by which entries expire: processes share the times.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 /// A text after all keys that begin with `prefix`: they are of ASCII.

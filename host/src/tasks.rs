@@ -9,16 +9,11 @@ mod lease;
 mod ledger;
 mod record;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 pub use lease::{Lease, Orphan};
 pub use ledger::{Kept, Ledger, Listed};
 pub use record::{Asked, Flow, Given, Outcome, Record, Requester, Status};
 
-/// Milliseconds since 1970: processes share the times.
-pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
-}
+pub use crate::store::now;
 
 #[cfg(test)]
 mod tests;

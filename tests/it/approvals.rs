@@ -256,6 +256,24 @@ fn tools_of_discovery_ask_about_the_tool_that_they_call() {
 }
 
 #[test]
+fn nobody_is_asked_about_arguments_that_are_refused_afterwards() {
+    let home = Home::with(&["notes"]);
+    home.configure(
+        "[server]\ntrust = 'dev'\n[plugins.notes.grants]\nkeyvalue = true\n[rights]\nask-destructive = 'always'\n",
+    );
+    for revision in [MODERN, "2025-11-25"] {
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, elicits());
+        let refused = client.call("notes_delete", json!({"title": 5}));
+        assert_eq!(refused["isError"], true, "{refused}");
+        assert_eq!(client.finish(), Vec::<Value>::new(), "asked");
+    }
+    // Nor is an operator.
+    let refused = Client::start(&home).call("notes_delete", json!({"title": 5}));
+    assert_eq!(refused["isError"], true, "{refused}");
+    assert_eq!(listed(&home), Vec::<Value>::new());
+}
+
+#[test]
 fn annotations_and_rules_say_what_is_asked_about() {
     let home = Home::with(&["notes"]);
     let rules = "default = 'everything'\n[[rights.rules]]\ntools = ['notes/search']\nask = 'first'\n\

@@ -38,6 +38,7 @@ mod outbound;
 mod pages;
 mod pins;
 mod plain;
+mod programs;
 #[cfg(feature = "dev")]
 mod projects;
 mod refusals;
@@ -47,6 +48,7 @@ mod rights;
 mod rmcp;
 mod samples;
 mod schemas;
+mod served;
 mod several;
 #[cfg(feature = "dev")]
 mod shell;

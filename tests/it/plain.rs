@@ -247,15 +247,6 @@ fn check_explains_why_a_file_would_not_load() {
             "extism-plugin",
             "Extism",
         ),
-        (
-            "command",
-            r#"(component (core module $m (func (export "run") (result i32) (i32.const 0)))
-                (core instance $i (instantiate $m))
-                (func $run (result (result)) (canon lift (core func $i "run")))
-                (instance $cli (export "run" (func $run))) (export "wasi:cli/run@0.2.0" (instance $cli)))"#,
-            "wasi-cli-program",
-            "main",
-        ),
         ("stream", r#"(component (import "f" (func (param "it" (stream u8)))))"#, "component", "WASI 0.2"),
     ] {
         home.put_bytes(&wat::parse_str(text).expect("valid text"), name);

@@ -1,34 +1,16 @@
-//! What tasks are kept in: the same tests for each engine.
+//! What tasks are kept in, and where. Engines that need a server are in `tests/stores`.
 
-#[cfg(feature = "postgres")]
-mod postgres;
+#[path = "../stores/promises.rs"]
+#[allow(dead_code, reason = "what other engines need of it too")]
 mod promises;
 
-use std::sync::Arc;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
-use wharf::store::{Sqlite, Store};
+use wharf::store::Sqlite;
 
 use crate::support::home::Home;
 use crate::support::process::run;
-
-/// Opens the store as another process would: with connections of its own.
-type Open<'a> = &'a (dyn Fn() -> Arc<dyn Store> + Sync);
-
-/// Calls a macro with the names of all promises.
-macro_rules! for_each_promise {
-    ($macro:ident) => {
-        $macro! {
-            writes_happen_only_on_what_was_read
-            concurrent_writers_take_turns
-            one_of_many_adds_or_replaces_an_entry
-            entries_are_listed_and_counted_by_prefix_and_expire
-            keys_are_in_the_order_of_their_bytes
-            values_are_bytes_of_any_length
-            changes_of_all_processes_are_reported_at_once
-        }
-    };
-}
-use for_each_promise;
 
 macro_rules! with_sqlite {
     ($($promise:ident)*) => {$(
@@ -40,7 +22,7 @@ macro_rules! with_sqlite {
     )*};
 }
 
-for_each_promise!(with_sqlite);
+promises::for_each_promise!(with_sqlite);
 
 #[test]
 fn a_password_in_the_url_is_never_shown() {
@@ -51,6 +33,9 @@ fn a_password_in_the_url_is_never_shown() {
         ("postgres://wharf:hunter2@127.0.0.1:1/wharf", "postgres://127.0.0.1:1/wharf"),
         ("postgres://wharf:hunter2@db.example/wharf?sslmode=prefer", "store.url: its sslmode would go on without TLS"),
         ("postgres://wharf:hunter2@/wharf", "store.url: "),
+        ("nats://wharf:hunter2@127.0.0.1:1/wharf", "nats://127.0.0.1:1/wharf"),
+        ("tls://hunter2@localhost:1/wharf", "tls://localhost:1/wharf"),
+        ("nats://wharf:hunter2@nats.example/wharf?tls=maybe", "store.url: has something after the question mark"),
         ("mysql://wharf:hunter2@db.example/wharf", "store.url: not a place for a store"),
     ] {
         home.configure(&format!("[store]\nurl = '{url}'\n"));
@@ -77,4 +62,27 @@ fn the_file_of_the_tasks_can_be_elsewhere() {
     let output = run(&home, ["tasks"]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("store.password: a file of SQLite has none"), "{text}");
+    for (settings, said) in [
+        ("url = 'sqlite:kept/all.db'\ncredentials = 'a'", "store.credentials: a file of SQLite has none"),
+        ("url = 'postgres://wharf@localhost/wharf'\ncredentials = 'a'", "store.credentials: only NATS has them"),
+        (
+            "url = 'nats://localhost/wharf'\ncredentials = 'a'\npassword = { env = 'A' }",
+            "store.credentials: is in place of store.password",
+        ),
+        ("url = 'nats://localhost/wharf'\ncredentials = 'absent'", "store.credentials: the file cannot be read"),
+    ] {
+        home.configure(&format!("[store]\n{settings}\n"));
+        let output = run(&home, ["tasks"]);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains(said), "{settings}: {text}");
+    }
+    let file = home.path("config/wharf/a");
+    for (text, said) in [("nothing", "it has no seed of a user"), ("SUAAOB", "it has no seed of a user")] {
+        fs::write(&file, text).expect("a file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("its owner's");
+        home.configure("[store]\nurl = 'nats://localhost/wharf'\ncredentials = 'a'\n");
+        let output = run(&home, ["tasks"]);
+        let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(shown.contains(said) && !shown.contains(text), "{shown}");
+    }
 }

@@ -4,8 +4,6 @@ mod core;
 mod crash;
 mod limits;
 mod listen;
-#[cfg(feature = "postgres")]
-mod nodes;
 
 use std::time::{Duration, Instant};
 
@@ -15,77 +13,7 @@ use crate::support::MODERN;
 use crate::support::client::{Client, first_text};
 use crate::support::home::Home;
 use crate::support::process::{Process, run};
-use crate::support::wire::Wire;
-
-const EXTENSION: &str = "io.modelcontextprotocol/tasks";
-/// Calls become tasks soon.
-const SOON: &str = "[tasks]\nafter = '100ms'\n";
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn home(settings: &str) -> Home {
-    let home = Home::with(&["everything"]);
-    home.configure(settings);
-    home
-}
-
-fn capabilities() -> Value {
-    json!({"elicitation": {}, "extensions": {EXTENSION: {}}})
-}
-
-fn client(home: &Home) -> Client {
-    Client::with_capabilities(Process::serve(home), MODERN, capabilities())
-}
-
-/// Calls a tool, which must become a task; its id.
-fn task<W: Wire>(client: &mut Client<W>, tool: &str, arguments: Value) -> String {
-    let made = client.call(&format!("everything_{tool}"), arguments);
-    assert_eq!(made["resultType"], "task", "{made}");
-    for absent in ["result", "error", "inputRequests", "requestState", "task"] {
-        assert!(made.get(absent).is_none(), "{absent}: {made}");
-    }
-    assert_eq!(made["ttlMs"], 24 * 3600 * 1000);
-    made["taskId"].as_str().expect("an id").to_owned()
-}
-
-fn get<W: Wire>(client: &mut Client<W>, id: &str) -> Value {
-    let got = client.result("tasks/get", json!({"taskId": id}));
-    assert_eq!((&got["resultType"], &got["taskId"]), (&json!("complete"), &json!(id)), "{got}");
-    got
-}
-
-/// Polls until the task is as wanted.
-fn until<W: Wire>(client: &mut Client<W>, id: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let got = get(client, id);
-        if wanted(&got) {
-            return got;
-        }
-        assert!(Instant::now() < deadline, "{got}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn until_status<W: Wire>(client: &mut Client<W>, id: &str, status: &str) -> Value {
-    until(client, id, |got| got["status"] == status)
-}
-
-/// The only key that is asked.
-fn key(got: &Value) -> String {
-    let asked = got["inputRequests"].as_object().unwrap_or_else(|| panic!("no questions: {got}"));
-    assert_eq!(asked.len(), 1, "{got}");
-    asked.keys().next().expect("one").clone()
-}
-
-fn answer<W: Wire>(client: &mut Client<W>, id: &str, answers: Value) {
-    let done = client.result("tasks/update", json!({"taskId": id, "inputResponses": answers}));
-    assert_eq!(done["resultType"], "complete");
-    assert!(done.get("taskId").is_none() && done.get("status").is_none(), "{done}");
-}
-
-fn accept(content: Value) -> Value {
-    json!({"action": "accept", "content": content})
-}
+use crate::support::tasks::*;
 
 #[test]
 fn a_call_that_takes_long_becomes_a_task() {

@@ -142,6 +142,9 @@ pub fn plain(text: &str) -> String {
 /// A wire that posts frames. `send` returns when the response to a frame has begun.
 pub struct Streamable {
     endpoint: Endpoint,
+    /// The nodes of the server; each message goes to the next one.
+    nodes: Vec<SocketAddr>,
+    sent: usize,
     /// `None` once closed.
     sender: Option<Sender<String>>,
     messages: Receiver<String>,
@@ -152,8 +155,20 @@ pub struct Streamable {
 
 impl Streamable {
     pub fn connect(address: SocketAddr) -> Self {
+        Self::spread(&[address])
+    }
+
+    /// As behind a balancer without affinity.
+    pub fn spread(nodes: &[SocketAddr]) -> Self {
         let (sender, messages) = channel();
-        Self { endpoint: Endpoint::new(address), sender: Some(sender), messages, open: Vec::new() }
+        let (endpoint, nodes) = (Endpoint::new(nodes[0]), nodes.to_vec());
+        Self { endpoint, nodes, sent: 0, sender: Some(sender), messages, open: Vec::new() }
+    }
+
+    /// The next node.
+    fn turn(&mut self) {
+        self.endpoint.address = self.nodes[self.sent % self.nodes.len()];
+        self.sent += 1;
     }
 
     /// Forwards the messages of a stream.
@@ -190,6 +205,7 @@ impl Wire for Streamable {
             // Closing the stream is the only way to cancel a stateless request.
             return self.hang_up(message.pointer("/params/requestId"));
         }
+        self.turn();
         let request = self.endpoint.post_text(frame);
         let mut connection = HttpConnection::connect(self.endpoint.address);
         let response = connection.exchange(&request);
@@ -204,6 +220,7 @@ impl Wire for Streamable {
             let _ = sender.send(response.text().to_owned());
         }
         if method == "notifications/initialized" && self.endpoint.session.is_some() {
+            self.turn();
             let events = self.endpoint.listen();
             self.follow(Value::Null, events);
         }

@@ -9,13 +9,12 @@ pub mod home;
 pub mod http;
 pub mod memory;
 pub mod play;
-#[cfg(feature = "postgres")]
-pub mod postgres;
 pub mod process;
 pub mod record;
 pub mod schemas;
 pub mod site;
 pub mod streamable;
+pub mod tasks;
 pub mod transcript;
 pub mod wire;
 

@@ -225,7 +225,7 @@ impl Formatter for Ascii {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         let as_it_is = |c: char| c.is_ascii() && c != '\u{7f}';
         // The common case.
-        if fragment.bytes().all(|byte| as_it_is(char::from(byte))) {
+        if fragment.is_ascii() && memchr::memchr(0x7f, fragment.as_bytes()).is_none() {
             return writer.write_all(fragment.as_bytes());
         }
         let mut rest = fragment;

@@ -5,15 +5,15 @@ use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use wharf_report::{DIM, ShowPath as _, line};
+use wharf_report::{DIM, line};
 
 use super::audit;
 use super::json_text::indented;
 use super::options::Options;
+use super::shared;
 use super::wrapped;
 use crate::approvals::{ApprovalError, Approvals, Decision, Request};
 use crate::audit::{Body, Event, Record};
-use crate::config;
 use crate::plugin::Digest;
 use crate::report::{self, Failure, NAME};
 use crate::text::{escape_hidden_in_json, printable};
@@ -39,8 +39,10 @@ enum ApprovalCommand {
 }
 
 pub(super) fn run(options: &Options, how: ApprovalOptions) -> Result<ExitCode, Failure> {
-    let base = config::base().ok_or_else(|| Failure::usage("find the approvals: no home folder"))?;
-    let approvals = Approvals::in_folder(base.state);
+    let approvals = shared::approvals(&options.config()?)?;
+    if !approvals.are_shared() {
+        return Err(Failure::usage("find the approvals: no home folder"));
+    }
     match how.command {
         None => list(options, &approvals, how.json)?,
         Some(ApprovalCommand::Show { id }) => {
@@ -62,8 +64,7 @@ fn list(options: &Options, approvals: &Approvals, as_json: bool) -> Result<(), F
         return report::print(&indented(&escape_hidden_in_json(&json!(all).to_string())));
     }
     if all.is_empty() {
-        let path = approvals.path().unwrap_or_default();
-        report::message(&format!("no call waits for a decision, and none holds: {}", path.shown()));
+        report::message(&format!("no call waits for a decision, and none holds: {approvals}"));
         return Ok(());
     }
     let texts: Vec<String> = all.iter().map(shown).collect();
@@ -104,15 +105,13 @@ fn decide(options: &Options, approvals: &Approvals, id: &str, decision: Decision
 }
 
 fn failed(approvals: &Approvals, error: ApprovalError) -> Failure {
-    let path = approvals.path().unwrap_or_default();
-    Failure::new(format!("use the approvals: {error}: {}", path.shown()))
+    Failure::new(format!("use the approvals: {error}: {approvals}"))
 }
 
 fn unknown(options: &Options, approvals: &Approvals, id: &str) -> Failure {
     let hint = format!("{} approvals shows all; they expire", options.program());
-    let path = approvals.path().unwrap_or_default();
     let id = line(&printable(id));
-    Failure::usage(format!("find a call of that id in {}: {id}", path.shown())).hint(hint)
+    Failure::usage(format!("find a call of that id in {approvals}: {id}")).hint(hint)
 }
 
 fn word(decision: Decision) -> &'static str {

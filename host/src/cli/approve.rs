@@ -131,7 +131,7 @@ impl<'a> Reviewer<'a> {
         let File { id, path, place, folder, published, again } = file;
         let mut candidate = Candidate::read(config, path, id).await.map_err(|error| file.refused(error))?;
         check_configured_pin(config, id, &candidate)?;
-        let lock = lock()?.for_plugins(folder);
+        let lock = lock(config)?.for_plugins(folder);
         let pins = lock.read().map_err(lock_failure)?;
         let pin = pins.get(id);
         let (grants, may_change) = (config.grants(id), config.may_change_lists(id));
@@ -228,7 +228,7 @@ pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) ->
             config.program()
         )));
     }
-    let lock = lock()?;
+    let lock = lock(&config)?;
     let pins = lock.read().map_err(lock_failure)?;
     let pinned = pins.get(&id);
     let in_folder =
@@ -270,7 +270,8 @@ async fn version_in(config: &Arc<Config>, id: &PluginId, dir: Option<&Path>, pin
         let files = choice_in(config, &dir).ok()?;
         Candidate::read(config, files.get(id)?, id).await.ok()?.seen
     };
-    let concerns = is_meant || pins.is_revoked(seen.content) || read_only_guard(config).may_run(id, &seen).is_ok();
+    let may_run = || read_only_guard(config).is_ok_and(|guard| guard.may_run(id, &seen).is_ok());
+    let concerns = is_meant || pins.is_revoked(seen.content) || may_run();
     concerns.then_some(seen.content)
 }
 

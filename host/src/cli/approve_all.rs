@@ -121,7 +121,7 @@ pub(super) async fn run(
 /// The same of a skill.
 fn examine_skill(survey: &Survey, skill: &FoundSkill) -> Result<Option<(String, ListedVersion)>, String> {
     let version = skill.version.as_ref().map_err(|error| format!("failed to {error}"))?;
-    match strict_guard(&survey.config).may_run(&skill.id, &version.listed.version) {
+    match strict_guard(&survey.config)?.may_run(&skill.id, &version.listed.version) {
         Ok(_) => return Ok(None),
         Err(reason) if !reason.needs_approval() => return Err(reason.to_string()),
         Err(_) => {}
@@ -131,9 +131,10 @@ fn examine_skill(survey: &Survey, skill: &FoundSkill) -> Result<Option<(String, 
 }
 
 /// That of a server which other machines reach: this command does not know how the server was started.
-fn strict_guard(config: &Arc<Config>) -> Guard {
+fn strict_guard(config: &Arc<Config>) -> Result<Guard, String> {
     let shared = config.clone();
-    guard(move || shared.clone(), Trust::Strict).read_only()
+    let guard = guard(move || shared.clone(), Trust::Strict);
+    guard.map(Guard::read_only).map_err(|failure| format!("failed to {}", failure.into_parts().0))
 }
 
 /// The summary of a version that is not approved yet. One whose listing depends on its grants needs a decision of its
@@ -142,7 +143,7 @@ async fn examine(survey: &Survey, id: &PluginId, path: &Path) -> Result<Option<(
     let Survey { config, sandbox, lock, pins, .. } = survey;
     let why = |error| format!("failed to {}", refused(error, path).0);
     let mut candidate = Candidate::read(config, path, id).await.map_err(|(reason, _)| format!("failed to {reason}"))?;
-    let (plugin, _) = match strict_guard(config).may_run(id, &candidate.seen) {
+    let (plugin, _) = match strict_guard(config)?.may_run(id, &candidate.seen) {
         Ok(_) => return Ok(None),
         Err(reason) if !reason.needs_approval() => return Err(reason.to_string()),
         Err(_) => candidate.load(config, sandbox, id, config.grants(id).none()).await.map_err(why)?,

@@ -120,7 +120,7 @@ async fn of_server(options: &Options, config: Arc<Config>, dir: Option<PathBuf>)
             None => Finding::bad(about, Failure::new("find its folder: no home folder")),
         });
     }
-    if let Err(failure) = wiring::lock().and_then(|lock| lock.read().map_err(wiring::lock_failure)) {
+    if let Err(failure) = wiring::lock(&config).and_then(|lock| lock.read().map_err(wiring::lock_failure)) {
         findings.push(Finding::bad("approvals", failure));
     }
     findings.push(match audit::open(&config) {

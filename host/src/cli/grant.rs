@@ -60,7 +60,7 @@ impl Edit {
 }
 
 /// Lets no other command of this user change a configuration; until the file is dropped.
-fn lock_configuration() -> Result<Option<File>, Failure> {
+pub(super) fn lock_configuration() -> Result<Option<File>, Failure> {
     lock_of_state("configuration.lock", "the configuration")
 }
 
@@ -204,12 +204,7 @@ struct Change {
 
 impl Change {
     fn prepare(options: &Options, id: &PluginId, words: &[GrantWord], edit: Edit) -> Result<Self, Failure> {
-        let path = match &options.config {
-            Some(path) => path.clone(),
-            None => base().map(|base| base.default_file()).ok_or_else(|| {
-                Failure::usage("find the configuration file: no home folder").hint("add --config FILE".to_owned())
-            })?,
-        };
+        let path = configuration_file(options)?;
         let old = Config::text(&path).map_err(invalid)?;
         let before = Config::with_text(&path, old.clone()).map_err(invalid)?;
         let edited = match edit {
@@ -259,7 +254,7 @@ impl Change {
     /// The approval that holds and that the change extends: the person is shown it with the grants.
     fn extension(&self, id: &PluginId, edit: Edit) -> Result<Option<Extension>, Failure> {
         let (before, grants) = (self.before.grants(id).texts(), self.after.grants(id).texts());
-        let Some(lock) = (edit == Edit::Add).then(|| lock().ok()).flatten() else { return Ok(None) };
+        let Some(lock) = (edit == Edit::Add).then(|| lock(&self.after).ok()).flatten() else { return Ok(None) };
         let holds = |approved: &BTreeSet<String>| before.is_subset(approved) && !grants.is_subset(approved);
         let seen = lock.read().map_err(lock_failure)?;
         let is_extended = |pin: &&Pin| !seen.is_revoked(pin.content) && pin.approved_grants.as_ref().is_some_and(holds);
@@ -286,7 +281,17 @@ impl Change {
     }
 }
 
-fn invalid(error: ConfigError) -> Failure {
+/// The configuration file, whether or not it exists.
+pub(super) fn configuration_file(options: &Options) -> Result<PathBuf, Failure> {
+    match &options.config {
+        Some(path) => Ok(path.clone()),
+        None => base().map(|base| base.default_file()).ok_or_else(|| {
+            Failure::usage("find the configuration file: no home folder").hint("add --config FILE".to_owned())
+        }),
+    }
+}
+
+pub(super) fn invalid(error: ConfigError) -> Failure {
     Failure::usage(error.to_string()).hint(error.hint)
 }
 

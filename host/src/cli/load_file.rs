@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::os::paths::folder_of;
 use crate::pins::Reason;
 use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
+use crate::report::Failure;
 
 /// Why a file was refused, and a hint.
 pub(super) type Refused = (String, Option<String>);
@@ -62,7 +63,8 @@ pub(super) async fn load_admitted(
             (held.1.refusal(), Some(format!("{own}{hint}")))
         }
     };
-    let guard = Arc::new(wiring::read_only_guard(config));
+    let guard = wiring::read_only_guard(config).map_err(Failure::into_parts)?;
+    let guard = Arc::new(guard);
     let stage = LoadStage::new(true, Arc::default());
     let listed = match load_plugin(sandbox, &guard, path, id, settings, None, &stage).await.map_err(denied)? {
         Loaded::Listed(listed) => vec![listed],

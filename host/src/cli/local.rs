@@ -77,7 +77,7 @@ impl Local {
         }
         let config = Arc::new(Config { of_command: true, ..options.config()? });
         let catalog = Arc::new(Catalog::default());
-        let server = Server::new(catalog.clone(), wiring::server_settings(&config));
+        let server = Server::new(catalog.clone(), wiring::server_settings(&config)?);
         let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
         let (mut refusals, mut absent, mut rest, mut held) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         if !path.is_dir() {
@@ -101,7 +101,7 @@ impl Local {
                 move |id| wiring::plugin_settings(&settings, id),
                 sender,
             )
-            .with_guard(wiring::read_only_guard(&config))
+            .with_guard(wiring::read_only_guard(&config)?)
             .with_program(config.program());
             let mut seen = Vec::new();
             let what = || {

@@ -56,7 +56,7 @@ fn allowed_paths(options: &Options, config: &Config, dir: &Path, http: &HttpOpti
     }
     allowed.read.extend(CERTIFICATE_VARIABLES.into_iter().filter_map(std::env::var_os).map(PathBuf::from));
     // They may be replaced while the server runs.
-    for file in secret_files(config) {
+    for file in named_files(config) {
         allowed.read.extend(around(&file));
         allowed.read.push(file);
     }
@@ -95,18 +95,21 @@ pub(super) fn granted_folders(config: &Config) -> impl Iterator<Item = FolderGra
     plugins.flat_map(|id| config.grants(&id).parts().flat_map(|part| part.folders.clone()).collect::<Vec<_>>())
 }
 
-/// The files of keys, tokens, secrets and certificates that the configuration names.
-fn secret_files(config: &Config) -> impl Iterator<Item = PathBuf> {
+/// The files that the configuration names: of keys, tokens, secrets, certificates and descriptions of tools.
+fn named_files(config: &Config) -> impl Iterator<Item = PathBuf> {
     let http = &config.server.http;
     let key = config.server.state_key.iter().filter_map(|key| key.file.as_ref());
     let tokens = http.tokens.iter().filter_map(|token| token.file.as_ref());
     let shared = config.secrets.values().filter(|secret| !secret.is_personal());
     let named = shared.filter_map(|secret| secret.file.as_ref());
+    let described = config.plugins.values().filter_map(|plugin| plugin.command.tool.as_ref());
+    let described = described.map(|file| config.resolve(Path::new(file)));
     key.chain(tokens)
         .chain(named)
         .chain(config.client_secrets())
         .chain(config.metrics.token.iter().filter_map(|token| token.file.as_ref()))
         .map(|file| config.resolve(file))
+        .chain(described)
         .chain(config.store_credentials())
         .chain(certificates(config))
 }

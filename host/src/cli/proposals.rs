@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
-use wharf_report::{ShowPath as _, line, shell_text};
+use wharf_report::{line, shell_text};
 
 use super::json_text::indented;
 use super::options::Options;
-use crate::config;
-use crate::proposals::{Proposal, ProposalError, ProposalFile};
+use super::shared;
+use crate::proposals::{Proposal, ProposalError};
 use crate::report::{self, Failure, NAME};
 use crate::text::{escape_hidden_in_json, printable};
 
@@ -27,15 +27,16 @@ pub(super) struct ProposalOptions {
 }
 
 pub(super) fn run(options: &Options, how: ProposalOptions) -> Result<ExitCode, Failure> {
-    let file = file()?;
-    let failed = |error: ProposalError| Failure::new(format!("read the proposals: {error}: {}", file.path().shown()));
+    let proposals = shared::proposals(&options.config()?)?;
+    let proposals = proposals.ok_or_else(|| Failure::usage("find the proposals: no home folder"))?;
+    let failed = |error: ProposalError| Failure::new(format!("read the proposals: {error}: {proposals}"));
     if how.drop_all || how.drop.is_some() {
         let keep = |proposal: &Proposal| how.drop.as_ref().is_some_and(|dropped| *dropped != proposal.reference);
-        let dropped = file.retain(keep).map_err(failed)?;
+        let dropped = proposals.retain(keep).map_err(failed)?;
         report::message(&format!("forgot {dropped} proposals"));
         return Ok(ExitCode::SUCCESS);
     }
-    let all = file.read().map_err(|error| failed(error.into()))?;
+    let all = proposals.read().map_err(|error| failed(error.into()))?;
     if how.json {
         report::print(&indented(&escape_hidden_in_json(&json!(all).to_string())))?;
         return Ok(ExitCode::SUCCESS);
@@ -53,10 +54,4 @@ pub(super) fn run(options: &Options, how: ProposalOptions) -> Result<ExitCode, F
     }
     report::print(&text)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The file of this user.
-fn file() -> Result<ProposalFile, Failure> {
-    let base = config::base().ok_or_else(|| Failure::usage("find the proposals: no home folder"))?;
-    Ok(ProposalFile::new(base.state))
 }

@@ -73,7 +73,10 @@ pub(super) async fn run(options: &Options, how: RightsOptions, screen: &Screen) 
         }
         report::print(&indented(&escape_hidden_in_json(&shown.to_string())))?;
     } else {
-        let mut shown = format!("{}\n\n{}", who(&identity), by_plugin(&decisions));
+        let mut shown = who(&identity);
+        if !decisions.is_empty() {
+            shown += &format!("\n\n{}", by_plugin(&decisions));
+        }
         if !own.is_empty() {
             shown += &format!("\n\n{NAME}of its own{NAME:#}\n{}", own::shown(&own));
         }
@@ -84,6 +87,9 @@ pub(super) async fn run(options: &Options, how: RightsOptions, screen: &Screen) 
             );
         }
         report::print(&wrapped::for_stdout(&shown))?;
+        if decisions.is_empty() {
+            report::message(&format!("no plugin in {} offers anything", dir.shown()));
+        }
         for name in unmatched(&rights, &local.snapshot()) {
             warning(&format!("nothing in {} is named by {name}", dir.shown()));
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 use wharf_report::{ShowPath as _, column, shell_word};
 
@@ -21,7 +21,7 @@ use super::signals::Signals;
 use super::survey::choice_in;
 use super::typed_input::TypedInput;
 use super::wiring::{self, needed_files, plugin_settings, server_settings};
-use super::{absent, audit, budgets, summary, tasks};
+use super::{absent, audit, budgets, nodes, shared, summary, tasks};
 use crate::audit::Audit;
 use crate::budgets::Budgets;
 use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot};
@@ -35,6 +35,8 @@ use crate::pins::{Guard, Reason, Trust};
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
+use crate::state_keys::{self, StateKey};
+use crate::store::now;
 use crate::sync::lock;
 use crate::transport::http::OAuth;
 use crate::transport::{self, stdio};
@@ -65,7 +67,7 @@ pub(super) async fn run(
         () = signals.shutdown() => return Ok(ExitCode::SUCCESS),
     };
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
-    let http = super::http::listen(http, &config)?;
+    let mut http = super::http::listen(http, &config)?;
     if let (Some((_, settings)), Some(files)) = (&http, files) {
         warn_of_low_file_limit(files, settings.connections);
     }
@@ -87,11 +89,31 @@ pub(super) async fn run(
         audit: audit.clone(),
         rights,
         budgets: spent.clone(),
-        ..server_settings(&config)
+        ..server_settings(&config)?
     };
     let told_apart = http.as_ref().is_none_or(|(_, settings)| settings.has_authentication());
-    let settings = Settings { tasks: tasks::settings(&config, &dir, told_apart)?, ..settings };
+    let place = shared::place(&config)?.filter(|place| config.server.tasks || place.is_shared());
+    let store = place.as_ref().map(|place| (place, place.open()));
+    let of_tasks = store.as_ref().filter(|_| config.server.tasks).map(|(place, store)| (*place, store));
+    if let (Some((_, http)), Some(nodes), Some((_, store))) = (&mut http, &config.server.http.nodes, &store) {
+        http.nodes = Some(nodes::join(nodes, store.clone())?);
+    }
+    let own = http.as_ref().and_then(|(_, http)| http.nodes.as_ref()).map(|own| own.nodes.clone());
+    let leaving = own.clone();
+    let node = own.as_ref().map(|own| own.own().0);
+    let settings = Settings { node, tasks: tasks::settings(of_tasks, &dir, told_apart), ..settings };
     let server = Server::new(catalog.clone(), settings);
+    let known = Arc::new(Notify::new());
+    if let Some((_, store)) = store.filter(|(place, _)| place.is_shared() && state_key.is_none()) {
+        let (keyed, known) = (server.clone(), known.clone());
+        let share = move |keys: &[StateKey]| {
+            keyed.keys().replace(keys);
+            known.notify_one();
+        };
+        tokio::spawn(state_keys::share(store, now, share));
+    } else {
+        known.notify_one();
+    }
     tokio::spawn(server.clone().tend_tasks());
     let idle = IdleHook::default();
     let config = Live::new(config);
@@ -148,6 +170,9 @@ pub(super) async fn run(
             }
             return Ok(());
         };
+        if let Some(own) = &own {
+            nodes::until_known(own, &known).await;
+        }
         service::ready();
         let shutdown = async {
             shutdown.await;
@@ -160,6 +185,9 @@ pub(super) async fn run(
     let serve = async {
         let served = serve.await;
         serving.stop_tasks(grace).await;
+        if let Some(own) = leaving {
+            nodes::leave(&own).await;
+        }
         served
     };
     let ended = tokio::select! {
@@ -301,7 +329,7 @@ async fn follow_folder(
             move || config.get()
         },
         trust,
-    );
+    )?;
     let guard = author.trusts.into_iter().fold(guard.for_plugins(&dir), Guard::trusting);
     let settings = move |id: &PluginId| plugin_settings(&config.get(), id);
     let folder = Folder::new(dir, catalog, sandbox, settings, events_sender).with_guard(guard).with_program(program);

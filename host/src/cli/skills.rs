@@ -102,7 +102,7 @@ pub(super) fn approve(
         return Err(Failure::usage(format!("find the skill {id} in {}", dir.join(FOLDER).shown())));
     };
     let version = skill.version.as_ref().map_err(|error| refusal(error.clone()))?;
-    let lock = lock()?.for_plugins(dir);
+    let lock = lock(config)?.for_plugins(dir);
     let pins = lock.read().map_err(lock_failure)?;
     if pins.is_revoked(version.content()) {
         report::message("this version was revoked; to approve it takes that back");

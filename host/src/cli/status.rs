@@ -56,7 +56,7 @@ pub(super) async fn run(
         warning(&format!("failed to {}", failure.into_parts().0));
         BTreeMap::new()
     });
-    let examiner = Examiner { guard: read_only_guard(config), survey: &survey, protected, origins };
+    let examiner = Examiner { guard: read_only_guard(config)?, survey: &survey, protected, origins };
     let mut misnamed = if only.is_none() { report_left_out(dir, &survey.files.left_out) } else { 0 };
     for error in errors.iter().filter(|_| only.is_none()) {
         misnamed += 1;

@@ -38,7 +38,7 @@ impl Survey {
         let config = Arc::new(config);
         let dir = plugin_folder(options, dir)?;
         let files = files_of(&config, &dir)?;
-        let lock = lock()?.for_plugins(&dir);
+        let lock = lock(&config)?.for_plugins(&dir);
         let pins = lock.read().map_err(lock_failure)?;
         let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
         absent::warnings(&config, &dir, files.names()).iter().for_each(|absent| warning(&absent.text));
@@ -68,9 +68,11 @@ pub(super) fn report_left(dir: &Path, why: Option<&str>) -> bool {
 /// The plugins of a folder, as a server finds them.
 ///
 /// # Errors
-/// If the folder cannot be read.
+/// If the folder cannot be read, or the store of several nodes cannot be reached as the configuration says.
 pub(super) fn choice_in(config: &Config, dir: &Path) -> io::Result<Choice> {
-    Choice::of(dir, &read_only_guard(&Arc::new(config.clone())), |id| is_reserved(config, id))
+    let guard =
+        read_only_guard(&Arc::new(config.clone())).map_err(|failure| io::Error::other(failure.into_parts().0))?;
+    Choice::of(dir, &guard, |id| is_reserved(config, id))
 }
 
 /// The same as a command's failure.

@@ -15,6 +15,7 @@ use super::place::{Change, Place, Step, is_component, is_other};
 use super::survey::files_of;
 use super::target::plugin;
 use super::wiring::{lock, lock_failure};
+use crate::config::Config;
 use crate::net::http::Http;
 use crate::plugin::{PluginId, content_of, signature_file};
 use crate::registry::{Layout, Reference};
@@ -119,7 +120,7 @@ async fn missing(
     let is_recorded = before == Some(&recorded);
     let has_signature = !recorded.is_signed_beside() || signature_file(&file).exists();
     if is_there && is_recorded && has_signature {
-        let is_approved = is_approved(id, &file)?;
+        let is_approved = is_approved(place.config, id, &file)?;
         return Ok(if is_approved { None } else { change(Step::Approve, "recorded", Vec::new(), recorded) });
     }
     if !is_there && file.exists() && before.is_none() {
@@ -149,15 +150,15 @@ async fn missing(
     // What a list says of a source is recorded only when the source says it too.
     if is_there && has_signature {
         report::message(&of_same_component(id, &fetched));
-        let step = if is_approved(id, &file)? { Step::Record } else { Step::Approve };
+        let step = if is_approved(place.config, id, &file)? { Step::Record } else { Step::Approve };
         return Ok(change(step, "recorded", notes, recorded));
     }
     let done = if file.exists() { "updated" } else { "added" };
     Ok(change(Step::Put(Box::new(fetched)), done, notes, recorded))
 }
 
-fn is_approved(id: &PluginId, file: &Path) -> Result<bool, Failure> {
-    let pins = lock()?.read().map_err(lock_failure)?;
+fn is_approved(config: &Config, id: &PluginId, file: &Path) -> Result<bool, Failure> {
+    let pins = lock(config)?.read().map_err(lock_failure)?;
     Ok(pins.get(id).is_some_and(|pin| pin.approved && content_of(file) == Some(pin.content)))
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
@@ -12,6 +13,7 @@ use super::finding::Finding;
 use super::folder::served_folder;
 use super::json_text::indented;
 use super::options::Options;
+use super::shared::place;
 use super::{audit, wrapped};
 use crate::audit::{Event, Record as AuditRecord};
 use crate::config::Config;
@@ -19,7 +21,7 @@ use crate::json;
 use crate::os::paths::absolute;
 use crate::report::{self, Failure, NAME};
 use crate::server::TaskSettings;
-use crate::store::{Durability, Place, StoreError};
+use crate::store::{Durability, Place, Store, StoreError};
 use crate::tasks::{Ledger, Outcome, Record, Status};
 use crate::text::{escape_hidden_in_json, printable};
 
@@ -28,21 +30,20 @@ const PAGE: usize = 100;
 /// The state of a task whose process has ended, while no other has found it.
 const INTERRUPTED: &str = "interrupted";
 
-/// The tasks of a server of that plugin folder. `lists`: clients can be told apart.
-pub(super) fn settings(config: &Config, dir: &Path, lists: bool) -> Result<TaskSettings, Failure> {
-    let place = if config.server.tasks { place(config)? } else { None };
-    let is_used = place.as_ref().is_some_and(Place::may_have_entries);
-    let ledger = place.map(|place| ledger(&place, dir));
-    Ok(TaskSettings { ledger, lists, is_used, ..TaskSettings::default() })
-}
-
-fn place(config: &Config) -> Result<Option<Place>, Failure> {
-    config.store().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))
+/// The tasks of a server of that plugin folder, in that store. `lists`: clients can be told apart.
+pub(super) fn settings(store: Option<(&Place, &Arc<dyn Store>)>, dir: &Path, lists: bool) -> TaskSettings {
+    let is_used = store.is_some_and(|(place, _)| place.may_have_entries());
+    let ledger = store.map(|(_, store)| of_folder(store.clone(), dir));
+    TaskSettings { ledger, lists, is_used, ..TaskSettings::default() }
 }
 
 fn ledger(place: &Place, dir: &Path) -> Ledger {
+    of_folder(place.open(), dir)
+}
+
+fn of_folder(store: Arc<dyn Store>, dir: &Path) -> Ledger {
     let dir = dir.canonicalize().unwrap_or_else(|_| absolute(dir));
-    Ledger::new(place.open(), &dir.to_string_lossy())
+    Ledger::new(store, &dir.to_string_lossy())
 }
 
 /// The number of tasks that are kept for a plugin folder.

@@ -109,7 +109,8 @@ impl Search<'_> {
         }
         let Ok(mut candidate) = Candidate::read(self.config, file, id).await else { return false };
         let loaded = candidate.load(self.config, self.sandbox, id, settings.grants.none()).await;
-        let served = read_only_guard(self.config).may_serve(id, &candidate.seen);
+        let Ok(guard) = read_only_guard(self.config) else { return false };
+        let served = guard.may_serve(id, &candidate.seen);
         let waits = served.as_ref().is_err_and(Reason::needs_approval);
         match loaded {
             Ok((plugin, _)) => {

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use wharf_report::ShowPath as _;
 
-use crate::approvals::Approvals;
+use super::shared;
 use crate::catalog::{Naming, PluginSettings};
 use crate::config::{self, Config, NamesConfig};
 use crate::os::lock::lock as file_lock;
 use crate::os::private::{self, OpenMode};
 use crate::pins::{Guard, PinFile, PinFileError, Trust};
 use crate::plugin::PluginId;
-use crate::proposals::ProposalFile;
 use crate::report::Failure;
 use crate::server::{DISCOVERY_ID, PROPOSALS_ID, Settings};
 use crate::transport::http::Address;
@@ -34,8 +33,11 @@ pub(super) fn plugin_settings(config: &Config, id: &PluginId) -> PluginSettings 
 }
 
 /// The settings of a server, without what it serves over.
-pub(super) fn server_settings(config: &Config) -> Settings {
-    Settings {
+///
+/// # Errors
+/// If its store cannot be reached as the configuration says.
+pub(super) fn server_settings(config: &Config) -> Result<Settings, Failure> {
+    Ok(Settings {
         name: config.server.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         title: config.server.title.clone(),
@@ -44,10 +46,10 @@ pub(super) fn server_settings(config: &Config) -> Settings {
         page_size: config.server.page_size,
         first_list: config.server.first_list,
         discovery: config.server.discovery,
-        proposals: config.server.proposals.then(config::base).flatten().map(|base| ProposalFile::new(base.state)),
-        approvals: config::base().map(|base| Approvals::in_folder(base.state)).unwrap_or_default(),
+        proposals: if config.server.proposals { shared::proposals(config)? } else { None },
+        approvals: shared::approvals(config)?,
         ..Settings::default()
-    }
+    })
 }
 
 /// Whether the server's own tools have the name of the plugin.
@@ -56,22 +58,32 @@ pub(super) fn is_reserved(config: &Config, id: &PluginId) -> bool {
 }
 
 /// The guard of a server with that configuration.
-pub(super) fn guard(config: impl Fn() -> Arc<Config> + Clone + Send + Sync + 'static, trust: Trust) -> Guard {
-    let signatures = config.clone();
-    let lock = config::base().map(|base| PinFile::new(base.state));
-    Guard::new(lock, move |id| config().rules(id, trust), move || signatures().signatures())
+///
+/// # Errors
+/// As [`lock`].
+pub(super) fn guard(
+    config: impl Fn() -> Arc<Config> + Clone + Send + Sync + 'static,
+    trust: Trust,
+) -> Result<Guard, Failure> {
+    let (lock, signatures) = (shared::pins(&config())?, config.clone());
+    Ok(Guard::new(lock, move |id| config().rules(id, trust), move || signatures().signatures()))
 }
 
 /// As [`guard`], but read-only. It does not know the address of a server that was started with `--http`.
-pub(super) fn read_only_guard(config: &Arc<Config>) -> Guard {
+///
+/// # Errors
+/// As [`lock`].
+pub(super) fn read_only_guard(config: &Arc<Config>) -> Result<Guard, Failure> {
     let shared = config.clone();
-    guard(move || shared.clone(), config.trust(is_remote(config))).read_only()
+    Ok(guard(move || shared.clone(), config.trust(is_remote(config)))?.read_only())
 }
 
 /// The pin file.
-pub(super) fn lock() -> Result<PinFile, Failure> {
-    let base = config::base().ok_or_else(|| Failure::usage("find the pin file: no home folder"))?;
-    Ok(PinFile::new(base.state))
+///
+/// # Errors
+/// If there is no home folder, or the store for several nodes cannot be reached as the configuration says.
+pub(super) fn lock(config: &Config) -> Result<PinFile, Failure> {
+    shared::pins(config)?.ok_or_else(|| Failure::usage("find the pin file: no home folder"))
 }
 
 pub(super) fn lock_failure(error: PinFileError) -> Failure {

@@ -1,5 +1,6 @@
 //! Edits the grants of a plugin in the text of a configuration file. Comments, order and everything else stay.
 
+mod command;
 mod line_ends;
 mod word;
 
@@ -8,6 +9,7 @@ use wharf_report::{HintKind, shell_text};
 
 use super::{Config, ConfigError, MAX_SIZE};
 use crate::plugin::{HttpGrant, PluginId};
+pub use command::set_tool_file;
 pub use line_ends::with_line_ends;
 pub use word::GrantWord;
 use word::{Addition, folder, inline, words_of};
@@ -145,9 +147,14 @@ fn checked(edited: String) -> Result<String, ConfigError> {
 
 /// The table of a plugin's grants, created where it is missing.
 fn grants_of<'d>(document: &'d mut DocumentMut, id: &PluginId) -> Option<&'d mut dyn TableLike> {
+    table_of(document, id, "grants")
+}
+
+/// A table of a plugin, created where it is missing.
+fn table_of<'d>(document: &'d mut DocumentMut, id: &PluginId, name: &str) -> Option<&'d mut dyn TableLike> {
     let mut table: &mut dyn TableLike = document.as_table_mut();
     let mut is_inline = false;
-    for key in ["plugins", id.as_ref(), "grants"] {
+    for key in ["plugins", id.as_ref(), name] {
         unpad(table, key);
         let item = table.entry(key).or_insert_with(|| {
             if is_inline {
@@ -155,7 +162,7 @@ fn grants_of<'d>(document: &'d mut DocumentMut, id: &PluginId) -> Option<&'d mut
             }
             let mut table = Table::new();
             // Only the last one gets a header.
-            table.set_implicit(key != "grants");
+            table.set_implicit(key != name);
             Item::Table(table)
         });
         is_inline = item.is_inline_table();

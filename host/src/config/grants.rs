@@ -11,7 +11,7 @@ use wharf_report::Hint;
 
 use super::source::PerConfig;
 use super::{Config, FolderConfig, HttpEntry, WrongValue};
-use crate::plugin::{Extras, Grants, KeyvalueGrant, Pages, Secret, SecretTemplate};
+use crate::plugin::{CommandSettings, Extras, Grants, KeyvalueGrant, Pages, Secret, SecretTemplate};
 
 /// `[plugins.NAME.grants]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -121,6 +121,7 @@ impl GrantsConfig {
             env: self.environment().map(|(name, value)| (name.to_owned(), value)).collect(),
             config: self.config.clone().into_iter().collect(),
             pages: Pages::default(),
+            program: CommandSettings::default(),
             place,
             command: String::new(),
             extras: Extras::default(),

@@ -8,7 +8,7 @@ use http::Uri;
 use http::uri::Authority;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, ConfigError, ConfigPath, OAuthConfig, SecretConfig, ServerCardConfig, WrongValue};
+use super::{Config, ConfigError, ConfigPath, NodesConfig, OAuthConfig, SecretConfig, ServerCardConfig, WrongValue};
 use crate::os::sockets::Address;
 
 /// Minimum characters of a token; 128 bits take 32 in hexadecimal and 22 in base64.
@@ -35,6 +35,9 @@ pub struct HttpConfig {
     /// Tell anyone who asks where the server is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_card: Option<ServerCardConfig>,
+    /// Where the other nodes of one server find this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<NodesConfig>,
     /// Also serve HTTP+SSE, the transport of revision 2024-11-05.
     pub sse: bool,
     /// Close a stream whose response takes longer; clients of 2025-11-25 reconnect for it.
@@ -65,6 +68,7 @@ impl Default for HttpConfig {
             oauth: None,
             tls: None,
             server_card: None,
+            nodes: None,
             sse: false,
             poll_after: None,
             header_timeout: Duration::from_secs(10),

@@ -71,10 +71,7 @@ impl SecretConfig {
     /// # Errors
     /// If it is missing, shorter than `min` characters, or not visible ASCII.
     pub(super) fn read(&self, config: &Config, what: &str, min: usize) -> Result<String, ConfigError> {
-        self.value(config, min).map_err(|Unusable { why, repair, temporary }| ConfigError {
-            temporary,
-            ..ConfigError::new(format!("{what} {why}"), Some(repair.unwrap_or_else(|| GENERATE_IT.into())))
-        })
+        self.value(config, min).map_err(|unusable| unusable.error(what, Some(GENERATE_IT)))
     }
 
     pub(super) fn value(&self, config: &Config, min: usize) -> Result<String, Unusable> {
@@ -90,25 +87,18 @@ impl Unusable {
     pub(super) fn new(why: String) -> Self {
         Self { why: bounded(&why).into(), repair: None, temporary: false }
     }
+
+    /// `what` it is; `hint`, if the system has none.
+    pub(super) fn error(self, what: &str, hint: Option<&str>) -> ConfigError {
+        let Self { why, repair, temporary } = self;
+        let hint = repair.or_else(|| hint.map(str::to_owned));
+        ConfigError { temporary, ..ConfigError::new(format!("{what} {why}"), hint) }
+    }
 }
 
 impl Place {
     pub(super) fn value(&self, min: usize) -> Result<String, Unusable> {
-        let text = match self {
-            Self::Variable(variable) => std::env::var(variable).map_err(|error| match error {
-                VarError::NotPresent => Unusable::new(format!("is not set: {self}")),
-                VarError::NotUnicode(_) => Unusable::new(format!("is not UTF-8: {self}")),
-            })?,
-            Self::File(path) => {
-                private::read_text(path, MAX_SIZE).map_err(|error| match private::repair(&error, path) {
-                    None if error.is_temporary() => {
-                        Unusable { temporary: true, ..Unusable::new(format!("cannot be read now: {error}: {self}")) }
-                    }
-                    None => Unusable::new(format!("cannot be read: {error}: {self}")),
-                    repair => Unusable { repair, ..Unusable::new(format!("is not trusted: {error}: {self}")) },
-                })?
-            }
-        };
+        let text = self.text()?;
         let secret = text.trim();
         if secret.contains(char::is_whitespace) {
             return Err(Unusable::new(format!("contains a blank: {self}")));
@@ -117,5 +107,24 @@ impl Place {
             return Err(Unusable::new(format!("is not at least {min} visible ASCII characters: {self}")));
         }
         Ok(secret.to_owned())
+    }
+
+    /// All that is there.
+    pub(super) fn text(&self) -> Result<String, Unusable> {
+        match self {
+            Self::Variable(variable) => std::env::var(variable).map_err(|error| match error {
+                VarError::NotPresent => Unusable::new(format!("is not set: {self}")),
+                VarError::NotUnicode(_) => Unusable::new(format!("is not UTF-8: {self}")),
+            }),
+            Self::File(path) => {
+                private::read_text(path, MAX_SIZE).map_err(|error| match private::repair(&error, path) {
+                    None if error.is_temporary() => {
+                        Unusable { temporary: true, ..Unusable::new(format!("cannot be read now: {error}: {self}")) }
+                    }
+                    None => Unusable::new(format!("cannot be read: {error}: {self}")),
+                    repair => Unusable { repair, ..Unusable::new(format!("is not trusted: {error}: {self}")) },
+                })
+            }
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! `[store]`: where tasks are kept.
 
+mod remote;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -13,17 +15,21 @@ const FILE: &str = "tasks.db";
 /// Both timeouts: longer than a server that is well ever takes, and shorter than an operator waits.
 const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_CONNECTIONS: u32 = 64;
-const FORM: &str = "write \"postgres://USER@HOST/DATABASE\", or \"sqlite:PATH\" for a file";
+const FORM: &str =
+    "write \"postgres://USER@HOST/DATABASE\" or \"nats://USER@HOST/BUCKET\", or \"sqlite:PATH\" for a file";
 
 #[derive(Clone, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct StoreConfig {
-    /// `sqlite:PATH` or `postgres://…`; unset: a file in the state folder. It may have a password.
+    /// `sqlite:PATH`, `postgres://…` or `nats://…`; unset: a file in the state folder. It may have a password.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The password, if it is not in the URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<SecretConfig>,
+    /// In place of a user and a password: a file of NATS with a JWT and a seed, or a seed alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<ConfigPath>,
     /// The certificates to trust, in PEM, in place of the system's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<ConfigPath>,
@@ -31,14 +37,22 @@ pub struct StoreConfig {
     pub connect_timeout: Duration,
     #[serde(with = "super::duration")]
     pub request_timeout: Duration,
-    /// Connections of one process at the same time, besides the one that hears of changes.
+    /// Connections of one process to PostgreSQL at the same time, besides the one that hears of changes.
     pub connections: u32,
 }
 
 impl Default for StoreConfig {
     fn default() -> Self {
         let timeout = Duration::from_secs(5);
-        Self { url: None, password: None, ca: None, connect_timeout: timeout, request_timeout: timeout, connections: 4 }
+        Self {
+            url: None,
+            password: None,
+            credentials: None,
+            ca: None,
+            connect_timeout: timeout,
+            request_timeout: timeout,
+            connections: 4,
+        }
     }
 }
 
@@ -68,12 +82,16 @@ impl StoreConfig {
             return Err(WrongValue::at(&["password"], "needs either env or file").hint(hint));
         }
         match &self.url {
-            Some(url) if !url.starts_with("sqlite:") => self.remote(url).map(drop),
+            Some(url) if !url.starts_with("sqlite:") => self.check_remote(url),
             url => {
                 if let Some(path) = url.as_ref().and_then(|url| url.strip_prefix("sqlite:")) {
                     file(path)?;
                 }
-                let unused = [("password", self.password.is_some()), ("ca", self.ca.is_some())];
+                let unused = [
+                    ("password", self.password.is_some()),
+                    ("credentials", self.credentials.is_some()),
+                    ("ca", self.ca.is_some()),
+                ];
                 match unused.into_iter().find(|(_, is_set)| *is_set) {
                     Some((key, _)) => {
                         let why = "a file of SQLite has none";
@@ -85,26 +103,31 @@ impl StoreConfig {
         }
     }
 
-    #[cfg(feature = "postgres")]
-    fn remote(&self, url: &str) -> Result<crate::store::PostgresSettings, WrongValue> {
-        // What is repeated of the URL might be its password.
-        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            return Err(WrongValue::at(&["url"], "not a place for a store").hint(FORM));
+    fn check_remote(&self, url: &str) -> Result<(), WrongValue> {
+        let is_nats = match remote::place(url)? {
+            #[cfg(feature = "nats")]
+            Place::Nats(_) => true,
+            _ => false,
+        };
+        match (is_nats, &self.credentials, &self.password) {
+            (false, Some(_), _) => {
+                Err(WrongValue::at(&["credentials"], "only NATS has them").hint("remove it, and set store.password"))
+            }
+            (true, Some(_), Some(_)) => {
+                Err(WrongValue::at(&["credentials"], "is in place of store.password").hint("remove one of them"))
+            }
+            _ => Ok(()),
         }
-        crate::store::PostgresSettings::of_url(url)
-            .map_err(|wrong| WrongValue::at(&["url"], wrong.why).hint(wrong.hint))
-    }
-
-    #[cfg(not(feature = "postgres"))]
-    fn remote(&self, _: &str) -> Result<std::convert::Infallible, WrongValue> {
-        let why = "this program was built with files of SQLite alone";
-        Err(WrongValue::at(&["url"], why).hint("build it with --features postgres, or write \"sqlite:PATH\""))
     }
 
     /// The files that the server reads of it.
     fn read_files<'a>(&'a self, config: &'a Config) -> impl Iterator<Item = (&'static str, std::path::PathBuf)> + 'a {
         let password = self.password.as_ref().and_then(|password| password.file.as_ref());
-        let named = [("the password of the store", password), ("the certificates of the store", self.ca.as_ref())];
+        let named = [
+            ("the password of the store", password),
+            ("the credentials of the store", self.credentials.as_ref()),
+            ("the certificates of the store", self.ca.as_ref()),
+        ];
         named.into_iter().filter_map(|(what, file)| Some((what, config.resolve(file?))))
     }
 }
@@ -124,37 +147,15 @@ impl Config {
     /// Where tasks are kept; `None` if there is neither a URL nor a home folder.
     ///
     /// # Errors
-    /// If the password cannot be read.
+    /// If the password or the credentials cannot be read.
     pub fn store(&self) -> Result<Option<Place>, ConfigError> {
         let store = &self.store;
         let Some(url) = &store.url else { return Ok(base().map(|base| Place::File(base.state.join(FILE)))) };
         if let Some(path) = self.store_file() {
             return Ok(Some(Place::File(path)));
         }
-        self.remote_store(url)
-    }
-
-    #[cfg(feature = "postgres")]
-    fn remote_store(&self, url: &str) -> Result<Option<Place>, ConfigError> {
-        let store = &self.store;
         let wrong = |wrong: WrongValue| ConfigError::new(format!("store.url: {}", wrong.why), None);
-        let mut settings = store.remote(url).map_err(wrong)?;
-        if let Some(password) = &store.password {
-            settings.set_password(&password.read(self, "store.password: the password", 1)?);
-        }
-        settings.ca = store.ca.as_ref().map(|file| self.resolve(file));
-        settings.connect_timeout = store.connect_timeout;
-        settings.request_timeout = store.request_timeout;
-        settings.connections = store.connections;
-        Ok(Some(Place::Postgres(Box::new(settings))))
-    }
-
-    #[cfg(not(feature = "postgres"))]
-    fn remote_store(&self, url: &str) -> Result<Option<Place>, ConfigError> {
-        match self.store.remote(url) {
-            Ok(never) => match never {},
-            Err(wrong) => Err(ConfigError::new(format!("store.url: {}", wrong.why), None)),
-        }
+        remote::open(self, remote::place(url).map_err(wrong)?).map(Some)
     }
 
     /// The file that the URL names, if it names one.

@@ -1,6 +1,7 @@
 mod extra;
 mod format;
 mod keys;
+mod nodes;
 mod oauth;
 mod personal;
 mod server_card;

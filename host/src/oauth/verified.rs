@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::keys::Key;
-use crate::identity::{AccessGrant, Identity};
+use crate::identity::{AccessGrant, Identity, TokenHash};
 
 /// Tokens that are remembered, in all and of one subject.
 const MOST: usize = 16_384;
@@ -22,16 +22,6 @@ pub struct Verified {
     pub identity: Arc<Identity>,
     /// When the token expires, the leeway included.
     pub expires: Instant,
-}
-
-/// The hash of a token, which is in memory in its place.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct TokenHash([u8; 32]);
-
-impl TokenHash {
-    pub(super) fn of(token: &[u8]) -> Self {
-        Self(*blake3::hash(token).as_bytes())
-    }
 }
 
 /// Lists of scopes and of groups, and clients, that are looked through for an equal one.

@@ -21,8 +21,8 @@ pub use super::issuer::IssuerStatus;
 use super::refusal::Refusal;
 use super::settings::OAuthSettings;
 use super::token::{self, MAX_TOKEN, Token};
-use super::verified::{TokenHash, Verified, VerifiedTokens};
-use crate::identity::Identity;
+use super::verified::{Verified, VerifiedTokens};
+use crate::identity::{Identity, TokenHash};
 use crate::net::http::Http;
 use crate::sync::lock;
 
@@ -67,22 +67,25 @@ impl Verifier {
     /// What a token was verified to be a while ago.
     #[cfg(test)]
     pub(super) fn cached(&self, token: &[u8]) -> Option<Arc<Verified>> {
-        // Longer ones are refused, and not hashed.
-        let hash = (token.len() <= MAX_TOKEN).then(|| TokenHash::of(token))?;
-        lock(&self.tokens).get(&hash, Instant::now())
+        lock(&self.tokens).get(&TokenHash::of(token), Instant::now())
     }
 
-    /// Verifies a token that came from that network, if it is known. One that was verified a while ago is found at once; it waits only if the keys of its issuer are not there, or the issuer must be asked about it.
+    /// Verifies a token with that hash that came from that network, if it is known. One that was verified a while ago is
+    /// found at once; it waits only if the keys of its issuer are not there, or the issuer must be asked about it.
     ///
     /// # Errors
     /// If the token is not accepted, or not now.
-    pub async fn verify_from(&self, token: &[u8], network: Option<IpAddr>) -> Result<Arc<Verified>, Refusal> {
-        if token.len() > MAX_TOKEN {
-            return Err(Refusal::invalid("the token has more than 16 KiB"));
-        }
-        let hash = TokenHash::of(token);
+    pub async fn verify_from(
+        &self,
+        token: &[u8],
+        hash: TokenHash,
+        network: Option<IpAddr>,
+    ) -> Result<Arc<Verified>, Refusal> {
         if let Some(verified) = lock(&self.tokens).get(&hash, Instant::now()) {
             return Ok(verified);
+        }
+        if token.len() > MAX_TOKEN {
+            return Err(Refusal::invalid("the token has more than 16 KiB"));
         }
         let text = std::str::from_utf8(token).map_err(|_| Refusal::invalid("the token is no text"))?;
         if token::is_jwt(text) { self.verify_jwt(text, hash).await } else { self.ask(text, hash, network).await }
@@ -90,7 +93,7 @@ impl Verifier {
 
     /// As [`Self::verify_from`], from nowhere.
     pub async fn verify(&self, token: &[u8]) -> Result<Arc<Verified>, Refusal> {
-        self.verify_from(token, None).await
+        self.verify_from(token, TokenHash::of(token), None).await
     }
 
     async fn verify_jwt(&self, text: &str, hash: TokenHash) -> Answer {

@@ -80,7 +80,7 @@ impl PinFile {
         seen: &Pins,
         id: &PluginId,
         content: Digest,
-        edit: impl FnOnce(&mut Pins) -> R,
+        mut edit: impl FnMut(&mut Pins) -> R,
     ) -> Result<Result<R, ConcurrentChange>, PinFileError> {
         self.update(|pins| match pins.changed_since(seen, id, content) {
             Some(change) => Err(change),

@@ -1,4 +1,5 @@
-//! The pin file, `lock.toml`: replaced atomically, by one process at a time.
+//! The pin file, `lock.toml`: replaced atomically, by one process at a time. Nodes that share a store have it there, as
+//! one entry.
 //!
 //! Its content is not interpreted here. A file that is damaged or that others can write is left unchanged.
 
@@ -15,6 +16,7 @@ use crate::os::files::{self, FileError, Links};
 use crate::os::lock::lock;
 use crate::os::paths::absolute;
 use crate::os::private::{self, Distrust, Durability, OpenMode, Rule};
+use crate::store::{Document, DocumentWatch, StoreError};
 
 const FILE_NAME: &str = "lock.toml";
 /// The new file before it is renamed; written only under the writers' lock.
@@ -32,10 +34,10 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why the pin file cannot be read or written. Reads after "failed to".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {}", path.shown())]
+#[error("{what}: {place}")]
 pub struct PinFileError {
     what: String,
-    path: PathBuf,
+    place: String,
     pub hint: Option<String>,
     /// A temporary error: read again later.
     pub(super) temporary: bool,
@@ -46,7 +48,10 @@ pub struct PinFileError {
 /// The pin file and its folder.
 #[derive(Debug)]
 pub struct PinFile {
+    /// For what is only needed on this machine, also if the pins are in the store.
     folder: PathBuf,
+    /// The pins of all nodes.
+    shared: Option<Document>,
     /// The plugin folder that pins are recorded for.
     plugins: Option<String>,
 }
@@ -54,7 +59,17 @@ pub struct PinFile {
 impl PinFile {
     /// The pin file of that folder, which is created when something is first pinned.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder, plugins: None }
+        Self { folder, shared: None, plugins: None }
+    }
+
+    /// The pins of all nodes. `folder`: as for [`PinFile::new`].
+    pub fn in_store(folder: PathBuf, document: Document) -> Self {
+        Self { folder, shared: Some(document), plugins: None }
+    }
+
+    /// Whether other nodes have the same pins.
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared.is_some()
     }
 
     /// Records that folder of plugins in the pins that are written from now on.
@@ -78,9 +93,24 @@ impl PinFile {
     /// Reads the pins. A missing file has none.
     ///
     /// # Errors
-    /// If others can write the file, or it is damaged or of another format.
+    /// If others can write the file, it is damaged or of another format, or the store cannot be used.
     pub fn read(&self) -> Result<Pins, PinFileError> {
-        let Some(text) = self.text()? else { return Ok(Pins::default()) };
+        let text = match &self.shared {
+            Some(document) => self.shared_text(document.read().map_err(|error| self.away(&error))?)?,
+            None => self.text()?,
+        };
+        self.parse(text)
+    }
+
+    /// Until there are any in the store, those of this machine hold.
+    fn shared_text(&self, value: Option<Vec<u8>>) -> Result<Option<String>, PinFileError> {
+        let Some(value) = value else { return self.text() };
+        let text = String::from_utf8(value);
+        text.map(Some).map_err(|why| self.error(format!("read the pins: {why}"), None))
+    }
+
+    fn parse(&self, text: Option<String>) -> Result<Pins, PinFileError> {
+        let Some(text) = text else { return Ok(Pins::default()) };
         let damaged =
             |what: String| self.error(what, Some("repair the file, or move it away to start without pins".into()));
         let pins: Pins = toml::from_str(&text).map_err(|error| {
@@ -93,12 +123,15 @@ impl PinFile {
         }
     }
 
-    /// Edits the pins. The file is written only if they changed, and is on disk when this returns.
-    /// Blocks the calling thread.
+    /// Edits the pins. They are written only if they changed, and are on disk when this returns. `edit` may run several
+    /// times. Blocks the calling thread.
     ///
     /// # Errors
-    /// As [`PinFile::read`], or if the file cannot be written; it is then unchanged.
-    pub fn update<R>(&self, edit: impl FnOnce(&mut Pins) -> R) -> Result<R, PinFileError> {
+    /// As [`PinFile::read`], or if they cannot be written; they are then unchanged.
+    pub fn update<R>(&self, mut edit: impl FnMut(&mut Pins) -> R) -> Result<R, PinFileError> {
+        if let Some(document) = &self.shared {
+            return self.update_shared(document, edit);
+        }
         let failed = |error: io::Error| self.unwritable(&error);
         private::create_folder(&self.folder).map_err(failed)?;
         let _lock = self.lock_for_writing().map_err(failed)?;
@@ -113,12 +146,33 @@ impl PinFile {
         Ok(result)
     }
 
+    fn update_shared<R>(&self, document: &Document, mut edit: impl FnMut(&mut Pins) -> R) -> Result<R, PinFileError> {
+        let edited = document.edit(|value| {
+            let text = self.shared_text(value.map(<[u8]>::to_vec));
+            let before = text.and_then(|text| self.parse(text)).map_err(Unwritten::Pins)?;
+            let mut pins = before.clone();
+            let result = edit(&mut pins);
+            pins.drop_expired(SystemTime::now());
+            let failed = |error: io::Error| Unwritten::Pins(self.error(format!("write the pins: {error}"), None));
+            let text = (pins != before).then(|| bounded_text(&mut pins)).transpose().map_err(failed)?;
+            Ok((text.map(String::into_bytes), result))
+        });
+        edited.map_err(|unwritten| match unwritten {
+            Unwritten::Store(error) => PinFileError { of_writing: true, ..self.away(&error) },
+            Unwritten::Pins(error) => error,
+        })
+    }
+
     /// Checks whether [`PinFile::update`] could write: writes a file of the size of the pins and one
-    /// more, and deletes it.
+    /// more, and deletes it. Of a store it is known that it answers.
     ///
     /// # Errors
     /// If it could not.
     pub fn try_write(&self) -> Result<(), PinFileError> {
+        if let Some(document) = &self.shared {
+            let read = document.read().map(drop);
+            return read.map_err(|error| PinFileError { of_writing: true, ..self.away(&error) });
+        }
         let attempt = || -> io::Result<()> {
             private::create_folder(&self.folder)?;
             let _lock = self.lock_for_writing()?;
@@ -130,9 +184,12 @@ impl PinFile {
         attempt().map_err(|error| self.unwritable(&error))
     }
 
-    /// Detects changes of the file from now on.
-    pub(super) fn changes(&self) -> Changes {
-        Changes::of(vec![self.folder.join(FILE_NAME)], Links::NotFollowed)
+    /// Detects changes from now on.
+    pub(super) fn changes(&self) -> PinChanges {
+        match &self.shared {
+            Some(document) => PinChanges::Shared(document.watch()),
+            None => PinChanges::File(Changes::of(vec![self.folder.join(FILE_NAME)], Links::NotFollowed)),
+        }
     }
 
     fn text(&self) -> Result<Option<String>, PinFileError> {
@@ -190,8 +247,47 @@ impl PinFile {
         self.error(format!("read the pin file: {why} {what}"), Some(hint))
     }
 
+    /// The store cannot be used now.
+    fn away(&self, error: &StoreError) -> PinFileError {
+        let hint = "a server goes on with what it serves, and reads the pins again by itself".to_owned();
+        PinFileError { temporary: true, ..self.error(format!("use the pins: {error}"), Some(hint)) }
+    }
+
     fn error(&self, what: String, hint: Option<String>) -> PinFileError {
-        PinFileError { what, path: self.folder.join(FILE_NAME), hint, temporary: false, of_writing: false }
+        let place = match &self.shared {
+            Some(document) => document.to_string(),
+            None => self.folder.join(FILE_NAME).shown().to_string(),
+        };
+        PinFileError { what, place, hint, temporary: false, of_writing: false }
+    }
+}
+
+/// See [`PinFile::changes`].
+pub(super) enum PinChanges {
+    File(Changes),
+    Shared(DocumentWatch),
+}
+
+impl PinChanges {
+    /// Whether the pins may have changed since the last call; the caller must then read them.
+    pub(super) fn take(&mut self) -> bool {
+        match self {
+            // The file is replaced atomically: there is no need to wait until it is stable.
+            Self::File(changes) => changes.take(),
+            Self::Shared(watch) => watch.take(),
+        }
+    }
+}
+
+/// Why shared pins were not written.
+enum Unwritten {
+    Store(StoreError),
+    Pins(PinFileError),
+}
+
+impl From<StoreError> for Unwritten {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
 }
 

@@ -305,6 +305,12 @@ impl Guard {
             outcomes.push(decided.map(|(outcome, _)| outcome));
         }
         if !self.writes || unpinned.is_empty() {
+            // Another node may have pinned them; what the next version is compared with is on each machine.
+            if let (true, Some(file), Some(pins)) = (self.writes, &self.file, &known)
+                && file.is_shared()
+            {
+                file.store_surfaces(surfaces_of(versions, &outcomes), pins);
+            }
             return outcomes;
         }
         let Some(file) = &self.file else {
@@ -329,8 +335,7 @@ impl Guard {
                 for (at, outcome) in decided {
                     outcomes[at] = outcome;
                 }
-                let admitted = unpinned.iter().filter(|(at, ..)| outcomes[*at].is_ok());
-                file.store_surfaces(admitted.map(|(.., listed)| listed.surface_text.as_str()), &pins);
+                file.store_surfaces(surfaces_of(versions, &outcomes), &pins);
             }
             // A full or read-only disk, or a damaged file: versions that must be pinned do not run.
             Err(error) => {
@@ -356,6 +361,15 @@ impl Guard {
             *last_error = Some(error);
         }
     }
+}
+
+/// The surfaces of the versions that were admitted.
+fn surfaces_of<'v>(
+    versions: &'v [(PluginId, ListedVersion)],
+    outcomes: &[Result<AdmittedAs, Reason>],
+) -> impl Iterator<Item = &'v str> {
+    let admitted = versions.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_ok());
+    admitted.map(|((_, listed), _)| listed.surface_text.as_str())
 }
 
 /// Holds the versions that must be pinned and could not be.

@@ -33,16 +33,15 @@ impl PinFile {
     fn try_store_surfaces<'a>(&self, texts: impl IntoIterator<Item = &'a str>, pins: &Pins) -> io::Result<()> {
         let folder = self.folder().join(FOLDER);
         private::create_folder(&folder)?;
-        let mut wanted: HashSet<String> = pins.all().map(|(_, pin)| name(pin.surface)).collect();
+        let wanted: HashSet<String> = pins.all().map(|(_, pin)| name(pin.surface)).collect();
         for text in texts {
             let name = name(Digest::of(text.as_bytes()));
             let path = folder.join(&name);
-            if !path.exists() {
+            if wanted.contains(&name) && !path.exists() {
                 let next = folder.join(format!("{name}.{}.next", std::process::id()));
                 private::write(&next, &[text.as_bytes()], Durability::Deferred)?;
                 fs::rename(next, path)?;
             }
-            wanted.insert(name);
         }
         for entry in fs::read_dir(&folder)?.flatten() {
             if entry.file_name().to_str().is_none_or(|found| !wanted.contains(found)) {

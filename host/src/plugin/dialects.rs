@@ -1,10 +1,13 @@
-//! Dialects, the interface families of components: `wharf:plugin`, wasmcp, and plain functions.
+//! Dialects, the interface families of components: `wharf:plugin`, wasmcp, plain functions,
+//! commands, and MCP servers in HTTP handlers.
 //!
 //! A new dialect is a module here and a line in [`ALL`].
 
+mod command;
 pub(in crate::plugin) mod linked;
 pub(in crate::plugin) mod peek;
 pub mod plain;
+mod server;
 mod wasmcp;
 mod wharf;
 
@@ -24,7 +27,7 @@ use super::surface::{FrozenTool, Listed, ListingWarning, Surface};
 
 /// All dialects. The first that finds a callable export gets the component: a component that
 /// exports an interface of `wharf:plugin` is served through these interfaces only.
-const ALL: [Entry; 3] = [wharf::ENTRY, wasmcp::ENTRY, plain::ENTRY];
+const ALL: [Entry; 5] = [wharf::ENTRY, wasmcp::ENTRY, plain::ENTRY, server::ENTRY, command::ENTRY];
 
 /// The dialect of a component, if it uses this one.
 type Found = Result<Option<Box<dyn Dialect>>, LoadError>;

@@ -76,6 +76,10 @@ pub enum LoadError {
     Unsigned,
     #[error("load the file, whose signature is invalid: {0}")]
     BadSignature(String),
+    #[error("find an MCP server in the HTTP handler: {0}")]
+    NotMcp(String),
+    #[error("use what the configuration says of the command's tool: {0}")]
+    CommandTool(String),
     #[error("list what the plugin offers; it refused: {0}")]
     ListingRefused(String),
     #[error("list what the plugin offers within its time limit")]
@@ -121,9 +125,16 @@ impl LoadError {
         match outcome {
             Ok(Ok(list)) => Ok(list),
             Ok(Err(why)) => Err(Self::listing_refused(&why)),
-            Err(Fault::Timeout { .. } | Fault::Cpu { .. }) => Err(Self::ListingTimeout),
-            Err(Fault::Trap(kind)) => Err(Self::ListingTrap(kind)),
-            Err(fault) => Err(Self::ListingFault(fault)),
+            Err(fault) => Err(Self::of_fault(fault)),
+        }
+    }
+
+    /// Converts the fault of a listing call.
+    pub(in crate::plugin) fn of_fault(fault: Fault) -> Self {
+        match fault {
+            Fault::Timeout { .. } | Fault::Cpu { .. } => Self::ListingTimeout,
+            Fault::Trap(kind) => Self::ListingTrap(kind),
+            fault => Self::ListingFault(fault),
         }
     }
 
@@ -131,6 +142,10 @@ impl LoadError {
         let more = if why.len() > REASONS { format!("; and {} more", why.len() - REASONS) } else { String::new() };
         let shown: Vec<String> = why.iter().take(REASONS).map(ToString::to_string).collect();
         Self::NoFunction(format!("{}{more}", shown.join("; ")))
+    }
+
+    pub(in crate::plugin) fn not_mcp(why: &str) -> Self {
+        Self::NotMcp(quote(why, 200))
     }
 
     pub(in crate::plugin) fn listing_refused(why: &str) -> Self {
@@ -172,6 +187,12 @@ impl LoadError {
             Self::Unsigned => "sign it: minisign -S -m NAME.wasm, which writes NAME.wasm.minisig beside it",
             Self::BadSignature(_) => {
                 "sign the current file with one of the keys under [signatures], or remove the signature"
+            }
+            Self::NotMcp(_) => {
+                "of HTTP handlers only those can be plugins that answer requests of MCP (server/discover, or initialize) at /mcp or /"
+            }
+            Self::CommandTool(_) => {
+                "correct the file that `command.tool` of the plugin names, then save the configuration, or send the server SIGHUP"
             }
             Self::Symlink => "replace the link with a copy of the file",
             Self::WritableByOthers => "chmod go-w the file",

@@ -9,6 +9,7 @@ mod host_calls;
 pub(in crate::plugin) mod keyvalue;
 pub(in crate::plugin) mod outbound;
 pub(in crate::plugin) mod people;
+pub(in crate::plugin) mod program;
 pub(in crate::plugin) mod state;
 
 use wasmtime::component::Linker;

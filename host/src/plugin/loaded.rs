@@ -181,6 +181,14 @@ impl Provider for Plugin {
         self.prepared.breaker.around(&caller, called).await
     }
 
+    async fn check_arguments(&self, name: &str, arguments: Arc<str>) -> Result<(), CallError> {
+        let tool = self.surface.tool(name).ok_or(CallError::Guest(GuestError::NotFound))?;
+        let (prepared, input, arguments) = (self.prepared.clone(), tool.input.clone(), tool.taken(arguments));
+        let checked =
+            async move { prepared.runtime.checker.check(&input, &arguments).await?.map_err(CallError::Input) };
+        self.prepared.compute(checked).await
+    }
+
     async fn check_form(&self, schema: &str, content: &str) -> Result<(), CallError> {
         let (prepared, schema, content) = (self.prepared.clone(), schema.to_owned(), content.to_owned());
         let checked = async move {

@@ -110,6 +110,11 @@ impl Provider for PendingPlugin {
         provider.call_tool(name, arguments, call).await
     }
 
+    async fn check_arguments(&self, name: &str, arguments: Arc<str>) -> Result<(), CallError> {
+        let provider = self.loaded_until(Instant::now() + self.limits.timeout.min(MAX_WAIT)).await?;
+        provider.check_arguments(name, arguments).await
+    }
+
     async fn check_form(&self, schema: &str, content: &str) -> Result<(), CallError> {
         self.loaded_until(Instant::now() + self.limits.timeout.min(MAX_WAIT)).await?.check_form(schema, content).await
     }

@@ -3,6 +3,7 @@
 //! Enforces nothing; `imports` does.
 
 pub(in crate::plugin) mod access;
+pub(in crate::plugin) mod command;
 pub(in crate::plugin) mod denial;
 pub(in crate::plugin) mod extra;
 pub(in crate::plugin) mod grants;

@@ -115,6 +115,12 @@ pub trait Provider: Send + Sync {
         Err(CallError::Guest(GuestError::NotFound))
     }
 
+    /// Validates arguments as [`Self::call_tool`] does, without calling it.
+    async fn check_arguments(&self, name: &str, arguments: Arc<str>) -> Result<(), CallError> {
+        let _ = (name, arguments);
+        Ok(())
+    }
+
     /// Validates a form's answer against the form's schema, under the limits of a call. Both are
     /// JSON text.
     async fn check_form(&self, schema: &str, content: &str) -> Result<(), CallError> {

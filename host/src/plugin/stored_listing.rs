@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::component::compile::{Compilation, blocking};
+use super::component::kind::{Kind, summarize};
 use super::component::sections::custom_section;
 use super::id::{Digest, PluginId};
 use super::policy::grants::Grants;
@@ -27,8 +28,9 @@ pub(in crate::plugin) struct StoredListing {
 impl StoredListing {
     /// Of the component with that digest, under these grants: what a plugin lists may depend on them.
     pub(in crate::plugin) fn new(sandbox: &Sandbox, component: Digest, grants: &Grants) -> Self {
-        let grants: Vec<String> = grants.own_texts().into_iter().collect();
-        let key = format!("{FORMAT} {:?}\n{component}\n{}", sandbox.runtime.schemas, grants.join("\n"));
+        let described = Digest::of(grants.program.listing_key().as_bytes());
+        let texts: Vec<String> = grants.own_texts().into_iter().collect();
+        let key = format!("{FORMAT} {:?}\n{component}\n{described}\n{}", sandbox.runtime.schemas, texts.join("\n"));
         Self { compilation: sandbox.compilation.clone(), entry: Digest::of(key.as_bytes()) }
     }
 
@@ -66,7 +68,9 @@ pub struct StoredSurface {
 impl Embedded {
     /// May take as long as reading the component.
     pub fn of(component: &[u8]) -> Self {
-        let listing = custom_section(component, SECTION).filter(|section| section.len() <= MAX_SECTION);
+        // What the tool of a command says is up to the host and its configuration.
+        let lists = summarize(component).kind != Kind::Command;
+        let listing = custom_section(component, SECTION).filter(|section| lists && section.len() <= MAX_SECTION);
         let skills = custom_section(component, skills::SECTION);
         Self { listing: listing.map(<[u8]>::to_vec), skills: skills.map(<[u8]>::to_vec) }
     }

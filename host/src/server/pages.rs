@@ -22,20 +22,23 @@ pub(super) struct Page {
     pub(super) permissions: Option<PermissionsKey>,
 }
 
+/// Of a list, and of keys.
+type Generation = (u64, u64);
+
 /// The cached pages of all lists, shared by all clients.
 #[derive(Default)]
 pub(super) struct Pages(Mutex<Cache>);
 
 #[derive(Default)]
 struct Cache {
-    pages: HashMap<Page, (u64, Arc<str>)>,
+    pages: HashMap<Page, (Generation, Arc<str>)>,
     /// Bytes of the partial ones.
     partial: usize,
 }
 
 impl Pages {
-    /// The page at that generation of its list.
-    pub(super) fn get(&self, page: Page, generation: u64, write: impl FnOnce() -> Response) -> Response {
+    /// The page at that generation of its list, and of the keys that sign its cursor.
+    pub(super) fn get(&self, page: Page, generation: Generation, write: impl FnOnce() -> Response) -> Response {
         let kept = lock(&self.0).pages.get(&page).filter(|(of, _)| *of == generation).map(|(_, text)| text.clone());
         if let Some(text) = kept {
             return Ok(text.to_string());
@@ -49,7 +52,7 @@ impl Pages {
 
 impl Cache {
     /// Whole pages are bounded: an older generation is replaced, and no cursor points beyond the end of a list.
-    fn insert(&mut self, page: Page, generation: u64, text: Arc<str>) {
+    fn insert(&mut self, page: Page, generation: Generation, text: Arc<str>) {
         if page.permissions.is_some() {
             if self.partial + text.len() > MAX_PARTIAL {
                 self.pages.retain(|page, _| page.permissions.is_none());
@@ -87,9 +90,9 @@ mod tests {
         };
         let pages = Pages::default();
         let whole = Page { permissions: None, ..page(0) };
-        pages.get(whole.clone(), 0, || Ok("whole".into())).expect("a page");
+        pages.get(whole.clone(), (0, 0), || Ok("whole".into())).expect("a page");
         for offset in 0..40 {
-            pages.get(page(offset), 0, || Ok("x".repeat(1 << 20))).expect("a page");
+            pages.get(page(offset), (0, 0), || Ok("x".repeat(1 << 20))).expect("a page");
             let cache = pages.0.lock().expect("no panic");
             let partial: usize = cache
                 .pages
@@ -100,11 +103,11 @@ mod tests {
             assert!(partial == cache.partial && partial <= MAX_PARTIAL, "{partial} {}", cache.partial);
         }
         // The same again, of another generation.
-        pages.get(page(39), 1, || Ok("x".into())).expect("a page");
+        pages.get(page(39), (1, 0), || Ok("x".into())).expect("a page");
         assert_eq!(pages.0.lock().expect("no panic").partial, 7 << 20 | 1);
-        pages.get(page(41), 0, || Ok("x".repeat(MAX_PARTIAL + 1))).expect("a page");
+        pages.get(page(41), (0, 0), || Ok("x".repeat(MAX_PARTIAL + 1))).expect("a page");
         assert_eq!(pages.0.lock().expect("no panic").partial, 0);
-        let again = pages.get(whole, 0, || Ok("again".into())).expect("a page");
+        let again = pages.get(whole, (0, 0), || Ok("again".into())).expect("a page");
         assert_eq!(again, "whole");
     }
 }

@@ -2,13 +2,12 @@
 
 use async_trait::async_trait;
 use serde_json::Value;
-use wharf_report::ShowPath as _;
 
 use super::built_in::{self, BuiltIn};
 use crate::catalog::Catalog;
 use crate::plugin::abi::{Content, TextContent, Tool, ToolAnnotations, ToolOutcome, ToolResult};
 use crate::plugin::{Call, CallError, Fault};
-use crate::proposals::{Proposal, ProposalError, ProposalFile};
+use crate::proposals::{Proposal, ProposalError, Proposals};
 use crate::registry::{Reference, url};
 
 /// Its plugin id.
@@ -18,7 +17,7 @@ const PROPOSE: &str = "propose_plugin";
 const INPUT: &str = r#"{"type":"object","properties":{"reference":{"type":"string","maxLength":512,"description":"Where the plugin is: oci://HOST/PATH:TAG or https://…"},"reason":{"type":"string","maxLength":1000,"description":"What it is needed for."}},"required":["reference","reason"],"additionalProperties":false}"#;
 
 /// Adds the tool to a catalog.
-pub(super) fn register(catalog: &Catalog, file: ProposalFile) {
+pub(super) fn register(catalog: &Catalog, proposals: Proposals) {
     let tool = Tool {
         description: Some(
             "Proposes a plugin that this server does not have, for the person who runs it to look at. Nothing is \
@@ -33,11 +32,11 @@ pub(super) fn register(catalog: &Catalog, file: ProposalFile) {
         }),
         ..Tool::new(PROPOSE, INPUT)
     };
-    built_in::register(catalog, ID, [tool], Proposing { file });
+    built_in::register(catalog, ID, [tool], Proposing { proposals });
 }
 
 struct Proposing {
-    file: ProposalFile,
+    proposals: Proposals,
 }
 
 #[async_trait]
@@ -48,15 +47,15 @@ impl BuiltIn for Proposing {
         if reference.parse::<Reference>().is_err() && url(&reference).is_none() {
             return Ok(said("the reference is not oci://HOST/PATH:TAG or https://…", true));
         }
-        let (file, by) = (self.file.clone(), call.caller.to_string());
-        let added = tokio::task::spawn_blocking(move || file.add(Proposal { reference, reason, by })).await;
+        let (proposals, by) = (self.proposals.clone(), call.caller.to_string());
+        let added = tokio::task::spawn_blocking(move || proposals.add(Proposal { reference, reason, by })).await;
         match added {
             Ok(Ok(())) => {
                 Ok(said("It was written down. A person has to look at it and add it; this may take time.", false))
             }
             Ok(Err(full @ ProposalError::Full(_))) => Ok(said(&full.to_string(), true)),
             Ok(Err(error @ ProposalError::Io(_))) => {
-                tracing::error!("failed to write a proposal: {error}: {}", self.file.path().shown());
+                tracing::error!("failed to write a proposal: {error}: {}", self.proposals);
                 Err(CallError::Fault(Fault::Host))
             }
             Err(_) => Err(CallError::Fault(Fault::Host)),

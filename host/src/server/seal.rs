@@ -21,10 +21,22 @@ use crate::plugin::{Digest, PluginId};
 /// How long a user may take to answer.
 pub(in crate::server) const EXPIRY: Duration = Duration::from_secs(600);
 const NONCE: usize = 24;
+/// Bytes of the id of a key. Not secret, and no proof: it says which key to try.
+const ID: usize = 6;
+/// Characters of it.
+const ID_LENGTH: usize = 8;
+/// What the texts of [`Seal::wrap`] are bound to.
+const WRAPPED: &[u8] = b"wharf wrapped v1";
+/// Maximum characters of one.
+const MAX_WRAPPED: usize = 512;
 /// Maximum characters of a state: the plugin's part, encoded in base64 twice, and the forms.
 const MAX_LENGTH: usize = 1 << 20;
 
-pub struct Seal(XChaCha20Poly1305);
+/// One key.
+pub struct Seal {
+    cipher: XChaCha20Poly1305,
+    id: [u8; ID],
+}
 
 /// What a state is bound to.
 pub struct Binding<'a> {
@@ -58,7 +70,29 @@ struct Dated<T> {
 
 impl Seal {
     pub fn new(key: &[u8; 32]) -> Self {
-        Self(XChaCha20Poly1305::new(key.into()))
+        let mut id = [0; ID];
+        id.copy_from_slice(&blake3::derive_key("wharf seal id v1", key)[..ID]);
+        Self { cipher: XChaCha20Poly1305::new(key.into()), id }
+    }
+
+    /// Whether a text says that it was made with this key.
+    pub fn made(&self, text: &str) -> bool {
+        let mut id = [0; ID];
+        let begin = text.as_bytes().get(..ID_LENGTH);
+        begin.is_some_and(|begin| URL_SAFE_NO_PAD.decode_slice(begin, &mut id).is_ok()) && id == self.id
+    }
+
+    /// A short text that is not bound to a request, and does not expire.
+    ///
+    /// # Errors
+    /// As [`Seal::close`].
+    pub fn wrap(&self, bytes: &[u8]) -> Result<String, getrandom::Error> {
+        self.encrypt(bytes, WRAPPED)
+    }
+
+    /// What [`Seal::wrap`] made a text of. `None`: it made none of it.
+    pub fn unwrap(&self, text: &str) -> Option<Vec<u8>> {
+        self.decrypt(text, MAX_WRAPPED, WRAPPED)
     }
 
     /// The content, an object of strings, numbers and lists of them, as base64url.
@@ -71,14 +105,10 @@ impl Seal {
         content: T,
         now: SystemTime,
     ) -> Result<String, getrandom::Error> {
-        let mut nonce = [0; NONCE];
-        getrandom::fill(&mut nonce)?;
         let dated = Dated { until: seconds(now + EXPIRY), content };
         // Such content always serializes.
         let plain = serde_json::to_vec(&dated).unwrap_or_default();
-        let payload = Payload { msg: &plain, aad: &binding.hash() };
-        let secret = self.0.encrypt(&XNonce::from(nonce), payload).unwrap_or_default();
-        Ok(URL_SAFE_NO_PAD.encode([nonce.as_slice(), &secret].concat()))
+        self.encrypt(&plain, &binding.hash())
     }
 
     /// # Errors
@@ -89,18 +119,31 @@ impl Seal {
         text: &str,
         now: SystemTime,
     ) -> Result<T, SealError> {
-        let bytes =
-            Some(text).filter(|text| text.len() <= MAX_LENGTH).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
-        let bytes = bytes.ok_or(SealError::Invalid)?;
-        let (nonce, secret) = bytes.split_first_chunk::<NONCE>().ok_or(SealError::Invalid)?;
-        let payload = Payload { msg: secret, aad: &binding.hash() };
-        let plain = self.0.decrypt(&XNonce::from(*nonce), payload).map_err(|_| SealError::Invalid)?;
+        let plain = self.decrypt(text, MAX_LENGTH, &binding.hash()).ok_or(SealError::Invalid)?;
         let plain = str::from_utf8(&plain).map_err(|_| SealError::Invalid)?;
         let dated: Dated<T> = json::read(plain).map_err(|_| SealError::Invalid)?;
         if dated.until < seconds(now) {
             return Err(SealError::Expired);
         }
         Ok(dated.content)
+    }
+
+    fn encrypt(&self, plain: &[u8], bound_to: &[u8]) -> Result<String, getrandom::Error> {
+        let mut nonce = [0; NONCE];
+        getrandom::fill(&mut nonce)?;
+        let payload = Payload { msg: plain, aad: bound_to };
+        let secret = self.cipher.encrypt(&XNonce::from(nonce), payload).unwrap_or_default();
+        Ok(URL_SAFE_NO_PAD.encode([self.id.as_slice(), &nonce, &secret].concat()))
+    }
+
+    fn decrypt(&self, text: &str, max_length: usize, bound_to: &[u8]) -> Option<Vec<u8>> {
+        let bytes = URL_SAFE_NO_PAD.decode(Some(text).filter(|text| text.len() <= max_length)?).ok()?;
+        let (id, sealed) = bytes.split_first_chunk::<ID>()?;
+        let (nonce, secret) = sealed.split_first_chunk::<NONCE>()?;
+        if *id != self.id {
+            return None;
+        }
+        self.cipher.decrypt(&XNonce::from(*nonce), Payload { msg: secret, aad: bound_to }).ok()
     }
 }
 

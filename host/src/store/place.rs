@@ -15,6 +15,8 @@ pub enum Place {
     File(PathBuf),
     #[cfg(feature = "postgres")]
     Postgres(Box<super::PostgresSettings>),
+    #[cfg(feature = "nats")]
+    Nats(Box<super::NatsSettings>),
 }
 
 impl Place {
@@ -24,7 +26,14 @@ impl Place {
             Self::File(path) => Sqlite::new(path.clone()),
             #[cfg(feature = "postgres")]
             Self::Postgres(settings) => super::Postgres::new((**settings).clone()),
+            #[cfg(feature = "nats")]
+            Self::Nats(settings) => super::Nats::new((**settings).clone()),
         }
+    }
+
+    /// Whether nodes on several machines use it.
+    pub fn is_shared(&self) -> bool {
+        !matches!(self, Self::File(_))
     }
 
     /// Whether anything may be there: who only looks makes no file.
@@ -33,6 +42,8 @@ impl Place {
             Self::File(path) => path.exists(),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => true,
+            #[cfg(feature = "nats")]
+            Self::Nats(_) => true,
         }
     }
 }
@@ -43,6 +54,8 @@ impl fmt::Display for Place {
             Self::File(path) => write!(f, "{}", path.shown()),
             #[cfg(feature = "postgres")]
             Self::Postgres(settings) => write!(f, "{settings}"),
+            #[cfg(feature = "nats")]
+            Self::Nats(settings) => write!(f, "{settings}"),
         }
     }
 }

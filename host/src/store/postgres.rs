@@ -23,7 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Changed, Entry, Expected, MAX_KEY, Page, Put, Store, StoreError, Usage, end};
 use crate::sync::{Mutex, lock};
 use session::Session;
-pub use settings::{PostgresSettings, UnusableUrl};
+pub use settings::PostgresSettings;
 
 /// Changed keys that a slow watcher may lag behind.
 const BACKLOG: usize = 4096;

@@ -7,6 +7,7 @@
 
 mod caller;
 mod mcp;
+mod nodes;
 mod request;
 mod responses;
 mod socket;
@@ -21,6 +22,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use crate::idle::IdleHook;
 
 pub use mcp::SessionSettings;
+pub use nodes::NodeListener;
 pub use request::{OAuth, Token, TokenSet};
 pub use socket::{Address, ListenError, Listener, Tls, serve};
 
@@ -64,6 +66,8 @@ pub struct Settings {
     pub sessions: SessionSettings,
     /// HTTP+SSE, the transport of 2024-11-05, at `/sse` and `/messages`.
     pub sse: bool,
+    /// Other nodes have sessions too, and this one answers for its own.
+    pub nodes: Option<NodeListener>,
     /// Runs on a connection's thread while it waits for its client.
     pub idle: IdleHook,
 }
@@ -94,6 +98,7 @@ impl Default for Settings {
             server_card: None,
             sessions: SessionSettings::default(),
             sse: false,
+            nodes: None,
             idle: IdleHook::default(),
         }
     }

@@ -72,6 +72,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "refusal",
             "questions",
             "seal",
+            "keys",
             "bounds",
             "outgoing",
             "pages",
@@ -132,6 +133,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "schemas",
             "trust",
             "limits",
+            "command",
             "tasks",
             "source",
             "metrics",
@@ -155,7 +157,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "extra",
         ],
     ),
-    ("transport/http", &["caller", "responses", "mcp", "request", "socket"]),
+    ("transport/http", &["caller", "responses", "mcp", "nodes", "request", "socket"]),
 ];
 
 /// Files for other systems, which replace those for Linux: they are never compiled together.

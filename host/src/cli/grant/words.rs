@@ -73,7 +73,7 @@ pub(super) fn warn_of_name(config: &Config, id: &PluginId, folder: Option<&Path>
         warning(&format!("no plugin in {} is called {id}{near}", searched.shown()));
         return;
     }
-    let has_run = lock().ok().and_then(|lock| lock.read().ok()).is_some_and(|pins| pins.get(id).is_some());
+    let has_run = lock(config).ok().and_then(|lock| lock.read().ok()).is_some_and(|pins| pins.get(id).is_some());
     if !has_run && !config.plugins.contains_key(id.as_ref()) {
         let command = format!("{} grant {id} DIR …", config.program());
         report::message(&format!(

@@ -24,7 +24,8 @@ fn file(path: &str, value: &str) -> String {
         &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")],
     );
     needed.insert("secrets.*.exchange", &[("client-id", "'a'"), ("client-secret", "{ env = 'A' }")]);
-    needed.insert("store", &[("url", "'postgres://a@b.example/c'")]);
+    needed.insert("store", &[("url", "'nats://a@b.example/c'")]);
+    needed.insert("server.http.nodes", &[("address", "'10.0.0.5:7420'")]);
     needed.insert("rights", &[("default", "'nothing'")]);
     needed.insert("rights.rules[]", &[("plugins", "['a']")]);
     needed.insert("budgets[]", &[("calls", "1")]);
@@ -69,6 +70,9 @@ fn every_key_is_named_with_an_example_that_is_valid() {
         let mut text = file(key.path, key.example);
         if key.path.ends_with(".secrets[]") {
             text += "\nsecrets = { weather = { env = \"W\" } }";
+        }
+        if key.path.starts_with("server.http.nodes") {
+            text += "\nstore = { url = \"postgres://a@b.example/c\" }";
         }
         if key.path.ends_with(".when.token") {
             text += "\nserver = { http = { tokens = [{ name = \"ci\", env = \"A\" }] } }";

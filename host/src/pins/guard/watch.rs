@@ -7,8 +7,7 @@ use std::time::Duration;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use super::Guard;
-use crate::os::changes::Changes;
-use crate::pins::file::PinFile;
+use crate::pins::file::{PinChanges, PinFile};
 use crate::sync::lock;
 
 /// Interval between checks whether the pin file changed.
@@ -20,7 +19,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 pub struct Watch {
     guard: Arc<Guard>,
     ticks: Interval,
-    file: Option<Changes>,
+    file: Option<PinChanges>,
     /// The pin file was not writable at the last check.
     unwritable: bool,
 }
@@ -41,10 +40,9 @@ impl Watch {
                 tracing::info!("the pin file is writable again");
                 *lock(&self.guard.last_error) = None;
             }
-            // The file is replaced atomically: there is no need to wait until it is stable.
             let file = self.file.as_mut();
             let unread = self.guard.unread.swap(false, Ordering::Relaxed);
-            if file.is_some_and(Changes::take) || unread || writable_again {
+            if file.is_some_and(PinChanges::take) || unread || writable_again {
                 let guard = self.guard.clone();
                 tokio::task::spawn_blocking(move || guard.record_missing());
                 return;

@@ -74,7 +74,7 @@ pub fn could_be_plugin(component: &[u8], limits: &Limits) -> Result<(), LoadErro
 /// Refuses a component that only another host can call, which need not be compiled to find that out.
 ///
 /// # Errors
-/// If it exports a command, an HTTP server, or tools for another host.
+/// If it exports tools for another host.
 pub(in crate::plugin) fn not_for_another_host(component: &[u8]) -> Result<(), LoadError> {
     if summarize(component).kind.is_for_another_host() { Err(no_interface(component)) } else { Ok(()) }
 }

@@ -58,9 +58,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether only another host can call it: a command, an HTTP server, or tools for that host.
+    /// Whether only another host can call it: tools for that host.
     pub(super) fn is_for_another_host(self) -> bool {
-        matches!(self, Self::Command | Self::HttpServer | Self::OldWasmcp | Self::Act)
+        matches!(self, Self::OldWasmcp | Self::Act)
     }
 
     /// A stable code for programs.
@@ -87,20 +87,21 @@ impl Kind {
     /// What to change so that it loads, if its kind is the reason that it does not.
     pub fn advice(self) -> Option<&'static str> {
         Some(match self {
-            Self::Wharf | Self::Plain | Self::Wasmcp | Self::Damaged | Self::NotWasm => return None,
+            Self::Wharf | Self::Plain | Self::Wasmcp | Self::Command | Self::Damaged | Self::NotWasm => return None,
             Self::OldWasmcp => "rebuild it against the package wasmcp:mcp-v20251125@0.1.1, which current wasmcp uses",
             Self::Act => {
                 "export its functions in an interface of its own, and build it for WASI 0.2; ACT's tool-provider is not supported"
             }
-            Self::Command => "build it as a library that exports functions, not as a program with a main function",
-            Self::HttpServer => "export functions instead of an HTTP handler",
+            Self::HttpServer => {
+                "build it for WASI 0.2 (wasi:http/incoming-handler), and let it speak MCP; or export functions"
+            }
             Self::WitPackage => "build a component that implements these interfaces; a WIT package has no code",
             Self::Component => "export functions, or an interface of wharf:plugin",
             Self::Unwrapped => "convert it to a component: `wasm-tools component new FILE -o PLUGIN.wasm`",
             Self::Extism => {
                 "rebuild it for wasm32-wasip2, as a component that exports its functions; Extism's calling convention is not supported"
             }
-            Self::Preview1 => "rebuild it for wasm32-wasip2, as a library that exports functions",
+            Self::Preview1 => "rebuild it for wasm32-wasip2: a command-line program is a plugin with one tool",
             Self::Module => {
                 "rebuild it for wasm32-wasip2: functions of a core module pass only numbers, without interface types"
             }
@@ -116,8 +117,8 @@ impl fmt::Display for Kind {
             Self::Wasmcp => "wasmcp component",
             Self::OldWasmcp => "component for an older wasmcp (wasmcp:protocol)",
             Self::Act => "ACT component (act:tools)",
-            Self::Command => "command-line program (wasi:cli)",
-            Self::HttpServer => "HTTP server (wasi:http)",
+            Self::Command => "command-line program (wasi:cli), served as one tool",
+            Self::HttpServer => "HTTP server (wasi:http), served if it speaks MCP",
             Self::WitPackage => "WIT package",
             Self::Component => "component without callable exports",
             Self::Damaged => "damaged component",

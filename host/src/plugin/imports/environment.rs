@@ -1,4 +1,4 @@
-//! `wasi:cli/environment@0.2`: the granted variables; no arguments and no folder.
+//! `wasi:cli/environment@0.2`: the granted variables; the arguments of a command; no folder.
 
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::cli::environment::{self, Host};
@@ -20,7 +20,7 @@ impl Host for GuestState {
     }
 
     fn get_arguments(&mut self) -> wasmtime::Result<Vec<String>> {
-        Ok(Vec::new())
+        Ok(self.program.as_ref().map(|program| program.arguments.clone()).unwrap_or_default())
     }
 
     fn initial_cwd(&mut self) -> wasmtime::Result<Option<String>> {

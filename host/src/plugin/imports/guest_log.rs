@@ -172,6 +172,13 @@ impl IsTerminal for GuestOutput {
     }
 }
 
+impl GuestOutput {
+    /// Its lines, for another stream that is logged.
+    pub(super) fn lines(&self) -> Lines {
+        Lines::new(self)
+    }
+}
+
 impl StdoutStream for GuestOutput {
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
         Box::new(Lines::new(self))
@@ -183,7 +190,7 @@ impl StdoutStream for GuestOutput {
 }
 
 /// Splits a stream of bytes into lines.
-struct Lines {
+pub(super) struct Lines {
     output: GuestOutput,
     buffer: Vec<u8>,
 }
@@ -193,7 +200,7 @@ impl Lines {
         Self { output: output.clone(), buffer: Vec::new() }
     }
 
-    fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|b| *b == b'\n') {
             let mut rest = part;
             while self.buffer.len() + rest.len() > LINE {

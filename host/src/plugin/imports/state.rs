@@ -14,6 +14,7 @@ use super::filesystem::OpenHandles;
 use super::granted::Granted;
 use super::guest_log::{GuestOutput, LogBudget, STDERR};
 use super::outbound::WasiHttp;
+use super::program::Program;
 use crate::identity::Identity;
 use crate::metrics::Cost;
 use crate::plugin::events::Events;
@@ -49,6 +50,8 @@ pub(in crate::plugin) struct GuestState {
     pub(in crate::plugin) hidden: Leeway,
     /// Its open files and folders.
     pub(in crate::plugin) held: OpenHandles,
+    /// What a command runs with; other plugins have no arguments, and an empty stdin.
+    pub(in crate::plugin) program: Option<Program>,
     log_limit: u64,
     log: Option<Arc<LogBudget>>,
     wasi: Option<WasiCtx>,
@@ -81,6 +84,7 @@ impl GuestState {
             progress: f64::NEG_INFINITY,
             hidden: Leeway::default(),
             held: OpenHandles::default(),
+            program: None,
             log_limit,
             log: None,
             wasi: None,
@@ -114,6 +118,7 @@ impl GuestState {
             self.table = ResourceTable::new();
         }
         self.held = OpenHandles::default();
+        self.program = None;
     }
 
     /// Whether the guest may have logged or printed something.
@@ -156,7 +161,7 @@ impl WasiView for GuestState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         if self.wasi.is_none() {
             let budget = self.log().clone();
-            self.wasi = Some(context(budget));
+            self.wasi = Some(context(budget, self.program.as_ref()));
         }
         let ctx = self.wasi.as_mut().expect("it was made above");
         WasiCtxView { ctx, table: &mut self.table }
@@ -172,11 +177,15 @@ impl WasiHttpView for GuestState {
 }
 
 /// A context without files, environment variables (`filesystem` and `environment` have them),
-/// arguments or network, and with an empty stdin.
-fn context(budget: Arc<LogBudget>) -> WasiCtx {
-    WasiCtx::builder()
-        .stdout(GuestOutput { name: "stdout", budget: budget.clone() })
-        .stderr(GuestOutput { name: STDERR, budget })
+/// arguments (as `environment`) or network. Only a command has a stdin, and an stdout that is not the log.
+fn context(budget: Arc<LogBudget>, program: Option<&Program>) -> WasiCtx {
+    let mut builder = WasiCtx::builder();
+    let stderr = GuestOutput { name: STDERR, budget: budget.clone() };
+    match program {
+        None => builder.stdout(GuestOutput { name: "stdout", budget }).stderr(stderr),
+        Some(program) => builder.stdin(program.stdin()).stdout(program.stdout()).stderr(program.stderr(stderr)),
+    };
+    builder
         .allow_tcp(false)
         .allow_udp(false)
         .allow_ip_name_lookup(false)

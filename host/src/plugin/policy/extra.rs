@@ -125,6 +125,7 @@ impl Grants {
             env: keyed(self.env, &more.env),
             config: keyed(self.config, &more.config),
             pages: self.pages,
+            program: self.program,
             place: self.place,
             command: self.command,
             extras: Extras::default(),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use wharf_report::{ShowPath as _, shell_text};
 
 use super::access::Access;
+use super::command::CommandSettings;
 use super::denial::GrantProblem;
 use super::extra::Extras;
 use super::outbound::grant::HttpGrant;
@@ -43,6 +44,8 @@ pub struct Grants {
     pub config: Vec<(String, String)>,
     /// What its pages may reach.
     pub pages: Pages,
+    /// How its tool is described and its output read, if it is a command-line program.
+    pub program: CommandSettings,
     /// Where to grant more; part of the hint that is logged with a denial.
     pub place: String,
     /// The command that grants more, without the grant; empty if there is none.
@@ -310,6 +313,7 @@ impl Grants {
             env,
             config,
             pages: _,
+            program: _,
             place: _,
             command: _,
             extras: _,
@@ -327,9 +331,10 @@ impl Grants {
         ]
     }
 
-    /// No grants, with the same hint where to add some.
+    /// No grants, with the same settings of a command, and the same hint where to add some.
     pub fn none(&self) -> Self {
-        Self { place: self.place.clone(), command: self.command.clone(), ..Self::default() }
+        let program = self.program.clone();
+        Self { program, place: self.place.clone(), command: self.command.clone(), ..Self::default() }
     }
 
     /// How to add a missing grant: a line for the configuration, and the word for the command.

@@ -111,6 +111,10 @@ impl Attempt<'_> {
             });
         }
         let carried = self.carried(&resumed)?;
+        // Nobody is asked about a call that is refused afterwards. A state is of arguments that were checked.
+        if matches!(carried, Carried::Nothing) {
+            self.entry.provider.check_arguments(&self.entry.item().tool.name, self.arguments.clone()).await?;
+        }
         let of_operator = terms.asking.approver == Approver::Operator;
         let by = match &carried {
             Carried::Round(sealed) => sealed.approved.filter(|by| !of_operator || *by == Decider::Operator),
@@ -194,7 +198,7 @@ impl Attempt<'_> {
 
     fn carried(&self, resumed: &ResumedInput) -> Result<Carried, Refusal> {
         let Some(state) = &resumed.state else { return Ok(Carried::Nothing) };
-        match self.server.seal.open(&self.binding(METHOD), state, SystemTime::now()) {
+        match self.server.keys.open(&self.binding(METHOD), state, SystemTime::now()) {
             Ok(question) => Ok(Carried::Question(question)),
             Err(SealError::Expired) => Err(error::expired_state(EXPIRY).into()),
             Err(SealError::Invalid) => {
@@ -210,7 +214,7 @@ impl Attempt<'_> {
     }
 
     async fn ask_operator(&self, deed: Deed, terms: &Terms) -> Refusal {
-        if self.server.settings.approvals.path().is_none() {
+        if !self.server.settings.approvals.are_shared() {
             return Unapproved::NoOperator.into();
         }
         let (once, holds) = (terms.ask == Ask::Always, terms.asking.expires);

@@ -54,11 +54,11 @@ fn page<T: Listed>(server: &Server, scope: &Scope, cursor: Option<&str>) -> Resp
     let snapshot = server.catalog.snapshot();
     let names = T::names(&snapshot);
     let offset = match cursor {
-        Some(cursor) => Cursor::decode(cursor, &server.cursor_key, T::KIND, names.digest())?,
+        Some(cursor) => server.keys.offset(cursor, T::KIND, names.digest())?,
         None => 0,
     };
     let page = Page { kind: T::KIND, revision: scope.revision, offset, permissions: scope.permissions.key() };
-    server.pages.get(page, names.generation(), || write(server, scope, names, offset))
+    server.pages.get(page, (names.generation(), server.keys.generation()), || write(server, scope, names, offset))
 }
 
 /// The whole result. Offsets count what is not shown too, so that cursors stay valid when rights change.
@@ -74,10 +74,9 @@ fn write<T: Listed>(server: &Server, scope: &Scope, names: &Names<T>, offset: u6
     }) {
         shown.push(entry);
     }
-    let next = visible.next().map(|(at, _)| {
-        let next = Cursor { kind: T::KIND, list: names.digest(), offset: offset + at as u64 };
-        next.encode(&server.cursor_key)
-    });
+    let next = visible
+        .next()
+        .map(|(at, _)| server.keys.sign(Cursor { kind: T::KIND, list: names.digest(), offset: offset + at as u64 }));
     let envelope = Envelope { caching: Some(Caching::NONE), ..Envelope::default() };
     result::object(revision, &server.implementation, &ListResult { revision, shown, next }, envelope)
 }

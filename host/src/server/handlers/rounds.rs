@@ -257,11 +257,17 @@ impl<'a> Rounds<'a> {
     /// Why this plugin cannot ask this client such a question: a missing grant or capability.
     fn unsupported_reason(&self, kind: &QuestionKind) -> Option<String> {
         let needs = kind.needs();
-        if !self.provider.may_ask(access(needs), &self.scope.identity) {
-            return Some(format!("the plugin has no grant '{}'", access(needs).name()));
-        }
-        let allowed = self.scope.client.capabilities.allows(needs);
-        (!allowed).then(|| format!("the client does not support {}", needs.name()))
+        self.missing_grant(kind).or_else(|| {
+            let allowed = self.scope.client.capabilities.allows(needs);
+            (!allowed).then(|| format!("the client does not support {}", needs.name()))
+        })
+    }
+
+    /// Why this plugin gets no answer to such a question, whether it asked or not.
+    fn missing_grant(&self, kind: &QuestionKind) -> Option<String> {
+        let access = access(kind.needs());
+        let granted = self.provider.may_ask(access, &self.scope.identity);
+        (!granted).then(|| format!("the plugin has no grant '{}'", access.name()))
     }
 
     /// Separates the questions that this client supports from the others.

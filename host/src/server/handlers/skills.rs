@@ -103,14 +103,12 @@ fn children(server: &Server, scope: &Scope, skill: &Skill, uri: &str, cursor: Op
     let children = skill.tree().children(uri).ok_or_else(|| error::directory_not_found(uri))?;
     let list = digest(&children);
     let offset = match cursor {
-        Some(cursor) => Cursor::decode(cursor, &server.cursor_key, ListKind::Directory, list)? as usize,
+        Some(cursor) => server.keys.offset(cursor, ListKind::Directory, list)? as usize,
         None => 0,
     };
     let end = offset.saturating_add(server.settings.page_size).min(children.len());
-    let next_cursor = (end < children.len()).then(|| {
-        let next = Cursor { kind: ListKind::Directory, list, offset: end as u64 };
-        next.encode(&server.cursor_key)
-    });
+    let next_cursor = (end < children.len())
+        .then(|| server.keys.sign(Cursor { kind: ListKind::Directory, list, offset: end as u64 }));
     let page = children.get(offset..end).unwrap_or_default();
     let members = ReadDirectoryResult { resources: page.iter().map(Child::new).collect(), next_cursor };
     result::object(scope.revision, &server.implementation, &members, Envelope::default())

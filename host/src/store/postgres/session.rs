@@ -12,6 +12,7 @@ use super::schema::{self, Found};
 use super::settings::PostgresSettings;
 use super::tls::{Stream, Tls};
 use crate::store::StoreError;
+use crate::store::tls::SET_CA;
 
 /// A connection of the protocol, which must be polled for its client to have answers.
 pub(super) type Driver = Connection<Socket, Stream<Socket>>;
@@ -37,8 +38,7 @@ impl Session {
                 tokio::task::spawn_blocking(move || Tls::of(&settings)).await
             };
             let tls = tls.map_err(|error| error.to_string()).flatten();
-            let tls =
-                tls.map_err(|why| failure::with_advice(why, settings, "set store.ca to a file that can be read"))?;
+            let tls = tls.map_err(|why| failure::with_advice(why, settings, SET_CA))?;
             let failed = |error: Error| failure::of(&error, settings);
             let (mut client, driver) = settings.server.connect(tls).await.map_err(failed)?;
             let driver = AbortOnDropHandle::new(tokio::spawn(drive(driver)));

@@ -9,6 +9,8 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
+use crate::store::url::{self, UnusableUrl};
+
 /// How soon the system looks whether a silent server is there still.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 /// As the operator sees who is connected.
@@ -25,13 +27,6 @@ pub struct PostgresSettings {
     pub request_timeout: Duration,
     /// The most at the same time, without the one that watches.
     pub connections: u32,
-}
-
-/// Why a URL cannot be used; both without what is in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnusableUrl {
-    pub why: &'static str,
-    pub hint: &'static str,
 }
 
 const FORM: &str =
@@ -131,8 +126,7 @@ fn without_mode(url: &str) -> (String, Option<String>) {
 
 /// Also a Unix socket.
 fn is_local(host: &Host) -> bool {
-    let is_loopback = |name: &str| name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    !matches!(host, Host::Tcp(name) if !name.eq_ignore_ascii_case("localhost") && !is_loopback(name))
+    !matches!(host, Host::Tcp(name) if !url::is_local(name))
 }
 
 #[cfg(test)]

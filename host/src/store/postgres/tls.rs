@@ -1,24 +1,17 @@
 //! TLS of the host for connections to PostgreSQL.
 
 use std::io;
-use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::RootCertStore;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::settings::PostgresSettings;
-use crate::net::dial::{client_config, system_roots};
-
-/// Bytes of a file of certificates.
-const MAX_SIZE: u64 = 1 << 20;
+use crate::store::tls::connector;
 
 /// Makes connections of TLS; without a connector there are none.
 #[derive(Clone)]
@@ -33,24 +26,8 @@ impl Tls {
         if !settings.has_tls() {
             return Ok(Self(None));
         }
-        let roots = match &settings.ca {
-            Some(file) => roots_in(file)?,
-            None => system_roots(),
-        };
-        Ok(Self(Some(TlsConnector::from(Arc::new(client_config(roots)?)))))
+        connector(settings.ca.as_deref()).map(|connector| Self(Some(connector)))
     }
-}
-
-fn roots_in(file: &Path) -> Result<RootCertStore, String> {
-    let metadata = std::fs::metadata(file).map_err(|error| format!("read its certificates: {error}"))?;
-    if metadata.len() > MAX_SIZE {
-        return Err(format!("its certificates are more than {MAX_SIZE} bytes"));
-    }
-    let certificates = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let certificates = certificates.map_err(|error| format!("read its certificates: {error}"))?;
-    let mut roots = RootCertStore::empty();
-    let (trusted, _) = roots.add_parsable_certificates(certificates);
-    if trusted == 0 { Err("there are no certificates in the file of store.ca".into()) } else { Ok(roots) }
 }
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> MakeTlsConnect<S> for Tls {

@@ -3,6 +3,7 @@
 mod admission;
 mod connection;
 mod listen;
+mod of_nodes;
 mod rejection;
 mod threads;
 mod tls;
@@ -13,9 +14,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::Settings;
+use super::nodes::NodeListener;
 use super::request::Front;
 use crate::server::Server;
 use admission::Admission;
@@ -27,6 +31,8 @@ pub use tls::Tls;
 
 /// At shutdown, how long the responses to cancelled requests may take to be written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+/// After a connection of a node could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves connections until `shutdown` resolves. Streams then get their final message and calls the
 /// drain time of [`Settings`].
@@ -46,6 +52,7 @@ pub async fn serve(
     let rejections = Rejections::new(tls);
     let threads = ConnectionThreads::start()?;
     let mut connections = JoinSet::new();
+    let from_nodes = Arc::new(Semaphore::new(front.settings.connections));
     let mut shutdown = pin!(shutdown);
     let mut end_idle = pin!(front.end_idle());
     let mut end_revoked = pin!(front.end_revoked());
@@ -70,6 +77,18 @@ pub async fn serve(
             never = &mut certificates => match never {},
             // Reaps ended connections; their results do not matter.
             Some(_) = connections.join_next() => continue,
+            stream = of_node(front.settings.nodes.as_ref()) => {
+                if let (Some(own), Ok(permit)) = (&front.settings.nodes, from_nodes.clone().try_acquire_owned()) {
+                    let (thread, guard) = threads.least_loaded();
+                    let serving = of_nodes::serve(own.nodes.clone(), stream, front.clone());
+                    let counted = async move {
+                        serving.await;
+                        drop((permit, guard));
+                    };
+                    connections.spawn_on(counted, thread);
+                }
+                continue;
+            }
             accepted = listener.accept() => accepted,
         };
         if let Some(permit) = admission.admit(peer) {
@@ -97,4 +116,18 @@ pub async fn serve(
     }
     connections.shutdown().await;
     Ok(())
+}
+
+/// The next connection of another node.
+async fn of_node(own: Option<&NodeListener>) -> TcpStream {
+    let Some(own) = own else { return std::future::pending().await };
+    loop {
+        match own.listener.accept().await {
+            Ok((stream, _)) => return stream,
+            Err(error) => {
+                tracing::debug!(%error, "failed to accept a connection of another node");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
 }

@@ -67,7 +67,7 @@ fn a_truncated_file_is_summarized() {
 
 #[test]
 fn kinds_that_cannot_load_have_advice() {
-    let loading = [Kind::Wharf, Kind::Plain, Kind::Wasmcp];
+    let loading = [Kind::Wharf, Kind::Plain, Kind::Wasmcp, Kind::Command];
     assert!(loading.iter().all(|kind| kind.advice().is_none()));
     assert!(
         [Kind::OldWasmcp, Kind::Act, Kind::Extism, Kind::Module, Kind::WitPackage]

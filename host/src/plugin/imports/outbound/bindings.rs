@@ -1,6 +1,6 @@
 //! Links `wasi:http@0.2`: the interfaces `types` and `outgoing-handler` of `wasmtime-wasi-http`.
 //!
-//! `outbound` enforces policy. There is no `incoming-handler`.
+//! `outbound` enforces policy. An `incoming-handler` is called by `dialects/server`.
 
 use wasmtime::component::Linker;
 use wasmtime_wasi_http::WasiHttpView;

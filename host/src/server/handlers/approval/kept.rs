@@ -1,7 +1,5 @@
 //! The use of what is kept of decisions: in a file, so in a thread that serves nobody.
 
-use wharf_report::ShowPath as _;
-
 use super::{Attempt, deed};
 use crate::approvals::{ApprovalError, Approvals, Deed, Standing, Wanted};
 use crate::plugin::Fault;
@@ -45,8 +43,7 @@ impl Attempt<'_> {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(ApprovalError::Full)) => Err(Unapproved::TooMany.into()),
             Ok(Err(ApprovalError::Io(error))) => {
-                let path = self.server.settings.approvals.path().unwrap_or_default();
-                tracing::error!("failed to use the approvals: {error}: {}", path.shown());
+                tracing::error!("failed to use the approvals: {error}: {}", self.server.settings.approvals);
                 Err(Fault::Host.into())
             }
             Err(_) => Err(Fault::Host.into()),

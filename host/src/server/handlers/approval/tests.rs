@@ -74,7 +74,7 @@ async fn a_question_expires() {
     let sealed = |ago: u64| {
         let at = SystemTime::now() - std::time::Duration::from_secs(ago);
         let content = SealedQuestion { holds: 0 };
-        fixture.server.seal.close(&attempt.binding(METHOD), content, at).expect("randomness")
+        fixture.server.keys.close(&attempt.binding(METHOD), content, at).expect("randomness")
     };
     let (old, older) = (sealed(EXPIRY.as_secs() - 60), sealed(EXPIRY.as_secs() + 60));
     assert_eq!(fixture.accept(Some(older)).await, "request_state_expired");

@@ -73,7 +73,11 @@ impl Rounds<'_> {
         let Some(state) = &resumed.state else {
             let answer = |(key, raw): &(Cow<'_, str>, &RawValue)| {
                 let path = format!("params.inputResponses.{key}");
-                let reply = answer::reply(&answer::kind(raw, &path)?, raw, &path)?;
+                let kind = answer::kind(raw, &path)?;
+                let reply = match self.missing_grant(&kind) {
+                    Some(why) => Reply::Unavailable(why),
+                    None => answer::reply(&kind, raw, &path)?,
+                };
                 Ok(Answer { key: key.to_string(), reply })
             };
             let answers = given.iter().take(ANSWERS).map(answer).collect::<Result<_, ErrorObject>>()?;
@@ -84,7 +88,10 @@ impl Rounds<'_> {
         for Question { key, kind } in sealed.asked {
             let path = format!("params.inputResponses.{key}");
             // A question without an answer is asked again by the plugin.
-            if let Some((_, raw)) = given.iter().find(|(given, _)| *given == key) {
+            let given = given.iter().find(|(given, _)| *given == key);
+            if let Some(why) = self.missing_grant(&kind) {
+                answers.push(Answer { key, reply: Reply::Unavailable(why) });
+            } else if let Some((_, raw)) = given {
                 let reply = self.reply(&kind, raw, &path).await?;
                 answers.push(Answer { key, reply });
             } else if let Some(why) = self.unsupported_reason(&kind) {
@@ -122,7 +129,7 @@ pub(in crate::server::handlers) fn open<T: DeserializeOwned>(
     binding: &Binding<'_>,
     state: &str,
 ) -> Result<T, ErrorObject> {
-    server.seal.open(binding, state, SystemTime::now()).map_err(|error| match error {
+    server.keys.open(binding, state, SystemTime::now()).map_err(|error| match error {
         SealError::Expired => error::expired_state(EXPIRY),
         SealError::Invalid => error::foreign_state(),
     })
@@ -137,7 +144,7 @@ pub(in crate::server::handlers) fn ask(
     content: impl Serialize,
 ) -> Result<String, Refusal> {
     let input_requests = text(&Requests(questions))?;
-    let state = server.seal.close(binding, content, SystemTime::now()).map_err(|fault| {
+    let state = server.keys.close(binding, content, SystemTime::now()).map_err(|fault| {
         tracing::error!("failed to seal a state: {fault}");
         Refusal::from(Fault::Host)
     })?;

@@ -238,6 +238,17 @@ async fn answers_without_a_state_are_parsed_by_their_shape() {
 }
 
 #[tokio::test]
+async fn a_plugin_without_the_grant_gets_no_answer_that_nobody_asked_for() {
+    let denied = || Double::new("p").denied(Access::Elicit);
+    let (fixture, _peer) = Fixture::new(V2026_07_28, FORMS, Settings::default(), denied(), |_, _| Ok(done("done")));
+    let answers =
+        RawValue::from_string(json!({"name": {"action": "accept", "content": {}}}).to_string()).expect("JSON");
+    let unasked = ResumedInput { answers: Some(answers), state: None };
+    assert_eq!(end(fixture.settle(unasked).await), "done");
+    assert_eq!(fixture.received(), ["name: the plugin has no grant 'elicit' []"]);
+}
+
+#[tokio::test]
 async fn a_foreign_state_is_refused_before_the_plugin_is_called() {
     let (fixture, _peer) = Fixture::plain(V2026_07_28, FORMS, |_, _| asks("kept"));
     let asked = question(fixture.settle(ResumedInput::default()).await);
@@ -253,7 +264,7 @@ async fn a_foreign_state_is_refused_before_the_plugin_is_called() {
     assert_eq!(refused(fixture.settle(retry_with(&changed, None)).await), foreign);
     let long_ago = std::time::SystemTime::now() - EXPIRY - Duration::from_secs(2);
     let old =
-        fixture.server.seal.close(&fixture.rounds("{}").binding(), Sealed::default(), long_ago).expect("randomness");
+        fixture.server.keys.close(&fixture.rounds("{}").binding(), Sealed::default(), long_ago).expect("randomness");
     let late = fixture.settle(retry_with(&json!({"requestState": old}), None)).await;
     assert_eq!(refused(late), error::expired_state(EXPIRY).message);
     assert_eq!(fixture.received().len(), 1);

@@ -96,12 +96,11 @@ impl Sessions {
     pub(super) fn open(&self, server: &Arc<Server>, caller: &Caller) -> Option<Arc<Session>> {
         self.end_idle();
         self.victim_for(&self.lock(), &caller.key)?;
-        let mut secret = [0; 16];
-        getrandom::fill(&mut secret).ok()?;
+        let id = server.new_session_id().ok()?;
         let (outbox, messages) = mpsc::channel(OUTBOX);
         let retention = self.retention.of(&caller.key);
         Some(Arc::new(Session {
-            id: format!("{:032x}", u128::from_be_bytes(secret)),
+            id,
             owner: caller.identity.clone(),
             caller: caller.key.clone(),
             connection: server.connect_for(outbox, &caller.identity, &caller.key),

@@ -89,11 +89,7 @@ impl Drop for RemoveOnDrop {
 impl Sse {
     /// The stream of one client. `post_path` is the path that it posts to.
     pub(super) fn get(&self, server: &Arc<Server>, caller: &Caller, post_path: &str, permit: StreamPermit) -> Response {
-        let mut secret = [0; 16];
-        if getrandom::fill(&mut secret).is_err() {
-            return responses::empty(StatusCode::SERVICE_UNAVAILABLE);
-        }
-        let id = format!("{:032x}", u128::from_be_bytes(secret));
+        let Ok(id) = server.new_session_id() else { return responses::empty(StatusCode::SERVICE_UNAVAILABLE) };
         let (outbox, incoming) = mpsc::channel(OUTBOX);
         let connection = server.connect_for(outbox.clone(), &caller.identity, &caller.key);
         let owner = caller.identity.name().clone();

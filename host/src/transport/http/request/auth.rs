@@ -13,7 +13,7 @@ use super::challenge::{Challenge, too_many_failures, unavailable};
 use super::failures::Failures;
 use super::oauth::{Denial, OAuth};
 use super::tokens::TokenSet;
-use crate::identity::Identity;
+use crate::identity::{Identity, TokenHash};
 use crate::oauth::Refusal;
 use crate::oauth::token::is_jwt;
 use crate::transport::http::caller::{Caller, Peer};
@@ -54,13 +54,15 @@ impl Auth {
             // Nobody guesses with it.
             Ok(None) => return Err(self.challenge.no_token()),
             Ok(Some(token)) => {
-                if let Some((identity, revoked)) = self.tokens.find(token) {
+                // Once for both kinds: it is most of what a known token costs.
+                let hash = TokenHash::of(token);
+                if let Some((identity, revoked)) = self.tokens.find(&hash) {
                     return Ok(Caller { revoked: Some(revoked), ..peer.caller(identity, true) });
                 }
                 let Some(oauth) = &self.oauth else {
                     return Err(self.failed(peer, self.challenge.invalid_token("the bearer token is invalid")));
                 };
-                match oauth.verified(token, peer.network).await {
+                match oauth.verified(token, hash, peer.network).await {
                     Ok(verified) => {
                         let caller = peer.caller(oauth.identity(&verified, token), true);
                         return Ok(Caller { expires: Some(verified.expires), ..caller });
@@ -123,7 +125,9 @@ fn bearer<'a>(uri: &Uri, headers: &'a HeaderMap) -> Result<Option<&'a [u8]>, &'s
         return Ok(None);
     }
     match token.trim_ascii() {
-        token if !token.is_empty() && token.iter().all(u8::is_ascii_graphic) => Ok(Some(token)),
+        token if !token.is_empty() && token.iter().fold(true, |all, byte| all & byte.is_ascii_graphic()) => {
+            Ok(Some(token))
+        }
         _ => Err("the bearer token is malformed"),
     }
 }

@@ -24,6 +24,7 @@ use crate::identity::Identity;
 use crate::server::Server;
 use crate::transport::http::caller::{Caller, Peer};
 use crate::transport::http::mcp::{self, Mcp, NeededScope, Reuse};
+use crate::transport::http::nodes::Forward;
 use crate::transport::http::responses::{ErrorResponse, plain};
 use crate::transport::http::{Request, Response, Settings};
 
@@ -39,6 +40,8 @@ pub(in crate::transport::http) struct Front {
     server_card: Option<ServerCard>,
     bodies: Bodies,
     mcp: Arc<Mcp>,
+    /// To other nodes, if there are any.
+    forward: Option<Forward>,
     stop: CancellationToken,
 }
 
@@ -46,6 +49,8 @@ pub(in crate::transport::http) struct Front {
 pub(in crate::transport::http) struct ClientConnection {
     pub(in crate::transport::http) peer: Peer,
     pub(in crate::transport::http) reuse: Reuse,
+    /// From another node, which has sent its requests here.
+    pub(in crate::transport::http) is_forwarded: bool,
 }
 
 impl Front {
@@ -58,7 +63,9 @@ impl Front {
         let mcp =
             Arc::new(Mcp::new(server, settings.sessions, (settings.connections - settings.connections / 16).max(1)));
         let bodies = Bodies::new(settings.max_message, settings.body_timeout, settings.bodies);
-        Self { settings, guard, auth, metadata, server_card, bodies, mcp, stop: CancellationToken::new() }
+        let stop = CancellationToken::new();
+        let forward = settings.nodes.as_ref().map(|own| Forward::new(own.nodes.clone(), stop.clone()));
+        Self { settings, guard, auth, metadata, server_card, bodies, mcp, forward, stop }
     }
 
     /// Cancelled at shutdown: no further requests are started.
@@ -116,6 +123,16 @@ impl Front {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
+    }
+
+    /// A request that another node has sent here. That one has checked host and origin; token, path and body are checked
+    /// here again.
+    pub(in crate::transport::http) async fn answer_forwarded(
+        &self,
+        request: http::Request<Incoming>,
+        info: &ClientConnection,
+    ) -> Response {
+        self.admitted(request, info).await
     }
 
     /// Health probes: without tokens, and some by an IP address.
@@ -216,7 +233,7 @@ impl Front {
         };
         match read {
             Ok(bytes) => {
-                let mut response = self.handled(&info.reuse, &caller, request.map(|_| bytes)).await;
+                let mut response = self.handled(info, &caller, request.map(|_| bytes)).await;
                 if let Some(NeededScope(scope)) = response.extensions_mut().remove() {
                     response.headers_mut().insert(header::WWW_AUTHENTICATE, self.auth.step_up(&scope));
                 }
@@ -227,11 +244,11 @@ impl Front {
     }
 
     /// What MCP answers, until the token is revoked.
-    async fn handled(&self, reuse: &Reuse, caller: &Caller, request: Request) -> Response {
-        let Some(revoked) = &caller.revoked else { return self.mcp.handle(reuse, caller, request).await };
+    async fn handled(&self, info: &ClientConnection, caller: &Caller, request: Request) -> Response {
+        let Some(revoked) = &caller.revoked else { return self.routed(info, caller, request).await };
         let mut response = tokio::select! {
             biased;
-            response = self.mcp.handle(reuse, caller, request) => response,
+            response = self.routed(info, caller, request) => response,
             () = revoked.cancelled() => ErrorResponse::revoked().into(),
         };
         // Whoever gets that far has a valid token until it is revoked.
@@ -244,6 +261,16 @@ impl Front {
         }
         let revoked = revoked.clone().cancelled_owned();
         response.map(|body| StreamBody::new(BodyStream::new(body).take_until(revoked)).boxed_unsync())
+    }
+
+    /// Here, or by the node of its session.
+    async fn routed(&self, info: &ClientConnection, caller: &Caller, request: Request) -> Response {
+        if let Some(forward) = self.forward.as_ref().filter(|_| !info.is_forwarded)
+            && let Some(node) = forward.owner(&self.mcp.server, &request)
+        {
+            return forward.send(node, &info.peer, request).await;
+        }
+        self.mcp.handle(&info.reuse, caller, request).await
     }
 
     /// Checks path, method and content type.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::challenge::Challenge;
 use super::metadata::Metadata;
-use crate::identity::{Identity, SecretText};
+use crate::identity::{Identity, SecretText, TokenHash};
 use crate::oauth::{Refusal, Verified, Verifier};
 
 /// How access tokens are verified, and what clients are told about them.
@@ -39,8 +39,13 @@ impl OAuth {
     ///
     /// # Errors
     /// If it is not accepted, or lacks a scope that every request needs.
-    pub(super) async fn verified(&self, token: &[u8], network: Option<IpAddr>) -> Result<Arc<Verified>, Denial> {
-        let verified = self.verifier.verify_from(token, network).await.map_err(Denial::Refused)?;
+    pub(super) async fn verified(
+        &self,
+        token: &[u8],
+        hash: TokenHash,
+        network: Option<IpAddr>,
+    ) -> Result<Arc<Verified>, Denial> {
+        let verified = self.verifier.verify_from(token, hash, network).await.map_err(Denial::Refused)?;
         let suffices = self.scopes.iter().all(|scope| verified.identity.has_scope(scope));
         if suffices { Ok(verified) } else { Err(Denial::InsufficientScope(verified.identity.clone())) }
     }

@@ -6,13 +6,13 @@ use arc_swap::ArcSwap;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::identity::Identity;
+use crate::identity::{Identity, TokenHash};
 
 /// One token and its owner, who may have several tokens.
 #[derive(Clone, Debug)]
 pub struct Token {
     identity: Arc<Identity>,
-    hash: blake3::Hash,
+    hash: TokenHash,
     /// Cancelled when the token is no longer in the set.
     revoked: CancellationToken,
 }
@@ -22,7 +22,7 @@ impl Token {
     pub fn new(name: &str, secret: &str) -> Self {
         Self {
             identity: Arc::new(Identity::token(name)),
-            hash: blake3::hash(secret.as_bytes()),
+            hash: TokenHash::of(secret.as_bytes()),
             revoked: CancellationToken::new(),
         }
     }
@@ -61,15 +61,10 @@ impl TokenSet {
         self.replaced.send_replace(());
     }
 
-    /// The owner of a token, and what is cancelled when it is no longer valid. Compares with all tokens;
-    /// hashes compare in constant time.
-    pub(super) fn find(&self, secret: &[u8]) -> Option<(Arc<Identity>, CancellationToken)> {
+    /// The owner of a token, and what is cancelled when it is no longer valid. Compares with all tokens.
+    pub(super) fn find(&self, hash: &TokenHash) -> Option<(Arc<Identity>, CancellationToken)> {
         let tokens = self.tokens.load();
-        if tokens.is_empty() {
-            return None;
-        }
-        let hash = blake3::hash(secret);
-        let found = tokens.iter().filter(|token| token.hash == hash).fold(None, |_, token| Some(token));
+        let found = tokens.iter().filter(|token| token.hash == *hash).fold(None, |_, token| Some(token));
         found.map(|token| (token.identity.clone(), token.revoked.clone()))
     }
 

@@ -49,7 +49,7 @@ pub(super) async fn serve(
 async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: Arc<Front>) {
     let stop = front.stop().clone();
     let header_timeout = front.settings.header_timeout;
-    let info = Arc::new(ClientConnection { peer: Peer::new(peer), reuse: Reuse::default() });
+    let info = Arc::new(ClientConnection { peer: Peer::new(peer), reuse: Reuse::default(), is_forwarded: false });
     // Whether a complete request head has been received.
     let head_received = Arc::new(AtomicBool::new(false));
     let shared = (front.clone(), info, head_received.clone());

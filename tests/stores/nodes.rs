@@ -1,33 +1,71 @@
-//! Several nodes share their tasks: each has its own state, and all one PostgreSQL. `bash tests/store.sh` installs and
-//! runs it.
+//! Several nodes share their tasks: each has its own state, and all one store, whatever its engine.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use serde_json::json;
 
-use super::*;
-use crate::support::postgres::{PASSWORD, PostgresServer};
-use crate::support::process::command;
+use crate::servers::nats::NatsServer;
+use crate::servers::postgres::PostgresServer;
+use crate::servers::{PASSWORD, Server};
+use crate::support::MODERN;
+use crate::support::client::{Client, first_text};
+use crate::support::home::Home;
+use crate::support::process::{Process, command, run};
+use crate::support::tasks::*;
 
-/// Nodes that serve the plugins of the first one.
-struct Nodes {
-    server: PostgresServer,
-    homes: [Home; 2],
+/// Each test with each engine. A file that uses it has the engines in scope.
+macro_rules! with_each_engine {
+    ($($name:ident)*) => {
+        mod postgres {$(
+            #[test]
+            fn $name() {
+                super::$name::<super::PostgresServer>();
+            }
+        )*}
+        mod nats {$(
+            #[test]
+            fn $name() {
+                super::$name::<super::NatsServer>();
+            }
+        )*}
+    };
 }
 
-impl Nodes {
-    fn new() -> Self {
-        let server = PostgresServer::start();
-        let url = server.database("wharf");
+pub(crate) use with_each_engine;
+
+with_each_engine! {
+    a_task_of_one_node_is_answered_and_cancelled_on_another
+    the_tasks_of_a_node_that_dies_are_ended_or_run_by_another
+    a_store_that_is_away_is_said_and_comes_back_by_itself
+    a_node_stops_although_its_store_does_not_answer
+}
+
+/// Nodes that serve the plugins of the first one.
+pub(crate) struct Nodes<S> {
+    server: S,
+    pub(crate) homes: [Home; 2],
+}
+
+impl<S: Server> Nodes<S> {
+    pub(crate) fn new() -> Self {
+        Self::configured("")
+    }
+
+    /// With more settings.
+    pub(crate) fn configured(more: &str) -> Self {
+        let server = S::start();
+        let url = server.store("wharf");
         let homes = [home(""), Home::new()];
         let with_password = url.replace("wharf@", &format!("wharf:{PASSWORD}@"));
-        homes[0].configure(&format!("{SOON}[store]\nurl = '{with_password}'\n"));
+        homes[0].configure(&format!("{SOON}[store]\nurl = '{with_password}'\n{more}"));
         let file = homes[1].path("config/wharf/store-password");
         fs::write(&file, format!("{PASSWORD}\n")).expect("a file");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("its owner's");
-        homes[1].configure(&format!("{SOON}[store]\nurl = '{url}'\npassword = {{ file = 'store-password' }}\n"));
+        homes[1].configure(&format!("{SOON}[store]\nurl = '{url}'\npassword = {{ file = 'store-password' }}\n{more}"));
         Self { server, homes }
     }
 
@@ -38,7 +76,7 @@ impl Nodes {
     }
 
     /// A command on the second node; its outputs have no password.
-    fn run(&self, words: &[&str]) -> (Output, String) {
+    pub(crate) fn run(&self, words: &[&str]) -> (Output, String) {
         let output = run(&self.homes[1], words);
         let text = String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()).into_owned();
         assert!(!text.contains(PASSWORD), "{text}");
@@ -46,10 +84,8 @@ impl Nodes {
     }
 }
 
-#[test]
-#[ignore = "needs PostgreSQL: bash tests/store.sh"]
-fn a_task_of_one_node_is_answered_and_cancelled_on_another() {
-    let nodes = Nodes::new();
+fn a_task_of_one_node_is_answered_and_cancelled_on_another<S: Server>() {
+    let nodes = Nodes::<S>::new();
     let (mut one, mut two) = (nodes.client(0), nodes.client(1));
     let id = task(&mut one, "confirm_delete", json!({"filename": "a"}));
     let asks = until_status(&mut one, &id, "input_required");
@@ -85,10 +121,8 @@ fn a_task_of_one_node_is_answered_and_cancelled_on_another() {
     }
 }
 
-#[test]
-#[ignore = "needs PostgreSQL: bash tests/store.sh"]
-fn the_tasks_of_a_node_that_dies_are_ended_or_run_by_another() {
-    let nodes = Nodes::new();
+fn the_tasks_of_a_node_that_dies_are_ended_or_run_by_another<S: Server>() {
+    let nodes = Nodes::<S>::new();
     let (mut dies, mut stays) = (nodes.client(0), nodes.client(1));
     let once = task(&mut dies, "slow_compute", json!({"seconds": 600.0}));
     let again = task(&mut dies, "slow_again", json!({"seconds": 3.0, "label": "it"}));
@@ -104,10 +138,8 @@ fn the_tasks_of_a_node_that_dies_are_ended_or_run_by_another() {
     assert_eq!(first_text(&done["result"]), "it took 3 s");
 }
 
-#[test]
-#[ignore = "needs PostgreSQL: bash tests/store.sh"]
-fn a_store_that_is_away_is_said_and_comes_back_by_itself() {
-    let mut nodes = Nodes::new();
+fn a_store_that_is_away_is_said_and_comes_back_by_itself<S: Server>() {
+    let mut nodes = Nodes::<S>::new();
     let mut client = nodes.client(0);
     let id = task(&mut client, "confirm_delete", json!({"filename": "a"}));
     let asks = until_status(&mut client, &id, "input_required");
@@ -132,10 +164,8 @@ fn a_store_that_is_away_is_said_and_comes_back_by_itself() {
     until_status(&mut client, &id, "completed");
 }
 
-#[test]
-#[ignore = "needs PostgreSQL: bash tests/store.sh"]
-fn a_node_stops_although_its_store_does_not_answer() {
-    let nodes = Nodes::new();
+fn a_node_stops_although_its_store_does_not_answer<S: Server>() {
+    let nodes = Nodes::<S>::new();
     let mut stops = nodes.client(0);
     let all: Vec<String> = (0..3).map(|_| task(&mut stops, "slow_compute", json!({"seconds": 600.0}))).collect();
     nodes.server.freeze();

@@ -1,7 +1,6 @@
-//! A PostgreSQL server of this machine's packages, on a free port in a temporary folder.
+//! PostgreSQL.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -11,73 +10,37 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::TIMEOUT;
+use super::{PASSWORD, Server, USER, certify, free_port};
+use crate::support::TIMEOUT;
 
-pub const PASSWORD: &str = "hunter2";
-const USER: &str = "wharf";
-
-/// Stopped when dropped.
-pub struct PostgresServer {
+pub(crate) struct PostgresServer {
     folder: TempDir,
     port: u16,
     child: Option<Child>,
 }
 
 impl PostgresServer {
-    /// With TLS for `localhost`, and the user `wharf`, who has a password.
-    pub fn start() -> Self {
-        let folder = TempDir::with_prefix("wharf-postgres-").expect("a temporary folder");
-        let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
-        let files = [
-            ("password", PASSWORD.to_owned()),
-            ("cert.pem", own.cert.pem()),
-            ("key.pem", own.signing_key.serialize_pem()),
-        ];
-        for (name, text) in files {
-            let file = folder.path().join(name);
-            fs::write(&file, text).expect("a file");
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("its owner's");
-            give(&file);
-        }
-        give(folder.path());
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
-        let mut server = Self { folder, port, child: None };
-        let mut command = server.command("initdb");
-        command.args(["--username", USER, "--auth", "scram-sha-256", "--pwfile"]).arg(server.path("password"));
-        // Not as bytes are compared.
-        command.args(["--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync", "--pgdata"]).arg(server.path("data"));
-        succeeded(command.output());
-        server.start_again();
-        server
-    }
-
-    pub fn path(&self, below: &str) -> PathBuf {
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.folder.path().join(below)
     }
 
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
     /// The URL of a database, without a password.
-    pub fn url(&self, database: &str) -> String {
+    pub(crate) fn url(&self, database: &str) -> String {
         format!("postgres://{USER}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// As [`Self::url`], of a new and empty one.
-    pub fn database(&self, name: &str) -> String {
-        self.sql("postgres", &format!("CREATE DATABASE \"{name}\""));
-        self.url(name)
-    }
-
     /// Runs statements, each in a transaction of its own.
-    pub fn sql(&self, database: &str, statement: &str) -> String {
+    pub(crate) fn sql(&self, database: &str, statement: &str) -> String {
         let output = succeeded(self.psql(database, statement).output());
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
     /// The command that does.
-    pub fn psql(&self, database: &str, statement: &str) -> Command {
+    pub(crate) fn psql(&self, database: &str, statement: &str) -> Command {
         let mut command = Command::new(bin().join("psql"));
         command.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "-v", "ON_ERROR_STOP=1"]);
         command.args(["--host", "127.0.0.1", "--port", &self.port.to_string(), "--username", USER]);
@@ -85,34 +48,11 @@ impl PostgresServer {
         command
     }
 
-    /// Ends it and all that it has started as a power failure would, but for what the system has not written.
-    pub fn kill(&mut self) {
-        let children = self.children();
-        self.signal_all(Signal::KILL);
-        let mut child = self.child.take().expect("it runs");
-        child.wait().expect("it ended");
-        let deadline = Instant::now() + TIMEOUT;
-        // Until then one of them may answer.
-        while children.iter().any(|process| runs(*process)) {
-            assert!(Instant::now() < deadline, "it runs still");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
     fn children(&self) -> Vec<Pid> {
         let id = self.child.as_ref().expect("it runs").id();
         let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("a process");
         let ids = children.split_whitespace().map(|process| process.parse().expect("an id"));
         ids.filter_map(Pid::from_raw).collect()
-    }
-
-    /// It and all that it has started do nothing any more, and close nothing.
-    pub fn freeze(&self) {
-        self.signal_all(Signal::STOP);
-    }
-
-    pub fn thaw(&self) {
-        self.signal_all(Signal::CONT);
     }
 
     fn signal_all(&self, signal: Signal) {
@@ -125,7 +65,67 @@ impl PostgresServer {
         }
     }
 
-    pub fn start_again(&mut self) {
+    fn is_ready(&self) -> bool {
+        self.psql("postgres", "SELECT 1").stderr(Stdio::null()).output().is_ok_and(|output| output.status.success())
+    }
+
+    fn signal(&self, child: &Child, signal: Signal) {
+        let process = Pid::from_raw(i32::try_from(child.id()).expect("an id")).expect("an id");
+        kill_process(process, signal).expect("it is ours");
+    }
+
+    /// A program of it, as a user that may run it.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(bin().join(program));
+        if let Some((user, group)) = other_user() {
+            command.uid(user).gid(group);
+        }
+        command.current_dir(self.folder.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+}
+
+impl Server for PostgresServer {
+    // With TLS for `localhost`, and the user `wharf`, who has a password.
+    fn start() -> Self {
+        let folder = TempDir::with_prefix("wharf-postgres-").expect("a temporary folder");
+        certify(folder.path());
+        fs::write(folder.path().join("password"), PASSWORD).expect("a file");
+        for name in ["password", "cert.pem", "key.pem"] {
+            let file = folder.path().join(name);
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("its owner's");
+            give(&file);
+        }
+        give(folder.path());
+        let mut server = Self { folder, port: free_port(), child: None };
+        let mut command = server.command("initdb");
+        command.args(["--username", USER, "--auth", "scram-sha-256", "--pwfile"]).arg(server.path("password"));
+        // Not as bytes are compared.
+        command.args(["--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync", "--pgdata"]).arg(server.path("data"));
+        succeeded(command.output());
+        server.start_again();
+        server
+    }
+
+    fn store(&self, name: &str) -> String {
+        self.sql("postgres", &format!("CREATE DATABASE \"{name}\""));
+        self.url(name)
+    }
+
+    fn kill(&mut self) {
+        let children = self.children();
+        self.signal_all(Signal::KILL);
+        let mut child = self.child.take().expect("it runs");
+        child.wait().expect("it ended");
+        let deadline = Instant::now() + TIMEOUT;
+        // Until then one of them may answer.
+        while children.iter().any(|process| runs(*process)) {
+            assert!(Instant::now() < deadline, "it runs still");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn start_again(&mut self) {
         let deadline = Instant::now() + TIMEOUT;
         loop {
             let mut command = self.command("postgres");
@@ -149,23 +149,12 @@ impl PostgresServer {
         }
     }
 
-    fn is_ready(&self) -> bool {
-        self.psql("postgres", "SELECT 1").stderr(Stdio::null()).output().is_ok_and(|output| output.status.success())
+    fn freeze(&self) {
+        self.signal_all(Signal::STOP);
     }
 
-    fn signal(&self, child: &Child, signal: Signal) {
-        let process = Pid::from_raw(i32::try_from(child.id()).expect("an id")).expect("an id");
-        kill_process(process, signal).expect("it is ours");
-    }
-
-    /// A program of it, as a user that may run it.
-    fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(bin().join(program));
-        if let Some((user, group)) = other_user() {
-            command.uid(user).gid(group);
-        }
-        command.current_dir(self.folder.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command
+    fn thaw(&self) {
+        self.signal_all(Signal::CONT);
     }
 }
 

@@ -1,4 +1,4 @@
-//! PostgreSQL. These tests start servers: `bash tests/store.sh` installs and runs them.
+//! PostgreSQL.
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use wharf::store::{Changed, Durability, Expected, Postgres, PostgresSettings, Put, Store, StoreError};
 
-use super::{for_each_promise, promises};
-use crate::support::postgres::{PASSWORD, PostgresServer};
+use crate::promises::{self, for_each_promise};
+use crate::servers::postgres::PostgresServer;
+use crate::servers::{PASSWORD, Server as _};
 
 const SHORT: Duration = Duration::from_secs(2);
 
@@ -38,12 +39,11 @@ fn error<T: std::fmt::Debug>(asked: Instant, answer: Result<T, StoreError>, why:
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: bash tests/store.sh"]
 async fn it_keeps_what_a_store_promises() {
     let server = PostgresServer::start();
     macro_rules! kept {
         ($($promise:ident)*) => {$(
-            let url = server.database(stringify!($promise));
+            let url = server.store(stringify!($promise));
             promises::$promise(&|| {
                 let mut settings = settings(&url);
                 // What is tested is not how long this machine takes.
@@ -57,10 +57,9 @@ async fn it_keeps_what_a_store_promises() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: bash tests/store.sh"]
 async fn many_nodes_create_the_tables_at_the_same_time() {
     let server = PostgresServer::start();
-    let url = server.database("fresh");
+    let url = server.store("fresh");
     let nodes = (0..12).map(|number| {
         let mut settings = settings(&url);
         settings.connect_timeout = Duration::from_secs(30);
@@ -77,10 +76,9 @@ async fn many_nodes_create_the_tables_at_the_same_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: bash tests/store.sh"]
 async fn a_server_that_is_away_is_an_error_until_it_is_back() {
     let mut server = PostgresServer::start();
-    let url = server.database("away");
+    let url = server.store("away");
     let (node, watching) = (store(&url), store(&url));
     let mut changes = watching.watch();
     node.put(put("a", "kept")).await.expect("usable");
@@ -106,10 +104,9 @@ async fn a_server_that_is_away_is_an_error_until_it_is_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: bash tests/store.sh"]
 async fn a_server_that_does_not_answer_is_an_error_in_time() {
     let server = PostgresServer::start();
-    let url = server.database("silent");
+    let url = server.store("silent");
     let node = store(&url);
     node.put(put("a", "")).await.expect("usable");
     // Another session holds what each write needs.
@@ -150,10 +147,9 @@ async fn a_server_that_does_not_answer_is_an_error_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: bash tests/store.sh"]
 async fn it_is_reached_with_tls_and_a_password_or_not_at_all() {
     let server = PostgresServer::start();
-    server.database("safe");
+    server.store("safe");
     let url = format!("postgres://wharf@localhost:{}/safe?sslmode=verify-full", server.port());
     let trusting = |ca: &str| {
         let mut settings = settings(&url);

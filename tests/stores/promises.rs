@@ -1,12 +1,30 @@
 //! What a store promises, whatever its engine.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use tokio::sync::broadcast::Receiver;
-use wharf::store::{Changed, Durability, Entry, Expected, Page, Put, Usage};
+use wharf::store::{Changed, Durability, Entry, Expected, Page, Put, Store, Usage};
 
-use super::Open;
+/// Opens the store as another process would: with connections of its own.
+pub(crate) type Open<'a> = &'a (dyn Fn() -> Arc<dyn Store> + Sync);
+
+/// Calls a macro with the names of all promises.
+macro_rules! for_each_promise {
+    ($macro:ident) => {
+        $macro! {
+            writes_happen_only_on_what_was_read
+            concurrent_writers_take_turns
+            one_of_many_adds_or_replaces_an_entry
+            entries_are_listed_and_counted_by_prefix_and_expire
+            keys_are_in_the_order_of_their_bytes
+            values_are_bytes_of_any_length
+            changes_of_all_processes_are_reported_at_once
+        }
+    };
+}
+pub(crate) use for_each_promise;
 
 /// From a write to its report.
 const SOON: Duration = Duration::from_millis(500);
@@ -15,7 +33,7 @@ fn put(key: &str, value: &str, expected: Expected) -> Put {
     Put { key: key.into(), value: value.into(), expected, durability: Durability::Power, expires: None }
 }
 
-pub(super) async fn writes_happen_only_on_what_was_read(open: Open<'_>) {
+pub(crate) async fn writes_happen_only_on_what_was_read(open: Open<'_>) {
     let (one, two) = (open(), open());
     let first = one.put(put("a/1", "x", Expected::Absent)).await.expect("usable").expect("absent");
     assert_eq!(one.put(put("a/1", "y", Expected::Absent)).await, Ok(None));
@@ -36,7 +54,7 @@ pub(super) async fn writes_happen_only_on_what_was_read(open: Open<'_>) {
 }
 
 /// However many write at once, each condition holds for one of them.
-pub(super) async fn concurrent_writers_take_turns(open: Open<'_>) {
+pub(crate) async fn concurrent_writers_take_turns(open: Open<'_>) {
     let writers = [open(), open()].into_iter().map(|store| async move {
         for _ in 0..100 {
             loop {
@@ -56,7 +74,7 @@ pub(super) async fn concurrent_writers_take_turns(open: Open<'_>) {
     assert_eq!(open().get("n").await.expect("usable").expect("there").value.len(), 200);
 }
 
-pub(super) async fn one_of_many_adds_or_replaces_an_entry(open: Open<'_>) {
+pub(crate) async fn one_of_many_adds_or_replaces_an_entry(open: Open<'_>) {
     for round in 0..10 {
         let key = format!("one/{round}");
         let mut expected = Expected::Absent;
@@ -79,7 +97,7 @@ fn keys(page: &Page) -> (String, bool) {
     (keys.join(" "), page.more)
 }
 
-pub(super) async fn entries_are_listed_and_counted_by_prefix_and_expire(open: Open<'_>) {
+pub(crate) async fn entries_are_listed_and_counted_by_prefix_and_expire(open: Open<'_>) {
     let store = open();
     for (key, expires) in [("a/1", Some(10)), ("a/2", Some(20)), ("a/3", None), ("ab/1", None), ("b", Some(5))] {
         let write = Put { expires, ..put(key, "four", Expected::Absent) };
@@ -108,7 +126,7 @@ pub(super) async fn entries_are_listed_and_counted_by_prefix_and_expire(open: Op
     assert_eq!(list("", "", 3, 99).await, ("a/3 ab/1".into(), false));
 }
 
-pub(super) async fn keys_are_in_the_order_of_their_bytes(open: Open<'_>) {
+pub(crate) async fn keys_are_in_the_order_of_their_bytes(open: Open<'_>) {
     let store = open();
     let mut all = ["a/b", "a", "A", "a-b", "aB", "ab", "a_b", "a b", "a.b", "Ab", "0", "a0", "a/", "a~"];
     for key in all {
@@ -128,7 +146,7 @@ pub(super) async fn keys_are_in_the_order_of_their_bytes(open: Open<'_>) {
     assert_eq!(keys(&store.list("a/", "", 9, 99).await.expect("usable")).0, "a/ a/b");
 }
 
-pub(super) async fn values_are_bytes_of_any_length(open: Open<'_>) {
+pub(crate) async fn values_are_bytes_of_any_length(open: Open<'_>) {
     let (store, all) = (open(), (0..=255).collect::<Vec<u8>>());
     for (key, value) in [("none", vec![]), ("all", all.clone()), ("long", all.repeat(16 << 10))] {
         let write = Put { value: value.clone(), ..put(key, "", Expected::Anything) };
@@ -148,7 +166,7 @@ async fn told(changes: &mut Receiver<Changed>, key: &str) -> Instant {
     }
 }
 
-pub(super) async fn changes_of_all_processes_are_reported_at_once(open: Open<'_>) {
+pub(crate) async fn changes_of_all_processes_are_reported_at_once(open: Open<'_>) {
     let (one, two) = (open(), open());
     two.get("before").await.expect("usable");
     let mut changes = two.watch();

@@ -1,0 +1,76 @@
+//! Where what servers and commands share is: in the state folder of this machine, or, if the configuration names a store
+//! for several nodes, there.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::approvals::Approvals;
+use crate::config::{self, Config, StoreConfig};
+use crate::pins::PinFile;
+use crate::proposals::Proposals;
+use crate::report::Failure;
+use crate::store::{Document, Place, Store};
+use crate::sync::lock;
+
+/// The store of a process, connected when it is first needed: a command looks at many things in it.
+struct Opened {
+    config: StoreConfig,
+    store: Arc<dyn Store>,
+    place: String,
+    /// Of its own: those who ask for a document block their threads, which may be all of another runtime.
+    runtime: Runtime,
+}
+
+static OPENED: Mutex<Option<Arc<Opened>>> = Mutex::new(None);
+
+/// Where the configuration keeps what processes share.
+pub(super) fn place(config: &Config) -> Result<Option<Place>, Failure> {
+    config.store().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))
+}
+
+/// An entry of the store. `None`: there is no store for several nodes.
+fn document(config: &Config, key: &'static str) -> Result<Option<Document>, Failure> {
+    // Most have none, and need not look for files.
+    if config.store.url.is_none() {
+        return Ok(None);
+    }
+    let mut opened = lock(&OPENED);
+    let known = opened.clone().filter(|known| known.config == config.store);
+    let opened = match known {
+        Some(known) => known,
+        None => {
+            let Some(place) = place(config)?.filter(Place::is_shared) else { return Ok(None) };
+            let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("wharf-store").enable_all().build();
+            let runtime = runtime.map_err(|error| Failure::new(format!("start a thread for the store: {error}")))?;
+            let (config, store, place) = (config.store.clone(), place.open(), place.to_string());
+            opened.insert(Arc::new(Opened { config, store, place, runtime })).clone()
+        }
+    };
+    Ok(Some(Document::new(opened.store.clone(), key, &opened.place, opened.runtime.handle().clone())))
+}
+
+/// The pins. `None`: there is no home folder.
+pub(super) fn pins(config: &Config) -> Result<Option<PinFile>, Failure> {
+    let Some(base) = config::base() else { return Ok(None) };
+    Ok(Some(match document(config, "pins")? {
+        Some(document) => PinFile::in_store(base.state, document),
+        None => PinFile::new(base.state),
+    }))
+}
+
+/// What operators decided on calls, and which answers of users were used.
+pub(super) fn approvals(config: &Config) -> Result<Approvals, Failure> {
+    Ok(match document(config, "approvals")? {
+        Some(document) => Approvals::in_store(document),
+        None => config::base().map(|base| Approvals::in_folder(base.state)).unwrap_or_default(),
+    })
+}
+
+/// What models proposed. `None`: there is no home folder.
+pub(super) fn proposals(config: &Config) -> Result<Option<Proposals>, Failure> {
+    Ok(match document(config, "proposals")? {
+        Some(document) => Some(Proposals::in_store(document)),
+        None => config::base().map(|base| Proposals::in_folder(base.state)),
+    })
+}

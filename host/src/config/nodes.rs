@@ -1,0 +1,67 @@
+//! `[server.http.nodes]`: where the other nodes of one server find this one.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Config;
+use super::error::WrongValue;
+
+const KEYS: [&str; 3] = ["server", "http", "nodes"];
+
+/// Nodes share sessions through it.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct NodesConfig {
+    /// Where this node listens for the others: `IP:PORT`.
+    pub address: String,
+    /// Where the others find it, `HOST:PORT`; unset: `address`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advertise: Option<String>,
+}
+
+impl NodesConfig {
+    /// Where the others find this node, which listens there.
+    pub fn advertised(&self, listening: SocketAddr) -> String {
+        self.advertise.clone().unwrap_or_else(|| listening.to_string())
+    }
+
+    fn check(&self) -> Result<(), WrongValue> {
+        let address: SocketAddr = self.address.parse().map_err(|_| {
+            WrongValue::at(&["address"], format!("not an IP address with a port: {:?}", self.address))
+                .hint("write address = \"10.0.0.5:7420\", or \"0.0.0.0:7420\" with advertise")
+        })?;
+        match &self.advertise {
+            Some(advertise) if !is_host_and_port(advertise) => {
+                let why = format!("not a host with a port: {advertise:?}");
+                Err(WrongValue::at(&["advertise"], why).hint("write advertise = \"node-1.internal:7420\""))
+            }
+            None if address.ip().is_unspecified() => {
+                let why = "the other nodes cannot connect to an address that stands for all";
+                Err(WrongValue::at(&["advertise"], why)
+                    .hint("write where they find this node: advertise = \"10.0.0.5:7420\""))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn is_host_and_port(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else { return false };
+    let is_name = host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '[' | ']' | ':' | '_'));
+    !host.is_empty() && host.len() <= 253 && is_name && port.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+impl Config {
+    /// # Errors
+    /// If an address is malformed, or the nodes have no store in common.
+    pub(super) fn check_nodes(&self) -> Result<(), WrongValue> {
+        let Some(nodes) = &self.server.http.nodes else { return Ok(()) };
+        nodes.check().map_err(|wrong| wrong.below(&KEYS))?;
+        if self.store.url.as_ref().is_none_or(|url| url.starts_with("sqlite:")) {
+            return Err(WrongValue::at(&KEYS, "needs a store that the nodes share")
+                .hint("write in [store]: url = \"postgres://USER@HOST/DATABASE\""));
+        }
+        Ok(())
+    }
+}

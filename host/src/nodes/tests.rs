@@ -1,0 +1,91 @@
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use super::*;
+use crate::store::Sqlite;
+
+/// A store, and nodes on it, each with its listener.
+async fn node(store: &Arc<dyn Store>) -> (Arc<Nodes>, TcpListener) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    (Arc::new(Nodes::new(store.clone(), address).expect("a key")), listener)
+}
+
+fn store(folder: &tempfile::TempDir) -> Arc<dyn Store> {
+    Sqlite::new(folder.path().join("store.db"))
+}
+
+#[tokio::test]
+async fn nodes_that_live_reach_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store(&folder);
+    let ((one, _one), (other, listener)) = (node(&store).await, node(&store).await);
+    assert!(matches!(one.connect(other.own()).await, Err(Unreachable::Gone)), "it has said nothing");
+    one.say().await.expect("a store");
+    other.say().await.expect("a store");
+    tokio::time::sleep(FRESH).await;
+    let accepting = other.clone();
+    let accepted = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.expect("a connection");
+        let mut stream = accepting.accept(stream).await.expect("a node");
+        let mut read = [0; 5];
+        stream.read_exact(&mut read).await.expect("bytes");
+        (read, listener)
+    });
+    let mut stream = one.connect(other.own()).await.expect("a connection");
+    stream.write_all(b"hello").await.expect("sent");
+    stream.flush().await.expect("sent");
+    let (read, listener) = accepted.await.expect("no panic");
+    assert_eq!(&read, b"hello");
+    // Where nobody listens any more, no node is.
+    drop(listener);
+    assert!(matches!(one.connect(other.own()).await, Err(Unreachable::Gone)));
+}
+
+#[tokio::test]
+async fn whoever_is_no_node_gets_no_connection_and_is_taken_for_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (shared, elsewhere) = (store(&folder), store(&tempfile::tempdir().expect("a folder")));
+    let (own, listener) = node(&shared).await;
+    own.say().await.expect("a store");
+    let address = listener.local_addr().expect("an address");
+    // A stranger has a key, and is in no store of this server.
+    let (stranger, _) = node(&elsewhere).await;
+    let accepting = own.clone();
+    let refused = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.expect("a connection");
+        (accepting.accept(stream).await.expect_err("a stranger").kind(), listener)
+    });
+    let stream = TcpStream::connect(address).await.expect("a connection");
+    let handshake = stranger.own.connect(own.own(), stream).await;
+    let (kind, listener) = refused.await.expect("no panic");
+    assert_eq!(kind, io::ErrorKind::PermissionDenied);
+    drop(handshake);
+    // Whoever listens in place of a node has another key, and sees nothing.
+    let (impostor, trap) = node(&shared).await;
+    let stranger = Arc::new(stranger);
+    let trapped = tokio::spawn(async move {
+        let (stream, _) = trap.accept().await.expect("a connection");
+        stranger.own.accept(stream).await.is_err()
+    });
+    impostor.say().await.expect("a store");
+    tokio::time::sleep(FRESH).await;
+    assert!(matches!(own.connect(impostor.own()).await, Err(Unreachable::Io(_))));
+    assert!(trapped.await.expect("no panic"));
+    // What is no TLS at all.
+    let mut stream = TcpStream::connect(listener.local_addr().expect("an address")).await.expect("a connection");
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.expect("sent");
+    let (plain, _) = listener.accept().await.expect("a connection");
+    assert!(own.accept(plain).await.is_err());
+}
+
+#[tokio::test]
+async fn a_node_that_leaves_is_gone_at_once_for_who_asks_next() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store(&folder);
+    let ((one, _one), (other, _other)) = (node(&store).await, node(&store).await);
+    other.say().await.expect("a store");
+    assert_eq!(one.find(other.own()).await, Ok(Some(other.address.clone())));
+    other.leave().await.expect("a store");
+    one.gone(other.own()).await;
+}

@@ -1,0 +1,84 @@
+//! Pins of several nodes.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use tokio::runtime::Builder;
+use tokio::sync::broadcast;
+
+use super::{id, lock, pin};
+use crate::pins::{PinFile, Pins};
+use crate::store::{Changed, Document, Entry, Page, Put, Sqlite, Store, StoreError, Usage};
+
+/// Two nodes with folders of their own, and one store.
+#[test]
+fn nodes_have_the_pins_of_their_store() {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
+    let of_store = tempfile::tempdir().expect("a folder");
+    let store = Sqlite::new(of_store.path().join("store.db"));
+    let node = |folder: &PinFile| {
+        let document = Document::new(store.clone(), "pins", "the store", runtime.handle().clone());
+        PinFile::in_store(folder.folder().to_owned(), document)
+    };
+    let ((_first, own), (_second, none)) = (lock(), lock());
+    // What was decided on this machine before it had a store.
+    own.update(|pins| pins.insert(&id("a"), pin(b"a"))).expect("it is written");
+    let (one, other) = (node(&own), node(&none));
+    assert!(one.read().expect("pins").get(&id("a")).is_some() && other.read() == Ok(Pins::default()));
+    let mut changes = other.changes();
+    one.update(|pins| pins.insert(&id("b"), pin(b"b"))).expect("it is written");
+    let until = Instant::now() + Duration::from_secs(10);
+    while !changes.take() {
+        assert!(Instant::now() < until, "the other node is not told");
+        thread::yield_now();
+    }
+    let both = other.read().expect("pins");
+    assert!(both.get(&id("a")).is_some() && both.get(&id("b")).is_some());
+    other.update(|pins| pins.revoke(&id("a"), pin(b"a").content)).expect("it is written");
+    assert!(one.read().expect("pins").is_revoked(pin(b"a").content));
+    assert!(own.read().expect("the file").get(&id("b")).is_none(), "the file stays as it was");
+}
+
+/// A store that does not answer.
+struct Away;
+
+#[async_trait]
+impl Store for Away {
+    async fn get(&self, _: &str) -> Result<Option<Entry>, StoreError> {
+        Err(StoreError("it is away".into()))
+    }
+    async fn put(&self, _: Put) -> Result<Option<u64>, StoreError> {
+        Err(StoreError("it is away".into()))
+    }
+    async fn delete(&self, _: &str) -> Result<bool, StoreError> {
+        Err(StoreError("it is away".into()))
+    }
+    async fn list(&self, _: &str, _: &str, _: usize, _: usize) -> Result<Page, StoreError> {
+        Err(StoreError("it is away".into()))
+    }
+    async fn usage(&self, _: &str) -> Result<Usage, StoreError> {
+        Err(StoreError("it is away".into()))
+    }
+    async fn remove_expired(&self, _: u64, _: usize) -> Result<usize, StoreError> {
+        Err(StoreError("it is away".into()))
+    }
+    fn watch(&self) -> broadcast::Receiver<Changed> {
+        broadcast::Sender::new(1).subscribe()
+    }
+}
+
+#[test]
+fn pins_of_a_store_that_is_away_are_read_later() {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
+    let (_home, own) = lock();
+    own.update(|pins| pins.insert(&id("a"), pin(b"a"))).expect("it is written");
+    let document = Document::new(Arc::new(Away), "pins", "postgres://db.example/w", runtime.handle().clone());
+    let pins = PinFile::in_store(own.folder().to_owned(), document);
+    let error = pins.read().expect_err("away");
+    assert_eq!(error.to_string(), "use the pins: it is away: pins in postgres://db.example/w");
+    assert!(error.temporary && !error.of_writing && pins.try_write().is_err_and(|error| error.of_writing));
+    let error = pins.update(|pins| pins.insert(&id("b"), pin(b"b"))).expect_err("away");
+    assert!(error.temporary && error.of_writing);
+}

@@ -1,0 +1,76 @@
+//! Servers with faults: none of them holds the host up, or gets more than its limits.
+
+use serde_json::json;
+
+use super::{configure, home};
+use crate::support::client::{Client, first_text};
+use crate::support::home::Home;
+use crate::support::process::run;
+
+#[test]
+fn servers_that_cannot_be_listed_are_refused_with_a_reason() {
+    let home = Home::with(&["served"]);
+    let file = home.plugin("served");
+    for (mode, why) in [
+        ("html", "not valid JSON"),
+        ("missing", "HTTP status 404"),
+        ("failing", "HTTP status 500"),
+        ("redirecting", "a redirection, which is not followed"),
+        ("silent", "no response"),
+        ("panicking", "it crashed"),
+        ("spinning", "within its time limit"),
+        ("wrong-id", "does not answer the request"),
+        ("2027-01-01", "unknown revision"),
+        ("many", "more than 128 entries"),
+        ("pages", "more than 32 pages"),
+        ("nested", "not valid JSON"),
+        ("nameless", "no text `name`"),
+    ] {
+        configure(&home, mode, "[plugins.served.limits]\ncpu = \"500ms\"\n");
+        let output = run(&home, ["call".as_ref(), file.as_os_str(), "add".as_ref()]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(why), "{mode}: {said}");
+    }
+}
+
+#[test]
+fn faults_of_responses_are_the_servers() {
+    let home = home("");
+    configure(&home, "", "[plugins.served.limits]\noutput = \"64 KiB\"\n");
+    let mut client = Client::start_modern(&home);
+    for (how, code, why) in [
+        ("endless", "output-too-large", "64 KiB"),
+        ("endless-stream", "output-too-large", "64 KiB"),
+        ("unfinished", "bad-output", "not finished"),
+        ("silent", "bad-output", "no response"),
+        ("empty", "bad-output", "not valid JSON"),
+        ("text", "bad-output", "not valid JSON"),
+        ("other", "bad-output", "does not answer the request"),
+        ("nested", "bad-output", "not valid JSON"),
+        ("redirect", "bad-output", "a redirection, which is not followed"),
+        ("teapot", "bad-output", "HTTP status 418"),
+        ("no-events", "bad-output", "without the answer"),
+        ("content", "bad-output", "content of an unknown type"),
+        ("question", "bad-output", "a question or a task"),
+        ("panic", "trap", "crashed"),
+    ] {
+        let result = client.call("served_fault", json!({ "how": how }));
+        assert_eq!(result["_meta"]["wharf/fault"]["code"], code, "{how}: {result}");
+        assert!(first_text(&result).contains(why), "{how}: {result}");
+        // One success between: the plugin is not quarantined.
+        assert_eq!(client.text("served_place", json!({ "region": how })), how);
+    }
+    let failed = client.call("served_fault", json!({ "how": "error" }));
+    assert_eq!((&failed["isError"], first_text(&failed)), (&json!(true), "it failed"));
+    let invalid = client.call("served_fault", json!({ "how": "invalid" }));
+    assert!(first_text(&invalid).contains("wrong argument"), "{invalid}");
+}
+
+#[test]
+fn a_message_of_too_many_values_is_not_read() {
+    let home = home("");
+    let mut client = Client::start_modern(&home);
+    let result = client.call("served_fault", json!({ "how": "values" }));
+    assert_eq!(result["_meta"]["wharf/fault"]["code"], "bad-output", "{result}");
+    assert!(first_text(&result).contains("more than 262144 values"), "{result}");
+}

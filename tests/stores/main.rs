@@ -1,0 +1,12 @@
+//! Stores that need a server, which these tests start: `bash tests/store.sh` installs and runs them.
+
+#[path = "../support/support.rs"]
+#[allow(unreachable_pub, dead_code, reason = "what the integration tests share is more than this needs")]
+mod support;
+
+mod cluster;
+mod nats;
+mod nodes;
+mod postgres;
+mod promises;
+mod servers;
