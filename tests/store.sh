@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tasks in stores that several nodes share: starts servers of PostgreSQL and NATS on free ports, in temporary folders, and
+# Stores that several nodes share, and such nodes: starts servers of PostgreSQL and NATS on free ports, in temporary folders, and
 # kills them. It takes three minutes if the tests are compiled.
 set -uo pipefail
 exec </dev/null

@@ -339,7 +339,9 @@ impl Config {
         }
         self.tasks.check().map_err(|wrong| wrong.below(&["tasks"]))?;
         self.store.check().map_err(|wrong| wrong.below(&["store"]))?;
-        self.check_nodes()?;
+        if let Some(nodes) = &self.server.http.nodes {
+            nodes.check(self.store.is_shared())?;
+        }
         self.check_trust()?;
         self.check_registries()?;
         self.check_rights().map_err(|wrong| wrong.below(&["rights"]))?;

@@ -37,7 +37,7 @@ pub use component::kind::{FileSummary, Kind, Producer, summarize};
 pub use component::metadata::metadata;
 pub use component::signature::{Signatures, Signer, signature_file};
 pub use dialects::peek::exports_completions;
-pub use dialects::plain;
+pub use dialects::{COMMAND_TOOL, plain};
 pub use error::LoadError;
 pub use events::{Event, Events, LogBody};
 pub use fault::{CallError, Fault, TrapKind};

@@ -14,7 +14,7 @@ use crate::json;
 use crate::os::files::read_opened_text;
 use crate::os::lock::lock;
 use crate::os::private::{self, Durability, OpenMode};
-use crate::store::{Document, StoreError};
+use crate::store::{Document, Unedited};
 
 /// How long a writer waits for its turn.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -45,18 +45,6 @@ impl fmt::Display for SharedState {
             Place::File(file) => write!(f, "{}", file.path().shown()),
             Place::Store(document) => write!(f, "{document}"),
         }
-    }
-}
-
-/// Why an entry could not be edited.
-enum Unedited<E> {
-    Store(StoreError),
-    Edit(E),
-}
-
-impl<E> From<StoreError> for Unedited<E> {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
     }
 }
 
@@ -95,11 +83,11 @@ impl SharedState {
             Place::Store(document) => document,
         };
         let edited = document.edit(|value| {
-            let before: T = parsed(value).map_err(|error| Unedited::Edit(error.into()))?;
+            let before: T = parsed(value)?;
             let mut after = before.clone();
-            let result = edit(&mut after).map_err(Unedited::Edit)?;
-            let text = (after != before).then(|| serde_json::to_vec(&after).map_err(io::Error::from));
-            Ok((text.transpose().map_err(|error| Unedited::Edit(error.into()))?, result))
+            let result = edit(&mut after)?;
+            let text = (after != before).then(|| serde_json::to_vec(&after).map_err(io::Error::from)).transpose()?;
+            Ok((text, result))
         });
         edited.map_err(|unedited| match unedited {
             Unedited::Store(error) => io::Error::other(error).into(),

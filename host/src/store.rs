@@ -3,6 +3,7 @@
 //! Narrow, so that several engines can be behind it: SQLite in a file, PostgreSQL or NATS for several machines. It knows
 //! nothing of what the values are.
 
+mod clock;
 mod document;
 #[cfg(feature = "nats")]
 mod nats;
@@ -16,12 +17,12 @@ mod tls;
 mod url;
 
 use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 
-pub use document::{Document, DocumentWatch};
+pub use clock::now;
+pub use document::{Document, DocumentWatch, Unedited};
 #[cfg(feature = "nats")]
 pub use nats::{Nats, NatsSettings};
 pub use place::Place;
@@ -133,11 +134,6 @@ pub trait Store: Send + Sync {
     /// Keys from now on, each at least once after it was written, by whatever process, within half a second. That a
     /// key was removed is not reported.
     fn watch(&self) -> broadcast::Receiver<Changed>;
-}
-
-/// Milliseconds since 1970, by which entries expire: processes share the times.
-pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 /// A text after all keys that begin with `prefix`: they are of ASCII.

@@ -4,6 +4,7 @@
 #[allow(unreachable_pub, dead_code, reason = "what the integration tests share is more than this needs")]
 mod support;
 
+mod asked;
 mod cluster;
 mod nats;
 mod nodes;

@@ -7,13 +7,12 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::json;
-use wharf::store::{Changed, Durability, Expected, Nats, NatsSettings, Put, Store, StoreError, Usage};
+use wharf::store::{Expected, Nats, NatsSettings, Put, Store as _, StoreError, Usage};
 
+use crate::asked::{self, SHORT, put};
 use crate::promises::{self, for_each_promise};
 use crate::servers::nats::NatsServer;
 use crate::servers::{PASSWORD, Server as _};
-
-const SHORT: Duration = Duration::from_secs(2);
 
 fn settings(url: &str) -> NatsSettings {
     let mut settings = NatsSettings::of_url(url).expect("a URL");
@@ -35,16 +34,9 @@ fn patient(url: &str) -> Arc<Nats> {
     Nats::new(settings)
 }
 
-fn put(key: &str, value: impl Into<Vec<u8>>) -> Put {
-    let (expected, durability) = (Expected::Anything, Durability::Power);
-    Put { key: key.into(), value: value.into(), expected, durability, expires: None }
-}
-
-/// The error, which has to come in time, and has no password.
-fn error<T: std::fmt::Debug>(asked: Instant, answer: Result<T, StoreError>, why: &str) {
-    let StoreError(error) = answer.expect_err(why);
-    assert!(asked.elapsed() < SHORT * 2 + Duration::from_secs(1), "{:?}: {error}", asked.elapsed());
-    assert!(error.contains(why) && error.contains("://") && !error.contains(PASSWORD), "{why}: {error}");
+/// As [`asked::error`], of this engine.
+fn error<T: std::fmt::Debug>(since: Instant, answer: Result<T, StoreError>, why: &str) {
+    asked::error(since, answer, why, "://");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -236,33 +228,7 @@ async fn what_others_do_with_the_streams_is_noticed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_away_is_an_error_until_it_is_back() {
-    let mut server = NatsServer::start();
-    let url = server.store("away");
-    let (node, watching) = (store(&url), store(&url));
-    let mut changes = watching.watch();
-    node.put(put("a", "kept")).await.expect("usable");
-    assert!(changes.recv().await.is_ok());
-    assert_eq!(watching.usage("").await.expect("usable").entries, 1);
-    server.kill();
-    for _ in 0..3 {
-        error(Instant::now(), node.get("a").await, "see that it runs there");
-        error(Instant::now(), node.put(put("b", "lost")).await, "see that it runs there");
-        error(Instant::now(), watching.usage("").await, "see that it runs there");
-    }
-    server.start_again();
-    // Without doing anything here: what was written is there, and writing goes on.
-    assert_eq!(node.get("a").await.expect("usable").expect("there").value, b"kept");
-    node.put(put("b", "new")).await.expect("usable");
-    assert_eq!(watching.usage("").await.expect("usable").entries, 2);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    // Whoever watches looks at everything, since it may have missed something.
-    while !matches!(changes.recv().await, Ok(Changed::All)) {
-        assert!(Instant::now() < deadline);
-    }
-    node.put(put("c", "")).await.expect("usable");
-    while !matches!(changes.recv().await, Ok(Changed::Key(key)) if key == "c") {
-        assert!(Instant::now() < deadline);
-    }
+    asked::of_a_server_that_is_away::<NatsServer>(|url| store(url), "://").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

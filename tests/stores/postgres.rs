@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use wharf::store::{Changed, Durability, Expected, Postgres, PostgresSettings, Put, Store, StoreError};
+use wharf::store::{Postgres, PostgresSettings, Store as _, StoreError};
 
+use crate::asked::{self, SHORT, put};
 use crate::promises::{self, for_each_promise};
 use crate::servers::postgres::PostgresServer;
 use crate::servers::{PASSWORD, Server as _};
-
-const SHORT: Duration = Duration::from_secs(2);
 
 fn settings(url: &str) -> PostgresSettings {
     let mut settings = PostgresSettings::of_url(url).expect("a URL");
@@ -26,16 +25,9 @@ fn store(url: &str) -> Arc<Postgres> {
     Postgres::new(settings(url))
 }
 
-fn put(key: &str, value: &str) -> Put {
-    let (expected, durability) = (Expected::Anything, Durability::Power);
-    Put { key: key.into(), value: value.into(), expected, durability, expires: None }
-}
-
-/// The error, which has to come in time, and has no password.
-fn error<T: std::fmt::Debug>(asked: Instant, answer: Result<T, StoreError>, why: &str) {
-    let StoreError(error) = answer.expect_err(why);
-    assert!(asked.elapsed() < SHORT * 2 + Duration::from_secs(1), "{:?}: {error}", asked.elapsed());
-    assert!(error.contains(why) && error.contains("postgres://") && !error.contains(PASSWORD), "{error}");
+/// As [`asked::error`], of this engine.
+fn error<T: std::fmt::Debug>(since: Instant, answer: Result<T, StoreError>, why: &str) {
+    asked::error(since, answer, why, "postgres://");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -77,30 +69,7 @@ async fn many_nodes_create_the_tables_at_the_same_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_away_is_an_error_until_it_is_back() {
-    let mut server = PostgresServer::start();
-    let url = server.store("away");
-    let (node, watching) = (store(&url), store(&url));
-    let mut changes = watching.watch();
-    node.put(put("a", "kept")).await.expect("usable");
-    assert!(changes.recv().await.is_ok());
-    server.kill();
-    for _ in 0..3 {
-        error(Instant::now(), node.get("a").await, "see that it runs there");
-        error(Instant::now(), node.put(put("b", "lost")).await, "see that it runs there");
-    }
-    server.start_again();
-    // Without doing anything here: what was written is there, and writing goes on.
-    assert_eq!(node.get("a").await.expect("usable").expect("there").value, b"kept");
-    node.put(put("b", "new")).await.expect("usable");
-    let deadline = Instant::now() + Duration::from_secs(20);
-    // Whoever watches looks at everything, since it may have missed something.
-    while !matches!(changes.recv().await, Ok(Changed::All)) {
-        assert!(Instant::now() < deadline);
-    }
-    node.put(put("c", "")).await.expect("usable");
-    while !matches!(changes.recv().await, Ok(Changed::Key(key)) if key == "c") {
-        assert!(Instant::now() < deadline);
-    }
+    asked::of_a_server_that_is_away::<PostgresServer>(|url| store(url), "postgres://").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

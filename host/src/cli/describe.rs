@@ -11,7 +11,7 @@ use wharf_report::{ShowPath as _, shell_text};
 use super::confirm::confirm;
 use super::diff::diff;
 use super::folder::plugin_folder;
-use super::grant::{configuration_file, invalid, lock_configuration};
+use super::grant::{check_unchanged, configuration_file, invalid, lock_configuration};
 use super::local::Local;
 use super::options::Options;
 use super::survey::choice_in;
@@ -21,12 +21,10 @@ use crate::json;
 use crate::os::files::FileError;
 use crate::os::private;
 use crate::plugin::abi::{Content, ToolOutcome, ToolResult};
-use crate::plugin::{Call, PluginId, Provider};
+use crate::plugin::{COMMAND_TOOL, Call, PluginId, Provider};
 use crate::report::{self, Failure, NAME, Screen};
 use crate::text::{prefix, printable};
 
-/// The tool of each command.
-const TOOL: &str = "run";
 /// Maximum bytes of a description; a tool with a longer one would be refused.
 const MAX_DESCRIPTION: usize = 2 << 10;
 /// Maximum bytes of a file that is there already.
@@ -56,7 +54,7 @@ pub(super) async fn run(options: &Options, how: &DescribeOptions, screen: &Scree
     let again = format!("{command} {id} DIR");
     let file = files.get(&id).ok_or_else(|| unfound(&id, &folder, &files, how.dir.is_none().then_some(&again)))?;
     let local = Local::load(options, file, screen).await?;
-    let tool = local.tool(TOOL).map_err(|_| {
+    let tool = local.tool(COMMAND_TOOL).map_err(|_| {
         Failure::usage(format!("describe {id}, which is no command-line program"))
             .hint("other plugins describe their tools themselves".to_owned())
     })?;
@@ -73,7 +71,7 @@ pub(super) async fn run(options: &Options, how: &DescribeOptions, screen: &Scree
 async fn help_of(provider: &dyn Provider, argument: &str) -> Result<String, Failure> {
     let id = provider.id();
     let arguments: Arc<str> = json!({ "args": [argument] }).to_string().into();
-    let outcome = provider.call_tool(TOOL, arguments, Call::new("describe")).await;
+    let outcome = provider.call_tool(COMMAND_TOOL, arguments, Call::new("describe")).await;
     let hint = || {
         format!("name the argument that prints how it is used: --arg=-h; or write the file yourself: {id}.tool.json")
     };
@@ -152,11 +150,7 @@ impl Edit {
 
     fn write(&self, id: &PluginId) -> Result<(), Failure> {
         let _lock = lock_configuration()?;
-        if Config::text(&self.configuration).map_err(invalid)? != self.before {
-            let path = self.configuration.shown();
-            return Err(Failure::new(format!("change the configuration, which changed meanwhile: {path}"))
-                .hint("run the command again".to_owned()));
-        }
+        check_unchanged(&self.configuration, &self.before)?;
         // First: the configuration names it.
         for (path, text, is_changed) in
             [(&self.file, &self.new, true), (&self.configuration, &self.after, self.after != self.before)]

@@ -265,10 +265,7 @@ impl Change {
 
     fn write(&self, id: &PluginId, extension: Option<Extension>) -> Result<(), Failure> {
         let Self { path, old, new, after, .. } = self;
-        if Config::text(path).map_err(invalid)? != *old {
-            return Err(Failure::new(format!("change the configuration, which changed meanwhile: {}", path.shown()))
-                .hint("run the command again".to_owned()));
-        }
+        check_unchanged(path, old)?;
         if let Some(extension) = extension {
             extension.write(after, id)?;
         }
@@ -289,6 +286,18 @@ pub(super) fn configuration_file(options: &Options) -> Result<PathBuf, Failure> 
             Failure::usage("find the configuration file: no home folder").hint("add --config FILE".to_owned())
         }),
     }
+}
+
+/// Whether the file is as a person was shown it; under its lock.
+///
+/// # Errors
+/// If it is not, or cannot be read.
+pub(super) fn check_unchanged(path: &Path, shown: &str) -> Result<(), Failure> {
+    if Config::text(path).map_err(invalid)? == shown {
+        return Ok(());
+    }
+    Err(Failure::new(format!("change the configuration, which changed meanwhile: {}", path.shown()))
+        .hint("run the command again".to_owned()))
 }
 
 pub(super) fn invalid(error: ConfigError) -> Failure {

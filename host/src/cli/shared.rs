@@ -31,8 +31,7 @@ pub(super) fn place(config: &Config) -> Result<Option<Place>, Failure> {
 
 /// An entry of the store. `None`: there is no store for several nodes.
 fn document(config: &Config, key: &'static str) -> Result<Option<Document>, Failure> {
-    // Most have none, and need not look for files.
-    if config.store.url.is_none() {
+    if !config.store.is_shared() {
         return Ok(None);
     }
     let mut opened = lock(&OPENED);
@@ -40,7 +39,7 @@ fn document(config: &Config, key: &'static str) -> Result<Option<Document>, Fail
     let opened = match known {
         Some(known) => known,
         None => {
-            let Some(place) = place(config)?.filter(Place::is_shared) else { return Ok(None) };
+            let Some(place) = place(config)? else { return Ok(None) };
             let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("wharf-store").enable_all().build();
             let runtime = runtime.map_err(|error| Failure::new(format!("start a thread for the store: {error}")))?;
             let (config, store, place) = (config.store.clone(), place.open(), place.to_string());

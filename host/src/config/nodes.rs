@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Config;
 use super::error::WrongValue;
 
 const KEYS: [&str; 3] = ["server", "http", "nodes"];
@@ -26,7 +25,20 @@ impl NodesConfig {
         self.advertise.clone().unwrap_or_else(|| listening.to_string())
     }
 
-    fn check(&self) -> Result<(), WrongValue> {
+    /// `has_store`: the nodes have one in common.
+    ///
+    /// # Errors
+    /// If an address is malformed, or there is no store.
+    pub(super) fn check(&self, has_store: bool) -> Result<(), WrongValue> {
+        self.check_addresses().map_err(|wrong| wrong.below(&KEYS))?;
+        if !has_store {
+            return Err(WrongValue::at(&KEYS, "needs a store that the nodes share")
+                .hint("write in [store]: url = \"postgres://USER@HOST/DATABASE\""));
+        }
+        Ok(())
+    }
+
+    fn check_addresses(&self) -> Result<(), WrongValue> {
         let address: SocketAddr = self.address.parse().map_err(|_| {
             WrongValue::at(&["address"], format!("not an IP address with a port: {:?}", self.address))
                 .hint("write address = \"10.0.0.5:7420\", or \"0.0.0.0:7420\" with advertise")
@@ -50,18 +62,4 @@ fn is_host_and_port(text: &str) -> bool {
     let Some((host, port)) = text.rsplit_once(':') else { return false };
     let is_name = host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '[' | ']' | ':' | '_'));
     !host.is_empty() && host.len() <= 253 && is_name && port.parse::<u16>().is_ok_and(|port| port > 0)
-}
-
-impl Config {
-    /// # Errors
-    /// If an address is malformed, or the nodes have no store in common.
-    pub(super) fn check_nodes(&self) -> Result<(), WrongValue> {
-        let Some(nodes) = &self.server.http.nodes else { return Ok(()) };
-        nodes.check().map_err(|wrong| wrong.below(&KEYS))?;
-        if self.store.url.as_ref().is_none_or(|url| url.starts_with("sqlite:")) {
-            return Err(WrongValue::at(&KEYS, "needs a store that the nodes share")
-                .hint("write in [store]: url = \"postgres://USER@HOST/DATABASE\""));
-        }
-        Ok(())
-    }
 }

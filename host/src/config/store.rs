@@ -15,6 +15,8 @@ const FILE: &str = "tasks.db";
 /// Both timeouts: longer than a server that is well ever takes, and shorter than an operator waits.
 const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_CONNECTIONS: u32 = 64;
+/// How the URL of a file begins.
+const OF_FILE: &str = "sqlite:";
 const FORM: &str =
     "write \"postgres://USER@HOST/DATABASE\" or \"nats://USER@HOST/BUCKET\", or \"sqlite:PATH\" for a file";
 
@@ -64,6 +66,11 @@ impl std::fmt::Debug for StoreConfig {
 }
 
 impl StoreConfig {
+    /// Whether nodes on several machines use it.
+    pub fn is_shared(&self) -> bool {
+        self.url.as_ref().is_some_and(|url| !url.starts_with(OF_FILE))
+    }
+
     /// # Errors
     /// If a value is malformed, out of its limits, or for another engine.
     pub(super) fn check(&self) -> Result<(), WrongValue> {
@@ -82,9 +89,9 @@ impl StoreConfig {
             return Err(WrongValue::at(&["password"], "needs either env or file").hint(hint));
         }
         match &self.url {
-            Some(url) if !url.starts_with("sqlite:") => self.check_remote(url),
+            Some(url) if self.is_shared() => self.check_remote(url),
             url => {
-                if let Some(path) = url.as_ref().and_then(|url| url.strip_prefix("sqlite:")) {
+                if let Some(path) = url.as_ref().and_then(|url| url.strip_prefix(OF_FILE)) {
                     file(path)?;
                 }
                 let unused = [
@@ -160,7 +167,7 @@ impl Config {
 
     /// The file that the URL names, if it names one.
     pub fn store_file(&self) -> Option<std::path::PathBuf> {
-        let path = self.store.url.as_ref()?.strip_prefix("sqlite:")?;
+        let path = self.store.url.as_ref()?.strip_prefix(OF_FILE)?;
         file(path).ok().map(|path| self.resolve(&path))
     }
 

@@ -16,7 +16,7 @@ use crate::os::files::{self, FileError, Links};
 use crate::os::lock::lock;
 use crate::os::paths::absolute;
 use crate::os::private::{self, Distrust, Durability, OpenMode, Rule};
-use crate::store::{Document, DocumentWatch, StoreError};
+use crate::store::{Document, DocumentWatch, StoreError, Unedited};
 
 const FILE_NAME: &str = "lock.toml";
 /// The new file before it is renamed; written only under the writers' lock.
@@ -149,17 +149,17 @@ impl PinFile {
     fn update_shared<R>(&self, document: &Document, mut edit: impl FnMut(&mut Pins) -> R) -> Result<R, PinFileError> {
         let edited = document.edit(|value| {
             let text = self.shared_text(value.map(<[u8]>::to_vec));
-            let before = text.and_then(|text| self.parse(text)).map_err(Unwritten::Pins)?;
+            let before = text.and_then(|text| self.parse(text))?;
             let mut pins = before.clone();
             let result = edit(&mut pins);
             pins.drop_expired(SystemTime::now());
-            let failed = |error: io::Error| Unwritten::Pins(self.error(format!("write the pins: {error}"), None));
+            let failed = |error: io::Error| self.error(format!("write the pins: {error}"), None);
             let text = (pins != before).then(|| bounded_text(&mut pins)).transpose().map_err(failed)?;
             Ok((text.map(String::into_bytes), result))
         });
-        edited.map_err(|unwritten| match unwritten {
-            Unwritten::Store(error) => PinFileError { of_writing: true, ..self.away(&error) },
-            Unwritten::Pins(error) => error,
+        edited.map_err(|unedited| match unedited {
+            Unedited::Store(error) => PinFileError { of_writing: true, ..self.away(&error) },
+            Unedited::Edit(error) => error,
         })
     }
 
@@ -276,18 +276,6 @@ impl PinChanges {
             Self::File(changes) => changes.take(),
             Self::Shared(watch) => watch.take(),
         }
-    }
-}
-
-/// Why shared pins were not written.
-enum Unwritten {
-    Store(StoreError),
-    Pins(PinFileError),
-}
-
-impl From<StoreError> for Unwritten {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
     }
 }
 

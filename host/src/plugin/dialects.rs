@@ -14,7 +14,7 @@ mod wharf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wasmtime::component::{InstancePre, Linker};
+use wasmtime::component::{ComponentNamedList, InstancePre, Lift, Linker, Lower};
 
 use super::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use super::component::inspect;
@@ -22,8 +22,11 @@ use super::error::LoadError;
 use super::fault::CallError;
 use super::imports::state::GuestState;
 use super::instance::call::PreparedComponent;
+use super::instance::function::Function;
 use super::provider::Call;
 use super::surface::{FrozenTool, Listed, ListingWarning, Surface};
+
+pub use command::COMMAND_TOOL;
 
 /// All dialects. The first that finds a callable export gets the component: a component that
 /// exports an interface of `wharf:plugin` is served through these interfaces only.
@@ -134,6 +137,24 @@ fn find(pre: &InstancePre<GuestState>, bytes: &[u8]) -> Result<Box<dyn Dialect>,
         }
     }
     Err(inspect::no_interface(bytes))
+}
+
+/// The function of an exported interface whose name begins with that, which is without the patch version: all patch
+/// versions have the same functions. `None`: there is no such interface.
+fn function_of<P, R>(
+    pre: &InstancePre<GuestState>,
+    interface: &str,
+    name: &str,
+) -> Result<Option<Function<P, R>>, LoadError>
+where
+    P: ComponentNamedList + Lower,
+    R: ComponentNamedList + Lift,
+{
+    let Some(interface) = exported(pre).into_iter().find(|exported| exported.starts_with(interface)) else {
+        return Ok(None);
+    };
+    let Some(index) = pre.component().get_export_index(None, &interface) else { return Ok(None) };
+    Function::find(pre, (&interface, &index), name).map(Some)
 }
 
 /// The names of a component's exports.

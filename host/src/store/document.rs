@@ -27,6 +27,15 @@ pub struct Document {
     runtime: Handle,
 }
 
+/// Why an entry was not edited.
+#[derive(Debug)]
+pub enum Unedited<E> {
+    /// The store could not be used.
+    Store(StoreError),
+    /// The edit failed.
+    Edit(E),
+}
+
 impl fmt::Debug for Document {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Document").field(&self.key).finish()
@@ -61,13 +70,14 @@ impl Document {
     ///
     /// # Errors
     /// That of `edit`, or if the store cannot be used.
-    pub fn edit<R, E: From<StoreError>>(
+    pub fn edit<R, E>(
         &self,
         mut edit: impl FnMut(Option<&[u8]>) -> Result<(Option<Vec<u8>>, R), E>,
-    ) -> Result<R, E> {
+    ) -> Result<R, Unedited<E>> {
         for _ in 0..ATTEMPTS {
-            let entry = self.wait(self.store.get(self.key))?;
-            let (value, result) = edit(entry.as_ref().map(|entry| entry.value.as_slice()))?;
+            let entry = self.wait(self.store.get(self.key)).map_err(Unedited::Store)?;
+            let edited = edit(entry.as_ref().map(|entry| entry.value.as_slice()));
+            let (value, result) = edited.map_err(Unedited::Edit)?;
             let Some(value) = value else { return Ok(result) };
             let put = Put {
                 key: self.key.to_owned(),
@@ -76,11 +86,11 @@ impl Document {
                 durability: Durability::Power,
                 expires: None,
             };
-            if self.wait(self.store.put(put))?.is_some() {
+            if self.wait(self.store.put(put)).map_err(Unedited::Store)?.is_some() {
                 return Ok(result);
             }
         }
-        Err(StoreError(format!("others change {} all the time", self.key)).into())
+        Err(Unedited::Store(StoreError(format!("others change {} all the time", self.key))))
     }
 
     /// Sees changes from now on.
@@ -125,6 +135,8 @@ impl DocumentWatch {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
     use crate::store::Sqlite;
 
@@ -141,7 +153,7 @@ mod tests {
         let add = |before: Option<&[u8]>| {
             let mut value = before.unwrap_or_default().to_vec();
             value.push(letter);
-            Ok::<_, StoreError>((Some(value), ()))
+            Ok::<_, Infallible>((Some(value), ()))
         };
         document.edit(add).expect("edited");
     }
@@ -175,8 +187,8 @@ mod tests {
         }
         assert_eq!(other.read(), Ok(Some(b"x".to_vec())));
         // What leaves it as it is writes nothing.
-        let nothing = |_: Option<&[u8]>| Ok::<_, StoreError>((None, 7));
-        assert_eq!(one.edit(nothing), Ok(7));
+        let nothing = |_: Option<&[u8]>| Ok::<_, Infallible>((None, 7));
+        assert!(matches!(one.edit(nothing), Ok(7)));
         let _ = std::fs::remove_dir_all(&folder);
     }
 }

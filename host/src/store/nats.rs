@@ -28,7 +28,7 @@ use tokio::sync::broadcast;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Changed, Entry, Expected, MAX_KEY, Page, Put, Store, StoreError, Usage};
+use super::{Changed, Entry, Expected, MAX_KEY, Page, Put, Store, StoreError, Usage, now};
 use crate::json;
 use crate::sync::{Mutex, lock};
 use api::{Done, Found, Written};
@@ -176,7 +176,7 @@ impl Nats {
 
     /// Removes old messages that say that keys are gone, and what nodes have left behind that died.
     async fn sweep(&self, deadline: Instant, last: u64, limit: usize) -> Result<(), StoreError> {
-        let old = clock::now().saturating_sub(self.link.settings.keep_removals.as_millis() as u64);
+        let old = now().saturating_sub(self.link.settings.keep_removals.as_millis() as u64);
         let old = lock(&self.view.index).old_removals(old, last, limit);
         let removals = old.into_iter().map(|sequence| async move {
             // Another node may have been faster.

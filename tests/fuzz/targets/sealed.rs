@@ -18,24 +18,28 @@ const ARGUMENTS: &str = r#"{"id":7,"why":"old","at":[1.5e3,{"b":null,"a":"\\n:"}
 /// Sealed with [`KEY`] at [`NOW`] for [`ARGUMENTS`]. A constant, since nonces are random and runs must
 /// be reproducible.
 const OURS: &str = "\
+    U4igkWR6\
     iQrhKY7RWD9IzLBIvl5UF3RKN1xKIodmoac_alZUfUHCKY0Y72AEj2y0VivOVk4yAZA7kXfi_GlDsJ_gAJqS-UjsLw-3zDNOZZQ6\
     KnxYb4fn_nq2jQai7Ucf3zPGc_OtYK2ohJo5SJ7r2qsRFxvzs2iN78e9EKBNkcm7WcV-8IPjYrRmrRrnpYqWv1TqdGb-YT4ffPKI\
     _-zstaH1waOc1aq4iSH44tb2j4CgaTXsTjCL-p8xai7aFWV-r3amgFen-8LrdchdSfcy_m5GmdDPGnueXIrnC9OMFOFgGqguNiGG\
     yYmXgeWQvNgcD5RdSg";
 /// The same with another key.
 const OTHER_KEY: &str = "\
+    U4igkWR6\
     q2R_qYY5MGTdEIbNc7Y3qPTomZML0ELqUChlnJjTSnqe4SQThJcVEyQI4bL4VWT020Eyxv5dxJuXr7qksPojTp6nw9UjGt4MFsNs\
     dJyasvD7pTEJHRtjcwmDOl0EfRTnfi2ZFnE62CsoqfKgnh7YptHE8d6QHAO_cB9Tv8MoDFL31Bp-raddmLoodN_0OQ1dDZQvY2FW\
     S_8yVXZ_x1xhxQd8k0KroIu0O6NDEbnkfnG3R8HZ4kY4rRTllST92EExVf-3Jb9IdRqnLapH7gaTpkGT6QMJ5aRJqJtDOab5tJJF\
     HMeS9v2y-gC1dAezxA";
 /// The same for another tool.
 const OTHER_TOOL: &str = "\
+    U4igkWR6\
     nS0eVoD6trTkG_ghZ7nZcJWphDRZwe9cmg2miJzvOnZJboF4lB_j60IX_PKpdS2NZUQX5J021jj_FCZk013jcAPTu4_70QsTJz8N\
     P_f48HOZLRrtsokSrj29xy-peRv0rHeVZrb7B_PKhXNhzVp14Frkyr4ltI2Mbb0OxaD-RDrShic2DKKP6YDYAiyhMUPX6cySEMCn\
     SoAOBiDi-a9MeM8tS7gmnjnblWexcg6i0A2WU7Lw0z48GMfGDoGOrd2XsFk-KWiazzXyWEWnVD3SQ0meOVia5-sGf0kJKkOjF6lL\
     yQLC-tjSF-SqExbrnw";
 /// The same, sealed an hour earlier.
 const OLD: &str = "\
+    U4igkWR6\
     WbgLtUWx1iYgM0qlAyv-SfoU9iyelZSpFGCT0Q0If3AqYhpufCv9C6JuxZs4l6TehZiA4VQEP-sgWpHkd6llgQxJD4N_rOil8-NV\
     NFTehWiSrm4RF82L0jyrBQtr8oW6iNMm3B0-N24LEmEtkIvHsoyEHFy_bKqwvinPDASD1arFXmdlR8gjbUmHHiYNBs_pMDcxoKwY\
     5igCmjOs0hRjqwTC28zE8_JAThYmt6t5TxoBhGjzTpHINQKJPodjcBovYuSQxMjXIFlaJ1kqJ5IaCwNGPWCsQj-Rr7G5AnjH6jKK\

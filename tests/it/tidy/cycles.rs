@@ -125,6 +125,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "duration",
             "error",
             "size",
+            "nodes",
             "path",
             "format",
             "outbound",

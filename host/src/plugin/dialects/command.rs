@@ -7,6 +7,8 @@ mod ended;
 mod given;
 mod tool;
 
+pub use tool::NAME as COMMAND_TOOL;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -31,15 +33,13 @@ use given::Given;
 
 pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |_| false };
 
-/// The interface without its patch version: all of 0.2 are the same function.
 const INTERFACE: &str = "wasi:cli/run@0.2.";
 
 type Run = Function<(), (Result<(), ()>,)>;
 
 fn find(pre: &InstancePre<GuestState>, _: &[u8]) -> Found {
-    let Some(name) = super::exported(pre).into_iter().find(|name| name.starts_with(INTERFACE)) else { return Ok(None) };
-    let Some(index) = pre.component().get_export_index(None, &name) else { return Ok(None) };
-    Ok(Some(Box::new(Command { run: Function::find(pre, (&name, &index), "run")? })))
+    let run = super::function_of(pre, INTERFACE, "run")?;
+    Ok(run.map(|run| Box::new(Command { run }) as Box<dyn Dialect>))
 }
 
 struct Command {

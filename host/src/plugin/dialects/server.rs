@@ -22,7 +22,6 @@ use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::call::{PreparedComponent, internal};
-use crate::plugin::instance::function::Function;
 use crate::plugin::limits::Limits;
 use crate::plugin::outcome::checked;
 use crate::plugin::policy::redact::{Redactable, Redactor};
@@ -43,10 +42,8 @@ const PATHS: [&str; 2] = ["/mcp", "/"];
 const MAX_PAGES: usize = 32;
 
 fn find(pre: &InstancePre<GuestState>, _: &[u8]) -> Found {
-    let Some(name) = super::exported(pre).into_iter().find(|name| name.starts_with(INTERFACE)) else { return Ok(None) };
-    let Some(index) = pre.component().get_export_index(None, &name) else { return Ok(None) };
-    let handler = Function::find(pre, (&name, &index), "handle")?;
-    Ok(Some(Box::new(Server { handler, way: Mutex::new(None) })))
+    let handler = super::function_of(pre, INTERFACE, "handle")?;
+    Ok(handler.map(|handler| Box::new(Server { handler, way: Mutex::new(None) }) as Box<dyn Dialect>))
 }
 
 struct Server {

@@ -60,9 +60,6 @@ async fn components_that_are_not_plugins() {
 #[tokio::test]
 async fn components_for_other_hosts_are_refused_before_they_are_compiled() {
     for (export, hint) in [
-        ("wasi:cli/run@0.2.6", "not as a program with a main function"),
-        ("wasi:http/incoming-handler@0.2.6", "instead of an HTTP handler"),
-        ("wasi:http/handler@0.3.0", "instead of an HTTP handler"),
         ("wasmcp:protocol/tools@0.1.0-beta.2", "wasmcp:mcp-v20251125@0.1.1"),
         ("act:tools/tool-provider@0.1.0", "ACT's tool-provider is not supported"),
     ] {

@@ -1,14 +1,8 @@
-//! The time of this machine, where it is compared with that of others.
+//! The time of the server, compared with that of this machine.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
-/// By how much clocks may differ: whether a node lives is said in its own time, for six seconds.
-const MAX_SKEW: Duration = Duration::from_secs(2);
-
-/// Milliseconds since 1970.
-pub(super) fn now() -> u64 {
-    UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64
-}
+use crate::store::clock::{MAX_SKEW, now};
 
 /// Whether the clock of the server differs too much; `written` is when it wrote what has just come. It may have been
 /// long on its way, so only one that is ahead is said for sure.

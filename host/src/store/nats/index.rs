@@ -82,8 +82,8 @@ impl Index {
         }
     }
 
-    /// Keys below a prefix and after one, with the numbers of their messages, at most so many, and no more once they have so many bytes; and whether there are
-    /// more.
+    /// Keys below a prefix and after one, with the numbers of their messages, at most so many, and no more once they have
+    /// so many bytes; and whether there are more.
     pub(super) fn page(&self, prefix: &str, after: &str, limit: usize, bytes: usize) -> (Vec<(String, u64)>, bool) {
         let (mut keys, mut read) = (Vec::new(), 0);
         for (key, known) in self.below(prefix, after) {

@@ -11,10 +11,9 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use tokio::time::Instant;
 
 use super::api::{Done, Found, Stream, Written};
-use super::clock;
 use super::failure::{self, ApiError};
 use super::link::Link;
-use crate::store::StoreError;
+use crate::store::{StoreError, now};
 
 /// Bytes of one message at most: more makes others wait on the same connection.
 const MAX_PART: usize = 512 << 10;
@@ -73,7 +72,7 @@ pub(super) async fn write(link: &Link, deadline: Instant, value: &[u8]) -> Resul
     }
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|error| StoreError(error.to_string()))?;
-    let name = format!("{}-{:016x}", clock::now(), u64::from_le_bytes(random));
+    let name = format!("{}-{:016x}", now(), u64::from_le_bytes(random));
     let parts = Parts { name, count: value.len().div_ceil(room), size: value.len() };
     if parts.count > MAX_COUNT || parts.size > MAX_SIZE {
         return Err(StoreError(format!("a value has {} bytes, of {MAX_SIZE} at most", value.len())));
@@ -143,7 +142,7 @@ pub(super) async fn orphans(
     let subject = format!("$JS.API.STREAM.INFO.{}", settings.parts());
     let found = link.ask::<Stream>(deadline, &subject, &[], br#"{"subjects_filter":">"}"#).await?;
     let found = found.map_err(|error| link.refused(&error))?;
-    let before = clock::now().saturating_sub(ORPHANED);
+    let before = now().saturating_sub(ORPHANED);
     let subjects = found.state.subjects.into_keys();
     let mut names: Vec<String> = subjects
         .filter_map(|subject| Some(subject.strip_prefix(&settings.part_subjects())?.split_once('.')?.0.to_owned()))

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::{Client, Error};
 
+use crate::store::clock::{MAX_SKEW, now};
+
 /// Of the tables. A node uses no tables of another version.
 const VERSION: i32 = 1;
 /// Held while the tables are created: `IF NOT EXISTS` alone fails if two nodes do that at the same time.
 const LOCK: i64 = 0x7768_6172_6601;
-/// By how much clocks may differ: whether a node lives is said in its own time, for six seconds.
-const MAX_SKEW: Duration = Duration::from_secs(2);
 
 /// Keys are compared by their bytes, whatever the locale of the database. Sizes are in the index of keys: what is below a
 /// prefix is counted without reading it. Versions are not used again, as those of deleted and added entries would be if
@@ -86,8 +86,7 @@ async fn create(client: &mut Client) -> Result<(), Error> {
 
 /// `there`: the time of the server, asked for `since` ago.
 fn warn_of_skew(there: i64, since: Duration) {
-    let here = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as i64;
-    let skew = Duration::from_millis((here - there).unsigned_abs()).saturating_sub(since);
+    let skew = Duration::from_millis((now() as i64 - there).unsigned_abs()).saturating_sub(since);
     if skew > MAX_SKEW {
         tracing::warn!(
             "the clocks of this machine and of the database differ by {}: synchronize the clocks of all nodes, or they \

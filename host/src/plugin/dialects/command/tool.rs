@@ -10,7 +10,7 @@ use crate::plugin::policy::command::CommandSettings;
 use crate::plugin::surface::FrozenTool;
 
 /// The name of each command's tool, which is shown after the plugin's.
-pub(super) const NAME: &str = "run";
+pub const NAME: &str = "run";
 
 const DESCRIPTION: &str = "Runs a command-line program and returns what it prints to its standard output. `args` are its \
                            arguments, one string for each and without a shell; [\"--help\"] prints how most programs \

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use http_body::{Body as HttpBody, Frame};
 use http_body_util::{BodyExt as _, Full};
@@ -173,11 +173,8 @@ fn outgoing(peer: &Peer, request: Request) -> http::Request<Full<Bytes>> {
     let (parts, body) = request.into_parts();
     let mut sent = http::Request::new(Full::new(body));
     *sent.method_mut() = parts.method;
-    if sent.method() == Method::GET || sent.method() == Method::DELETE {
-        *sent.body_mut() = Full::default();
-    }
     *sent.uri_mut() = parts.uri.path_and_query().cloned().map_or_else(|| parts.uri.clone(), Into::into);
-    let mut headers: HeaderMap = parts.headers;
+    let mut headers = parts.headers;
     OF_CONNECTION.iter().for_each(|name| drop(headers.remove(name)));
     headers.remove(CLIENT);
     if let Some(address) = peer.network.and_then(|address| HeaderValue::from_str(&address.to_string()).ok()) {

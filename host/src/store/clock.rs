@@ -1,0 +1,14 @@
+//! The time of this machine, which the nodes of a store compare with their own: entries expire by it, and nodes live.
+
+#[cfg(any(feature = "nats", feature = "postgres"))]
+use std::time::Duration;
+use std::time::UNIX_EPOCH;
+
+/// By how much clocks may differ: whether a node lives is said in its own time, for six seconds.
+#[cfg(any(feature = "nats", feature = "postgres"))]
+pub(super) const MAX_SKEW: Duration = Duration::from_secs(2);
+
+/// Milliseconds since 1970.
+pub fn now() -> u64 {
+    UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64
+}
