@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use crate::metrics::Spent;
 pub use chain::{ChainBreak, Verified, verify};
 pub use file::{OpenError, generations, places};
 pub use line::MAX_LINE;
@@ -210,6 +211,8 @@ pub struct Record {
     /// The id of the trace that the request belongs to.
     pub trace: Option<String>,
     pub took: Option<Duration>,
+    /// What it cost besides.
+    pub spent: Option<Spent>,
     pub input: Option<Body>,
     pub output: Option<Body>,
     /// The machine-readable outcome.
@@ -244,6 +247,7 @@ impl Record {
             task: None,
             trace: None,
             took: None,
+            spent: None,
             input: None,
             output: None,
             code: None,

@@ -38,6 +38,7 @@ mod json_text;
 mod list;
 mod load_file;
 mod local;
+mod metrics;
 mod nodes;
 mod oauth;
 mod options;
@@ -77,7 +78,7 @@ mod writable;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 use wharf_report::ShowPath as _;
 
 use crate::config::Config;
@@ -110,6 +111,9 @@ enum Command {
         dir: Option<PathBuf>,
         #[command(flatten)]
         http: http::HttpOptions,
+        /// How the log is written: text, or one JSON object to a line
+        #[arg(long, value_name = "FORMAT", default_value = "text", env = "WHARF_LOG_FORMAT")]
+        log_format: LogFormat,
         /// As `wharf dev` starts it: log what plugins print as plain lines, name what each plugin offers, end with stdin
         #[arg(long, hide = true)]
         for_dev: bool,
@@ -214,6 +218,13 @@ enum Command {
     },
 }
 
+/// How a server writes its log.
+#[derive(Clone, Copy, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
 /// Runs the command given on the command line.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -252,9 +263,13 @@ fn run_server(
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let options = cli.options;
     // Interactive commands print their result; only servers log each loaded plugin.
-    if let Command::Serve { dir, http, for_dev, trust } = cli.command {
+    if let Command::Serve { dir, http, log_format, for_dev, trust } = cli.command {
         let log = Log::default();
-        let style = if for_dev { LogStyle::ServerOfAuthor(&log) } else { LogStyle::Server(&log) };
+        let style = match log_format {
+            LogFormat::Json => LogStyle::ServerInJson(&log),
+            LogFormat::Text if for_dev => LogStyle::ServerOfAuthor(&log),
+            LogFormat::Text => LogStyle::Server(&log),
+        };
         report::start_log(options.log.as_deref().unwrap_or("info"), &style)?;
         let trusts = trust.as_deref().map(target::plugin).transpose()?;
         let author = serve::Author { trusts, is_dev: for_dev };

@@ -19,6 +19,7 @@ mod grants;
 mod http;
 mod limits;
 mod live;
+mod metrics;
 mod nodes;
 mod oauth;
 mod outbound;
@@ -59,6 +60,7 @@ pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
 pub use limits::LimitsConfig;
 pub use live::Live;
+pub use metrics::MetricsConfig;
 pub use nodes::NodesConfig;
 pub use oauth::{IntrospectionConfig, IssuerConfig, OAuthConfig};
 pub use outbound::HttpEntry;
@@ -99,6 +101,7 @@ pub struct Config {
     pub store: StoreConfig,
     pub signatures: SignaturesConfig,
     pub audit: AuditConfig,
+    pub metrics: MetricsConfig,
     pub sandbox: SandboxConfig,
     /// Who may use what.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -357,6 +360,7 @@ impl Config {
             let has_description = self.server.description.is_some();
             card.check(self.server.http.server_card_url(), &self.server.name, has_description)?;
         }
+        self.metrics.check().map_err(|wrong| wrong.below(&["metrics"]))?;
         self.check_secrets()?;
         self.check_exchanges()?;
         self.audit.check().map_err(|wrong| wrong.below(&["audit"]))

@@ -15,6 +15,7 @@ pub mod idle;
 mod inline;
 pub mod json;
 pub mod jsonrpc;
+pub mod metrics;
 pub mod net;
 pub mod nodes;
 pub mod oauth;

@@ -14,6 +14,7 @@ pub mod sandbox;
 pub(crate) mod signals;
 pub(crate) mod sockets;
 pub(crate) mod stamp;
+pub(crate) mod usage;
 
 #[cfg(not(target_os = "linux"))]
 mod absent;

@@ -58,7 +58,7 @@ pub use policy::personal::PersonalSecrets;
 pub use policy::secret::{Missing, Secret};
 pub use policy::template::SecretTemplate;
 pub use provider::{Call, Provider};
-pub use sandbox::{Sandbox, SandboxSettings};
+pub use sandbox::{Running, Sandbox, SandboxSettings};
 pub use schema::{Mirrored, Schema, Violation, Wrapping};
 pub use skills::Skills;
 pub use stored_listing::{Embedded, StoredSurface};

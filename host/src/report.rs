@@ -55,7 +55,9 @@ fn held_text(reason: &Reason) -> String {
 pub(crate) enum LogStyle<'a> {
     /// One event to a line, with its time and fields.
     Server(&'a Log),
-    /// The same, with what guests print as plain lines: for `wharf dev`.
+    /// One event to a line, as a JSON object: for programs.
+    ServerInJson(&'a Log),
+    /// As [`Self::Server`], with what guests print as plain lines: for `wharf dev`.
     ServerOfAuthor(&'a Log),
     /// Plain lines, for a command that a person waits for.
     Command(&'a Screen),
@@ -75,6 +77,11 @@ pub(crate) fn start_log(filter: &str, style: &LogStyle<'_>) -> Result<(), Failur
         return Err(invalid(&format!("there is no level {word:?}")));
     }
     let filter = EnvFilter::try_new(filter).map_err(|error| invalid(&format!("{error}: {filter}")))?;
+    if let LogStyle::ServerInJson(log) = style {
+        let builder = tracing_subscriber::fmt().with_env_filter(filter).log_internal_errors(false);
+        builder.json().flatten_event(true).with_writer((*log).clone()).init();
+        return Ok(());
+    }
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(is_coloured())
@@ -86,7 +93,9 @@ pub(crate) fn start_log(filter: &str, style: &LogStyle<'_>) -> Result<(), Failur
     let clock = if is_read_along { Clock::OfDay } else { Clock::Complete };
     let format = tracing_subscriber::fmt::format().with_target(false).with_timer(clock);
     match style {
-        LogStyle::Server(log) => builder.event_format(format).with_writer((*log).clone()).init(),
+        LogStyle::Server(log) | LogStyle::ServerInJson(log) => {
+            builder.event_format(format).with_writer((*log).clone()).init()
+        }
         LogStyle::ServerOfAuthor(log) => {
             builder.event_format(GuestLines { others: format, screen: None }).with_writer((*log).clone()).init();
         }
@@ -147,7 +156,7 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
     let fixed = |config: &Config| {
         let mut server = config.server.clone();
         server.http.tokens.clear();
-        (server, config.audit.clone(), config.sandbox.clone())
+        (server, config.audit.clone(), config.metrics.clone(), config.sandbox.clone())
     };
     let (at_start, tokens) = (fixed(start), start.server.http.tokens.clone());
     let file = start.file.clone();
@@ -159,7 +168,7 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
         ),
         Ok(config) if fixed(config) != at_start => {
             tracing::warn!(
-                "configuration reloaded; changes of [server], [audit] and [sandbox] take effect at the next start, but \
+                "configuration reloaded; changes of [server], [audit], [metrics] and [sandbox] take effect at the next start, but \
                  those of server.http.tokens and of certificates at SIGHUP"
             );
         }

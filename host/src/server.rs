@@ -5,14 +5,17 @@
 
 mod bounds;
 mod built_in;
+mod call_metrics;
 mod call_record;
 mod changes;
 mod client;
 mod connection;
+mod cost;
 mod discovery;
 mod fault;
 mod handlers;
 mod keys;
+mod measured;
 mod outgoing;
 mod own_stream;
 mod pages;
@@ -42,6 +45,7 @@ use crate::audit::Audit;
 use crate::budgets::Budgets;
 use crate::byte_budget::ByteBudget;
 use crate::catalog::{Catalog, Snapshot};
+use crate::metrics::Metrics;
 use crate::proposals::Proposals;
 use crate::protocol::Implementation;
 use crate::rights::Rights;
@@ -123,6 +127,8 @@ pub struct Settings {
     pub node: Option<[u8; 16]>,
     /// The audit log of plugin calls.
     pub audit: Audit,
+    /// What is counted and measured.
+    pub metrics: Metrics,
     /// Who may use what, until they are replaced.
     pub rights: Arc<Rights>,
     /// What may be spent.
@@ -161,6 +167,7 @@ impl Default for Settings {
             state_key: None,
             node: None,
             audit: Audit::default(),
+            metrics: Metrics::default(),
             rights: Arc::default(),
             budgets: Arc::default(),
             tasks: TaskSettings::default(),

@@ -3,4 +3,5 @@
 //! A transport is a function `serve`; it does not depend on plugins.
 
 pub mod http;
+pub mod metrics;
 pub mod stdio;

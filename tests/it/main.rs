@@ -29,6 +29,8 @@ mod installing;
 mod keyvalue;
 mod lifecycle;
 mod manual;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod notifications;
 mod oauth;
 mod os_sandbox;

@@ -460,6 +460,8 @@ fn p36_deadlines_do_not_use_the_system_clock() {
         "host/src/pins",
         // Of a line of the log.
         "host/src/report/clock.rs",
+        // Processor time.
+        "host/src/os/usage.rs",
         // Which system calls there are.
         "host/src/os/linux/seccomp.rs",
         // How old the file of another process is.

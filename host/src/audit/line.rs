@@ -73,6 +73,16 @@ struct Members<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     dur_us: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream_requests: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     in_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     in_hash: Option<&'a str>,
@@ -103,6 +113,8 @@ pub(super) fn render(record: &Record) -> Vec<u8> {
     let hash = |body: &Option<Body>| body.as_ref().map(|body| body.hash.to_hex());
     let content = record.content.map(|content| blake3::Hash::from_bytes(content).to_hex());
     let (in_hash, out_hash) = (hash(&record.input), hash(&record.output));
+    let spent = record.spent.as_ref();
+    let sent = spent.filter(|spent| spent.upstream_requests > 0);
     let members = Members {
         event: record.event.name(),
         plugin: record.plugin.as_deref(),
@@ -122,6 +134,11 @@ pub(super) fn render(record: &Record) -> Vec<u8> {
         task: record.task.as_deref(),
         trace: record.trace.as_deref(),
         dur_us: record.took.map(|took| took.as_micros() as u64),
+        cpu_us: spent.map(|spent| spent.cpu.as_micros() as u64),
+        queue_us: spent.map(|spent| spent.queued.as_micros() as u64).filter(|us| *us > 0),
+        memory_bytes: spent.map(|spent| spent.memory),
+        upstream_requests: sent.map(|spent| spent.upstream_requests),
+        upstream_us: sent.map(|spent| spent.upstream.as_micros() as u64),
         in_bytes: bytes(&record.input),
         in_hash: in_hash.as_ref().map(|hash| &hash[..BODY_HASH_LENGTH]),
         out_bytes: bytes(&record.output),

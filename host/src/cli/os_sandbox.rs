@@ -107,6 +107,7 @@ fn named_files(config: &Config) -> impl Iterator<Item = PathBuf> {
     key.chain(tokens)
         .chain(named)
         .chain(config.client_secrets())
+        .chain(config.metrics.token.iter().filter_map(|token| token.file.as_ref()))
         .map(|file| config.resolve(file))
         .chain(described)
         .chain(config.store_credentials())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc};
@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use wharf_report::{ShowPath as _, column, shell_word};
 
 use super::http::HttpOptions;
+use super::metrics::Parts;
 use super::options::Options;
 use super::personal::Secrets;
 use super::reloadable::Reloadable;
@@ -26,6 +27,7 @@ use crate::budgets::Budgets;
 use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot};
 use crate::config::{Config, Live};
 use crate::idle::IdleHook;
+use crate::metrics::Metrics;
 use crate::oauth::Exchanges;
 use crate::os::paths::absolute;
 use crate::os::{limits, memory, service};
@@ -69,6 +71,8 @@ pub(super) async fn run(
     if let (Some((_, settings)), Some(files)) = (&http, files) {
         warn_of_low_file_limit(files, settings.connections);
     }
+    let metered = super::metrics::listen(&config).await?;
+    let metrics = metered.metrics.clone();
     let trust = config.trust(http.as_ref().is_some_and(|(listener, _)| !listener.is_local()));
     let on_http = http.is_some();
     if author.is_dev && on_http {
@@ -79,8 +83,14 @@ pub(super) async fn run(
     let spent = Arc::new(Budgets::default());
     let (built, implied) = config.budgets();
     spent.replace(built, implied);
-    let settings =
-        Settings { state_key, audit: audit.clone(), rights, budgets: spent.clone(), ..server_settings(&config)? };
+    let settings = Settings {
+        metrics: metrics.clone(),
+        state_key,
+        audit: audit.clone(),
+        rights,
+        budgets: spent.clone(),
+        ..server_settings(&config)?
+    };
     let told_apart = http.as_ref().is_none_or(|(_, settings)| settings.has_authentication());
     let place = shared::place(&config)?.filter(|place| config.server.tasks || place.is_shared());
     let store = place.as_ref().map(|place| (place, place.open()));
@@ -122,6 +132,9 @@ pub(super) async fn run(
     // As running calls have: a client that ends the server waits two seconds, if that.
     let grace = if on_http { Duration::from_secs(5) } else { Duration::from_secs(1) };
     let words = not_a_message(&config.get().program(), &dir);
+    let running = Arc::new(OnceLock::new());
+    let parts = Parts { catalog: catalog.clone(), budgets: spent.clone(), sandbox: running.clone() };
+    let scraped = metered.serve(parts);
     let reporting = budgets::report(spent, dir.clone());
     // The first response must not wait for the sandbox or for compilation.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
@@ -132,9 +145,10 @@ pub(super) async fn run(
         let failure = match options.sandbox_for(&config.get(), folder, audit.clone(), on_http, secrets).await {
             Ok(sandbox) => {
                 let ready = sandbox.clone();
+                let _ = running.set(sandbox.clone());
                 hook.set(move || ready.on_idle());
                 let client = if on_http { ON_HTTP } else { ON_STDIN };
-                match follow_folder(config, (trust, author), dir, catalog, sandbox, audit, client).await {
+                match follow_folder(config, (trust, author), dir, catalog, sandbox, (audit, metrics), client).await {
                     Ok(never) => match never {},
                     Err(failure) => failure,
                 }
@@ -180,6 +194,7 @@ pub(super) async fn run(
         served = serve => served.map(|()| ExitCode::SUCCESS),
         Some(failure) = failed.recv() => Err(failure),
         never = reporting => match never {},
+        never = scraped => match never {},
     };
     if let Some(writer) = writer {
         writer.close(audit::CLOSING);
@@ -241,7 +256,7 @@ async fn follow_folder(
     dir: PathBuf,
     catalog: Arc<Catalog>,
     sandbox: Arc<Sandbox>,
-    audit: Audit,
+    (audit, metrics): (Audit, Metrics),
     client: &'static str,
 ) -> Result<std::convert::Infallible, Failure> {
     let (events_sender, mut events) = mpsc::unbounded_channel();
@@ -264,6 +279,7 @@ async fn follow_folder(
                 let offers: Vec<String> = offers.into_iter().map(|(kind, names)| format!("{kind} {names}")).collect();
                 tracing::info!("{id} offers {}", offers.join("; "));
             }
+            super::metrics::count(&metrics, event);
             if let Some(record) = audit::folder_record(event) {
                 audit.record(&record);
             }

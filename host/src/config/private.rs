@@ -18,6 +18,8 @@ impl Config {
         let tokens = http.tokens.iter().filter_map(|token| token.file.as_ref().map(|file| (&token.name, file)));
         files.extend(tokens.map(|(name, file)| resolved(&format!("the token of {name}"), file)));
         files.extend(self.client_secrets().map(|file| resolved("a client secret of OAuth", file)));
+        let scrapers = self.metrics.token.iter().filter_map(|token| token.file.as_ref());
+        files.extend(scrapers.map(|file| resolved("the token for metrics", file)));
         if let Some(tls) = &http.tls {
             files.extend([resolved("the certificate", &tls.cert), resolved("the certificate's key", &tls.key)]);
         }

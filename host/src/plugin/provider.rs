@@ -23,6 +23,7 @@ use super::surface::Surface;
 use crate::budgets::Charge;
 use crate::byte_budget::ByteBudget;
 use crate::identity::Identity;
+use crate::metrics::Cost;
 use crate::rights::Permissions;
 
 /// A source of tools, resources and prompts. Dropping a call's future cancels the call; methods
@@ -175,6 +176,8 @@ pub struct Call {
     pub permissions: Permissions,
     /// The budgets that its computing time is charged to.
     pub charge: Option<Arc<Charge>>,
+    /// Adds up what it costs, if somebody wants to know.
+    pub cost: Option<Arc<Cost>>,
     /// Counts the bytes that the caller has not read. The call starts only while this is open: it
     /// may have closed while the call waited for a permit.
     pub unread: Option<ByteBudget>,
@@ -206,6 +209,7 @@ impl Call {
             identity: None,
             permissions: Permissions::open(),
             charge: None,
+            cost: None,
             unread: None,
             client: ClientFeatures::empty(),
             answers: Vec::new(),

@@ -10,7 +10,7 @@ use wasmtime::Engine;
 use wasmtime::component::Linker;
 
 use super::component::compile::{Compilation, Compiler};
-use super::component::engine::{self, Allocation};
+use super::component::engine::{self, Allocation, SLOTS};
 use super::dialects;
 use super::dialects::linked::InUse;
 use super::imports;
@@ -19,8 +19,10 @@ use super::imports::granted::Resources;
 use super::imports::keyvalue::Store;
 use super::imports::outbound::{Outbound, OutboundSettings};
 use super::imports::state::GuestState;
+use super::instance::fair_semaphore::FairSemaphore;
 use super::instance::ready::MAX_EXTRA_INSTANCES;
 use super::instance::runtime::{Runtime, RuntimeSettings};
+use super::limits::TaskLimits;
 use super::policy::personal::{NoPersonalSecrets, PersonalSecrets};
 use super::surface::SchemaStyle;
 use super::threads::Threads;
@@ -81,6 +83,19 @@ impl Default for SandboxSettings {
     }
 }
 
+/// What runs in a sandbox at a moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Running {
+    /// Calls that have a slot of the pool.
+    pub calls: u64,
+    /// Calls that wait for one.
+    pub waiting: u64,
+    /// Instances made before their calls.
+    pub ready: u64,
+    /// Bytes of memory of all guests.
+    pub memory: u64,
+}
+
 /// Shared by all plugins of a process.
 pub struct Sandbox {
     pub(in crate::plugin) runtime: Arc<Runtime>,
@@ -126,6 +141,18 @@ impl Sandbox {
             compilation,
             in_use: InUse::default(),
         }))
+    }
+
+    /// What runs at the moment.
+    pub fn running(&self) -> Running {
+        let Runtime { slots, task_slots, memory, ready, .. } = &*self.runtime;
+        let taken = |slots: &FairSemaphore, of: u32| (of as usize).saturating_sub(slots.free()) as u64;
+        Running {
+            calls: taken(slots, SLOTS) + taken(task_slots, TaskLimits::MAX_CONCURRENCY),
+            waiting: (slots.waiting() + task_slots.waiting()) as u64,
+            ready: ready.count() as u64,
+            memory: memory.taken(),
+        }
     }
 
     /// As [`Runtime::on_idle`].

@@ -7,6 +7,10 @@ pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
+/// The host's own: in a request, whether its sender wants to know what it costs; in a result, the cost. A prefix with one
+/// label, which the specification does not reserve.
+pub const COST: &str = "wharf/cost";
+
 /// Reserved without a prefix, for W3C Trace Context.
 pub const TRACEPARENT: &str = "traceparent";
 

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::capability::ClientCapabilities;
 use super::error::{self, ErrorObject};
 use super::implementation::Implementation;
-use super::keys::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
+use super::keys::{CLIENT_CAPABILITIES, CLIENT_INFO, COST, LOG_LEVEL, PROTOCOL_VERSION};
 use super::level::Level;
 use super::params::{self, Params};
 use super::revision::Revision;
@@ -48,7 +48,7 @@ pub struct Meta {
     /// No `notifications/message` may be sent without it.
     pub log_level: Option<Level>,
     pub progress_token: Option<ProgressToken>,
-    /// The keys that no specification reserves, as a JSON object for the plugin.
+    /// The keys that no specification reserves, as a JSON object for the plugin; and [`COST`].
     pub rest: String,
 }
 
@@ -170,7 +170,7 @@ pub fn unreserved(revision: Revision, object: &str) -> Result<Object<'_>, Member
 }
 
 fn rest(revision: Revision, meta: &Object<'_>) -> Result<String, ErrorObject> {
-    let rest = meta.filtered(|key| !is_reserved(revision, key));
+    let rest = meta.filtered(|key| key == COST || !is_reserved(revision, key));
     json::to_text(&rest).map_err(|fault| error::unwritable(&fault))
 }
 

@@ -45,6 +45,11 @@ const MODERN: [&str; 16] = [
     "resources/directory/read",
 ];
 
+/// A method of any revision.
+pub fn known(method: &str) -> Option<&'static str> {
+    LEGACY.iter().chain(&MODERN).find(|known| **known == method).copied()
+}
+
 /// The methods a client may call in `revision`.
 pub const fn methods(revision: Revision) -> &'static [&'static str] {
     match revision {

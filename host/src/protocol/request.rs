@@ -87,6 +87,20 @@ pub enum ClientRequest<'a> {
     Custom(Custom),
 }
 
+impl ClientRequest<'_> {
+    /// Whether it runs a plugin.
+    pub fn calls_a_plugin(&self) -> bool {
+        matches!(
+            self,
+            Self::CallTool(_)
+                | Self::ReadResource { .. }
+                | Self::GetPrompt { .. }
+                | Self::Complete(_)
+                | Self::Custom(_)
+        )
+    }
+}
+
 /// The handshake of the legacy revisions.
 #[derive(Debug)]
 pub struct Initialize {

@@ -9,12 +9,14 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
+use super::call_metrics::CallMetrics;
 use super::permissions::Checked;
 use super::refusal::Refusal;
 use super::response::Response;
 use super::scope::Scope;
 use crate::audit::{Audit, Commit, Event, Record};
 use crate::budgets::Charge;
+use crate::metrics::{Cost, Spent};
 use crate::plugin::{CallError, Fault, Provider};
 use crate::protocol::{ErrorObject, error, trace};
 use crate::rights::Item;
@@ -71,6 +73,9 @@ pub(in crate::server) struct CallRecord {
     /// `None`: no log is enabled, or it is committed already.
     record: Option<Record>,
     charge: Option<Arc<Charge>>,
+    cost: Option<Arc<Cost>>,
+    /// `None`: metrics are off, or it is counted already.
+    metrics: Option<CallMetrics>,
 }
 
 impl CallRecord {
@@ -87,13 +92,16 @@ impl CallRecord {
         server.settings.audit.admit().map_err(|_| error::not_recorded(false))?;
         let audit = server.settings.audit.clone();
         let wanted = audit.is_on() || tracing::enabled!(target: "call", tracing::Level::DEBUG);
+        let method = method.into();
+        let metrics = CallMetrics::begin(server, scope, &method);
         let record = wanted.then(|| Record {
-            method: Some(method.into()),
+            method: Some(method),
             tool: Some(Record::capped(name)),
             id: Some(Record::capped(scope.id.as_json())),
             ..of(scope)
         });
-        Ok(Self { audit, began: Instant::now(), cancelled: scope.cancelled.clone(), record, charge: None })
+        let (cancelled, cost) = (scope.cancelled.clone(), scope.cost.clone());
+        Ok(Self { audit, began: Instant::now(), cancelled, record, charge: None, cost, metrics })
     }
 
     /// The record of a call that runs again, without a request.
@@ -118,6 +126,9 @@ impl CallRecord {
 
     /// The plugin that is called, and the tool, prompt or resource.
     pub(in crate::server) fn set_target(&mut self, scope: &Scope, provider: &dyn Provider, name: &str) {
+        if let Some(metrics) = &mut self.metrics {
+            metrics.set_target(provider.id().as_ref(), name);
+        }
         if let Some(record) = &mut self.record {
             record.plugin = Some(provider.id().to_string());
             record.content = Some(*provider.digest().as_bytes());
@@ -177,6 +188,9 @@ impl CallRecord {
         let budgets = &server.settings.budgets;
         let begun = budgets.begin(&scope.identity, provider.id().as_ref(), item, scope.bytes, Instant::now());
         self.charge = begun.map_err(|exhausted| {
+            if let Some(metrics) = &mut self.metrics {
+                metrics.set_result("over-budget", false);
+            }
             if let Some(record) = &mut self.record {
                 record.code = Some("over-budget");
                 record.reason = Some(Record::capped(&format!("the budget '{}'", exhausted.budget)));
@@ -188,6 +202,9 @@ impl CallRecord {
 
     /// The outcome, where the response alone does not show it.
     pub(in crate::server) fn set_code(&mut self, code: &'static str) {
+        if let Some(metrics) = &mut self.metrics {
+            metrics.set_result(code, false);
+        }
         if let Some(record) = &mut self.record {
             record.code = Some(code);
         }
@@ -195,6 +212,11 @@ impl CallRecord {
 
     /// Why there is no result.
     pub(in crate::server) fn set_refusal(&mut self, refusal: &Refusal) {
+        if let Some(metrics) = &mut self.metrics {
+            let is_denied = matches!(refusal, Refusal::Call(CallError::Fault(Fault::Denied { .. })));
+            let is_fault = matches!(refusal, Refusal::Call(CallError::Fault(_)) | Refusal::TooManyRounds);
+            metrics.set_result(refusal.code(), is_fault && !is_denied);
+        }
         if let Some(record) = &mut self.record {
             record.code = Some(refusal.code());
             match refusal {
@@ -213,6 +235,13 @@ impl CallRecord {
     pub(in crate::server) async fn finish(mut self, answer: Response) -> Response {
         if let (Some(charge), Ok(result)) = (self.charge.take(), &answer) {
             charge.output(result.len());
+        }
+        if let Some(mut metrics) = self.metrics.take() {
+            if self.cancelled.is_cancelled() {
+                metrics.set_result("cancelled", false);
+            }
+            let (result, sent) = answer.as_ref().map_or(("refused", 0), |result| ("ok", result.len()));
+            metrics.end(result, sent, self.began.elapsed());
         }
         if let Some(mut record) = self.record.take() {
             match &answer {
@@ -245,14 +274,20 @@ impl CallRecord {
             quote(record.tool.as_deref().unwrap_or_default(), MAX_NAME),
             record.code.unwrap_or_default()
         );
-        self.audit.commit(&Record { took: Some(took), ..record })
+        // One that did not run has cost nothing.
+        let spent = self.cost.as_ref().map(|cost| cost.spent()).filter(|spent| *spent != Spent::default());
+        self.audit.commit(&Record { took: Some(took), spent, ..record })
     }
 }
 
 impl Drop for CallRecord {
     fn drop(&mut self) {
+        let code = if std::thread::panicking() { "host-error" } else { "cancelled" };
+        if let Some(mut metrics) = self.metrics.take() {
+            metrics.set_result(code, false);
+            metrics.end(code, 0, self.began.elapsed());
+        }
         if let Some(record) = self.record.take() {
-            let code = if std::thread::panicking() { "host-error" } else { "cancelled" };
             // There is no response that could wait for the commit.
             drop(self.commit(Record { code: Some(code), ..record }));
         }

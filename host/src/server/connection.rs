@@ -25,6 +25,7 @@ use super::bounds::Bounds;
 use super::bounds::unread::Unread;
 use super::client::pending::PendingRequests;
 use super::handlers::subscriptions;
+use super::measured::Measured;
 use super::outgoing::Outgoing;
 use super::own_stream::OwnStream;
 use super::response::{Dispatched, Later, Response};
@@ -294,9 +295,14 @@ impl Connection {
             return refuse(error::id_in_use());
         }
         let cancelled = CancellationToken::new();
-        let (listen, later, grace) = match self.dispatch(arrival, &request, &cancelled) {
-            Dispatched::Now(answer) => return Admission::Now(self.answer_to(&request.id, answer)),
+        let mut measured = Measured::begin(&self.own.server, &request.method);
+        let (listen, later, grace) = match self.dispatch(arrival, &request, &cancelled, &mut measured) {
+            Dispatched::Now(answer) => {
+                measured.end(&answer);
+                return Admission::Now(self.answer_to(&request.id, answer));
+            }
             Dispatched::Refused(error) => {
+                measured.refused(&error);
                 return Admission::Now(Outgoing::error(Some(&request.id), UnreadableId::Omit, &error, true));
             }
             Dispatched::Later(later) => (None, later, self.own.server.settings.cancel_grace),
@@ -304,18 +310,26 @@ impl Connection {
                 // No message may follow its cancellation.
                 Ok(listen) => (Some(listen), later, Duration::ZERO),
                 Err(_) => {
-                    return refuse(error::internal("too_many_listens", "this connection has too many listen streams"));
+                    let error = error::internal("too_many_listens", "this connection has too many listen streams");
+                    measured.refused(&error);
+                    return refuse(error);
                 }
             },
         };
-        let Some(bytes) = self.request_budget.try_take(arrival.size) else { return refuse(error::too_many_requests()) };
+        let Some(bytes) = self.request_budget.try_take(arrival.size) else {
+            let error = error::too_many_requests();
+            measured.refused(&error);
+            return refuse(error);
+        };
         if !self.in_flight.start(&request.id, cancelled.clone()) {
-            return refuse(error::id_in_use());
+            let error = error::id_in_use();
+            measured.refused(&error);
+            return refuse(error);
         }
         let this = self.clone();
         let held = Reservation { _bytes: bytes, _listen: listen };
         Admission::Work(Box::pin(async move {
-            let message = this.run(request.id, later, cancelled, grace).await?;
+            let message = this.run(request.id, later, cancelled, grace, measured).await?;
             Some(Answered { message, held: Some(held) })
         }))
     }
@@ -328,6 +342,7 @@ impl Connection {
         later: Later,
         cancelled: CancellationToken,
         grace: Duration,
+        measured: Measured,
     ) -> Option<Outgoing> {
         let mut later = AssertUnwindSafe(later).catch_unwind();
         let answer = tokio::select! {
@@ -349,6 +364,7 @@ impl Connection {
             tracing::error!("a request handler panicked");
             Err(error::host_error())
         });
+        measured.end(&answer);
         // Removing the request is the right to answer it: a cancellation may have won the race.
         self.in_flight.finish(&id).then(|| self.answer_to(&id, answer))
     }

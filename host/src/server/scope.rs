@@ -10,6 +10,7 @@ use super::client::Client;
 use super::promotion::Promotion;
 use crate::identity::Identity;
 use crate::jsonrpc::RequestId;
+use crate::metrics::Cost;
 use crate::protocol::headers::Headers;
 use crate::protocol::meta::ProgressToken;
 use crate::protocol::{Level, Revision};
@@ -43,6 +44,8 @@ pub(in crate::server) struct Scope {
     pub(in crate::server) headers: Option<Arc<Headers>>,
     /// Set if the call may become a task, or is one.
     pub(in crate::server) task: Option<Arc<Promotion>>,
+    /// Of a request that a plugin may answer, if somebody wants to know what it costs.
+    pub(in crate::server) cost: Option<Arc<Cost>>,
     /// Cancelled by the client: nothing more is sent for this request.
     pub(in crate::server) cancelled: CancellationToken,
 }

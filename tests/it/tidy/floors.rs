@@ -1,9 +1,9 @@
 //! The floors of the host, as ARCHITECTURE.md has them.
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-pub(super) const FLOORS: [(&str, &[&str], &[&str]); 36] = [
+pub(super) const FLOORS: [(&str, &[&str], &[&str]); 37] = [
     ("approvals", &["os", "shared_state", "store", "sync"], &["tokio", "wasmtime"]),
-    ("audit", &["os", "sync"], &["tokio", "wasmtime"]),
+    ("audit", &["metrics", "os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
     ("byte_budget", &["sync"], &["wasmtime", "mcp"]),
     ("database", &["os"], &["tokio", "wasmtime"]),
@@ -12,6 +12,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 36] = [
     ("inline", &[], &["tokio", "wasmtime"]),
     ("json", &[], &["tokio", "wasmtime"]),
     ("jsonrpc", &["json"], &["tokio", "wasmtime", "mcp"]),
+    ("metrics", &[], &["tokio", "wasmtime", "jsonrpc", "hyper"]),
     ("net", &[], &["wasmtime", "plugin"]),
     ("oauth", &["identity", "json", "net", "sync"], &["wasmtime", "plugin", "jsonrpc", "hyper"]),
     ("registry", &["json", "net", "os"], &["wasmtime", "plugin"]),
@@ -29,6 +30,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 36] = [
             "identity",
             "inline",
             "json",
+            "metrics",
             "net",
             "os",
             "rights",
@@ -58,6 +60,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 36] = [
             "inline",
             "json",
             "jsonrpc",
+            "metrics",
             "protocol",
             "plugin",
             "catalog",
@@ -90,7 +93,11 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 36] = [
         ],
         &["wasmtime"],
     ),
-    ("config", &["audit", "budgets", "identity", "json", "os", "plugin", "pins", "registry", "rights", "store"], &[]),
+    (
+        "config",
+        &["audit", "budgets", "identity", "json", "metrics", "os", "plugin", "pins", "registry", "rights", "store"],
+        &[],
+    ),
     ("cli", &["*"], &[]),
     ("report", &["*"], &[]),
     ("lib", &["*"], &[]),

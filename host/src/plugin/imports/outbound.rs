@@ -29,6 +29,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::granted::Granted;
 use super::state::GuestState;
 use crate::identity::Identity;
+use crate::metrics::Cost;
 use crate::net::dial;
 use crate::net::resolve::{Resolve, SystemResolver};
 use crate::net::target::Target;
@@ -209,16 +210,18 @@ struct Sender {
     events: Option<Arc<Events>>,
     caller: Option<Arc<Identity>>,
     redaction: Redaction,
+    cost: Option<Arc<Cost>>,
 }
 
 impl Sender {
     fn of(state: &GuestState) -> Self {
-        let GuestState { granted, events, identity, redaction, .. } = state;
+        let GuestState { granted, events, identity, redaction, cost, .. } = state;
         Self {
             granted: granted.clone(),
             events: events.clone(),
             caller: identity.clone(),
             redaction: redaction.clone(),
+            cost: cost.clone(),
         }
     }
 
@@ -263,11 +266,15 @@ impl Sender {
             pool: own.pool.clone(),
             caps,
         };
+        let began = tokio::time::Instant::now();
         let task = outbound.handle().spawn(exchange.run(outbound.clone()));
         let outcome = AbortOnDropHandle::new(task).await.unwrap_or_else(|error| {
             tracing::error!("an exchange's task failed: {error}");
             Err(Failure::Host)
         });
+        if let Some(cost) = &self.cost {
+            cost.add_upstream(began.elapsed());
+        }
         match outcome {
             Err(Failure::NotPublic) => {
                 let private = |grants: &Grants| grants.http.iter().any(|own| own.private && own.covers(&requested));

@@ -16,6 +16,7 @@ use super::guest_log::{GuestOutput, LogBudget, STDERR};
 use super::outbound::WasiHttp;
 use super::program::Program;
 use crate::identity::Identity;
+use crate::metrics::Cost;
 use crate::plugin::events::Events;
 use crate::plugin::id::PluginId;
 use crate::plugin::limits::cpu::CpuMeter;
@@ -40,6 +41,8 @@ pub(in crate::plugin) struct GuestState {
     pub(in crate::plugin) granted: Arc<Granted>,
     /// Whose call it is; `None`: the host's.
     pub(in crate::plugin) identity: Option<Arc<Identity>>,
+    /// Adds up what the call costs.
+    pub(in crate::plugin) cost: Option<Arc<Cost>>,
     pub(in crate::plugin) redaction: Redaction,
     /// The highest progress reported so far.
     pub(in crate::plugin) progress: f64,
@@ -77,6 +80,7 @@ impl GuestState {
             redaction: Redaction::new(granted.redactor.clone()),
             granted,
             identity: None,
+            cost: None,
             progress: f64::NEG_INFINITY,
             hidden: Leeway::default(),
             held: OpenHandles::default(),
@@ -105,6 +109,7 @@ impl GuestState {
     pub(in crate::plugin) fn close(&mut self) {
         self.events = None;
         self.identity = None;
+        self.cost = None;
         self.redaction = Redaction::default();
         self.cancelled = CancellationToken::new();
         self.wasi = None;

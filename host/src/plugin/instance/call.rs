@@ -34,6 +34,7 @@ use crate::audit::{Event, Record};
 use crate::budgets::Charge;
 use crate::identity::Identity;
 use crate::inline::poll_inline;
+use crate::metrics::Cost;
 use crate::plugin::abi::CallContext;
 use crate::plugin::component::engine;
 use crate::plugin::fault::{Fault, size};
@@ -230,12 +231,13 @@ impl PreparedComponent {
         let call = async move {
             let own_deadline = Instant::now() + prepared.limits.timeout;
             let deadline = call.deadline.map_or(own_deadline, |deadline| deadline.min(own_deadline));
-            let permits = prepared.acquire_permits(&call.caller, deadline).await?;
+            let permits = prepared.acquire_permits(&call, deadline).await?;
             if call.unread.as_ref().is_some_and(|unread| !unread.is_open()) {
                 return Err(Fault::Busy.into());
             }
             let cpu = CpuMeter::new(prepared.limits.cpu);
-            let _timed = Timed { inline: &prepared.inline, cpu: cpu.clone(), charge: call.charge.clone() };
+            let (charge, cost) = (call.charge.clone(), call.cost.clone());
+            let _timed = Timed { inline: &prepared.inline, cpu: cpu.clone(), charge, cost };
             let meter = cpu.clone();
             let future = Box::pin(async {
                 before.await?;
@@ -313,21 +315,26 @@ impl PreparedComponent {
 
     /// Waits for a permit of the plugin and for a slot of the pool, so that instantiation never finds
     /// the pool full.
-    async fn acquire_permits(&self, caller: &Arc<str>, deadline: Instant) -> Result<[FairPermit; 2], Fault> {
-        let slots = &self.slots;
+    async fn acquire_permits(&self, call: &Call, deadline: Instant) -> Result<[FairPermit; 2], Fault> {
+        let (slots, caller) = (&self.slots, &call.caller);
         if let Some(permit) = self.concurrency.try_acquire(caller)
             && let Some(slot) = slots.try_acquire(caller)
         {
             return Ok([permit, slot]);
         }
-        let until = deadline.min(Instant::now() + self.queue_wait);
+        let queued = Instant::now();
+        let until = deadline.min(queued + self.queue_wait);
         let both = async {
             let permit = self.concurrency.acquire(caller).await.ok_or(Fault::Busy)?;
             let slot = slots.acquire(caller).await.ok_or(Fault::Busy)?;
             self.breaker.still_admits(caller, Instant::now())?;
             Ok([permit, slot])
         };
-        timeout_at(until, both).await.unwrap_or(Err(Fault::Busy))
+        let acquired = timeout_at(until, both).await.unwrap_or(Err(Fault::Busy));
+        if let Some(cost) = &call.cost {
+            cost.add_queued(queued.elapsed());
+        }
+        acquired
     }
 
     async fn instantiate_and_run<I: Invocation>(
@@ -349,6 +356,7 @@ impl PreparedComponent {
             None => (self.store(cpu, call.events, call.cancelled), None),
         };
         store.data_mut().set_caller(call.identity, granted);
+        store.data_mut().cost = call.cost;
         let context = CallContext {
             id: call.id,
             client: call.client & self.granted.grants.features(),
@@ -365,7 +373,11 @@ impl PreparedComponent {
             },
         };
         store.set_hostcall_fuel(self.lift_limit(I::LIFTED));
-        match invocation.run(&mut store, &instance, context).await {
+        let ran = invocation.run(&mut store, &instance, context).await;
+        if let Some(cost) = &store.data().cost {
+            cost.used_memory(store.data().quota.taken());
+        }
+        match ran {
             Ok(mut outcome) => {
                 for redactor in store.data().redaction.each() {
                     outcome.redact(&redactor);
@@ -437,6 +449,7 @@ struct Timed<'a> {
     inline: &'a InlineEligibility,
     cpu: Arc<CpuMeter>,
     charge: Option<Arc<Charge>>,
+    cost: Option<Arc<Cost>>,
 }
 
 impl Drop for Timed<'_> {
@@ -445,6 +458,9 @@ impl Drop for Timed<'_> {
         self.inline.record(spent);
         if let Some(charge) = &self.charge {
             charge.cpu(spent);
+        }
+        if let Some(cost) = &self.cost {
+            cost.add_cpu(spent);
         }
     }
 }

@@ -115,12 +115,12 @@ impl FairSemaphore {
         lock(&self.state)
     }
 
-    #[cfg(test)]
+    /// Permits that nobody has.
     pub(in crate::plugin) fn free(&self) -> usize {
         self.state().free as usize
     }
 
-    #[cfg(test)]
+    /// Those who wait for one.
     pub(in crate::plugin) fn waiting(&self) -> usize {
         self.state().waiting
     }

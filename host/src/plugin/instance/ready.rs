@@ -147,9 +147,14 @@ impl<S: Source> ReadyInstances<S> {
         }
     }
 
+    /// Instances that are ready.
+    pub(in crate::plugin) fn count(&self) -> usize {
+        self.slots.iter().filter(|slot| lock(slot).ready.is_some()).count()
+    }
+
     #[cfg(test)]
     pub(in crate::plugin) fn is_ready(&self) -> bool {
-        self.slots.iter().any(|slot| lock(slot).ready.is_some())
+        self.count() > 0
     }
 
     /// The slot of the current thread.

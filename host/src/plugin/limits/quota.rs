@@ -36,7 +36,6 @@ impl ByteBudget {
         self.taken.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    #[cfg(test)]
     pub(in crate::plugin) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }

@@ -14,10 +14,12 @@ use crate::protocol::params::Params;
 use crate::protocol::{ClientRequest, Revision, error, meta};
 use crate::server::client::Client;
 use crate::server::connection::session::Session;
+use crate::server::cost;
 use crate::server::handlers::page::list;
 use crate::server::handlers::{
     completions, custom, lifecycle, prompts, resources, skills, subscriptions, tasks, tools,
 };
+use crate::server::measured::Measured;
 use crate::server::response::Dispatched;
 use crate::server::scope::{Scope, Verbosity};
 use crate::skills::Skill;
@@ -29,6 +31,7 @@ impl Connection {
         arrival: &Arrival<'_>,
         request: &Request<'_>,
         cancelled: &CancellationToken,
+        measured: &mut Measured,
     ) -> Dispatched {
         self.own.set_sender(arrival.identity);
         let session = self.session().clone();
@@ -68,6 +71,7 @@ impl Connection {
             },
             (Verdict::Initialize | Verdict::Legacy(_), _) => return self.initialize(arrival, &request.method, &params),
         };
+        measured.set_revision(revision);
         if let Err(error) = tasks::declared(revision, &request.method, &client.capabilities) {
             return Dispatched::Now(Err(error));
         }
@@ -75,6 +79,7 @@ impl Connection {
             Ok(typed) => typed,
             Err(error) => return Dispatched::Now(Err(error)),
         };
+        let cost = typed.calls_a_plugin().then(|| cost::begin(&self.own.server, &meta)).flatten();
         let scope = Scope {
             id: request.id.clone(),
             call: self.own.server.next_call_id(),
@@ -90,6 +95,7 @@ impl Connection {
             verbosity,
             headers: headers.cloned(),
             task: None,
+            cost,
             cancelled: cancelled.clone(),
         };
         let server = &self.own.server;

@@ -104,6 +104,7 @@ fn call(scope: &Scope, charge: Option<Arc<Charge>>, relay: &Relay<'_>) -> Call {
         identity: Some(scope.identity.clone()),
         permissions: scope.permissions.clone(),
         charge,
+        cost: scope.cost.clone(),
         // Nobody reads the outcome of a task yet.
         unread: scope.task.is_none().then(|| scope.client.bounds.unread.own().clone()),
         meta: Some(scope.meta.clone()),

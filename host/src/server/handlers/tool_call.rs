@@ -10,12 +10,13 @@ use crate::catalog::Entry;
 use crate::json::Raw;
 use crate::plugin::FrozenTool;
 use crate::plugin::abi::ToolResult;
+use crate::protocol::keys::COST;
 use crate::protocol::result::{self, Envelope};
 use crate::server::call_record::CallRecord;
 use crate::server::refusal::Refusal;
 use crate::server::response::Response;
 use crate::server::scope::Scope;
-use crate::server::{Server, fault, wire};
+use crate::server::{Server, cost, fault, wire};
 
 pub(in crate::server) struct ToolCall {
     pub(in crate::server) server: Arc<Server>,
@@ -75,7 +76,10 @@ impl ToolCall {
         // A page calls the plugin's other tools, and does not know under which names clients see them.
         let prefix = self.entry.item().ui.page.as_ref().and_then(|_| self.entry.prefix());
         let prefix = prefix.map(|id| format!("\"{id}\""));
-        let host_meta: Vec<_> = prefix.iter().map(|id| ("wharf/plugin", Raw(id))).collect();
+        let asked = self.scope.cost.as_ref().filter(|_| cost::is_asked(&self.scope.meta));
+        let spent = asked.map(|cost| cost::as_json(&cost.spent(), self.scope.bytes));
+        let plugin = prefix.iter().map(|id| ("wharf/plugin", Raw(id)));
+        let host_meta: Vec<_> = plugin.chain(spent.iter().map(|spent| (COST, Raw(spent)))).collect();
         let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), host_meta: &host_meta, ..Envelope::default() };
         result::object(self.scope.revision, &self.server.implementation, &members, envelope)
     }

@@ -75,6 +75,7 @@ pub(in crate::server) fn scope(server: &Server, revision: Revision, client: Clie
         verbosity: Verbosity::Request(Some(crate::protocol::Level::Debug)),
         headers: None,
         task: None,
+        cost: None,
         cancelled: CancellationToken::new(),
     }
 }

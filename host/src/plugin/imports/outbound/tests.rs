@@ -81,6 +81,7 @@ fn call_of(sandbox: &Sandbox, http: Vec<HttpGrant>, secrets: Vec<Secret>) -> Sen
         events: Some(Arc::default()),
         caller: None,
         redaction: Redaction::default(),
+        cost: None,
     }
 }
 

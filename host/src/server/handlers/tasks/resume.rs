@@ -17,6 +17,7 @@ use crate::rights::Item;
 use crate::server::bounds::Bounds;
 use crate::server::call_record::CallRecord;
 use crate::server::client::Client;
+use crate::server::cost;
 use crate::server::promotion::Promotion;
 use crate::server::scope::{Scope, Verbosity};
 use crate::server::tasks::{Run, Tasks, unusable};
@@ -190,6 +191,7 @@ fn scope_of(
         verbosity: Verbosity::Request(None),
         headers: None,
         task: Some(promotion.clone()),
+        cost: cost::begin(server, record.meta.get()),
         cancelled: cancelled.clone(),
     }
 }

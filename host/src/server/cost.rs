@@ -1,0 +1,51 @@
+//! What a request costs, for its sender: in the result's `_meta`, if the request's `_meta` asks for it.
+
+use std::sync::Arc;
+
+use super::Server;
+use crate::json;
+use crate::metrics::{Cost, Spent};
+use crate::protocol::keys::COST;
+
+/// Adds up the cost of a request, if the server or its sender wants to know it.
+pub(in crate::server) fn begin(server: &Server, meta: &str) -> Option<Arc<Cost>> {
+    let settings = &server.settings;
+    (settings.metrics.is_on() || settings.audit.is_on() || is_asked(meta)).then(Arc::default)
+}
+
+/// Whether that `_meta`, text of an object, asks for the cost.
+pub(in crate::server) fn is_asked(meta: &str) -> bool {
+    // Most do not.
+    memchr::memmem::find(meta.as_bytes(), COST.as_bytes()).is_some()
+        && json::members(meta, [COST]).is_ok_and(|[value]| value.is_some_and(|value| value.get() == "true"))
+}
+
+/// The value for results: seconds and bytes.
+pub(in crate::server) fn as_json(spent: &Spent, received: usize) -> String {
+    let Spent { cpu, queued, memory, upstream_requests, upstream } = spent;
+    format!(
+        r#"{{"cpuSeconds":{:?},"queueSeconds":{:?},"memoryBytes":{memory},"receivedBytes":{received},"upstreamRequests":{upstream_requests},"upstreamSeconds":{:?}}}"#,
+        cpu.as_secs_f64(),
+        queued.as_secs_f64(),
+        upstream.as_secs_f64()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_asked;
+
+    #[test]
+    fn only_true_asks() {
+        assert!(is_asked(r#"{"wharf/cost": true}"#));
+        for meta in [
+            "{}",
+            r#"{"wharf/cost": 1}"#,
+            r#"{"wharf/cost": false}"#,
+            r#"{"a": "wharf/cost"}"#,
+            r#"{"a": {"wharf/cost": true}}"#,
+        ] {
+            assert!(!is_asked(meta), "{meta}");
+        }
+    }
+}

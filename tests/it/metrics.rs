@@ -1,0 +1,213 @@
+//! `[metrics]`: what Prometheus gets, and what a call costs.
+
+use std::net::SocketAddr;
+
+use regex::Regex;
+use serde_json::{Value, json};
+
+use crate::support::client::Client;
+use crate::support::guest::Guest;
+use crate::support::home::{Home, repository};
+use crate::support::http::{HttpConnection, Request, Response, serve};
+use crate::support::process::{Process, command, run};
+use crate::support::streamable::{Endpoint, stateless};
+
+const ON: &str = "[metrics]\naddress = '127.0.0.1:0'\n";
+const TOKEN: &str = "scraper-0123456789abcdef";
+
+fn home(config: &str) -> Home {
+    let home = Home::new();
+    home.put_bytes(&Guest::returning("one").build(), "one");
+    home.put_bytes(&Guest::trapping().build(), "trap");
+    home.configure(config);
+    home
+}
+
+/// The address of the metrics, which the server prints.
+fn address(process: &Process) -> SocketAddr {
+    let log = process.log_with("/metrics\n");
+    let line = log.lines().find_map(|line| line.strip_prefix("metrics at http://")).expect("a line for scripts");
+    line.trim_end_matches("/metrics").parse().unwrap_or_else(|_| panic!("no address in {line:?}"))
+}
+
+fn get(address: SocketAddr, path: &str) -> Request {
+    Request::new("GET", path, address)
+}
+
+fn ask(address: SocketAddr, request: &Request) -> Response {
+    HttpConnection::connect(address).exchange(request)
+}
+
+fn scrape(address: SocketAddr) -> String {
+    let response = ask(address, &get(address, "/metrics"));
+    assert_eq!(response.status, 200, "{response:?}");
+    let kind = response.header("content-type").unwrap_or_default();
+    assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
+    assert!(response.text().ends_with("# EOF\n"), "{}", response.text());
+    response.text().to_owned()
+}
+
+/// The value of a sample, all samples of which start so.
+fn sum(text: &str, start: &str) -> f64 {
+    let values = text.lines().filter(|line| line.starts_with(start)).filter_map(|line| line.rsplit(' ').next());
+    values.map(|value| value.parse::<f64>().unwrap_or_else(|_| panic!("no number: {value}"))).sum()
+}
+
+#[test]
+fn calls_over_stdio_are_counted_by_plugin_tool_and_result() {
+    let home = home(ON);
+    let mut client = Client::start(&home);
+    let address = address(client.process());
+    for _ in 0..3 {
+        client.call("one_version", json!({}));
+    }
+    client.call("trap_version", json!({}));
+    client.error("tools/call", json!({"name": "no such tool"}));
+    let text = scrape(address);
+    let calls = |plugin: &str, tool: &str, result: &str| {
+        sum(&text, &format!("wharf_calls_total{{plugin=\"{plugin}\",tool=\"{tool}\",result=\"{result}\"}}"))
+    };
+    assert_eq!(calls("one", "one_version", "ok"), 3.0, "{text}");
+    assert_eq!(calls("", "", "not-found"), 1.0, "{text}");
+    assert_eq!(sum(&text, "wharf_faults_total{plugin=\"trap\""), 1.0, "{text}");
+    let one = "{plugin=\"one\",tool=\"one_version\"}";
+    assert_eq!(sum(&text, &format!("wharf_call_duration_seconds_count{one}")), 3.0, "{text}");
+    assert!(sum(&text, &format!("wharf_call_cpu_seconds_total{one}")) > 0.0, "{text}");
+    assert!(sum(&text, &format!("wharf_call_sent_bytes_total{one}")) > 0.0, "{text}");
+    assert!(sum(&text, "wharf_plugin_memory_peak_bytes{plugin=\"one\"}") >= 65536.0, "{text}");
+    let operations = "mcp_server_operation_duration_seconds_count{mcp_method_name=\"tools/call\",mcp_protocol_version=\"2025-11-25\"";
+    assert_eq!(sum(&text, &format!("{operations},error_type=\"\"}}")), 4.0, "{text}");
+    assert_eq!(sum(&text, "wharf_plugins "), 2.0, "{text}");
+    assert_eq!(sum(&text, "wharf_reloads_total{result=\"loaded\"}"), 2.0, "{text}");
+    assert!(text.contains("wharf_build_info{version="), "{text}");
+    assert!(sum(&text, "process_cpu_seconds_total") > 0.0, "{text}");
+    client.finish();
+}
+
+#[test]
+fn methods_that_do_not_exist_are_counted_together() {
+    let home = home(ON);
+    let mut client = Client::start(&home);
+    let address = address(client.process());
+    for number in 0..20 {
+        client.error(&format!("made/up{number}"), json!({}));
+    }
+    let text = scrape(address);
+    assert!(!text.contains("made/up"), "{text}");
+    let other = "mcp_server_operation_duration_seconds_count{mcp_method_name=\"other\"";
+    assert_eq!(sum(&text, other), 20.0, "{text}");
+    client.finish();
+}
+
+#[test]
+fn servers_over_http_have_metrics_with_what_is_left_of_budgets_and_without_subjects() {
+    let home = home(&format!("{ON}[[budgets]]\nname = 'few'\ncalls = 4\nwindow = '1h'\n"));
+    let (process, served) = serve(&home, &[]);
+    let scraped = address(&process);
+    let endpoint = Endpoint::new(served);
+    for id in 0..5 {
+        let message = stateless(id, "tools/call", json!({"name": "one_version", "arguments": {}}));
+        endpoint.exchange(&message);
+    }
+    let text = scrape(scraped);
+    let left = "wharf_budget_left_ratio{budget=\"few\",resource=\"calls\"}";
+    // A little has come back meanwhile.
+    assert!(text.contains(left) && sum(&text, left) < 0.2, "{text}");
+    assert_eq!(sum(&text, "wharf_refusals_total{reason=\"budget\"}"), 1.0, "{text}");
+    assert!(!text.contains("subject") && !text.contains("local"), "{text}");
+}
+
+#[test]
+fn the_listener_has_nothing_but_metrics_and_is_not_for_pages_of_other_sites() {
+    let home = home(ON);
+    let mut client = Client::start(&home);
+    let address = address(client.process());
+    assert_eq!(ask(address, &get(address, "/mcp")).status, 404);
+    assert_eq!(ask(address, &Request::new("POST", "/metrics", address)).status, 405);
+    assert_eq!(ask(address, &Request::new("GET", "/metrics", "page.example:9464")).status, 403);
+    assert_eq!(ask(address, &Request::new("GET", "/metrics", "localhost:9464")).status, 200);
+    client.finish();
+}
+
+#[test]
+fn a_token_is_asked_for_and_other_machines_need_one() {
+    let home = home(&format!("{ON}token = {{ file = 'scraper' }}\n"));
+    std::fs::write(home.path("config/wharf/scraper"), TOKEN).expect("a file");
+    let mut client = Client::start(&home);
+    let address = address(client.process());
+    let with = |token: &str| get(address, "/metrics").with("Authorization", &format!("Bearer {token}"));
+    assert_eq!(ask(address, &get(address, "/metrics")).status, 401);
+    assert_eq!(ask(address, &with("wrong-0123456789abcdef")).status, 401);
+    assert_eq!(ask(address, &with(TOKEN)).status, 200);
+    client.finish();
+    home.configure("[metrics]\naddress = '0.0.0.0:0'\n");
+    let refused = run(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("metrics.address: needs a token") && said.contains("127.0.0.1:9464"), "{said}");
+}
+
+#[test]
+fn a_call_says_what_it_cost_if_it_is_asked() {
+    let home = home("");
+    let mut client = Client::start(&home);
+    let plain = client.call("one_version", json!({}));
+    assert!(plain.pointer("/_meta/wharf~1cost").is_none(), "{plain}");
+    let params = json!({"name": "one_version", "arguments": {}, "_meta": {"wharf/cost": true}});
+    let asked = client.result("tools/call", params);
+    let cost = &asked["_meta"]["wharf/cost"];
+    assert!(cost["cpuSeconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{asked}");
+    assert!(cost["memoryBytes"].as_u64().is_some_and(|bytes| bytes >= 65536), "{asked}");
+    assert_eq!(cost["queueSeconds"].as_f64(), Some(0.0), "{asked}");
+    assert_eq!(cost["upstreamRequests"], 0, "{asked}");
+    client.finish();
+    let shown = run(&home, ["audit", "show", "--json", "--tool", "one_version"]);
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let record: Value = text.lines().next().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+    assert!(record["cpu_us"].is_u64() && record["memory_bytes"].as_u64() >= Some(65536), "{text}");
+}
+
+#[test]
+fn the_log_can_be_json() {
+    let home = home("");
+    let mut start = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
+    start.args(["--log-format", "json", "--log", "info,call=debug"]);
+    let mut client = Client::initialized(Process::start(start), "2025-11-25");
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let meta = json!({"traceparent": format!("00-{trace}-00f067aa0ba902b7-01")});
+    client.result("tools/call", json!({"name": "one_version", "arguments": {}, "_meta": meta}));
+    let log = client.process().log_with(trace);
+    let line = log.lines().find(|line| line.contains(trace)).expect("the call's line");
+    let event: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+    assert_eq!((&event["level"], &event["target"], &event["trace"]), (&json!("DEBUG"), &json!("call"), &json!(trace)));
+    client.finish();
+}
+
+/// What a dashboard or an alert asks for would otherwise never be there, and nobody would notice.
+#[test]
+fn dashboard_and_alerts_name_only_metrics_that_there_are() {
+    let home = home(&format!("{ON}[[budgets]]\nname = 'few'\ncalls = 4\nwindow = '1h'\n"));
+    let (process, served) = serve(&home, &[]);
+    let scraped = address(&process);
+    let endpoint = Endpoint::new(served);
+    for tool in ["one_version", "trap_version"] {
+        endpoint.exchange(&stateless(1, "tools/call", json!({"name": tool, "arguments": {}})));
+    }
+    let text = scrape(scraped);
+    let name = Regex::new(r"\b(?:wharf|mcp_server|process)_[a-z_]+\b").expect("a pattern");
+    for file in ["dist/monitoring/alerts.yml", "dist/monitoring/dashboard.json", "docs/operate.md"] {
+        let content = std::fs::read_to_string(repository().join(file)).expect("a file");
+        let named: Vec<&str> = name.find_iter(&content).map(|found| found.as_str()).collect();
+        assert!(named.len() > 5, "{file}");
+        for metric in named {
+            let has = |line: &str| {
+                line.strip_prefix(metric)
+                    .is_some_and(|rest| ["{", " ", "_count", "_bucket"].iter().any(|end| rest.starts_with(end)))
+            };
+            assert!(text.lines().any(has), "{file} names {metric}, which is not in:\n{text}");
+        }
+    }
+    let dashboard = std::fs::read_to_string(repository().join("dist/monitoring/dashboard.json")).expect("a file");
+    let dashboard: Value = serde_json::from_str(&dashboard).expect("JSON");
+    assert!(dashboard["panels"].as_array().is_some_and(|panels| panels.len() >= 8));
+}
