@@ -1,6 +1,7 @@
 //! An MCP server behind an HTTP handler. The variable `MODE` says of which revision it is, or what is wrong with it.
 
-#[cfg(target_family = "wasm")]
+#![cfg(target_family = "wasm")]
+
 mod handler;
 mod mcp;
 
