@@ -5,6 +5,7 @@
 //! then stays closed until that is paid back. Pure: it knows neither the configuration's format nor MCP.
 
 mod account;
+mod elsewhere;
 mod usage;
 
 use std::collections::HashMap;
@@ -19,6 +20,7 @@ use crate::rights::{Condition, Implications, Item, Pattern};
 use crate::sync::lock;
 use account::Account;
 pub use account::{Kind, Limits};
+pub use elsewhere::{RecentSpending, Spending};
 pub use usage::{Left, Usage};
 
 /// Maximum accounts in all. Further ones of a budget share one, so that new identities neither evict the accounts of
@@ -161,15 +163,54 @@ impl Budgets {
         }
         let now = Instant::now();
         let mut accounts = lock(&self.accounts);
-        accounts.sweep(now);
-        let mut used: Vec<_> = accounts.by_key.iter().map(|(key, own)| (own.left_share(), key, own)).collect();
-        let order = |one: &(f64, &Key, _), other: &(f64, &Key, _)| one.0.total_cmp(&other.0).then(one.1.cmp(other.1));
-        if used.len() > most {
-            used.select_nth_unstable_by(most, order);
-            used.truncate(most);
+        accounts.most_used(most, now).into_iter().map(|(key, account)| Usage::new(key, account)).collect()
+    }
+}
+
+impl Budgets {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rules.load().budgets.is_empty()
+    }
+
+    /// The longest window.
+    pub fn window(&self) -> Duration {
+        self.rules.load().budgets.iter().map(|budget| budget.limits.window).max().unwrap_or_default()
+    }
+
+    /// What this process has spent of accounts that have changed lately, or in which calls run, for others; at most so
+    /// many.
+    pub fn recent_spending(&self, most: usize) -> RecentSpending {
+        let now = Instant::now();
+        let mut accounts = lock(&self.accounts);
+        let changed = accounts.by_key.iter_mut().filter(|(_, account)| account.reports > 0 || account.running() > 0);
+        let mut recent = RecentSpending::default();
+        for (key, account) in changed.take(most) {
+            recent.has_changed |= account.reports > 0;
+            account.reports = account.reports.saturating_sub(1);
+            account.refill(now);
+            recent.accounts.push(Spending::new(key, account));
         }
-        used.sort_unstable_by(order);
-        used.into_iter().map(|(_, key, account)| Usage::new(key, account)).collect()
+        recent
+    }
+
+    /// What this process has spent of the accounts of which least is left, for processes that start; at most so many.
+    pub fn spending(&self, most: usize) -> Vec<Spending> {
+        let mut accounts = lock(&self.accounts);
+        accounts.most_used(most, Instant::now()).into_iter().map(|(key, own)| Spending::new(key, own)).collect()
+    }
+
+    /// Charges what another process said that it has spent: at that time, in milliseconds since 1970, so long ago.
+    pub fn spent_elsewhere(&self, process: &str, said: &[Spending], (at, ago): (u64, Duration), now: Instant) {
+        let rules = self.rules.load();
+        let process: Arc<str> = process.into();
+        let mut accounts = lock(&self.accounts);
+        for said in said {
+            let Some(budget) = rules.budgets.iter().find(|budget| *budget.name == *said.budget()) else { continue };
+            let Some(key) = said.key(&budget.name) else { continue };
+            let (_, account) = accounts.open(key, budget.limits, now);
+            account.spent_elsewhere(&process, said, (at, ago), now);
+        }
     }
 }
 
@@ -235,6 +276,19 @@ impl Accounts {
                 change(account);
             }
         }
+    }
+
+    /// The accounts from which something is spent, the most used first, at most so many.
+    fn most_used(&mut self, most: usize, now: Instant) -> Vec<(&Key, &Account)> {
+        self.sweep(now);
+        let mut used: Vec<_> = self.by_key.iter().map(|(key, own)| (own.left_share(), key, own)).collect();
+        let order = |one: &(f64, &Key, _), other: &(f64, &Key, _)| one.0.total_cmp(&other.0).then(one.1.cmp(other.1));
+        if used.len() > most {
+            used.select_nth_unstable_by(most, order);
+            used.truncate(most);
+        }
+        used.sort_unstable_by(order);
+        used.into_iter().map(|(_, key, account)| (key, account)).collect()
     }
 
     /// Removes the accounts that are as new ones.

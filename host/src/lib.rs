@@ -28,6 +28,7 @@ pub mod registry;
 mod report;
 pub mod rights;
 pub mod server;
+pub mod shared_budgets;
 pub mod shared_state;
 pub mod skills;
 pub mod state_keys;

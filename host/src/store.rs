@@ -59,6 +59,14 @@ pub struct Page {
     pub more: bool,
 }
 
+/// Some of the keys below a prefix.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keys {
+    pub keys: Vec<String>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
 /// What a write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
@@ -124,6 +132,9 @@ pub trait Store: Send + Sync {
     /// Entries whose keys begin with `prefix` and come after `after`, by key: at most `limit`, and no more once they
     /// have that many bytes.
     async fn list(&self, prefix: &str, after: &str, limit: usize, bytes: usize) -> Result<Page, StoreError>;
+
+    /// Keys that begin with `prefix` and come after `after`, in order, at most `limit`; without reading their values.
+    async fn keys(&self, prefix: &str, after: &str, limit: usize) -> Result<Keys, StoreError>;
 
     /// What is below a prefix; without reading it.
     async fn usage(&self, prefix: &str) -> Result<Usage, StoreError>;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::{Home, repository};
-use crate::support::http::{HttpConnection, Request, Response, serve};
+use crate::support::http::{HttpConnection, Request, Response, metrics_address, sample_sum, serve};
 use crate::support::process::{Process, command, run};
 use crate::support::streamable::{Endpoint, stateless};
 
@@ -21,13 +21,6 @@ fn home(config: &str) -> Home {
     home.put_bytes(&Guest::trapping().build(), "trap");
     home.configure(config);
     home
-}
-
-/// The address of the metrics, which the server prints.
-fn address(process: &Process) -> SocketAddr {
-    let log = process.log_with("/metrics\n");
-    let line = log.lines().find_map(|line| line.strip_prefix("metrics at http://")).expect("a line for scripts");
-    line.trim_end_matches("/metrics").parse().unwrap_or_else(|_| panic!("no address in {line:?}"))
 }
 
 fn get(address: SocketAddr, path: &str) -> Request {
@@ -47,17 +40,11 @@ fn scrape(address: SocketAddr) -> String {
     response.text().to_owned()
 }
 
-/// The value of a sample, all samples of which start so.
-fn sum(text: &str, start: &str) -> f64 {
-    let values = text.lines().filter(|line| line.starts_with(start)).filter_map(|line| line.rsplit(' ').next());
-    values.map(|value| value.parse::<f64>().unwrap_or_else(|_| panic!("no number: {value}"))).sum()
-}
-
 #[test]
 fn calls_over_stdio_are_counted_by_plugin_tool_and_result() {
     let home = home(ON);
     let mut client = Client::start(&home);
-    let address = address(client.process());
+    let address = metrics_address(client.process());
     for _ in 0..3 {
         client.call("one_version", json!({}));
     }
@@ -65,22 +52,22 @@ fn calls_over_stdio_are_counted_by_plugin_tool_and_result() {
     client.error("tools/call", json!({"name": "no such tool"}));
     let text = scrape(address);
     let calls = |plugin: &str, tool: &str, result: &str| {
-        sum(&text, &format!("wharf_calls_total{{plugin=\"{plugin}\",tool=\"{tool}\",result=\"{result}\"}}"))
+        sample_sum(&text, &format!("wharf_calls_total{{plugin=\"{plugin}\",tool=\"{tool}\",result=\"{result}\"}}"))
     };
     assert_eq!(calls("one", "one_version", "ok"), 3.0, "{text}");
     assert_eq!(calls("", "", "not-found"), 1.0, "{text}");
-    assert_eq!(sum(&text, "wharf_faults_total{plugin=\"trap\""), 1.0, "{text}");
+    assert_eq!(sample_sum(&text, "wharf_faults_total{plugin=\"trap\""), 1.0, "{text}");
     let one = "{plugin=\"one\",tool=\"one_version\"}";
-    assert_eq!(sum(&text, &format!("wharf_call_duration_seconds_count{one}")), 3.0, "{text}");
-    assert!(sum(&text, &format!("wharf_call_cpu_seconds_total{one}")) > 0.0, "{text}");
-    assert!(sum(&text, &format!("wharf_call_sent_bytes_total{one}")) > 0.0, "{text}");
-    assert!(sum(&text, "wharf_plugin_memory_peak_bytes{plugin=\"one\"}") >= 65536.0, "{text}");
+    assert_eq!(sample_sum(&text, &format!("wharf_call_duration_seconds_count{one}")), 3.0, "{text}");
+    assert!(sample_sum(&text, &format!("wharf_call_cpu_seconds_total{one}")) > 0.0, "{text}");
+    assert!(sample_sum(&text, &format!("wharf_call_sent_bytes_total{one}")) > 0.0, "{text}");
+    assert!(sample_sum(&text, "wharf_plugin_memory_peak_bytes{plugin=\"one\"}") >= 65536.0, "{text}");
     let operations = "mcp_server_operation_duration_seconds_count{mcp_method_name=\"tools/call\",mcp_protocol_version=\"2025-11-25\"";
-    assert_eq!(sum(&text, &format!("{operations},error_type=\"\"}}")), 4.0, "{text}");
-    assert_eq!(sum(&text, "wharf_plugins "), 2.0, "{text}");
-    assert_eq!(sum(&text, "wharf_reloads_total{result=\"loaded\"}"), 2.0, "{text}");
+    assert_eq!(sample_sum(&text, &format!("{operations},error_type=\"\"}}")), 4.0, "{text}");
+    assert_eq!(sample_sum(&text, "wharf_plugins "), 2.0, "{text}");
+    assert_eq!(sample_sum(&text, "wharf_reloads_total{result=\"loaded\"}"), 2.0, "{text}");
     assert!(text.contains("wharf_build_info{version="), "{text}");
-    assert!(sum(&text, "process_cpu_seconds_total") > 0.0, "{text}");
+    assert!(sample_sum(&text, "process_cpu_seconds_total") > 0.0, "{text}");
     client.finish();
 }
 
@@ -88,14 +75,14 @@ fn calls_over_stdio_are_counted_by_plugin_tool_and_result() {
 fn methods_that_do_not_exist_are_counted_together() {
     let home = home(ON);
     let mut client = Client::start(&home);
-    let address = address(client.process());
+    let address = metrics_address(client.process());
     for number in 0..20 {
         client.error(&format!("made/up{number}"), json!({}));
     }
     let text = scrape(address);
     assert!(!text.contains("made/up"), "{text}");
     let other = "mcp_server_operation_duration_seconds_count{mcp_method_name=\"other\"";
-    assert_eq!(sum(&text, other), 20.0, "{text}");
+    assert_eq!(sample_sum(&text, other), 20.0, "{text}");
     client.finish();
 }
 
@@ -103,7 +90,7 @@ fn methods_that_do_not_exist_are_counted_together() {
 fn servers_over_http_have_metrics_with_what_is_left_of_budgets_and_without_subjects() {
     let home = home(&format!("{ON}[[budgets]]\nname = 'few'\ncalls = 4\nwindow = '1h'\n"));
     let (process, served) = serve(&home, &[]);
-    let scraped = address(&process);
+    let scraped = metrics_address(&process);
     let endpoint = Endpoint::new(served);
     for id in 0..5 {
         let message = stateless(id, "tools/call", json!({"name": "one_version", "arguments": {}}));
@@ -112,8 +99,8 @@ fn servers_over_http_have_metrics_with_what_is_left_of_budgets_and_without_subje
     let text = scrape(scraped);
     let left = "wharf_budget_left_ratio{budget=\"few\",resource=\"calls\"}";
     // A little has come back meanwhile.
-    assert!(text.contains(left) && sum(&text, left) < 0.2, "{text}");
-    assert_eq!(sum(&text, "wharf_refusals_total{reason=\"budget\"}"), 1.0, "{text}");
+    assert!(text.contains(left) && sample_sum(&text, left) < 0.2, "{text}");
+    assert_eq!(sample_sum(&text, "wharf_refusals_total{reason=\"budget\"}"), 1.0, "{text}");
     assert!(!text.contains("subject") && !text.contains("local"), "{text}");
 }
 
@@ -121,7 +108,7 @@ fn servers_over_http_have_metrics_with_what_is_left_of_budgets_and_without_subje
 fn the_listener_has_nothing_but_metrics_and_is_not_for_pages_of_other_sites() {
     let home = home(ON);
     let mut client = Client::start(&home);
-    let address = address(client.process());
+    let address = metrics_address(client.process());
     assert_eq!(ask(address, &get(address, "/mcp")).status, 404);
     assert_eq!(ask(address, &Request::new("POST", "/metrics", address)).status, 405);
     assert_eq!(ask(address, &Request::new("GET", "/metrics", "page.example:9464")).status, 403);
@@ -134,7 +121,7 @@ fn a_token_is_asked_for_and_other_machines_need_one() {
     let home = home(&format!("{ON}token = {{ file = 'scraper' }}\n"));
     std::fs::write(home.path("config/wharf/scraper"), TOKEN).expect("a file");
     let mut client = Client::start(&home);
-    let address = address(client.process());
+    let address = metrics_address(client.process());
     let with = |token: &str| get(address, "/metrics").with("Authorization", &format!("Bearer {token}"));
     assert_eq!(ask(address, &get(address, "/metrics")).status, 401);
     assert_eq!(ask(address, &with("wrong-0123456789abcdef")).status, 401);
@@ -188,7 +175,7 @@ fn the_log_can_be_json() {
 fn dashboard_and_alerts_name_only_metrics_that_there_are() {
     let home = home(&format!("{ON}[[budgets]]\nname = 'few'\ncalls = 4\nwindow = '1h'\n"));
     let (process, served) = serve(&home, &[]);
-    let scraped = address(&process);
+    let scraped = metrics_address(&process);
     let endpoint = Endpoint::new(served);
     for tool in ["one_version", "trap_version"] {
         endpoint.exchange(&stateless(1, "tools/call", json!({"name": tool, "arguments": {}})));

@@ -9,7 +9,7 @@ use shuttle::future::block_on;
 use crate::sync::{Arc, AtomicUsize, Ordering, thread};
 use crate::{Count, check};
 
-#[path = "../../host/src/plugin/instance/fair_semaphore.rs"]
+#[path = "../../host/src/plugin/limits/fair_semaphore.rs"]
 mod fair_semaphore;
 #[path = "../../host/src/plugin/instance/poll_limiter.rs"]
 mod poll_limiter;

@@ -27,7 +27,7 @@ with_each_engine! {
 }
 
 /// Both nodes over HTTP.
-fn serve<S: Server>(nodes: &Nodes<S>) -> [(Process, SocketAddr); 2] {
+pub(crate) fn serve<S: Server>(nodes: &Nodes<S>) -> [(Process, SocketAddr); 2] {
     let plugins = nodes.homes[0].plugins();
     [0, 1].map(|node| {
         let mut command = command(&nodes.homes[node], ["serve".as_ref(), plugins.as_os_str()]);
@@ -38,7 +38,7 @@ fn serve<S: Server>(nodes: &Nodes<S>) -> [(Process, SocketAddr); 2] {
     })
 }
 
-fn addresses(running: &[(Process, SocketAddr); 2]) -> [SocketAddr; 2] {
+pub(crate) fn addresses(running: &[(Process, SocketAddr); 2]) -> [SocketAddr; 2] {
     [running[0].1, running[1].1]
 }
 

@@ -11,3 +11,4 @@ mod nodes;
 mod postgres;
 mod promises;
 mod servers;
+mod sharing;

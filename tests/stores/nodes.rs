@@ -69,7 +69,7 @@ impl<S: Server> Nodes<S> {
         Self { server, homes }
     }
 
-    fn client(&self, node: usize) -> Client {
+    pub(crate) fn client(&self, node: usize) -> Client {
         let plugins = self.homes[0].plugins();
         let process = Process::start(command(&self.homes[node], ["serve".as_ref(), plugins.as_os_str()]));
         Client::with_capabilities(process, MODERN, capabilities())

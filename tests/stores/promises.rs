@@ -110,6 +110,14 @@ pub(crate) async fn entries_are_listed_and_counted_by_prefix_and_expire(open: Op
     assert_eq!(list("a/", "", 3, 99).await, ("a/1 a/2 a/3".into(), false));
     assert_eq!(list("a/", "a/2", 9, 99).await, ("a/3".into(), false));
     assert_eq!(list("c", "", 9, 99).await, (String::new(), false));
+    let only = async |prefix: &str, after: &str, limit: usize| {
+        let found = open().keys(prefix, after, limit).await.expect("usable");
+        (found.keys.join(" "), found.more)
+    };
+    assert_eq!(only("a/", "", 2).await, ("a/1 a/2".into(), true));
+    assert_eq!(only("a/", "a/2", 9).await, ("a/3".into(), false));
+    assert_eq!(only("a/", "", 3).await, ("a/1 a/2 a/3".into(), false));
+    assert_eq!(only("c", "", 9).await, (String::new(), false));
     // As many as have that many bytes, and one at least.
     assert_eq!(list("a/", "", 9, 8).await, ("a/1 a/2".into(), true));
     assert_eq!(list("a/", "", 9, 1).await, ("a/1".into(), true));

@@ -100,6 +100,19 @@ pub fn listening_address(process: &Process) -> SocketAddr {
     authority.and_then(|authority| authority.parse().ok()).unwrap_or_else(|| panic!("no address in {line:?}"))
 }
 
+/// The address of the metrics, which a host prints to stderr.
+pub fn metrics_address(process: &Process) -> SocketAddr {
+    let log = process.log_with("/metrics\n");
+    let line = log.lines().find_map(|line| line.strip_prefix("metrics at http://")).expect("a line for scripts");
+    line.trim_end_matches("/metrics").parse().unwrap_or_else(|_| panic!("no address in {line:?}"))
+}
+
+/// The sum of the samples of metrics that start so.
+pub fn sample_sum(metrics: &str, start: &str) -> f64 {
+    let values = metrics.lines().filter(|line| line.starts_with(start)).filter_map(|line| line.rsplit(' ').next());
+    values.map(|value| value.parse::<f64>().unwrap_or_else(|_| panic!("no number: {value}"))).sum()
+}
+
 /// A request, sent unchanged.
 #[derive(Clone)]
 pub struct Request {

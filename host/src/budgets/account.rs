@@ -3,8 +3,13 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use super::elsewhere::Other;
+
 /// What a call that finds no place among those that run is told to wait: when one ends is not known.
 const RUNNING_WAIT: Duration = Duration::from_secs(1);
+
+/// In so many reports a change is told: one may be overtaken by the next, unread.
+const REPORTS: u8 = 2;
 
 /// What can be spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +39,16 @@ pub(super) struct Account {
     pub(super) limits: Limits,
     /// What is left of calls, seconds and bytes; below zero, it is overdrawn.
     left: [f64; 3],
+    /// What was spent by this process, and how much of it would not have come back if nobody else had spent anything.
+    spent: [f64; 3],
+    own: [f64; 3],
+    /// What others were told of that is spent, by processes that have not said so themselves.
+    hearsay: [f64; 3],
     running: u32,
+    /// What other processes have said.
+    pub(super) others: Vec<Other>,
+    /// How many more reports to others name it.
+    pub(super) reports: u8,
     pub(super) refused: u64,
     /// When the rest was last brought up to date.
     at: Instant,
@@ -65,7 +79,18 @@ impl fmt::Display for Kind {
 impl Account {
     pub(super) fn new(limits: Limits, now: Instant) -> Self {
         let left = limits.most().map(Option::unwrap_or_default);
-        Self { limits, left, running: 0, refused: 0, at: now }
+        Self {
+            limits,
+            left,
+            spent: [0.0; 3],
+            own: [0.0; 3],
+            hearsay: [0.0; 3],
+            running: 0,
+            others: Vec::new(),
+            reports: 0,
+            refused: 0,
+            at: now,
+        }
     }
 
     /// Other limits. What was spent stays spent.
@@ -81,10 +106,12 @@ impl Account {
 
     pub(super) fn refill(&mut self, now: Instant) {
         let passed = now.saturating_duration_since(self.at).as_secs_f64();
-        for (left, most) in self.left.iter_mut().zip(self.limits.most()) {
-            if let Some(most) = most {
-                *left = (*left + most * passed / self.limits.window.as_secs_f64()).min(most);
-            }
+        for (at, most) in self.limits.most().into_iter().enumerate() {
+            let Some(most) = most else { continue };
+            let back = most * passed / self.limits.window.as_secs_f64();
+            self.left[at] = (self.left[at] + back).min(most);
+            self.own[at] = (self.own[at] - back).max(0.0);
+            self.hearsay[at] = (self.hearsay[at] - back).max(0.0);
         }
         self.at = self.at.max(now);
     }
@@ -116,7 +143,12 @@ impl Account {
                 }
             }
         }
-        if longest.is_none() && self.limits.concurrent.is_some_and(|most| self.running >= most) {
+        if longest.is_none()
+            && self
+                .limits
+                .concurrent
+                .is_some_and(|most| self.running.saturating_add(self.running_elsewhere(now)) >= most)
+        {
             longest = Some((Kind::Running, RUNNING_WAIT));
         }
         longest.map_or(Ok(()), |(kind, wait)| Err((kind, Some(wait))))
@@ -130,6 +162,7 @@ impl Account {
 
     pub(super) fn end(&mut self) {
         self.running = self.running.saturating_sub(1);
+        self.reports = REPORTS;
     }
 
     pub(super) fn spend(&mut self, kind: Kind, much: f64) {
@@ -138,7 +171,43 @@ impl Account {
             && limits[at].is_some()
         {
             self.left[at] -= much;
+            self.spent[at] += much;
+            self.own[at] += much;
         }
+        self.reports = REPORTS;
+    }
+
+    /// Takes away what another process has spent, of what is limited.
+    pub(super) fn charge(&mut self, spent: [f64; 3]) {
+        for ((left, most), spent) in self.left.iter_mut().zip(self.limits.most()).zip(spent) {
+            if most.is_some() {
+                *left -= spent;
+            }
+        }
+    }
+
+    /// Charges what another process says for the first time: what has not come back of what it spent, and of what all
+    /// did of whom it knows.
+    pub(super) fn charge_first(&mut self, own: [f64; 3], used: [f64; 3]) {
+        for (at, most) in self.limits.most().into_iter().enumerate() {
+            let Some(most) = most else { continue };
+            let known = own[at].min(self.hearsay[at]);
+            self.hearsay[at] -= known;
+            self.left[at] -= own[at] - known;
+            let more = (self.left[at] - (most - used[at])).max(0.0);
+            self.left[at] -= more;
+            self.hearsay[at] += more;
+        }
+    }
+
+    /// By this process: in all, and what has not come back.
+    pub(super) fn spent_here(&self) -> ([f64; 3], [f64; 3]) {
+        (self.spent, self.own)
+    }
+
+    /// Of calls, seconds and bytes: what has not come back.
+    pub(super) fn used(&self) -> [f64; 3] {
+        self.left().map(|left| left.map_or(0.0, |(left, most)| (most - left).max(0.0)))
     }
 
     pub(super) fn running(&self) -> u32 {

@@ -182,3 +182,92 @@ fn accounts_are_bounded() {
     assert!(call(&all, "new-50", "add", later).is_ok());
     assert!(super::lock(&all.accounts).by_key.len() < 10);
 }
+
+/// What one process tells another one.
+fn tell(from: &Arc<Budgets>, to: &Arc<Budgets>, process: &str, at: u64, now: Instant) {
+    to.spent_elsewhere(process, &from.recent_spending(100).accounts, (at, Duration::ZERO), now);
+}
+
+fn six() -> Arc<Budgets> {
+    budgets(vec![budget("all", BY_SUBJECT, Limits { calls: Some(6), window: 60 * MINUTE, ..Limits::default() })])
+}
+
+fn calls(budgets: &Arc<Budgets>, times: usize, now: Instant) -> usize {
+    (0..times).filter(|_| call(budgets, "ada", "add", now).is_ok()).count()
+}
+
+#[test]
+fn what_other_processes_spend_is_spent_once() {
+    let (one, two, now) = (six(), six(), Instant::now());
+    // Before they know of each other.
+    assert_eq!((calls(&one, 1, now), calls(&two, 2, now)), (1, 2));
+    tell(&one, &two, "one", 1, now);
+    tell(&two, &one, "two", 1, now);
+    assert_eq!(calls(&two, 1, now), 1);
+    // The same again, and the difference to the last.
+    tell(&two, &one, "two", 1, now);
+    tell(&two, &one, "two", 2, now);
+    assert_eq!(calls(&one, 9, now), 2);
+    tell(&one, &two, "one", 2, now);
+    assert_eq!(calls(&two, 9, now), 0);
+    // One that comes late says nothing new.
+    let before = two.usage(9);
+    two.spent_elsewhere("one", &one.recent_spending(100).accounts, (1, Duration::ZERO), now);
+    assert_eq!(two.usage(9).len(), before.len());
+    assert_eq!(calls(&two, 9, now), 0);
+}
+
+#[test]
+fn a_process_that_starts_hears_of_all_that_was_spent() {
+    let (one, two, now) = (six(), six(), Instant::now());
+    assert_eq!(calls(&one, 3, now), 3);
+    tell(&one, &two, "one", 1, now);
+    assert_eq!(calls(&two, 2, now), 2);
+    tell(&two, &one, "two", 1, now);
+    let third = six();
+    // Half of the window later, half of it has come back; two has said so too.
+    let ago = Duration::from_secs(30 * 60);
+    for (process, of) in [("one", &one), ("two", &two)] {
+        third.spent_elsewhere(process, &of.spending(100), (1, ago), now);
+    }
+    assert_eq!(calls(&third, 9, now), 3);
+    let fourth = six();
+    fourth.spent_elsewhere("two", &two.spending(100), (1, Duration::ZERO), now);
+    assert_eq!(calls(&fourth, 9, now), 1, "also what others have told it");
+}
+
+#[test]
+fn calls_that_run_elsewhere_count_while_one_hears_of_them() {
+    let limits = Limits { concurrent: Some(2), ..limits() };
+    let all = || budgets(vec![budget("all", BY_SUBJECT, limits)]);
+    let (one, two, now) = (all(), all(), Instant::now());
+    let charge = call(&one, "ada", "add", now).expect("free").expect("counted");
+    let own = call(&two, "ada", "add", now).expect("free").expect("counted");
+    tell(&one, &two, "one", 1, now);
+    assert_eq!(wait(call(&two, "ada", "add", now)), (Kind::Running, 1));
+    let later = now + super::elsewhere::HEARD;
+    assert!(call(&two, "ada", "add", later).is_ok(), "it may have died");
+    drop((charge, own));
+    assert!(one.recent_spending(9).has_changed);
+    tell(&one, &two, "one", 2, later);
+    assert!(call(&two, "ada", "add", later).is_ok());
+}
+
+#[test]
+fn reports_are_no_place_for_nonsense() {
+    let (one, now) = (six(), Instant::now());
+    for said in [
+        r#"{"budget":"all","subject":"ada","spent":[-1,0,0],"own":[0,0,0],"used":[0,0,0]}"#,
+        r#"{"budget":"all","subject":"ada","spent":[0,0,0],"own":[0,0,0],"used":[-9,0,0]}"#,
+        r#"{"budget":"other","subject":"ada","spent":[9,0,0],"own":[9,0,0],"used":[9,0,0]}"#,
+    ] {
+        let said = serde_json::from_str(said).expect("JSON");
+        one.spent_elsewhere("two", &[said], (1, Duration::ZERO), now);
+    }
+    assert_eq!(one.usage(9), []);
+    // Nor is a number too large for a process.
+    let said =
+        r#"{"budget":"all","subject":"ada","spent":[1e300,1,1],"own":[1e300,0,0],"used":[0,0,0],"running":4294967295}"#;
+    one.spent_elsewhere("two", &[serde_json::from_str(said).expect("JSON")], (1, Duration::ZERO), now);
+    assert_eq!(wait(call(&one, "ada", "add", now)).0, Kind::Calls);
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::personal::Secrets;
-use super::writable;
+use super::{shared, writable};
 use crate::audit::Audit;
 use crate::config::{self, Base, Config};
 use crate::os::key_folders;
@@ -70,7 +70,7 @@ impl Options {
         writable::warn(plugins);
         let base = config::base();
         let protected = self.protected(config, plugins, base.as_ref());
-        let store = base.as_ref().map(|base| base.store.clone());
+        let keyvalue = shared::keyvalue(config)?;
         let cache_dir = self.cache.clone().or_else(|| base.map(|base| base.cache));
         let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
         let compiler = Compiler::ChildProcess(this_program().map_err(|error| failed(error.to_string()))?);
@@ -79,7 +79,7 @@ impl Options {
             cache_dir,
             compiler,
             os_sandbox,
-            store,
+            keyvalue,
             protected,
             audit,
             shared,

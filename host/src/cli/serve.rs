@@ -35,6 +35,7 @@ use crate::pins::{Guard, Reason, Trust};
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
+use crate::shared_budgets;
 use crate::state_keys::{self, StateKey};
 use crate::store::now;
 use crate::sync::lock;
@@ -83,6 +84,10 @@ pub(super) async fn run(
     let spent = Arc::new(Budgets::default());
     let (built, implied) = config.budgets();
     spent.replace(built, implied);
+    if let Some((store, runtime)) = shared::store(&config)? {
+        let id = shared_budgets::new_id().map_err(|error| Failure::new(format!("draw a random number: {error}")))?;
+        runtime.spawn(shared_budgets::exchange(spent.clone(), store, id));
+    }
     let settings = Settings {
         metrics: metrics.clone(),
         state_key,

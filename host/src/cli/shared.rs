@@ -3,11 +3,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::approvals::Approvals;
 use crate::config::{self, Config, StoreConfig};
 use crate::pins::PinFile;
+use crate::plugin::KeyvaluePlace;
 use crate::proposals::Proposals;
 use crate::report::Failure;
 use crate::store::{Document, Place, Store};
@@ -29,14 +30,14 @@ pub(super) fn place(config: &Config) -> Result<Option<Place>, Failure> {
     config.store().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))
 }
 
-/// An entry of the store. `None`: there is no store for several nodes.
-fn document(config: &Config, key: &'static str) -> Result<Option<Document>, Failure> {
+/// The store for several nodes, if there is one.
+fn opened(config: &Config) -> Result<Option<Arc<Opened>>, Failure> {
     if !config.store.is_shared() {
         return Ok(None);
     }
     let mut opened = lock(&OPENED);
     let known = opened.clone().filter(|known| known.config == config.store);
-    let opened = match known {
+    Ok(Some(match known {
         Some(known) => known,
         None => {
             let Some(place) = place(config)? else { return Ok(None) };
@@ -45,8 +46,26 @@ fn document(config: &Config, key: &'static str) -> Result<Option<Document>, Fail
             let (config, store, place) = (config.store.clone(), place.open(), place.to_string());
             opened.insert(Arc::new(Opened { config, store, place, runtime })).clone()
         }
-    };
+    }))
+}
+
+/// An entry of the store. `None`: there is no store for several nodes.
+fn document(config: &Config, key: &'static str) -> Result<Option<Document>, Failure> {
+    let Some(opened) = opened(config)? else { return Ok(None) };
     Ok(Some(Document::new(opened.store.clone(), key, &opened.place, opened.runtime.handle().clone())))
+}
+
+/// The store for several nodes, and the runtime in which it is used.
+pub(super) fn store(config: &Config) -> Result<Option<(Arc<dyn Store>, Handle)>, Failure> {
+    Ok(opened(config)?.map(|opened| (opened.store.clone(), opened.runtime.handle().clone())))
+}
+
+/// Where plugins keep values.
+pub(super) fn keyvalue(config: &Config) -> Result<KeyvaluePlace, Failure> {
+    Ok(match store(config)? {
+        Some((store, runtime)) => KeyvaluePlace::Shared(store, runtime),
+        None => config::base().map_or(KeyvaluePlace::Memory, |base| KeyvaluePlace::File(base.store)),
+    })
 }
 
 /// The pins. `None`: there is no home folder.

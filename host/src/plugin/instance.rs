@@ -5,7 +5,6 @@ pub(in crate::plugin) mod call;
 mod cause;
 pub(in crate::plugin) mod checking;
 mod eligibility;
-pub(in crate::plugin) mod fair_semaphore;
 pub(in crate::plugin) mod function;
 pub(in crate::plugin) mod invocation;
 mod metered;

@@ -3,6 +3,7 @@
 //! Enforced by `call`, `quota` and `guest_log`.
 
 pub(in crate::plugin) mod cpu;
+pub(in crate::plugin) mod fair_semaphore;
 pub(in crate::plugin) mod quota;
 
 use std::time::Duration;

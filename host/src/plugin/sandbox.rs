@@ -16,13 +16,13 @@ use super::dialects::linked::InUse;
 use super::imports;
 use super::imports::filesystem::{MAX_OPEN_IN_ALL, ProtectedFolders};
 use super::imports::granted::Resources;
-use super::imports::keyvalue::Store;
+use super::imports::keyvalue::{Keyvalue, KeyvaluePlace};
 use super::imports::outbound::{Outbound, OutboundSettings};
 use super::imports::state::GuestState;
-use super::instance::fair_semaphore::FairSemaphore;
 use super::instance::ready::MAX_EXTRA_INSTANCES;
 use super::instance::runtime::{Runtime, RuntimeSettings};
 use super::limits::TaskLimits;
+use super::limits::fair_semaphore::FairSemaphore;
 use super::policy::personal::{NoPersonalSecrets, PersonalSecrets};
 use super::surface::SchemaStyle;
 use super::threads::Threads;
@@ -39,9 +39,8 @@ pub struct SandboxSettings {
     pub compiler: Compiler,
     /// Whether a compiler in a child process runs in the OS sandbox (landlock, seccomp).
     pub os_sandbox: bool,
-    /// The database file of plugins' data, created when first needed; `None` keeps the data in
-    /// memory.
-    pub store: Option<PathBuf>,
+    /// Where plugins keep values between calls.
+    pub keyvalue: KeyvaluePlace,
     /// Folders that must not be granted.
     pub protected: ProtectedFolders,
     /// Records quarantines.
@@ -62,7 +61,7 @@ pub struct SandboxSettings {
 }
 
 impl Default for SandboxSettings {
-    /// No cache, no database file, compiled in process, 1 GiB, a thread per core but at least four:
+    /// No cache, values in memory, compiled in process, 1 GiB, a thread per core but at least four:
     /// on a small machine a blocked plugin must not starve the others.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -70,7 +69,7 @@ impl Default for SandboxSettings {
             cache_dir: None,
             compiler: Compiler::InProcess,
             os_sandbox: true,
-            store: None,
+            keyvalue: KeyvaluePlace::Memory,
             protected: ProtectedFolders::default(),
             audit: Audit::default(),
             memory_budget: 1 << 30,
@@ -119,7 +118,7 @@ impl Sandbox {
         let workers = settings.workers.max(1);
         let guests = Threads::start("wharf-guest", workers, BLOCKING_THREADS)?;
         let resources = Resources {
-            store: Store::new(settings.store),
+            keyvalue: Keyvalue::new(settings.keyvalue),
             outbound: Outbound::start(settings.outbound)?,
             protected: Arc::new(settings.protected),
             files: Arc::new(Semaphore::new(MAX_OPEN_IN_ALL)),

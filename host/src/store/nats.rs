@@ -28,7 +28,7 @@ use tokio::sync::broadcast;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Changed, Entry, Expected, MAX_KEY, Page, Put, Store, StoreError, Usage, now};
+use super::{Changed, Entry, Expected, Keys, MAX_KEY, Page, Put, Store, StoreError, Usage, now};
 use crate::json;
 use crate::sync::{Mutex, lock};
 use api::{Done, Found, Written};
@@ -280,6 +280,12 @@ impl Store for Nats {
             }
             after = last;
         }
+    }
+
+    async fn keys(&self, prefix: &str, after: &str, limit: usize) -> Result<Keys, StoreError> {
+        self.indexed(self.link.deadline()).await?;
+        let (keys, more) = lock(&self.view.index).page(prefix, after, limit, usize::MAX);
+        Ok(Keys { keys: keys.into_iter().map(|(key, _)| key).collect(), more })
     }
 
     async fn usage(&self, prefix: &str) -> Result<Usage, StoreError> {

@@ -20,7 +20,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Changed, Entry, Expected, MAX_KEY, Page, Put, Store, StoreError, Usage, end};
+use super::{Changed, Entry, Expected, Keys, MAX_KEY, Page, Put, Store, StoreError, Usage, end};
 use crate::sync::{Mutex, lock};
 use session::Session;
 pub use settings::PostgresSettings;
@@ -127,6 +127,14 @@ impl Store for Postgres {
         let found = rows.first().map_or(0, |row| unsigned(row.get(3)));
         let entries: Vec<Entry> = rows.iter().take(limit).map(entry).collect();
         Ok(Page { more: found > entries.len() as u64, entries })
+    }
+
+    async fn keys(&self, prefix: &str, after: &str, limit: usize) -> Result<Keys, StoreError> {
+        // One more, to know whether there are more.
+        let most = signed(limit as u64).saturating_add(1);
+        let rows = self.query(statements::KEYS, &[&prefix, &end(prefix), &after, &most]).await?;
+        let keys = rows.iter().take(limit).map(|row| row.get(0)).collect();
+        Ok(Keys { keys, more: rows.len() > limit })
     }
 
     async fn usage(&self, prefix: &str) -> Result<Usage, StoreError> {

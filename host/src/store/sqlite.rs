@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, Transaction
 use tokio::sync::{Semaphore, broadcast, oneshot};
 use wharf_report::ShowPath as _;
 
-use super::{Changed, Durability, Entry, Expected, Page, Put, Store, StoreError, Usage, end};
+use super::{Changed, Durability, Entry, Expected, Keys, Page, Put, Store, StoreError, Usage, end};
 use crate::database::Schema;
 use crate::sync::{Mutex, lock};
 
@@ -194,6 +194,20 @@ impl Store for Sqlite {
                 page.entries.push(entry);
             }
             Ok(page)
+        })
+        .await
+    }
+
+    async fn keys(&self, prefix: &str, after: &str, limit: usize) -> Result<Keys, StoreError> {
+        let (from, to, after) = (prefix.to_owned(), end(prefix), after.to_owned());
+        self.run(None, move |transaction| {
+            let mut query = transaction
+                .prepare("SELECT key FROM entry WHERE key >= ?1 AND key < ?2 AND key > ?3 ORDER BY key LIMIT ?4")?;
+            let keys = query.query_map(params![from, to, after, limit + 1], |row| row.get(0))?;
+            let mut keys: Vec<String> = keys.collect::<rusqlite::Result<_>>()?;
+            let more = keys.len() > limit;
+            keys.truncate(limit);
+            Ok(Keys { keys, more })
         })
         .await
     }

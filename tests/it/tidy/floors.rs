@@ -1,7 +1,7 @@
 //! The floors of the host, as ARCHITECTURE.md has them.
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-pub(super) const FLOORS: [(&str, &[&str], &[&str]); 37] = [
+pub(super) const FLOORS: [(&str, &[&str], &[&str]); 38] = [
     ("approvals", &["os", "shared_state", "store", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["metrics", "os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
@@ -35,6 +35,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 37] = [
             "os",
             "rights",
             "skills",
+            "store",
             "sync",
             "text",
         ],
@@ -45,6 +46,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 37] = [
     ("tasks", &["identity", "json", "store"], &["wasmtime", "jsonrpc"]),
     ("nodes", &["json", "store", "sync"], &["wasmtime", "plugin", "jsonrpc"]),
     ("state_keys", &["json", "store"], &["wasmtime", "plugin", "jsonrpc"]),
+    ("shared_budgets", &["budgets", "json", "store"], &["wasmtime", "plugin", "jsonrpc"]),
     ("shared_state", &["json", "os", "store"], &["tokio", "wasmtime", "plugin"]),
     ("proposals", &["os", "shared_state", "store"], &["tokio", "wasmtime", "plugin"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),

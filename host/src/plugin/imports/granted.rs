@@ -15,7 +15,7 @@ use tokio::task::spawn_blocking;
 use wasmtime_wasi_config::WasiConfigVariables;
 
 use super::filesystem::{Folders, Opened, ProtectedFolders};
-use super::keyvalue::Store;
+use super::keyvalue::Keyvalue;
 use super::outbound::{Outbound, PluginOutbound};
 use super::people::{FRESH, People};
 use crate::identity::Identity;
@@ -39,7 +39,7 @@ const UNUSABLE_GRANT: &str = "wharf::unusable_grant";
 
 /// The resources behind grants, shared by all plugins.
 pub(in crate::plugin) struct Resources {
-    pub(in crate::plugin) store: Arc<Store>,
+    pub(in crate::plugin) keyvalue: Keyvalue,
     pub(in crate::plugin) outbound: Arc<Outbound>,
     /// Folders that must not be granted.
     pub(in crate::plugin) protected: Arc<ProtectedFolders>,
@@ -57,7 +57,7 @@ pub(in crate::plugin) struct Granted {
     pub(in crate::plugin) grants: Arc<Grants>,
     /// What all callers have, which hints add to, and what some have in addition.
     base: Arc<Grants>,
-    pub(in crate::plugin) store: Arc<Store>,
+    pub(in crate::plugin) keyvalue: Keyvalue,
     pub(in crate::plugin) http: PluginOutbound,
     /// Of all that callers of the plugin have, but for what is another caller's own: a secret may come back through what
     /// they share. `None` for a plugin without secrets.
@@ -109,7 +109,7 @@ impl Granted {
         }
         Arc::new(Self {
             plugin,
-            store: resources.store.clone(),
+            keyvalue: resources.keyvalue.clone(),
             http: PluginOutbound::new(&grants, resources.outbound.clone()),
             redactor: Redactor::of(&grants.all_secrets()).map(Arc::new),
             files: resources.files.clone(),
@@ -174,7 +174,7 @@ impl Granted {
     fn with_grants(&self, grants: Grants, number: Option<u64>, redactor: Option<Arc<Redactor>>) -> Arc<Self> {
         Arc::new(Self {
             plugin: self.plugin.clone(),
-            store: self.store.clone(),
+            keyvalue: self.keyvalue.clone(),
             http: self.http.with_secrets(&grants),
             redactor,
             files: self.files.clone(),
@@ -390,12 +390,13 @@ fn note(noted: &Mutex<Vec<String>>, what: String) {
 impl Resources {
     /// For a host without configuration.
     pub(in crate::plugin) fn for_tests() -> Self {
+        use super::keyvalue::KeyvaluePlace;
         use crate::plugin::threads::Threads;
 
         static THREADS: std::sync::OnceLock<Threads> = std::sync::OnceLock::new();
         let threads = THREADS.get_or_init(|| Threads::start("test", 1, 1).expect("a thread"));
         Self {
-            store: Store::new(None),
+            keyvalue: Keyvalue::new(KeyvaluePlace::Memory),
             outbound: Outbound::start(Default::default()).expect("a thread"),
             protected: Arc::default(),
             files: Arc::new(Semaphore::new(1)),

@@ -1,13 +1,18 @@
-//! `wasi:keyvalue`: a plugin's data between its calls, in one database of the host.
+//! `wasi:keyvalue`: a plugin's data between its calls, in one database of the host, or in the store of several nodes.
 //!
-//! Implements the guest's functions and checks the grant; `store` opens the database, `space` reads
-//! and writes a plugin's bucket in it.
+//! Implements the guest's functions and checks the grant; `place` says where a bucket is: `local` in the database that
+//! `store` opens, with the statements of `space`, or `shared`.
 
 pub(super) mod bindings;
+mod limits;
+mod local;
+mod place;
+mod shared;
 mod space;
 mod store;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::sync::Arc;
 
@@ -16,8 +21,11 @@ use wasmtime::component::Resource;
 use super::state::GuestState;
 use crate::plugin::policy::access::Access;
 use bindings::{AtomicCalls, BatchCalls, BucketCalls, Error, KeyResponse, StoreCalls};
-use space::Space;
-pub(in crate::plugin) use store::{Store, StoreError};
+use limits::Limits;
+pub(in crate::plugin) use place::Keyvalue;
+pub use place::KeyvaluePlace;
+use store::StoreError;
+use values::{Owner, Values};
 
 /// Maximum bytes of a bucket's name.
 const MAX_BUCKET_NAME: usize = 64;
@@ -31,26 +39,18 @@ pub struct Bucket {
 }
 
 impl GuestState {
-    /// Runs some work on the plugin's data in that bucket.
-    async fn in_bucket<R: Send + 'static>(
-        &mut self,
-        bucket: &Resource<Bucket>,
-        work: impl FnOnce(Space<'_>) -> Result<R, StoreError> + Send + 'static,
-    ) -> Result<R, Error> {
+    /// The values of that bucket.
+    fn values(&mut self, bucket: &Resource<Bucket>) -> Result<Box<dyn Values>, Error> {
         // Only `open` makes handles, so a guest that has one has the grant.
         let Some(grant) = self.granted.grants.keyvalue else { return Err(Error::AccessDenied) };
         let bucket = self.table().get(bucket).map_err(|error| Error::Other(error.to_string()))?.name.clone();
-        let owner = match grant.per_subject {
-            Some(_) => format!("{}/{}", self.plugin, self.identity.as_ref().map_or("", |who| who.name())),
-            None => self.plugin.to_string(),
-        };
-        let store = self.granted.store.clone();
-        let done = store
-            .run(move |connection| {
-                let (quota, total) = (grant.quota, grant.per_subject);
-                work(Space { connection, owner: &owner, bucket: &bucket, quota, total })
-            })
-            .await;
+        let subject = grant.per_subject.map(|_| self.identity.as_ref().map_or("".into(), |who| who.name().clone()));
+        let limits = Limits { quota: grant.quota, total: grant.per_subject };
+        Ok(self.granted.keyvalue.of(Owner { plugin: self.plugin.as_ref().into(), subject, bucket, limits }))
+    }
+
+    /// The outcome for the guest; a failure of the host is for the operator.
+    fn told<R>(&mut self, done: Result<R, StoreError>) -> Result<R, Error> {
         done.map_err(|error| match error {
             StoreError::Refused(why) => Error::Other(why),
             StoreError::Failed(reason) => {
@@ -82,23 +82,28 @@ impl StoreCalls for GuestState {
 
 impl BucketCalls for GuestState {
     async fn get(&mut self, bucket: Resource<Bucket>, key: String) -> Result<Option<Vec<u8>>, Error> {
-        self.in_bucket(&bucket, move |space| space.get(&key)).await
+        let done = self.values(&bucket)?.get(key).await;
+        self.told(done)
     }
 
     async fn set(&mut self, bucket: Resource<Bucket>, key: String, value: Vec<u8>) -> Result<(), Error> {
-        self.in_bucket(&bucket, move |mut space| space.set_many(&[(key, value)])).await
+        let done = self.values(&bucket)?.set_many(vec![(key, value)]).await;
+        self.told(done)
     }
 
     async fn delete(&mut self, bucket: Resource<Bucket>, key: String) -> Result<(), Error> {
-        self.in_bucket(&bucket, move |mut space| space.delete_many(&[key])).await
+        let done = self.values(&bucket)?.delete_many(vec![key]).await;
+        self.told(done)
     }
 
     async fn exists(&mut self, bucket: Resource<Bucket>, key: String) -> Result<bool, Error> {
-        self.in_bucket(&bucket, move |space| space.exists(&key)).await
+        let done = self.values(&bucket)?.exists(key).await;
+        self.told(done)
     }
 
     async fn list_keys(&mut self, bucket: Resource<Bucket>, cursor: Option<u64>) -> Result<KeyResponse, Error> {
-        let (keys, cursor) = self.in_bucket(&bucket, move |space| space.keys(cursor)).await?;
+        let page = self.values(&bucket)?.keys(cursor).await;
+        let (keys, cursor) = self.told(page)?;
         Ok(KeyResponse { keys, cursor })
     }
 
@@ -110,7 +115,8 @@ impl BucketCalls for GuestState {
 
 impl AtomicCalls for GuestState {
     async fn increment(&mut self, bucket: Resource<Bucket>, key: String, delta: u64) -> Result<u64, Error> {
-        self.in_bucket(&bucket, move |mut space| space.increment(&key, delta)).await
+        let done = self.values(&bucket)?.increment(key, delta).await;
+        self.told(done)
     }
 }
 
@@ -120,14 +126,17 @@ impl BatchCalls for GuestState {
         bucket: Resource<Bucket>,
         keys: Vec<String>,
     ) -> Result<Vec<Option<(String, Vec<u8>)>>, Error> {
-        self.in_bucket(&bucket, move |space| space.get_many(keys)).await
+        let done = self.values(&bucket)?.get_many(keys).await;
+        self.told(done)
     }
 
     async fn set_many(&mut self, bucket: Resource<Bucket>, entries: Vec<(String, Vec<u8>)>) -> Result<(), Error> {
-        self.in_bucket(&bucket, move |mut space| space.set_many(&entries)).await
+        let done = self.values(&bucket)?.set_many(entries).await;
+        self.told(done)
     }
 
     async fn delete_many(&mut self, bucket: Resource<Bucket>, keys: Vec<String>) -> Result<(), Error> {
-        self.in_bucket(&bucket, move |mut space| space.delete_many(&keys)).await
+        let done = self.values(&bucket)?.delete_many(keys).await;
+        self.told(done)
     }
 }

@@ -10,13 +10,13 @@ use wasmtime::Engine;
 
 use super::call::PreparedComponent;
 use super::checking::Checker;
-use super::fair_semaphore::FairSemaphore;
 use super::ready::ReadyInstances;
 use super::ticker::Ticker;
 use crate::audit::Audit;
 use crate::plugin::component::engine::SLOTS;
 use crate::plugin::imports::granted::Resources;
 use crate::plugin::limits::TaskLimits;
+use crate::plugin::limits::fair_semaphore::FairSemaphore;
 use crate::plugin::limits::quota::ByteBudget;
 use crate::plugin::skills::SkillRoom;
 use crate::plugin::surface::SchemaStyle;

@@ -4,8 +4,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use super::*;
-use crate::plugin::instance::fair_semaphore::{FairPermit, FairSemaphore};
 use crate::plugin::instance::poll_limiter::PollLimiter;
+use crate::plugin::limits::fair_semaphore::{FairPermit, FairSemaphore};
 
 fn name(caller: &str) -> Arc<str> {
     caller.into()

@@ -45,6 +45,10 @@ pub(super) const LIST: &str = "
     WHERE page.before < $5::bigint OR page.before = 0
     ORDER BY entry.key";
 
+/// From `$1` to `$2`, after `$3`, at most `$4`.
+pub(super) const KEYS: &str =
+    "SELECT key FROM wharf_entry WHERE key >= $1 AND key < $2 AND key > $3 ORDER BY key LIMIT $4";
+
 pub(super) const USAGE: &str =
     "SELECT count(*), coalesce(sum(size), 0)::bigint FROM wharf_entry WHERE key >= $1 AND key < $2";
 

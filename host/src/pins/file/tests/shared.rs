@@ -10,7 +10,7 @@ use tokio::sync::broadcast;
 
 use super::{id, lock, pin};
 use crate::pins::{PinFile, Pins};
-use crate::store::{Changed, Document, Entry, Page, Put, Sqlite, Store, StoreError, Usage};
+use crate::store::{Changed, Document, Entry, Keys, Page, Put, Sqlite, Store, StoreError, Usage};
 
 /// Two nodes with folders of their own, and one store.
 #[test]
@@ -56,6 +56,9 @@ impl Store for Away {
         Err(StoreError("it is away".into()))
     }
     async fn list(&self, _: &str, _: &str, _: usize, _: usize) -> Result<Page, StoreError> {
+        Err(StoreError("it is away".into()))
+    }
+    async fn keys(&self, _: &str, _: &str, _: usize) -> Result<Keys, StoreError> {
         Err(StoreError("it is away".into()))
     }
     async fn usage(&self, _: &str) -> Result<Usage, StoreError> {

@@ -5,18 +5,9 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
+use super::limits::{BatchBytes, Limits, PAGE, check_batch, check_entry, sum};
 use super::store::StoreError;
-
-/// Maximum bytes of a key.
-const MAX_KEY: usize = 256;
-/// Maximum bytes of a value.
-const MAX_VALUE: usize = 256 << 10;
-/// Maximum keys of a plugin, in all its buckets.
-const MAX_KEYS: i64 = 10_000;
-/// Maximum keys in one page of a listing, and in one batch.
-const PAGE: usize = 1000;
-/// Maximum bytes of the values that one batch returns: a key may be in it many times.
-const MAX_BATCH_BYTES: usize = 4 << 20;
+use super::values::{Entry, Page};
 
 /// An owner's bucket in the open database.
 pub(super) struct Space<'a> {
@@ -24,16 +15,8 @@ pub(super) struct Space<'a> {
     /// The plugin, or `PLUGIN/SUBJECT`; in the column `plugin`. A plugin's name has no slash.
     pub(super) owner: &'a str,
     pub(super) bucket: &'a str,
-    /// Maximum bytes of the owner, in all its buckets.
-    pub(super) quota: u64,
-    /// Maximum bytes of all owners with the same plugin, if they are its users.
-    pub(super) total: Option<u64>,
+    pub(super) limits: Limits,
 }
-
-/// A page of keys, and the cursor of the next one.
-pub(super) type Page = (Vec<String>, Option<u64>);
-/// A key and its value.
-pub(super) type Entry = (String, Vec<u8>);
 
 impl Space<'_> {
     pub(super) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
@@ -48,12 +31,10 @@ impl Space<'_> {
 
     pub(super) fn get_many(&self, keys: Vec<String>) -> Result<Vec<Option<Entry>>, StoreError> {
         check_batch(keys.len())?;
-        let mut left = MAX_BATCH_BYTES;
+        let mut left = BatchBytes::NEW;
         let one = |key: String| {
             let Some(value) = self.get(&key)? else { return Ok(None) };
-            left = left
-                .checked_sub(value.len())
-                .ok_or_else(|| refused(format!("the values of one batch have more than {MAX_BATCH_BYTES} bytes")))?;
+            left.take(value.len())?;
             Ok(Some((key, value)))
         };
         keys.into_iter().map(one).collect()
@@ -95,16 +76,8 @@ impl Space<'_> {
     /// Adds to a number that is stored as decimal text; a missing key counts as 0.
     pub(super) fn increment(&mut self, key: &str, delta: u64) -> Result<u64, StoreError> {
         self.write(|write| {
-            let number = match value(write.transaction, write.owner, write.bucket, key)? {
-                None => 0,
-                Some(text) => std::str::from_utf8(&text)
-                    .ok()
-                    .and_then(|text| text.parse::<u64>().ok())
-                    .ok_or_else(|| refused("the value to increment is no whole number".into()))?,
-            };
-            let sum = number
-                .checked_add(delta)
-                .ok_or_else(|| refused("the incremented number would be too large for 64 bits".into()))?;
+            let before = value(write.transaction, write.owner, write.bucket, key)?;
+            let sum = sum(before.as_deref(), delta)?;
             write.set(key, sum.to_string().as_bytes())?;
             Ok(sum)
         })
@@ -117,20 +90,12 @@ impl Space<'_> {
         let done = work(&WriteTransaction { transaction: &transaction, owner: self.owner, bucket: self.bucket })?;
         let after = Usage::of(&transaction, self.owner)?;
         // A write without growth is allowed: under a reduced quota a plugin must be able to delete.
-        if after.keys > MAX_KEYS && after.keys > before.keys {
-            return Err(refused(format!("this plugin may have at most {MAX_KEYS} keys in all its buckets together")));
-        }
-        if after.bytes.unsigned_abs() > self.quota && after.bytes > before.bytes {
-            let (quota, bytes) = (self.quota, after.bytes);
-            return Err(refused(format!(
-                "this plugin may store at most {quota} bytes in all; this write would make it {bytes}"
-            )));
-        }
-        if let Some(total) = self.total
+        let grown = |after: i64, before: i64| if after > before { after.unsigned_abs() } else { 0 };
+        self.limits.check(grown(after.keys, before.keys), grown(after.bytes, before.bytes))?;
+        if let Some(total) = self.limits.total
             && after.bytes > before.bytes
-            && Usage::together(&transaction, self.owner)? > total
         {
-            return Err(refused(format!("the users of this plugin may store at most {total} bytes together")));
+            Limits::check_total(total, Usage::together(&transaction, self.owner)?)?;
         }
         transaction.commit()?;
         Ok(done)
@@ -146,12 +111,7 @@ struct WriteTransaction<'a> {
 
 impl WriteTransaction<'_> {
     fn set(&self, key: &str, value: &[u8]) -> Result<(), StoreError> {
-        if key.len() > MAX_KEY {
-            return Err(refused(format!("the key has {} bytes; the limit is {MAX_KEY}", key.len())));
-        }
-        if value.len() > MAX_VALUE {
-            return Err(refused(format!("the value has {} bytes; the limit is {MAX_VALUE}", value.len())));
-        }
+        check_entry(key, value)?;
         self.transaction.execute(
             "INSERT INTO entry (plugin, bucket, key, number, value) VALUES (?1, ?2, ?3,
                 (SELECT coalesce(max(number), 0) + 1 FROM entry WHERE plugin = ?1 AND bucket = ?2), ?4)
@@ -192,15 +152,4 @@ impl Usage {
 fn value(connection: &Connection, owner: &str, bucket: &str, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
     let mut found = connection.prepare("SELECT value FROM entry WHERE plugin = ?1 AND bucket = ?2 AND key = ?3")?;
     found.query_row(params![owner, bucket, key], |row| row.get(0)).optional()
-}
-
-fn check_batch(keys: usize) -> Result<(), StoreError> {
-    if keys > PAGE {
-        return Err(refused(format!("the batch has {keys} keys; the limit is {PAGE}")));
-    }
-    Ok(())
-}
-
-fn refused(why: String) -> StoreError {
-    StoreError::Refused(why)
 }

@@ -63,6 +63,12 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
+impl From<crate::store::StoreError> for StoreError {
+    fn from(error: crate::store::StoreError) -> Self {
+        Self::Failed(error.0)
+    }
+}
+
 /// The database of a process.
 pub(in crate::plugin) struct Store {
     /// `None`: in memory.

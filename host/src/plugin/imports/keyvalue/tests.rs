@@ -1,6 +1,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
+use super::limits::Limits;
 use super::space::Space;
 use super::store::{Store, StoreError};
 
@@ -12,7 +13,9 @@ async fn within<R: Send + 'static>(
     (plugin, bucket, quota): (&'static str, &'static str, u64),
     work: impl FnOnce(Space<'_>) -> Result<R, StoreError> + Send + 'static,
 ) -> Result<R, StoreError> {
-    store.run(move |connection| work(Space { connection, owner: plugin, bucket, quota, total: None })).await
+    store
+        .run(move |connection| work(Space { connection, owner: plugin, bucket, limits: Limits { quota, total: None } }))
+        .await
 }
 
 async fn set(store: &Store, place: (&'static str, &'static str, u64), key: &str, bytes: usize) -> String {
@@ -168,7 +171,8 @@ async fn users_of_a_plugin_do_not_see_each_other_and_share_a_total() {
     let set = async |owner: &'static str, key: &str, bytes: usize| {
         let entry = (key.to_owned(), vec![b'x'; bytes]);
         let set = store.run(move |connection| {
-            Space { connection, owner, bucket: "b", quota: 1000, total: Some(2000) }.set_many(&[entry])
+            Space { connection, owner, bucket: "b", limits: Limits { quota: 1000, total: Some(2000) } }
+                .set_many(&[entry])
         });
         match set.await {
             Ok(()) => "stored".into(),
@@ -188,4 +192,116 @@ async fn users_of_a_plugin_do_not_see_each_other_and_share_a_total() {
     assert_eq!(within(&store, (bob, "b", 1000), |space| space.get("k")).await, Ok(Some(b"x".to_vec())));
     let keys = within(&store, ("a/https://id.example#zoe", "b", 1000), |space| space.keys(None)).await;
     assert_eq!(keys, Ok((vec![], None)));
+}
+
+/// Buckets in a store that several nodes have; the file stands for it.
+mod shared {
+    use tokio::runtime::Handle;
+
+    use super::*;
+    use crate::plugin::imports::keyvalue::Keyvalue;
+    use crate::plugin::imports::keyvalue::place::KeyvaluePlace;
+    use crate::plugin::imports::keyvalue::values::{Owner, Values};
+    use crate::store::Sqlite;
+
+    struct Nodes {
+        folder: tempfile::TempDir,
+    }
+
+    impl Nodes {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().expect("a folder");
+            std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700)).expect("its owner's");
+            Self { folder }
+        }
+
+        /// Another node, with a bucket of an owner.
+        fn bucket(&self, subject: Option<&str>, limits: Limits) -> Box<dyn Values> {
+            let store = Sqlite::new(self.folder.path().join("store.db"));
+            let owner = Owner { plugin: "a".into(), subject: subject.map(Into::into), bucket: "ö/".into(), limits };
+            Keyvalue::new(KeyvaluePlace::Shared(store, Handle::current())).of(owner)
+        }
+    }
+
+    const LIMITS: Limits = Limits { quota: QUOTA, total: None };
+
+    fn refusal<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
+        match outcome.expect_err("refused") {
+            StoreError::Refused(why) | StoreError::Failed(why) => why,
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn keys_are_listed_in_pages_although_others_write() {
+        let nodes = Nodes::new();
+        let (one, two) = (nodes.bucket(None, LIMITS), nodes.bucket(None, LIMITS));
+        let keys: Vec<String> = (0..2500).map(|number| format!("{number}~ü/")).collect();
+        for some in keys.chunks(1000) {
+            one.set_many(some.iter().map(|key| (key.clone(), vec![1])).collect()).await.expect("stored");
+        }
+        let (mut found, mut cursor) = two.keys(None).await.expect("a page");
+        two.delete_many(vec![found[0].clone(), "none".into()]).await.expect("deleted");
+        while let Some(after) = cursor {
+            let (page, next) = two.keys(Some(after)).await.expect("a page");
+            assert!(page.len() <= 1000);
+            (found, cursor) = ([found, page].concat(), next);
+        }
+        found.sort_unstable();
+        let mut all = keys.clone();
+        all.sort_unstable();
+        assert_eq!(found, all);
+        assert_eq!(one.exists(found[0].clone()).await, one.get(found[0].clone()).await.map(|value| value.is_some()));
+        let some = vec![keys[7].clone(), "none".into(), keys[7].clone()];
+        let seven = Some((keys[7].clone(), vec![1]));
+        assert_eq!(two.get_many(some).await, Ok(vec![seven.clone(), None, seven]));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_number_that_all_nodes_add_to_loses_nothing() {
+        let nodes = Nodes::new();
+        let adding = (0..4).map(|_| {
+            let bucket = nodes.bucket(None, LIMITS);
+            tokio::spawn(async move {
+                for _ in 0..25 {
+                    bucket.increment("n".into(), 2).await.expect("added");
+                }
+            })
+        });
+        for added in adding.collect::<Vec<_>>() {
+            added.await.expect("no panic");
+        }
+        let bucket = nodes.bucket(None, LIMITS);
+        assert_eq!(bucket.increment("n".into(), 0).await, Ok(200));
+        bucket.set_many(vec![("n".into(), b"x".to_vec())]).await.expect("stored");
+        assert_eq!(refusal(bucket.increment("n".into(), 1).await), "the value to increment is no whole number");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn limits_hold_for_all_nodes_and_leave_room_for_less() {
+        let nodes = Nodes::new();
+        let limits = Limits { quota: 1000, total: Some(1500) };
+        let (one, two) = (nodes.bucket(Some("ada"), limits), nodes.bucket(Some("ada"), limits));
+        let put = async |bucket: &dyn Values, key: &str, bytes: usize| {
+            bucket.set_many(vec![(key.to_owned(), vec![b'x'; bytes])]).await
+        };
+        assert_eq!(put(&*one, "k", 600).await, Ok(()));
+        let over = refusal(put(&*two, "l", 600).await);
+        assert!(
+            over.starts_with("this plugin may store at most 1000 bytes in all; this write would make it 12"),
+            "{over}"
+        );
+        assert_eq!(put(&*two, "k", 900).await, Ok(()));
+        assert!(put(&*one, "k", 1100).await.is_err());
+        assert_eq!(put(&*one, "k", 800).await, Ok(()), "less is allowed");
+        let other = nodes.bucket(Some("bob"), limits);
+        assert_eq!(other.get("k".into()).await, Ok(None));
+        assert_eq!(
+            refusal(put(&*other, "k", 900).await),
+            "the users of this plugin may store at most 1500 bytes together"
+        );
+        assert_eq!(put(&*other, "k", 500).await, Ok(()));
+        assert_eq!(refusal(put(&*other, &"k".repeat(257), 1).await), "the key has 257 bytes; the limit is 256");
+        let many = (0..1001).map(|number| (number.to_string(), Vec::new())).collect();
+        assert_eq!(refusal(one.set_many(many).await), "the batch has 1001 keys; the limit is 1000");
+    }
 }

@@ -1,0 +1,48 @@
+//! Where plugins' values are: in a file of this machine, or in the store of several nodes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use super::local::LocalValues;
+use super::shared::{SharedStore, SharedValues};
+use super::store::Store;
+use super::values::{Owner, Values};
+use crate::store;
+
+/// Where plugins' values are.
+#[derive(Clone, Default)]
+pub enum KeyvaluePlace {
+    /// Until the process ends.
+    #[default]
+    Memory,
+    /// A database file, created when first needed.
+    File(PathBuf),
+    /// The store of several nodes. It is used in that runtime alone.
+    Shared(Arc<dyn store::Store>, Handle),
+}
+
+/// The values of all plugins.
+#[derive(Clone)]
+pub(in crate::plugin) enum Keyvalue {
+    Local(Arc<Store>),
+    Shared(Arc<SharedStore>),
+}
+
+impl Keyvalue {
+    pub(in crate::plugin) fn new(place: KeyvaluePlace) -> Self {
+        match place {
+            KeyvaluePlace::Memory => Self::Local(Store::new(None)),
+            KeyvaluePlace::File(path) => Self::Local(Store::new(Some(path))),
+            KeyvaluePlace::Shared(store, runtime) => Self::Shared(SharedStore::new(store, runtime)),
+        }
+    }
+
+    pub(super) fn of(&self, owner: Owner) -> Box<dyn Values> {
+        match self {
+            Self::Local(store) => Box::new(LocalValues { store: store.clone(), owner }),
+            Self::Shared(data) => Box::new(SharedValues::new(data.clone(), &owner)),
+        }
+    }
+}
