@@ -13,14 +13,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::os::private::Durability;
 use crate::shared_state::SharedState;
-use crate::store::Document;
+use crate::store::{Document, Marked};
 use crate::sync::lock;
 
 pub use state::{Bound, Decider, Decision, Deed, Request, Standing, Wanted};
-use state::{Full, State};
+use state::{Full, State, hash};
 
 /// More than the largest state takes.
 const MAX_SIZE: u64 = 16 << 20;
+
+/// Answers that were used, of one caller and in all, that nodes keep.
+const MAX_SHARED_SPENT: (u64, u64) = (4096, 65_536);
+/// For how much longer: the clocks of nodes may differ by that, and an answer is still good for one of them.
+const MAX_SKEW: Duration = Duration::from_hours(24);
 
 /// Why nothing was recorded.
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +120,19 @@ impl Approvals {
     /// As [`Self::take`], and if too many were used: none is forgotten for another.
     pub fn spend(&self, answer: &str, principal: &str, lasts: Duration) -> Result<bool, ApprovalError> {
         let now = now();
-        self.edit(|state| state.spend(answer, principal, now.saturating_add(lasts.as_secs()), now))
+        let until = now.saturating_add(lasts.as_secs());
+        let document = match &*self.0 {
+            Place::Shared(state) => state.document(),
+            Place::Memory(_) => None,
+        };
+        let Some(document) = document else { return self.edit(|state| state.spend(answer, principal, until, now)) };
+        let expires = until.saturating_add(MAX_SKEW.as_secs()).saturating_mul(1000);
+        let marked = document.mark((&hash(&[principal]), &hash(&[answer])), MAX_SHARED_SPENT, expires);
+        match marked.map_err(io::Error::other)? {
+            Marked::Now => Ok(true),
+            Marked::Before => Ok(false),
+            Marked::Full => Err(ApprovalError::Full),
+        }
     }
 
     /// All requests that wait, and decisions that hold, from the oldest.

@@ -158,6 +158,16 @@ impl Catalog {
         (warnings, mismatched)
     }
 
+    /// Another surface is the pinned one of a plugin that keeps its own until it is listed again.
+    pub fn expect_surface(&self, id: &PluginId, pinned: Digest) {
+        self.change(|members| {
+            for member in members.iter_mut().filter(|member| member.provider.id() == id) {
+                member.pinned_surface = Some(pinned);
+            }
+            true
+        });
+    }
+
     /// Whether the plugin name is used by the host's own tools.
     fn is_host_name(&self, id: &PluginId) -> bool {
         self.current.load().members().iter().any(|member| member.provider.is_host() && member.provider.id() == id)

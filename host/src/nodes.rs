@@ -181,10 +181,17 @@ impl Nodes {
     /// If it does not live, or cannot be reached.
     pub async fn connect(&self, node: NodeId) -> Result<client::TlsStream<TcpStream>, Unreachable> {
         let address = self.find(node).await?.ok_or(Unreachable::Gone)?;
-        let connecting = async {
+        let once = || async {
             let stream = TcpStream::connect(&address).await?;
             stream.set_nodelay(true)?;
             self.own.connect(node, stream).await
+        };
+        let connecting = async {
+            match once().await {
+                // It sheds connections that say nothing when there are many, and may have taken this one for such.
+                Err(error) if is_lost(&error) => once().await,
+                connected => connected,
+            }
         };
         match timeout(CONNECTING, connecting).await {
             Ok(Ok(stream)) => Ok(stream),
@@ -210,6 +217,11 @@ impl Nodes {
         };
         timeout(CONNECTING, accepting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
+}
+
+fn is_lost(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
 }
 
 fn key_of(node: NodeId) -> String {

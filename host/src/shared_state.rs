@@ -58,6 +58,14 @@ impl SharedState {
         Self(Place::Store(document))
     }
 
+    /// The entry of the store, if it is there.
+    pub(crate) fn document(&self) -> Option<&Document> {
+        match &self.0 {
+            Place::File(_) => None,
+            Place::Store(document) => Some(document),
+        }
+    }
+
     /// What is missing has the default.
     ///
     /// # Errors
@@ -65,7 +73,7 @@ impl SharedState {
     pub fn read<T: DeserializeOwned + Default>(&self) -> io::Result<T> {
         match &self.0 {
             Place::File(file) => file.read(),
-            Place::Store(document) => parsed(document.read().map_err(io::Error::other)?.as_deref()),
+            Place::Store(document) => of_entry(document.read().map_err(io::Error::other)?.as_deref()),
         }
     }
 
@@ -83,7 +91,7 @@ impl SharedState {
             Place::Store(document) => document,
         };
         let edited = document.edit(|value| {
-            let before: T = parsed(value)?;
+            let before: T = of_entry(value)?;
             let mut after = before.clone();
             let result = edit(&mut after)?;
             let text = (after != before).then(|| serde_json::to_vec(&after).map_err(io::Error::from)).transpose()?;
@@ -94,6 +102,12 @@ impl SharedState {
             Unedited::Edit(error) => error,
         })
     }
+}
+
+/// What an entry of the store has.
+fn of_entry<T: DeserializeOwned + Default>(value: Option<&[u8]>) -> io::Result<T> {
+    let advice = "it is damaged: remove it from the store, and what it had is asked for again";
+    parsed(value).map_err(|error| io::Error::new(error.kind(), format!("{error} ({advice})")))
 }
 
 fn parsed<T: DeserializeOwned + Default>(value: Option<&[u8]>) -> io::Result<T> {

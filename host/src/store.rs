@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use tokio::sync::broadcast;
 
 pub use clock::now;
-pub use document::{Document, DocumentWatch, Unedited};
+pub use document::{Document, DocumentWatch, Marked, Unedited};
 #[cfg(feature = "nats")]
 pub use nats::{Nats, NatsSettings};
 pub use place::Place;

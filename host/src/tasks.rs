@@ -11,7 +11,7 @@ mod record;
 
 pub use lease::{Lease, Orphan};
 pub use ledger::{Kept, Ledger, Listed};
-pub use record::{Asked, Flow, Given, Outcome, Record, Requester, Status};
+pub use record::{Asked, Flow, Given, Outcome, Record, Requester, Status, is_error};
 
 pub use crate::store::now;
 

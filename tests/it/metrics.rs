@@ -1,6 +1,6 @@
 //! `[metrics]`: what Prometheus gets, and what a call costs.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 
 use regex::Regex;
 use serde_json::{Value, json};
@@ -126,6 +126,12 @@ fn a_token_is_asked_for_and_other_machines_need_one() {
     assert_eq!(ask(address, &get(address, "/metrics")).status, 401);
     assert_eq!(ask(address, &with("wrong-0123456789abcdef")).status, 401);
     assert_eq!(ask(address, &with(TOKEN)).status, 200);
+    let twice = with(TOKEN).with("Authorization", "Bearer wrong-0123456789abcdef");
+    assert_eq!(ask(address, &twice).status, 401);
+    // Those who say nothing keep nobody out.
+    let silent: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(address).expect("a connection")).collect();
+    assert_eq!(ask(address, &with(TOKEN)).status, 200);
+    drop(silent);
     client.finish();
     home.configure("[metrics]\naddress = '0.0.0.0:0'\n");
     let refused = run(&home, ["serve".as_ref(), home.plugins().as_os_str()]);

@@ -119,7 +119,7 @@ fn a_session_whose_node_has_ended_is_not_found<S: Server>() {
     let mut elsewhere = at(&again, listening_address(&process));
     elsewhere.session = again.session.clone();
     assert_eq!(elsewhere.exchange(&request(3, "ping", json!({}))).status, 200);
-    running[1].0.signal(Signal::STOP);
+    running[1].0.freeze();
     let deadline = Instant::now() + PATIENCE;
     loop {
         let answer = elsewhere.exchange(&request(4, "ping", json!({})));

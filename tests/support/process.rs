@@ -161,6 +161,22 @@ impl Process {
         kill_process(self.pid(), signal).expect("the process can be signalled");
     }
 
+    /// Stops it, all of its threads: until SIGCONT.
+    pub fn freeze(&self) {
+        self.signal(Signal::STOP);
+        let until = Instant::now() + TIMEOUT;
+        let is_frozen = |thread: std::io::Result<std::fs::DirEntry>| {
+            let stat = thread.and_then(|thread| std::fs::read_to_string(thread.path().join("stat")));
+            // A thread that has ended meanwhile does nothing either. The state is after the name in brackets.
+            stat.map_or(true, |stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['T', 'Z'])))
+        };
+        let threads = format!("/proc/{}/task", self.id());
+        while !std::fs::read_dir(&threads).expect("a process").all(is_frozen) {
+            assert!(Instant::now() < until, "it goes on");
+            std::thread::yield_now();
+        }
+    }
+
     /// Limits its open files from now on; those that are open stay so.
     pub fn limit_open_files(&self, count: u64) {
         let limit = Rlimit { current: Some(count), ..getrlimit(Resource::Nofile) };

@@ -312,7 +312,7 @@ impl State {
 }
 
 /// The first 128 bits of a hash. Each part has its length before it, so that different ones never hash the same.
-fn hash(parts: &[&str]) -> String {
+pub(super) fn hash(parts: &[&str]) -> String {
     let mut hash = blake3::Hasher::new_derive_key("wharf approval v1");
     for part in parts {
         hash.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());

@@ -2,7 +2,10 @@ use std::fs;
 use std::sync::Barrier;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
 use super::*;
+use crate::store::{Sqlite, Store as _};
 
 const HOLDS: Duration = Duration::from_secs(60);
 
@@ -55,6 +58,31 @@ fn an_answer_is_used_once_by_all_processes() {
         assert!(first.spend("state", "ci", HOLDS).expect("it is written"));
         assert!(!second.spend("state", "ci", HOLDS).expect("it is read"));
     }
+}
+
+/// By the clock of another node it has expired, and this one would take it still.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_used_once_by_nodes_whose_clocks_differ() {
+    let folder = tempfile::tempdir().expect("a folder");
+    #[cfg(unix)]
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("its owner's");
+    let store = Sqlite::new(folder.path().join("store.db"));
+    let node = || {
+        let document = Document::new(store.clone(), "approvals", "store.db", Handle::current());
+        Approvals::in_store(document)
+    };
+    let (one, other) = (node(), node());
+    assert!(one.spend("state", "ci", Duration::ZERO).expect("it is written"));
+    assert_eq!(store.remove_expired(now() * 1000 + 3_600_000, 99).await, Ok(0), "an hour ahead");
+    // Any other change.
+    other.remember(deed(), HOLDS).expect("it is written");
+    assert!(!other.spend("state", "ci", HOLDS).expect("it is read"));
+    assert!(other.spend("state", "bob", HOLDS).expect("it is written"));
+    for number in 1..MAX_SHARED_SPENT.0 {
+        assert!(one.spend(&number.to_string(), "ci", HOLDS).expect("it is written"));
+    }
+    assert!(matches!(one.spend("more", "ci", HOLDS), Err(ApprovalError::Full)));
+    assert!(one.spend("more", "bob", HOLDS).expect("others have their own"));
 }
 
 #[cfg(unix)]

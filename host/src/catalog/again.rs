@@ -178,7 +178,11 @@ fn replace(members: &mut [Member], listed: &Arc<dyn Provider>, newer: Arc<dyn Pr
     }
     if member.pinned_surface.is_some_and(|pinned| pinned != newer.surface().digest()) {
         let plugin = newer.id();
-        tracing::warn!(%plugin, "tool descriptions changed from the approved ones; keeping the approved ones");
+        tracing::warn!(
+            %plugin,
+            hint = %format_args!("to approve the new ones: wharf approve {plugin}"),
+            "tool descriptions changed from the approved ones; keeping the approved ones"
+        );
         return Replacement::Unchanged;
     }
     if list_alike(&*member.provider, &*newer) {

@@ -16,17 +16,21 @@ use super::local::Local;
 use super::options::Options;
 use super::survey::choice_in;
 use super::target::{Target, unfound};
+use super::wiring::read_only_guard;
 use crate::config::{Config, set_tool_file};
 use crate::json;
 use crate::os::files::FileError;
 use crate::os::private;
+use crate::pins::approve_command;
 use crate::plugin::abi::{Content, ToolOutcome, ToolResult};
 use crate::plugin::{COMMAND_TOOL, Call, PluginId, Provider};
 use crate::report::{self, Failure, NAME, Screen};
-use crate::text::{prefix, printable};
+use crate::text::{Leeway, drop_hidden, prefix, printable};
 
 /// Maximum bytes of a description; a tool with a longer one would be refused.
 const MAX_DESCRIPTION: usize = 2 << 10;
+/// Maximum blanks in a row: more move what follows out of view.
+const MAX_BLANKS: usize = 32;
 /// Maximum bytes of a file that is there already.
 const MAX_FILE: u64 = 128 << 10;
 
@@ -63,7 +67,9 @@ pub(super) async fn run(options: &Options, how: &DescribeOptions, screen: &Scree
     let edit = Edit::prepare(options, &id, &described)?;
     edit.show();
     confirm(&format!("Write this description of {id}?"), how.yes)?;
-    edit.write(&id)?;
+    let has_grants = !config.grants(&id).texts().is_empty();
+    let needs_approval = read_only_guard(&Arc::new(config))?.pins_surface(&id, has_grants);
+    edit.write(&id, (&options.program(), &folder), needs_approval)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -100,12 +106,35 @@ fn description(id: &PluginId, help: &str) -> String {
     let text = format!(
         "Runs the command-line program {id} with `args`, one string for each argument, and returns what it prints. \
          `stdin` is its standard input. Its help:\n\n{}",
-        help.trim()
+        tidied(help)
     );
     let cut = prefix(&text, MAX_DESCRIPTION);
     // Whole lines, if there is more.
     let end = if cut.len() < text.len() { cut.rfind('\n').unwrap_or(cut.len()) } else { cut.len() };
     cut[..end].trim_end().to_owned()
+}
+
+/// The help as descriptions may have it: without hidden characters, blanks at the ends of lines, tabs, and more blanks
+/// than a column of options needs.
+fn tidied(help: &str) -> String {
+    let mut text = help.replace("\r\n", "\n").replace('\r', "\n").replace('\t', "    ");
+    drop_hidden(&mut text, &mut Leeway::default());
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines().map(str::trim_end) {
+        if line.is_empty() && lines.last().is_none_or(String::is_empty) {
+            continue;
+        }
+        let mut tidy = String::with_capacity(line.len());
+        let mut blanks = 0;
+        for c in line.chars() {
+            blanks = if c == ' ' { blanks + 1 } else { 0 };
+            if blanks <= MAX_BLANKS {
+                tidy.push(c);
+            }
+        }
+        lines.push(tidy);
+    }
+    lines.join("\n").trim().to_owned()
 }
 
 /// The files that change.
@@ -148,7 +177,8 @@ impl Edit {
         }
     }
 
-    fn write(&self, id: &PluginId) -> Result<(), Failure> {
+    /// `needs_approval`: what clients are told of it is pinned.
+    fn write(&self, id: &PluginId, (program, folder): (&str, &Path), needs_approval: bool) -> Result<(), Failure> {
         let _lock = lock_configuration()?;
         check_unchanged(&self.configuration, &self.before)?;
         // First: the configuration names it.
@@ -167,6 +197,9 @@ impl Edit {
             }),
         };
         report::message(&format!("described {NAME}{id}{NAME:#}; {applies}"));
+        if needs_approval {
+            report::message(&format!("it must be approved first: {}", approve_command(program, id, Some(folder))));
+        }
         Ok(())
     }
 }
@@ -184,6 +217,7 @@ fn described(old: &str, description: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::deceptive_in;
 
     #[test]
     fn a_long_help_is_cut_at_a_line() {
@@ -191,6 +225,14 @@ mod tests {
         let text = description(&id, &"a line of help\n".repeat(1000));
         assert!(text.len() <= MAX_DESCRIPTION && text.ends_with("a line of help"), "{text}");
         assert!(description(&id, "short\n").ends_with("Its help:\n\nshort"));
+    }
+
+    #[test]
+    fn a_help_is_as_descriptions_may_be() {
+        let help = format!("Usage:\tx  \r\n \n\n\n  -a{}all\u{200b}\n\x1b[1mEnd\n\n", " ".repeat(99));
+        let tidy = tidied(&help);
+        assert_eq!(tidy, format!("Usage:    x\n\n  -a{}all\n[1mEnd", " ".repeat(32)));
+        assert_eq!(deceptive_in(&tidy, &mut Leeway::default()), None);
     }
 
     #[test]

@@ -234,6 +234,12 @@ impl Guard {
         }
     }
 
+    /// The pinned surface of a version in service, if it is not the one that it has.
+    pub fn other_surface(&self, known: &KnownPins, id: &PluginId, version: &PluginVersion) -> Option<Digest> {
+        let pin = known.as_ref()?.get(id).filter(|pin| pin.content == version.content)?;
+        version.surface.is_some_and(|own| own != pin.surface).then_some(pin.surface)
+    }
+
     /// Whether the last write succeeded; `true` if there was none.
     fn was_writable(&self) -> bool {
         self.last_write().is_none_or(|(_, succeeded)| succeeded)

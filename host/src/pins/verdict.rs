@@ -88,7 +88,16 @@ impl Decision {
                 self.content
             ),
             Err(Reason::Revoked) => format!("to undo that: {}", approve_command(program, id, Some(folder))),
-            _ => format!("to approve it: {}", approve_command(program, id, Some(folder))),
+            outcome => {
+                let approve = format!("to approve it: {}", approve_command(program, id, Some(folder)));
+                match outcome {
+                    Err(Reason::SurfaceUnapproved) => format!(
+                        "{approve}; if what it offers changes by itself: {program} grant {id} {} change-lists",
+                        shell_word(folder)
+                    ),
+                    _ => approve,
+                }
+            }
         }
     }
 }

@@ -27,6 +27,16 @@ pub struct Document {
     runtime: Handle,
 }
 
+/// Whether [`Document::mark`] has added a mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marked {
+    Now,
+    /// It was there.
+    Before,
+    /// There are too many.
+    Full,
+}
+
 /// Why an entry was not edited.
 #[derive(Debug)]
 pub enum Unedited<E> {
@@ -91,6 +101,33 @@ impl Document {
             }
         }
         Err(Unedited::Store(StoreError(format!("others change {} all the time", self.key))))
+    }
+
+    /// Adds a mark below this entry, once: an entry of its own without a value. `owner` and `name` are of ASCII without a
+    /// slash; `most`: marks of one owner, and of all. It is removed some time after `expires`, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub fn mark(&self, (owner, name): (&str, &str), most: (u64, u64), expires: u64) -> Result<Marked, StoreError> {
+        self.wait(async {
+            let of_all = format!("{}/", self.key);
+            let of_owner = format!("{of_all}{owner}/");
+            let put = Put {
+                key: format!("{of_owner}{name}"),
+                value: Vec::new(),
+                expected: Expected::Absent,
+                durability: Durability::Power,
+                expires: Some(expires),
+            };
+            if self.store.get(&put.key).await?.is_some() {
+                return Ok(Marked::Before);
+            }
+            let (own, all) = (self.store.usage(&of_owner).await?, self.store.usage(&of_all).await?);
+            if own.entries >= most.0 || all.entries >= most.1 {
+                return Ok(Marked::Full);
+            }
+            Ok(self.store.put(put).await?.map_or(Marked::Before, |_| Marked::Now))
+        })
     }
 
     /// Sees changes from now on.

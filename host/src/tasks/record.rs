@@ -8,6 +8,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::identity::{AccessGrant, Claims, Identity};
+use crate::json;
+
+/// Whether a result of a tool says that it has failed.
+pub fn is_error(result: &str) -> bool {
+    let found = json::members(result, ["isError"]);
+    found.is_ok_and(|[is_error]| is_error.map(RawValue::get) == Some("true"))
+}
 
 /// Random bytes of an id, which is in hexadecimal: no command takes one for an option.
 const ID_BYTES: usize = 18;
@@ -319,6 +326,7 @@ impl Record {
         if self.status.is_final() {
             return false;
         }
+        self.is_error = matches!(&outcome, Some(Outcome::Result(result)) if is_error(result.get()));
         (self.message, self.outcome, self.node, self.state) = (message, outcome, None, None);
         // What is needed to answer again with the same.
         self.asked.clear();

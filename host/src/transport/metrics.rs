@@ -1,5 +1,6 @@
 //! `GET /metrics` on a listener of its own, which has nothing else: what scrapes it needs no rights to call tools.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -14,11 +15,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
+use tokio_util::task::AbortOnDropHandle;
 
-/// Connections at the same time; others wait to be accepted.
-const MAX_CONNECTIONS: usize = 8;
+/// Connections at the same time. For one more the oldest is closed: one of Prometheus takes milliseconds.
+const MAX_CONNECTIONS: usize = 64;
 /// For the head of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// For a connection: Prometheus opens another one.
@@ -42,10 +43,8 @@ pub struct Settings {
 /// Answers until it is dropped.
 pub async fn serve(listener: TcpListener, settings: Settings) -> Infallible {
     let settings = Arc::new(settings);
-    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut open = VecDeque::new();
     loop {
-        // Never closed.
-        let Ok(permit) = permits.clone().acquire_owned().await else { continue };
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
@@ -54,11 +53,14 @@ pub async fn serve(listener: TcpListener, settings: Settings) -> Infallible {
                 continue;
             }
         };
+        open.retain(|connection: &AbortOnDropHandle<()>| !connection.is_finished());
+        if open.len() >= MAX_CONNECTIONS {
+            open.pop_front();
+        }
         let settings = settings.clone();
-        tokio::spawn(async move {
+        open.push_back(AbortOnDropHandle::new(tokio::spawn(async move {
             let _ = timeout(CONNECTION_TIMEOUT, connection(stream, &settings)).await;
-            drop(permit);
-        });
+        })));
     }
 }
 
@@ -102,7 +104,9 @@ fn respond(method: &Method, path: &str, headers: &HeaderMap, settings: &Settings
 }
 
 fn has_token(headers: &HeaderMap, token: &str) -> bool {
-    let sent = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let mut all = headers.get_all(header::AUTHORIZATION).iter();
+    // One of several may be somebody else's.
+    let sent = all.next().filter(|_| all.next().is_none()).and_then(|value| value.to_str().ok());
     let sent = sent.and_then(|value| value.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     // Hashes, so that the time does not say how much of it is right.
     sent.is_some_and(|(_, sent)| blake3::hash(sent.trim().as_bytes()) == blake3::hash(token.as_bytes()))

@@ -1,9 +1,11 @@
 //! How the tool of a program is described: by a file that the configuration names.
 
 use std::fs;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::home::Home;
 use crate::support::process::run;
@@ -104,6 +106,11 @@ fn an_approval_is_for_the_description() {
     assert_eq!(tool(&mut client).get("title"), None);
     let (approved, said) = approve();
     assert!(approved && said.contains("Commander"), "{said}");
+    // The running server has it, and one that starts.
+    let until = Instant::now() + TIMEOUT;
+    while tool(&mut client)["title"] != "Commander" {
+        assert!(Instant::now() < until, "{}", tool(&mut client));
+    }
     let mut client = Client::start_modern(&home);
     assert_eq!(tool(&mut client)["title"], "Commander");
 }

@@ -90,7 +90,7 @@ impl Folder {
         // Reads the pin file: once for all plugins.
         let known = self.guard.read_pins();
         self.order_by(known.clone());
-        let (mut stopped, mut held) = (Vec::new(), Vec::new());
+        let (mut stopped, mut held, mut approved) = (Vec::new(), Vec::new(), Vec::new());
         let signatures = self.guard.signatures();
         for (path, file) in &mut self.files {
             let signers_changed = file.refused_signers.as_ref().is_some_and(|signers| *signers != signatures);
@@ -109,6 +109,11 @@ impl Folder {
             let Some(info) = file.serving_info.clone().filter(|_| file.serving) else { continue };
             let Err(reason) = self.guard.may_stay(&known, &file.id, &info) else {
                 file.reprieve = None;
+                let other = self.guard.other_surface(&known, &file.id, &info).filter(|_| file.pinned_surface.is_some());
+                if let (Some(surface), Some(info)) = (other, &mut file.serving_info) {
+                    (info.surface, file.pinned_surface) = (Some(surface), Some(surface));
+                    approved.push((file.id.clone(), surface));
+                }
                 continue;
             };
             let pinned = self.guard.configured_pin(&file.id).filter(|_| reason == Reason::PinMismatch);
@@ -123,6 +128,11 @@ impl Folder {
         if !stopped.is_empty() {
             let ids: Vec<PluginId> = stopped.iter().map(|(_, decision)| decision.plugin.clone()).collect();
             self.warn(self.catalog.remove(&ids));
+        }
+        // What it says of itself follows from settings: a person who changed these has approved what it says now.
+        for (id, surface) in approved {
+            self.catalog.expect_surface(&id, surface);
+            self.catalog.list_again(&id);
         }
         for (path, decision, still_serving) in held {
             self.emit_held(path, decision, still_serving);

@@ -19,7 +19,7 @@ use crate::server::refusal::Refusal;
 use crate::server::response::Response;
 use crate::server::tasks::{Tasks, unusable};
 use crate::store::Durability;
-use crate::tasks::{Outcome, Record, Status};
+use crate::tasks::{Outcome, Record, Status, is_error};
 
 /// How often the record of a task says what it does.
 const SAYING: Duration = Duration::from_secs(1);
@@ -170,11 +170,9 @@ pub(super) async fn keep(
         answer => answer,
     };
     let (status, message, outcome) = if cancelled { (Status::Cancelled, None, None) } else { ending(&answer) };
-    let is_error = answer.is_ok_and(|result| is_error(&result));
     let mut pause = PAUSE;
     for _ in 0..ATTEMPTS {
         let end = |record: &mut Record| {
-            record.is_error = is_error;
             (record.node.as_deref() == of && record.end(status, message.clone(), outcome.clone())).then_some(())
         };
         match tasks.ledger.change(key, Durability::Power, end).await {
@@ -199,11 +197,6 @@ pub(super) fn ending(answer: &Response) -> (Status, Option<String>, Option<Outco
             (Status::Failed, message, None)
         }
     }
-}
-
-fn is_error(result: &str) -> bool {
-    let found = json::members(result, ["isError"]);
-    found.is_ok_and(|[is_error]| is_error.map(RawValue::get) == Some("true"))
 }
 
 /// Why the tool failed, in its own words.
