@@ -55,8 +55,11 @@ fn document(config: &Config, key: &'static str) -> Result<Option<Document>, Fail
     Ok(Some(Document::new(opened.store.clone(), key, &opened.place, opened.runtime.handle().clone())))
 }
 
-/// The store for several nodes, and the runtime in which it is used.
-pub(super) fn store(config: &Config) -> Result<Option<(Arc<dyn Store>, Handle)>, Failure> {
+/// A store, and the runtime in which it is used.
+type UsedStore = (Arc<dyn Store>, Handle);
+
+/// The store for several nodes.
+pub(super) fn store(config: &Config) -> Result<Option<UsedStore>, Failure> {
     Ok(opened(config)?.map(|opened| (opened.store.clone(), opened.runtime.handle().clone())))
 }
 
