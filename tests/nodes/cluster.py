@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from client import TOKENS, Way
+from client import TOKENS, Way, request
 from network import CABLES, FRONT, NODES, STORE, WATCH, Machine
 from stores import PASSWORD, StoreServer
 
@@ -110,6 +110,22 @@ change-lists = true
             return False
         return answer.status == 200 and answer.reason not in (None, "host_error")
 
+    def session(self) -> str | None:
+        """The id of a new session of this node."""
+        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "watch", "version": "1"}}
+        try:
+            return self.watch.post(TOKENS["watch"], request("initialize", client), {}, patience=3).session
+        except OSError:
+            return None
+
+    def finds(self, session: str) -> bool:
+        """Whether this node gets an answer in a session of another one."""
+        headers = {"MCP-Protocol-Version": "2025-11-25", "Mcp-Session-Id": session}
+        try:
+            return self.watch.post(TOKENS["watch"], request("ping", {}), headers, patience=5).status == 200
+        except OSError:
+            return False
+
     def wharf(self, *arguments: str) -> tuple[int, str]:
         """A command of an operator on this machine."""
         command = self.machine.inside(str(self.binary), *arguments, "--config", str(self.config))
@@ -158,11 +174,19 @@ class Cluster:
             node.start()
         for node in self.nodes:
             wait(node.is_well, f"{node.name}: {node.log}")
-        for name in PLUGINS:
-            code, said = self.nodes[0].wharf("approve", name, "--yes", str(self.plugins.folder))
-            assert code == 0, said
-        for node in self.nodes:
-            wait(lambda: len(node.watch.tools(TOKENS["watch"])) > 10, f"the tools of {node.name}")
+        # What is compiled once is taken from the cache of its node later.
+        for versioned in ["echo-v2", "echo-v1"]:
+            self.plugins.put("versioned", versioned)
+            for name in PLUGINS:
+                code, said = self.nodes[0].wharf("approve", name, "--yes", str(self.plugins.folder))
+                assert code == 0, said
+            for node in self.nodes:
+                wait(lambda: self.serves_all(node, versioned[-1]), f"the plugins of {node.name}")
+
+    @staticmethod
+    def serves_all(node: Node, version: str) -> bool:
+        served = {tool.split("_")[0] for tool in node.watch.tools(TOKENS["watch"])}
+        return served == set(PLUGINS) and node.watch.call(TOKENS["watch"], "versioned_version", {}).text == version
 
     def stop(self):
         for node in self.nodes:

@@ -76,13 +76,21 @@ class Faults:
                 node.end(signal.SIGKILL if kind == "killed" else signal.SIGTERM)
                 time.sleep(seconds)
                 node.start()
-            healed = now()
-            wait(lambda: node.is_well() and answers(node), f"{node.name}, which was {kind}", PATIENCE)
+            window.repaired = now()
+            self.wait_for(node, kind)
         except AssertionError as error:
             self.journal.fails("nodes are well again after each fault", str(error))
         else:
             window.end = now()
-            self.journal.took(f"until a node is well that was {kind}", window.end - healed)
+            self.journal.took(f"until a node is well that was {kind}", window.end - window.repaired)
+
+    def wait_for(self, node: Node, kind: str):
+        """Until it serves, its store answers, and the other nodes find it."""
+        wait(lambda: node.is_well() and answers(node), f"{node.name}, which was {kind}", PATIENCE)
+        hit = {name for window in self.journal.faults(None, now(), now()) if window.repaired is None for name in window.targets}
+        others = [other for other in self.cluster.nodes if other is not node and other.name not in hit]
+        wait(lambda: (session := node.session()) and all(other.finds(session) for other in others),
+             f"{node.name}, which was {kind}, to be found by the others", PATIENCE)
 
     def of_all(self, kind: str):
         nodes = {node.name for node in self.cluster.nodes}
@@ -93,19 +101,19 @@ class Faults:
         try:
             if "balancer" in kind:
                 self.cluster.balancer.reload()
-                healed = now()
+                window.repaired = now()
             else:
                 self.cluster.store.stop(signal.SIGKILL if "killed" in kind else signal.SIGINT)
                 time.sleep(seconds)
                 self.cluster.store.start()
-                healed = now()
+                window.repaired = now()
                 for node in self.cluster.nodes:
-                    wait(node.is_well, f"{node.name}, after {kind}", PATIENCE)
+                    self.wait_for(node, f"without a store: {kind}")
         except AssertionError as error:
             self.journal.fails("nodes are well again after each fault", str(error))
         else:
             window.end = now()
-            self.journal.took(f"until all nodes are well after {kind}", window.end - healed)
+            self.journal.took(f"until all nodes are well after {kind}", window.end - window.repaired)
 
 
 def answers(node: Node) -> bool:

@@ -1,6 +1,5 @@
 """What was done to the cluster and when, what came of each request, and what is wrong."""
 
-import sys
 import threading
 import time
 from collections import Counter, defaultdict
@@ -10,6 +9,7 @@ now = time.monotonic
 STARTED = now()
 # Lines that are printed of each kind of failure.
 MOST = 20
+LONGEST = 400
 
 
 @dataclass
@@ -19,10 +19,15 @@ class Window:
     kind: str
     targets: set[str]
     start: float
+    # When it was repaired, and when what it touched was well again.
+    repaired: float | None = None
     end: float | None = None
 
     def overlaps(self, start: float, end: float) -> bool:
         return self.start <= end and (self.end is None or self.end >= start)
+
+    def lasted_until(self, time: float) -> bool:
+        return self.repaired is None or self.repaired >= time
 
 
 @dataclass
@@ -60,7 +65,7 @@ class Journal:
             self.wrong[check].append(text)
             number = len(self.wrong[check])
         if number <= MOST:
-            print(f"{now() - STARTED:7.1f} WRONG {check}: {text}", flush=True)
+            print(f"{now() - STARTED:7.1f} WRONG {check}: {text[:LONGEST]}", flush=True)
 
     def is_lost(self, load: str, check: str, targets: set[str] | None, start: float, text: str) -> bool:
         """A request that began then got no answer. That is no failure if a fault touched who had it."""
@@ -77,4 +82,3 @@ class Journal:
 
 def say(text: str):
     print(f"{now() - STARTED:7.1f} {text}", flush=True)
-    sys.stdout.flush()

@@ -175,7 +175,8 @@ class Tasks(Load):
             self.journal.count(self.name, "completed")
             return
         reason = ((got.get("error") or {}).get("data") or {}).get("reason")
-        faults = self.journal.faults(task.nodes, task.made, now())
+        # One that was made when all was repaired has no part in what was before.
+        faults = [window for window in self.journal.faults(task.nodes, task.made, now()) if window.lasted_until(task.made)]
         if reason == "task_interrupted" and not task.repeatable and faults:
             self.journal.count(self.name, "interrupted with their node")
             return
