@@ -11,6 +11,9 @@ from journal import Journal, now
 CALLS, SESSIONS = "calls of 2026-07-28", "sessions of 2025-11-25"
 # What the nodes say when they did nothing, so that the client may ask again.
 TRY_AGAIN = 503
+# A node counts as alive for six seconds, and so long another one cannot say that its sessions have ended. With what a
+# request takes meanwhile.
+LEASE = 9
 
 
 class Load:
@@ -52,7 +55,7 @@ class Load:
             return answer
         targets = self.nodes_of(answer.asked)
         if answer.status == TRY_AGAIN and answer.reason:
-            if self.journal.faults(targets and targets | also, start, now()):
+            if self.journal.faults(targets and targets | also, start, now()) or self.journal.faults(also, start - LEASE, now()):
                 self.journal.count(self.name, "told to try again")
             else:
                 self.journal.count(self.name, "failed wrongly")
@@ -152,7 +155,7 @@ class Sessions(Load):
         """The client starts again, as it must."""
         if self.journal.faults(self.owner, self.opened, now()):
             self.journal.count(self.name, "ended with their node")
-            self.journal.took("until a client learns that its session has ended", now() - (self.silent or now()))
+            self.journal.took("until a client learns that its session has ended", now() - self.silent if self.silent else 0.0)
         else:
             self.journal.count(self.name, "failed wrongly")
             self.journal.fails(self.name, f"the session of {self.owner} is not found, and nothing was done to it")

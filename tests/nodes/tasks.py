@@ -116,7 +116,9 @@ class Tasks(Load):
             if answer and answer.reason == "task_not_found":
                 self.journal.fails(FOUND, f"{task.tool} {task.id} is not found: {answer.asked}: {answer.message}")
                 return None
-            if answer:
+            if answer and answer.reason == "host_error" and self.journal.faults(self.nodes_of(answer.asked), start, now()):
+                self.journal.count("reads of tasks", "told that the store is away")
+            elif answer:
                 text = f"{answer.status} by {answer.asked}: {answer.message}"
                 self.journal.is_lost("reads of tasks", self.name, self.nodes_of(answer.asked), start, text)
             if now() > until:
@@ -143,6 +145,7 @@ class Tasks(Load):
                     accepted |= {key: now() for key in questions}
             elif got["status"] != "working":
                 task.ended = outcome(got)
+                self.journal.took("tasks: from their call to their end", now() - task.made)
                 self.judge_end(task, got)
                 return True
             time.sleep(self.random.uniform(0.2, 0.5))
@@ -175,8 +178,10 @@ class Tasks(Load):
             self.journal.count(self.name, "completed")
             return
         reason = ((got.get("error") or {}).get("data") or {}).get("reason")
-        # One that was made when all was repaired has no part in what was before.
-        faults = [window for window in self.journal.faults(task.nodes, task.made, now()) if window.lasted_until(task.made)]
+        # One that was made when all was repaired has no part in what was before, and a node that is terminated lets its
+        # tasks end: none of these takes five seconds.
+        faults = [window for window in self.journal.faults(task.nodes, task.made, now())
+                  if window.lasted_until(task.made) and window.kind != "terminated"]
         if reason == "task_interrupted" and not task.repeatable and faults:
             self.journal.count(self.name, "interrupted with their node")
             return
