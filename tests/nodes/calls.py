@@ -11,6 +11,8 @@ from journal import Journal, now
 CALLS, SESSIONS = "calls of 2026-07-28", "sessions of 2025-11-25"
 # What the nodes say when they did nothing, so that the client may ask again.
 TRY_AGAIN = 503
+# What nginx names if it has left out all nodes, and for how long it leaves one out that failed, with some time to spare.
+NO_NODE, LEFT_OUT = "wharf", 4
 # A node counts as alive for six seconds, and so long another one cannot say that its sessions have ended. With what a
 # request takes meanwhile.
 LEASE = 9
@@ -53,6 +55,9 @@ class Load:
             return None
         if answer.status in (200, 202, 404):
             return answer
+        if answer.asked[-1:] == [NO_NODE] and len(self.journal.faults(None, start - LEFT_OUT, now())) > 1:
+            self.journal.count(self.name, "refused by the balancer, which had no node left")
+            return None
         targets = self.nodes_of(answer.asked)
         if answer.status == TRY_AGAIN and answer.reason:
             if self.journal.faults(targets and targets | also, start, now()) or self.journal.faults(also, start - LEASE, now()):
@@ -69,6 +74,7 @@ class Load:
     def judge(self, answer: Answer, expected: set[str], what: str):
         if answer.text in expected:
             self.journal.count(self.name, "answered")
+            self.journal.answered.add(answer.message["id"])
         else:
             self.journal.count(self.name, "failed wrongly")
             self.journal.fails(self.name, f"{what}: {answer.status} by {answer.asked}: {answer.message}")
@@ -132,7 +138,7 @@ class Sessions(Load):
         message = request("notifications/initialized", {})
         del message["id"]
         if (answer := self.send(message)) and answer.status == 404:
-            self.ended()
+            self.ended(answer)
 
     def step(self):
         if self.id is None:
@@ -143,7 +149,7 @@ class Sessions(Load):
         if answer is None:
             self.silent = self.silent or now()
         elif answer.status == 404:
-            self.ended()
+            self.ended(answer)
         else:
             self.silent = None
             self.judge(answer, {unique}, "steady_echo")
@@ -151,12 +157,12 @@ class Sessions(Load):
         if self.id and self.random.random() < 0.02:
             self.id = None
 
-    def ended(self):
+    def ended(self, answer: Answer):
         """The client starts again, as it must."""
         if self.journal.faults(self.owner, self.opened, now()):
             self.journal.count(self.name, "ended with their node")
             self.journal.took("until a client learns that its session has ended", now() - self.silent if self.silent else 0.0)
         else:
             self.journal.count(self.name, "failed wrongly")
-            self.journal.fails(self.name, f"the session of {self.owner} is not found, and nothing was done to it")
+            self.journal.fails(self.name, f"the session of {self.owner} is not found, and nothing was done to it: {answer.asked}")
         self.id = None

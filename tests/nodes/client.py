@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 
 USERS = ["ada", "bob", "cyd"]
-TOKENS = {name: f"{name}-token-of-the-tests" for name in [*USERS, "watch"]}
+TOKENS = {name: f"{name}-token-of-the-tests" for name in [*USERS, "official", "watch"]}
 PATIENCE = 40
 EXTENSION = "io.modelcontextprotocol/tasks"
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -72,6 +72,8 @@ url = "{store.url()}"
 password = {{ file = "store-password" }}
 [tasks]
 after = "100ms"
+[audit]
+enabled = true
 [plugins.everything.grants]
 elicit = true
 # What it lists differs each time.

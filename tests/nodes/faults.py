@@ -113,7 +113,8 @@ class Faults:
             self.journal.fails("nodes are well again after each fault", str(error))
         else:
             window.end = now()
-            self.journal.took(f"until all nodes are well after {kind}", window.end - window.repaired)
+            if "balancer" not in kind:
+                self.journal.took(f"until all nodes are well after {kind}", window.end - window.repaired)
 
 
 def answers(node: Node) -> bool:

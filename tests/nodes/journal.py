@@ -1,5 +1,6 @@
 """What was done to the cluster and when, what came of each request, and what is wrong."""
 
+import sys
 import threading
 import time
 from collections import Counter, defaultdict
@@ -38,6 +39,8 @@ class Journal:
     lost: Counter = field(default_factory=Counter)
     wrong: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    # The numbers of requests that were answered as they should.
+    answered: set[int] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, kind: str, targets: set[str]) -> Window:
@@ -65,7 +68,7 @@ class Journal:
             self.wrong[check].append(text)
             number = len(self.wrong[check])
         if number <= MOST:
-            print(f"{now() - STARTED:7.1f} WRONG {check}: {text[:LONGEST]}", flush=True)
+            say(f"WRONG {check}: {text[:LONGEST]}")
 
     def is_lost(self, load: str, check: str, targets: set[str] | None, start: float, text: str) -> bool:
         """A request that began then got no answer. That is no failure if a fault touched who had it."""
@@ -81,4 +84,6 @@ class Journal:
 
 
 def say(text: str):
-    print(f"{now() - STARTED:7.1f} {text}", flush=True)
+    # In one piece, since several threads do.
+    sys.stdout.write(f"{now() - STARTED:7.1f} {text}\n")
+    sys.stdout.flush()

@@ -11,12 +11,12 @@ from journal import Journal
 
 
 class Official:
-    def __init__(self, cluster: Cluster, journal: Journal, version: int, user: str, root: Path):
+    def __init__(self, cluster: Cluster, journal: Journal, version: int, root: Path):
         self.journal, self.name = journal, f"official client, version {version}"
         python = ROOT / f"target/clients/python-{version}/bin/python"
         url = f"http://{cluster.balancer.way.address}/mcp"
         with open(root / f"official-{version}.log", "wb") as log:
-            self.process = subprocess.Popen([str(python), str(Path(__file__).with_name("official.py")), url, NAME, TOKENS[user]],
+            self.process = subprocess.Popen([str(python), str(Path(__file__).with_name("official.py")), url, NAME, TOKENS["official"]],
                                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
         self.ending = False
         self.thread = threading.Thread(target=self.read, daemon=True)

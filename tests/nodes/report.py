@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+import audited
 import changes
 import tasks
 from calls import CALLS, SESSIONS
@@ -10,7 +11,8 @@ from journal import Journal
 OFFICIAL = ["official client, version 1", "official client, version 2"]
 CHECKS = [CALLS, SESSIONS, *OFFICIAL, tasks.TASKS, tasks.FOUND, tasks.STAYS, tasks.ANSWERS, tasks.ENDS, changes.OBEYED,
           changes.STAYS, changes.REACHES, changes.COMMANDS, "nodes are well again after each fault", "the loads run",
-          "the log has no panic"]
+          "the log has no panic",
+          audited.RECORDED, audited.ONCE]
 
 
 def percentile(values: list[float], part: float) -> float:

@@ -10,6 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
+import audited
 import network
 from calls import Calls, Sessions
 from changes import Changes
@@ -61,7 +62,7 @@ def main(engine: str, number: int, seed: str, binary: Path, root: Path) -> int:
     changing = Changes(cluster, journal)
     loads = [*(Calls(cluster, journal, user) for user in USERS[:2]), *(Sessions(cluster, journal, user) for user in USERS),
              *working, changing]
-    officials = [Official(cluster, journal, version, "ada", root) for version in (1, 2)]
+    officials = [Official(cluster, journal, version, root) for version in (1, 2)]
     for load in loads:
         load.thread.start()
     faults = Faults(cluster, journal, f"{engine} {seed}")
@@ -76,8 +77,9 @@ def main(engine: str, number: int, seed: str, binary: Path, root: Path) -> int:
         load.thread.join(PATIENCE)
     for client in officials:
         client.stop()
-    panics(cluster, journal)
     cluster.stop()
+    panics(cluster, journal)
+    audited.check(cluster, journal)
     say(f"{now() - faults.journal.windows[0].start:.0f} s after the first fault")
     return report(engine, seed, journal) > 0
 
