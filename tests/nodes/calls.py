@@ -6,9 +6,9 @@ import time
 
 from client import TOKENS, Answer, Lost, Way, request
 from cluster import Cluster
-from journal import Journal, now
+from journal import NO_SESSION, REPLACED, Journal, now
 
-CALLS, SESSIONS = "calls of 2026-07-28", "sessions of 2025-11-25"
+CALLS, SESSIONS = NO_SESSION, "sessions of 2025-11-25"
 # What the nodes say when they did nothing, so that the client may ask again.
 TRY_AGAIN = 503
 # What nginx names if it has left out all nodes, and for how long it leaves one out that failed, with some time to spare.
@@ -105,7 +105,7 @@ class Calls(Load):
         self.judge(answer, expected, tool)
 
     def started_meanwhile(self, answer: Answer, start: float) -> bool:
-        starts = {"killed", "terminated"}
+        starts = {"killed", "terminated", REPLACED}
         faults = self.journal.faults(self.nodes_of(answer.asked), start - 10, now())
         return any(window.kind in starts for window in faults)
 

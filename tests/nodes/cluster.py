@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -151,8 +152,10 @@ class Balancer:
         temporary = " ".join(f"{kind}_temp_path {self.root}/{kind};"
                              for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
         self.config = self.root / "nginx.conf"
-        self.config.write_text(f"user root; worker_processes 1; daemon off; pid {self.root}/pid; error_log {self.root}/log;\n"
-                               f"events {{}}\nhttp {{ {temporary} access_log off;\n{block}}}\n")
+        self.lock, self.left_out = threading.Lock(), set()
+        self.text = (f"user root; worker_processes 1; daemon off; pid {self.root}/pid; error_log {self.root}/log;\n"
+                     f"events {{}}\nhttp {{ {temporary} access_log off;\n{block}}}\n")
+        self.config.write_text(self.text)
         self.way = Way(self.machine.address(FRONT), 80, host=NAME)
         self.process = subprocess.Popen(
             self.machine.inside(shutil.which("nginx"), "-p", str(self.root), "-c", str(self.config)),
@@ -160,6 +163,29 @@ class Balancer:
 
     def reload(self):
         self.process.send_signal(signal.SIGHUP)
+
+    def leave_out(self, node: Node):
+        """No request that comes now gets there."""
+        self.configure(lambda: self.left_out.add(node.front))
+        wait(lambda: all(node.front not in self.asked() for _ in range(8)), f"requests that do not get to {node.name}")
+
+    def take_in(self, node: Node):
+        self.configure(lambda: self.left_out.discard(node.front))
+
+    def configure(self, change):
+        with self.lock:
+            change()
+            text = self.text
+            for server in self.left_out:
+                text = re.sub(rf"(server {re.escape(server)}) [^;]*;", r"\1 down;", text)
+            self.config.write_text(text)
+            self.reload()
+
+    def asked(self) -> list[str]:
+        try:
+            return self.way.stateless(TOKENS["watch"], "tools/list", {}, patience=5).asked
+        except OSError:
+            return []
 
 
 class Cluster:

@@ -6,12 +6,13 @@ import threading
 import time
 
 from cluster import Cluster, Node, wait
-from journal import Journal, now, say
+from journal import REPLACED, Journal, now, say
 from network import CABLES, FRONT, NODES, STORE
 
 CUTS = {"cut from the store": [STORE], "cut from the other nodes": [NODES], "cut from the balancer": [FRONT],
         "cut from everything": CABLES}
-OF_A_NODE = ["killed", "terminated", "stopped", *CUTS]
+OF_A_NODE = ["killed", "terminated", REPLACED, "stopped", *CUTS]
+STARTS = {"killed", "terminated", REPLACED}
 OF_ALL = ["the store is killed", "the store is restarted", "the balancer is reloaded"]
 # Two nodes at a time, so that one is well.
 PAIRS = 0.25
@@ -55,7 +56,7 @@ class Faults:
             done += len(pairs)
 
     def seconds(self, kind: str) -> float:
-        return self.random.uniform(0, 3) if kind in ("killed", "terminated") else self.random.uniform(1, 10)
+        return self.random.uniform(0, 3) if kind in STARTS else self.random.uniform(1, 10)
 
     def of_node(self, node: Node, kind: str, seconds: float):
         window = self.journal.begin(kind, {node.name})
@@ -73,11 +74,15 @@ class Faults:
                 time.sleep(seconds)
                 node.signal(signal.SIGCONT)
             else:
+                if kind == REPLACED:
+                    self.cluster.balancer.leave_out(node)
                 node.end(signal.SIGKILL if kind == "killed" else signal.SIGTERM)
                 time.sleep(seconds)
                 node.start()
             window.repaired = now()
             self.wait_for(node, kind)
+            if kind == REPLACED:
+                self.cluster.balancer.take_in(node)
         except AssertionError as error:
             self.journal.fails("nodes are well again after each fault", str(error))
         else:

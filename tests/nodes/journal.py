@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 
 now = time.monotonic
 STARTED = now()
+# A node is left out by the balancer, stopped, and started again, as docs/scale.md has it.
+REPLACED = "replaced"
+NO_SESSION = "calls of 2026-07-28"
+NO_GAP = "no call without a session is lost when a node is replaced"
 # Lines that are printed of each kind of failure.
 MOST = 20
 LONGEST = 400
@@ -77,6 +81,8 @@ class Journal:
             self.count(load, "failed wrongly")
             self.fails(check, f"{text}; nothing was done to {', '.join(sorted(targets or {'any node'}))}")
             return False
+        if load == NO_SESSION and all(window.kind == REPLACED for window in faults):
+            self.fails(NO_GAP, text)
         self.count(load, "lost with their node")
         with self.lock:
             self.lost[load, faults[-1].kind] += 1

@@ -6,10 +6,10 @@ import audited
 import changes
 import tasks
 from calls import CALLS, SESSIONS
-from journal import Journal
+from journal import NO_GAP, Journal
 
 OFFICIAL = ["official client, version 1", "official client, version 2"]
-CHECKS = [CALLS, SESSIONS, *OFFICIAL, tasks.TASKS, tasks.FOUND, tasks.STAYS, tasks.ANSWERS, tasks.ENDS, changes.OBEYED,
+CHECKS = [CALLS, NO_GAP, SESSIONS, *OFFICIAL, tasks.TASKS, tasks.FOUND, tasks.STAYS, tasks.ANSWERS, tasks.ENDS, changes.OBEYED,
           changes.STAYS, changes.REACHES, changes.COMMANDS, "nodes are well again after each fault", "the loads run",
           "the log has no panic",
           audited.RECORDED, audited.ONCE]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from calls import Load
 from client import TOKENS, Answer, Lost, Way
 from cluster import Cluster
-from journal import Journal, now
+from journal import REPLACED, Journal, now
 
 TASKS = "tasks"
 FOUND, STAYS, ANSWERS, ENDS = ("tasks that were acknowledged are found", "tasks that have ended stay as they are",
@@ -93,6 +93,9 @@ class Tasks(Load):
         away = self.journal.faults(self.nodes_of(answer.asked), start, now())
         if answer.text == expected and away:
             self.journal.count(self.name, "answered without a task")
+        elif answer.result and answer.result.get("resultType") == "input_required":
+            # It asked before the server had looked whether it takes long.
+            self.journal.count(self.name, "asked without a task")
         elif answer.reason == "host_error" and away:
             self.journal.count(self.name, "refused without the store")
         else:
@@ -181,7 +184,7 @@ class Tasks(Load):
         # One that was made when all was repaired has no part in what was before, and a node that is terminated lets its
         # tasks end: none of these takes five seconds.
         faults = [window for window in self.journal.faults(task.nodes, task.made, now())
-                  if window.lasted_until(task.made) and window.kind != "terminated"]
+                  if window.lasted_until(task.made) and window.kind not in ("terminated", REPLACED)]
         if reason == "task_interrupted" and not task.repeatable and faults:
             self.journal.count(self.name, "interrupted with their node")
             return
