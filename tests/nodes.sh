@@ -45,9 +45,15 @@ venv 1 && venv 2 || exit
 [ -f "${WHARF_TEST_COMPONENTS:-target/guests/components}/everything.wasm" ] || plugins/build.sh || exit
 
 begin target/nodes-logs
-folder=$(mktemp -d)
-# What runs in the namespaces ends with the first process there, which ends with this one.
-trap 'rm -rf "$folder"' EXIT
+folder=$(mktemp -d) running=
+# Ends what runs, and removes what it has left.
+clean_up() {
+  [ -z "$running" ] || kill "$running" 2>/dev/null
+  # With it end the first process in the namespaces, and with that all others there.
+  [ ! -f "$folder/pid" ] || kill -KILL "$(cat "$folder/pid")" 2>/dev/null
+  until rm -rf "$folder" 2>/dev/null; do sleep 0.1; done
+}
+trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 # PostgreSQL has a user of its own.
 chmod 755 "$folder"
@@ -57,15 +63,28 @@ nodes() {
   local code
   mkdir "$folder/$1"
   chmod 755 "$folder/$1"
-  "${isolated[@]}" python3 tests/nodes/run.py "$1" "$2" "$seed" "$(realpath "${WHARF_TEST_BIN:-target/debug/wharf}")" "$folder/$1"
+  "${isolated[@]}" python3 tests/nodes/run.py "$1" "$2" "$seed" "$(realpath "${WHARF_TEST_BIN:-target/debug/wharf}")" "$folder/$1" &
+  echo $! >"$folder/pid"
+  wait $!
   code=$?
+  rm -f "$folder/pid"
   for log in "$folder/$1"/*/log "$folder/$1"/*.log; do
     [ ! -f "$log" ] || cp "$log" "$logs/$1-$(echo "${log#"$folder/$1/"}" | tr / -)"
   done
   return "$code"
 }
 
-for engine in "${engines[@]}"; do
-  step "$engine" nodes "$engine" $(((faults + ${#engines[@]} - 1) / ${#engines[@]}))
-done
-conclude
+all() {
+  local engine
+  for engine in "${engines[@]}"; do
+    step "$engine" nodes "$engine" $(((faults + ${#engines[@]} - 1) / ${#engines[@]}))
+  done
+  conclude
+}
+# In the background, so that a signal is not kept waiting until it has ended.
+all &
+running=$!
+wait "$running"
+code=$?
+running=
+exit "$code"
