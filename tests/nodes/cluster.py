@@ -113,6 +113,14 @@ change-lists = true
             return False
         return answer.status == 200 and answer.reason not in (None, "host_error")
 
+    def makes_tasks(self) -> bool:
+        """For that it needs more of the store than for the state of one."""
+        try:
+            answer = self.watch.call(TOKENS["watch"], "everything_slow_again", {"seconds": 0.3}, patience=15)
+        except OSError:
+            return False
+        return (answer.result or {}).get("resultType") == "task"
+
     def session(self) -> str | None:
         """The id of a new session of this node."""
         client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "watch", "version": "1"}}

@@ -90,8 +90,9 @@ class Faults:
             self.journal.took(f"until a node is well that was {kind}", window.end - window.repaired)
 
     def wait_for(self, node: Node, kind: str):
-        """Until it serves, its store answers, and the other nodes find it."""
+        """Until it serves, its store answers, it makes tasks, and the other nodes find it."""
         wait(lambda: node.is_well() and answers(node), f"{node.name}, which was {kind}", PATIENCE)
+        wait(node.makes_tasks, f"a task of {node.name}, which was {kind}", PATIENCE)
         hit = {name for window in self.journal.faults(None, now(), now()) if window.repaired is None for name in window.targets}
         others = [other for other in self.cluster.nodes if other is not node and other.name not in hit]
         wait(lambda: (session := node.session()) and all(other.finds(session) for other in others),
