@@ -12,6 +12,7 @@
 #   packages       dist/test.sh: programs of a release and all packages of them, also those for ARM and Windows
 #   oauth          tests/oauth.sh: requirements of access tokens, with the official clients
 #   team           docs/team.md with systemd, nginx and Caddy
+#   monitoring     metrics, alerts and dashboard with Prometheus
 #   nodes          faults of three nodes behind nginx, half of them with each store (200)
 #   fuzz           seconds per target, one job per core (600: an hour in all), with a seed of the day
 #   replacements   replacements of a file in each way (3000)
@@ -77,12 +78,12 @@ replacements() {
 begin target/nightly-logs
 pieces=("$@")
 if ((${#pieces[@]} == 0)); then
-  pieces=(run targets packages oauth team nodes fuzz replacements soak clients agents)
+  pieces=(run targets packages oauth team monitoring nodes fuzz replacements soak clients agents)
 fi
 # Arguments are checked before the first step, which may take hours.
 for piece in "${pieces[@]}"; do
-  [[ $piece =~ ^(run|targets|packages|oauth|team|agents|(nodes|fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
-    echo "unknown piece '$piece'; known: run targets packages oauth team nodes fuzz replacements soak clients agents" >&2
+  [[ $piece =~ ^(run|targets|packages|oauth|team|monitoring|agents|(nodes|fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
+    echo "unknown piece '$piece'; known: run targets packages oauth team monitoring nodes fuzz replacements soak clients agents" >&2
     exit 2
   }
 done
@@ -99,6 +100,7 @@ for piece in "${pieces[@]}"; do
     packages) step packages packages ;;
     oauth) step oauth bash tests/oauth.sh ;;
     team) step team bash tests/team.sh ;;
+    monitoring) step monitoring bash tests/monitoring.sh ;;
     nodes) step nodes nodes 200 ;;
     nodes=*) step nodes nodes "$amount" ;;
     fuzz) step fuzz cargo test --locked --test fuzz -- --seconds 600 --seed "$(date +%Y%m%d)" ;;
