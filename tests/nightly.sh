@@ -12,6 +12,8 @@
 #   packages       dist/test.sh: programs of a release and all packages of them, also those for ARM and Windows
 #   oauth          tests/oauth.sh: requirements of access tokens, with the official clients
 #   team           docs/team.md with systemd, nginx and Caddy
+#   monitoring     metrics, alerts and dashboard with Prometheus
+#   nodes          faults of three nodes behind nginx, half of them with each store (200)
 #   fuzz           seconds per target, one job per core (600: an hour in all), with a seed of the day
 #   replacements   replacements of a file in each way (3000)
 #   soak           seconds under load (1800)
@@ -57,6 +59,9 @@ packages() {
 # The logs of its steps are in target/test-logs.
 everything() { tests/run.sh 2>&1 | sed -n '/^== summary$/,$p'; }
 
+# The logs of nodes, stores and the balancer are in target/nodes-logs.
+nodes() { bash tests/nodes.sh --faults "$1" 2>&1 | sed -n -e '/ WRONG /p' -e '/^== .*, seed /,/^[0-9]* of /p' -e '/^== summary$/,$p'; }
+
 # tests/targets.sh, with what it needs.
 targets() {
   need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
@@ -73,19 +78,19 @@ replacements() {
 begin target/nightly-logs
 pieces=("$@")
 if ((${#pieces[@]} == 0)); then
-  pieces=(run targets packages oauth team fuzz replacements soak clients agents)
+  pieces=(run targets packages oauth team monitoring nodes fuzz replacements soak clients agents)
 fi
 # Arguments are checked before the first step, which may take hours.
 for piece in "${pieces[@]}"; do
-  [[ $piece =~ ^(run|targets|packages|oauth|team|agents|(fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
-    echo "unknown piece '$piece'; known: run targets packages oauth team fuzz replacements soak clients agents" >&2
+  [[ $piece =~ ^(run|targets|packages|oauth|team|monitoring|agents|(nodes|fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
+    echo "unknown piece '$piece'; known: run targets packages oauth team monitoring nodes fuzz replacements soak clients agents" >&2
     exit 2
   }
 done
 # The guests that the pieces need; `run` builds them itself.
 case " ${pieces[*]}" in
   *' run'*) ;;
-  *' replacements'* | *' soak'* | *' clients'*) step guests plugins/build.sh ;;
+  *' nodes'* | *' replacements'* | *' soak'* | *' clients'*) step guests plugins/build.sh ;;
 esac
 for piece in "${pieces[@]}"; do
   amount=${piece#*=}
@@ -95,6 +100,9 @@ for piece in "${pieces[@]}"; do
     packages) step packages packages ;;
     oauth) step oauth bash tests/oauth.sh ;;
     team) step team bash tests/team.sh ;;
+    monitoring) step monitoring bash tests/monitoring.sh ;;
+    nodes) step nodes nodes 200 ;;
+    nodes=*) step nodes nodes "$amount" ;;
     fuzz) step fuzz cargo test --locked --test fuzz -- --seconds 600 --seed "$(date +%Y%m%d)" ;;
     fuzz=*) step fuzz cargo test --locked --test fuzz -- --seconds "$amount" --seed "$(date +%Y%m%d)" ;;
     replacements) step replacements replacements 3000 ;;

@@ -8,7 +8,6 @@
 mod tls;
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -18,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::{client, server};
+use tokio_util::sync::CancellationToken;
 
 use self::tls::OwnKey;
 use crate::json;
@@ -28,6 +28,8 @@ use crate::sync::lock;
 const LEASE: Duration = Duration::from_secs(6);
 /// How often it says so.
 const RENEWAL: Duration = Duration::from_secs(2);
+/// How soon it is said again if that failed.
+const RETRY: Duration = Duration::from_millis(200);
 /// For how long it is known what the store said of another node.
 const FRESH: Duration = Duration::from_secs(1);
 /// How long a connection to another node may take, its handshake included.
@@ -89,6 +91,7 @@ pub struct Nodes {
     store: Arc<dyn Store>,
     /// What the store said, and when.
     known: Mutex<HashMap<NodeId, (Option<String>, Instant)>>,
+    has_left: CancellationToken,
 }
 
 impl fmt::Debug for Nodes {
@@ -103,17 +106,23 @@ impl Nodes {
     /// # Errors
     /// If no key can be made.
     pub fn new(store: Arc<dyn Store>, address: String) -> io::Result<Self> {
-        Ok(Self { own: OwnKey::generate()?, address, store, known: Mutex::default() })
+        Ok(Self {
+            own: OwnKey::generate()?,
+            address,
+            store,
+            known: Mutex::default(),
+            has_left: CancellationToken::new(),
+        })
     }
 
     pub fn own(&self) -> NodeId {
         self.own.id
     }
 
-    /// Says that this node lives. Ends only if dropped.
-    pub async fn announce(&self) -> Infallible {
+    /// Says that this node lives, until it leaves.
+    pub async fn announce(&self) {
         let mut failed = false;
-        loop {
+        while !self.has_left.is_cancelled() {
             match self.say().await {
                 Ok(()) if std::mem::take(&mut failed) => tracing::info!("the other nodes find this one again"),
                 Ok(()) => {}
@@ -122,7 +131,9 @@ impl Nodes {
                 }
                 Err(_) => {}
             }
-            sleep(RENEWAL).await;
+            // Soon again: others take this one for dead otherwise, although the store is back.
+            let pause = if failed { RETRY } else { RENEWAL };
+            drop(timeout(pause, self.has_left.cancelled()).await);
         }
     }
 
@@ -143,11 +154,12 @@ impl Nodes {
         self.store.put(put).await.map(drop)
     }
 
-    /// This node does not live any more.
+    /// This node does not live any more, and says so no longer.
     ///
     /// # Errors
     /// If the store cannot be used.
     pub async fn leave(&self) -> Result<(), StoreError> {
+        self.has_left.cancel();
         self.store.delete(&key_of(self.own())).await.map(drop)
     }
 
@@ -157,9 +169,11 @@ impl Nodes {
         if let Some((address, _)) = known {
             return Ok(address);
         }
+        // Before it is read: this process may be stopped for a while just after that.
+        let now = now();
         let entry = self.store.get(&key_of(node)).await?;
         let said = entry.and_then(|entry| json::read::<Said>(str::from_utf8(&entry.value).ok()?).ok());
-        let address = said.filter(|said| said.until > now()).map(|said| said.address);
+        let address = said.filter(|said| said.until > now).map(|said| said.address);
         let mut known = lock(&self.known);
         if known.len() >= MOST {
             known.clear();

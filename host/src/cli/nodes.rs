@@ -37,7 +37,7 @@ pub(super) fn join(config: &NodesConfig, store: Arc<dyn Store>) -> Result<NodeLi
     tracing::info!(node = %nodes.own(), address = config.advertised(address), "listening for the other nodes");
     let announced = nodes.clone();
     tokio::spawn(async move { announced.announce().await });
-    Ok(NodeListener { nodes, listener })
+    Ok(NodeListener { nodes, listener: Some(listener) })
 }
 
 /// Waits until the others can find this node, and `keys` says that it has the keys of all. A session that it opens before

@@ -173,7 +173,7 @@ pub(super) async fn run(
             } else {
                 stdio::serve(server, io::stdin(), io::stdout(), settings, shutdown).await;
             }
-            return Ok(());
+            return Ok(None);
         };
         if let Some(own) = &own {
             nodes::until_known(own, &known).await;
@@ -185,7 +185,7 @@ pub(super) async fn run(
         };
         let settings = transport::http::Settings { idle, ..settings };
         let served = transport::http::serve(server, listener, settings, shutdown).await;
-        served.map_err(|error| Failure::new(format!("start the connection threads: {error}")))
+        served.map(Some).map_err(|error| Failure::new(format!("start the connection threads: {error}")))
     };
     let serve = async {
         let served = serve.await;
@@ -193,7 +193,8 @@ pub(super) async fn run(
         if let Some(own) = leaving {
             nodes::leave(&own).await;
         }
-        served
+        // Not before: these have run the tasks, and connections to the store.
+        served.map(drop)
     };
     let ended = tokio::select! {
         served = serve => served.map(|()| ExitCode::SUCCESS),

@@ -152,6 +152,9 @@ impl Families {
         for reason in ["rights", "budget"] {
             drop(families.refusals.get_or_create(&ReasonLabels { reason }));
         }
+        for result in ["loaded", "held", "refused", "removed", "reconfigured"] {
+            drop(families.reloads.get_or_create(&ResultLabels { result }));
+        }
         Some(families)
     }
 

@@ -315,8 +315,8 @@ impl Tasks {
             running.runs.insert(number, Registered { key: key.clone(), caller, cancelled });
             Run { tasks: self.clone(), key, number, name: format!("{}.{number}", record.id) }
         };
-        // What runs already is looked after.
-        if !lock(&self.running).attended {
+        // Usually so while anything runs, but not if the store was away.
+        if !self.lease.is_fresh() {
             self.lease.renew().await?;
         }
         self.lease.begin(&run.name, key, record.expires()).await?;
@@ -387,11 +387,16 @@ impl Tasks {
     /// While anything runs: says so, and stops what others have ended.
     async fn attend(&self) {
         let mut changes = self.ledger.watch();
+        let mut is_away = false;
         while self.is_needed() {
-            if let Err(error) = self.lease.renew().await {
+            let renewed = self.lease.renew().await;
+            if let Err(error) = &renewed
+                && !is_away
+            {
                 tracing::warn!(%error, "failed to renew the lease of tasks");
             }
-            let renewal = sleep(Lease::RENEWAL);
+            is_away = renewed.is_err();
+            let renewal = sleep(if is_away { Lease::RETRY } else { Lease::RENEWAL });
             tokio::pin!(renewal);
             loop {
                 tokio::select! {

@@ -1,10 +1,12 @@
 //! Which process runs a task: each one that runs any says in the store that it lives.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use super::ledger::Ledger;
 use crate::store::{Durability, Expected, Put, StoreError};
+use crate::sync::lock;
 
 /// For how long a process counts as alive after it said so.
 const LEASE: Duration = Duration::from_secs(6);
@@ -17,6 +19,8 @@ const LIMIT: usize = 4096;
 pub struct Lease {
     ledger: Ledger,
     node: String,
+    /// When it said last that it lives.
+    renewed: Mutex<Option<Instant>>,
 }
 
 /// A task whose process is gone.
@@ -30,15 +34,17 @@ pub struct Orphan {
 }
 
 impl Lease {
-    /// How often [`Self::renew`] must be called while anything runs.
+    /// How often [`Self::renew`] must be called while anything runs, and how soon again if that failed.
     pub const RENEWAL: Duration = RENEWAL;
+    pub const RETRY: Duration = Duration::from_millis(200);
 
     /// # Errors
     /// If the system's random number generator fails.
     pub fn new(ledger: Ledger) -> Result<Self, getrandom::Error> {
         let mut node = [0; 8];
         getrandom::fill(&mut node)?;
-        Ok(Self { ledger, node: node.iter().map(|byte| format!("{byte:02x}")).collect() })
+        let node = node.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { ledger, node, renewed: Mutex::default() })
     }
 
     /// This process.
@@ -59,7 +65,15 @@ impl Lease {
             durability: Durability::Process,
             expires: Some(until),
         };
-        self.ledger.store().put(put).await.map(drop)
+        let began = Instant::now();
+        self.ledger.store().put(put).await?;
+        *lock(&self.renewed) = Some(began);
+        Ok(())
+    }
+
+    /// Whether others know that this process lives, and will for a while.
+    pub fn is_fresh(&self) -> bool {
+        lock(&self.renewed).is_some_and(|renewed| renewed.elapsed() < LEASE / 2)
     }
 
     /// This process does not live any more.
@@ -67,6 +81,7 @@ impl Lease {
     /// # Errors
     /// If the store cannot be used.
     pub async fn leave(&self) -> Result<(), StoreError> {
+        *lock(&self.renewed) = None;
         self.ledger.store().delete(&self.ledger.key_of_node(&self.node)).await.map(drop)
     }
 

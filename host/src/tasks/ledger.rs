@@ -192,9 +192,11 @@ impl Ledger {
     /// # Errors
     /// If the store cannot be used.
     pub async fn lives(&self, node: &str) -> Result<bool, StoreError> {
+        // Before it is read: this process may be stopped for a while just after that.
+        let now = super::now();
         let entry = self.store.get(&self.key_of_node(node)).await?;
         let until = entry.and_then(|entry| String::from_utf8(entry.value).ok()?.parse::<u64>().ok());
-        Ok(until.is_some_and(|until| until > super::now()))
+        Ok(until.is_some_and(|until| until > now))
     }
 
     /// Removes tasks that have expired; returns how many.

@@ -168,7 +168,9 @@ async fn tasks_of_processes_that_are_gone_are_orphans() {
     let lease = || Lease::new(folder.ledger()).expect("random bytes");
     let (gone, alive, own) = (lease(), lease(), lease());
     for lease in [&gone, &alive, &own] {
+        assert!(!lease.is_fresh());
         lease.renew().await.expect("usable");
+        assert!(lease.is_fresh());
         lease.begin("id.0", &format!("task of {}", lease.node()), now() + 60_000).await.expect("usable");
     }
     assert_eq!(own.orphans().await, Ok(vec![]));

@@ -24,7 +24,7 @@ use crate::idle::IdleHook;
 pub use mcp::SessionSettings;
 pub use nodes::NodeListener;
 pub use request::{OAuth, Token, TokenSet};
-pub use socket::{Address, ListenError, Listener, Tls, serve};
+pub use socket::{Address, ConnectionThreads, ListenError, Listener, Tls, serve};
 
 /// A request whose body has been read.
 type Request = http::Request<Bytes>;

@@ -3,6 +3,8 @@
 use rustix::process::Signal;
 
 use super::*;
+use crate::support::http::serve;
+use crate::support::streamable::Streamable;
 
 #[test]
 fn a_task_that_asks_is_finished_by_another_process() {
@@ -57,6 +59,22 @@ fn a_server_that_is_stopped_leaves_its_tasks() {
     let mut client = client(&home);
     let done = until_status(&mut client, &id, "completed");
     assert_eq!(first_text(&done["result"]), "it took 2 s");
+}
+
+/// Over HTTP the threads of connections run them.
+#[test]
+fn a_server_over_http_that_is_stopped_gives_its_tasks_time() {
+    let home = home(SOON);
+    let (mut process, address) = serve(&home, &[]);
+    let mut client = Client::with_capabilities(Streamable::connect(address), MODERN, capabilities());
+    client.tools_until(|tools| tools.iter().any(|tool| tool == "everything_slow_compute"));
+    let id = task(&mut client, "slow_compute", json!({"seconds": 1.0}));
+    drop(client);
+    process.signal(Signal::TERM);
+    assert!(process.wait().success());
+    let shown = run(&home, ["tasks", "show", &id, "--json"]);
+    let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    assert_eq!(shown["status"], "completed", "{shown}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 38] = [
     ),
     ("text", &["json"], &["tokio", "wasmtime", "plugin", "mcp"]),
     ("store", &["database", "json", "net", "sync"], &["wasmtime", "plugin", "mcp"]),
-    ("tasks", &["identity", "json", "store"], &["wasmtime", "jsonrpc"]),
+    ("tasks", &["identity", "json", "store", "sync"], &["wasmtime", "jsonrpc"]),
     ("nodes", &["json", "store", "sync"], &["wasmtime", "plugin", "jsonrpc"]),
     ("state_keys", &["json", "store"], &["wasmtime", "plugin", "jsonrpc"]),
     ("shared_budgets", &["budgets", "json", "store"], &["wasmtime", "plugin", "jsonrpc"]),

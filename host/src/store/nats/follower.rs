@@ -27,7 +27,7 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
 const SILENCE: Duration = Duration::from_secs(7);
 /// How soon it is tried again, at first and later.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(300);
 /// Values whose parts are removed at the same time.
 const REMOVED: usize = 256;
 
@@ -78,7 +78,7 @@ pub(super) async fn follow(link: Arc<Link>, view: Arc<View>, changes: broadcast:
             let began = Instant::now();
             following.once().await;
             following.view.seen.send_replace(None);
-            if began.elapsed() > LONGEST_PAUSE {
+            if began.elapsed() > SILENCE {
                 pause = FIRST_PAUSE;
             }
             sleep(pause).await;
@@ -154,6 +154,10 @@ impl Following {
                 if message.header("Nats-Last-Consumer").is_some_and(|sent| sent != count.to_string()) {
                     return;
                 }
+                if stalled.is_empty() && filling.is_some() {
+                    // It has no more, whatever it said of how many follow.
+                    self.publish(filling.take(), last);
+                }
                 continue;
             }
             let Some((report, seen)) = Report::of(&message, &self.link.settings.entry_subjects()) else { return };
@@ -166,7 +170,8 @@ impl Following {
             }
             if filling.is_none() {
                 self.view.seen.send_replace(Some(report.sequence));
-            } else if report.pending == 0 {
+            // They come in order. How many follow may be wrong if one is overwritten meanwhile.
+            } else if report.pending == 0 || report.sequence >= last {
                 self.publish(filling.take(), last.max(report.sequence));
             }
         }

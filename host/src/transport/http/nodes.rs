@@ -15,7 +15,8 @@ pub(super) use forward::Forward;
 #[derive(Clone)]
 pub struct NodeListener {
     pub nodes: Arc<Nodes>,
-    pub listener: Arc<TcpListener>,
+    /// Taken by the server, which closes it when it stops.
+    pub listener: Option<Arc<TcpListener>>,
 }
 
 /// The address of the client, which the node that it is connected to tells the other one; absent: none is known.

@@ -14,19 +14,18 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::Settings;
-use super::nodes::NodeListener;
 use super::request::Front;
 use crate::server::Server;
 use admission::Admission;
 use rejection::Rejections;
-use threads::ConnectionThreads;
 
 pub use listen::{Address, ListenError, Listener};
+pub use threads::ConnectionThreads;
 pub use tls::Tls;
 
 /// At shutdown, how long the responses to cancelled requests may take to be written.
@@ -35,17 +34,19 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves connections until `shutdown` resolves. Streams then get their final message and calls the
-/// drain time of [`Settings`].
+/// drain time of [`Settings`]. Returns the threads of the connections: tasks that outlive their requests run there, until
+/// it is dropped.
 ///
 /// # Errors
 /// If the threads cannot be created.
 pub async fn serve(
     server: Arc<Server>,
     listener: Listener,
-    settings: Settings,
+    mut settings: Settings,
     shutdown: impl Future<Output = ()>,
-) -> io::Result<()> {
+) -> io::Result<ConnectionThreads> {
     let (drain, tls) = (settings.drain, settings.tls.is_some());
+    let node_listener = settings.nodes.as_mut().and_then(|own| own.listener.take());
     let stopped = server.clone();
     let admission = Admission::new(settings.connections, settings.connections_per_address);
     let front = Arc::new(Front::new(server, listener.local_address(), settings));
@@ -77,7 +78,7 @@ pub async fn serve(
             never = &mut certificates => match never {},
             // Reaps ended connections; their results do not matter.
             Some(_) = connections.join_next() => continue,
-            stream = of_node(front.settings.nodes.as_ref()) => {
+            stream = of_node(node_listener.as_deref()) => {
                 if let (Some(own), Ok(permit)) = (&front.settings.nodes, from_nodes.clone().try_acquire_owned()) {
                     let (thread, guard) = threads.least_loaded();
                     let serving = of_nodes::serve(own.nodes.clone(), stream, front.clone());
@@ -98,7 +99,8 @@ pub async fn serve(
             rejections.reject(accepted);
         }
     }
-    drop(listener);
+    // Other nodes see at once that nobody listens here any more.
+    drop((listener, node_listener));
     let mut end = Box::pin(async {
         front.close(drain).await;
         while connections.join_next().await.is_some() {}
@@ -115,14 +117,14 @@ pub async fn serve(
         tracing::warn!(connections = connections.len(), "closed connections whose responses were not read");
     }
     connections.shutdown().await;
-    Ok(())
+    Ok(threads)
 }
 
 /// The next connection of another node.
-async fn of_node(own: Option<&NodeListener>) -> TcpStream {
-    let Some(own) = own else { return std::future::pending().await };
+async fn of_node(listener: Option<&TcpListener>) -> TcpStream {
+    let Some(listener) = listener else { return std::future::pending().await };
     loop {
-        match own.listener.accept().await {
+        match listener.accept().await {
             Ok((stream, _)) => return stream,
             Err(error) => {
                 tracing::debug!(%error, "failed to accept a connection of another node");

@@ -147,10 +147,16 @@ impl Job {
             }
             asks.then_some(())
         };
-        match self.tasks.ledger.change(key, Durability::Power, ask).await {
-            Ok(_) => Ok(None),
-            Err(error) => Err(unusable(&error)),
+        let mut pause = PAUSE;
+        for _ in 1..ATTEMPTS {
+            match self.tasks.ledger.change(key, Durability::Power, ask).await {
+                Ok(_) => return Ok(None),
+                Err(error) => tracing::warn!(%error, "failed to keep the questions of a task, which is tried again"),
+            }
+            sleep(pause).await;
+            pause *= 2;
         }
+        self.tasks.ledger.change(key, Durability::Power, ask).await.map(|_| None).map_err(|error| unusable(&error))
     }
 }
 

@@ -10,7 +10,8 @@ use std::thread;
 use tokio::runtime::{Builder, Handle};
 use tokio_util::sync::CancellationToken;
 
-pub(super) struct ConnectionThreads {
+/// What runs on them is cancelled when this is dropped.
+pub struct ConnectionThreads {
     threads: Vec<Thread>,
     stop: CancellationToken,
 }
