@@ -54,6 +54,8 @@ struct Node {
     /// Whether something has changed since all was told.
     has_news: bool,
     is_away: bool,
+    /// There were no budgets.
+    had_none: bool,
 }
 
 /// An id for a process.
@@ -69,7 +71,8 @@ pub fn new_id() -> Result<String, getrandom::Error> {
 /// Tells the others, and hears of them, until it is dropped. `id`: of this process.
 pub async fn exchange(budgets: Arc<Budgets>, store: Arc<dyn Store>, id: String) -> Infallible {
     let mut changes = store.watch();
-    let mut node = Node { budgets, store, id, told: None, told_all: None, has_news: false, is_away: false };
+    let mut node = Node { budgets, store, id, told: None, told_all: None, has_news: false, is_away: false, had_none: false };
+    node.had_none = node.budgets.is_empty();
     let mut ticks = interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // What was told before this one started.
@@ -83,6 +86,10 @@ pub async fn exchange(budgets: Arc<Budgets>, store: Arc<dyn Store>, id: String) 
             _ = ticks.tick() => {
                 let told = node.tell().await;
                 node.note(told);
+                // The first ones: what was spent before is to be known.
+                if std::mem::replace(&mut node.had_none, node.budgets.is_empty()) && !node.had_none {
+                    changed = Some(Changed::All);
+                }
             }
             heard = changes.recv() => changed = node.of_others(heard),
         }

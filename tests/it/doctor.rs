@@ -48,7 +48,7 @@ fn a_machine_without_faults_has_no_error() {
     // The hint is a command.
     let checked = run(&home, hint.split_once("; to check them: wharf ").expect(&hint).1.split(' '));
     assert!(checked.status.success(), "{checked:?}");
-    for folder in ["state", "cache", "store", "audit log", "configuration", "wharf"] {
+    for folder in ["state", "cache", "data", "audit log", "configuration", "wharf"] {
         assert!(found.one(folder).0.starts_with("ok: "), "{folder}: {:?}", found.0);
     }
     let folder = home.plugins();
@@ -66,7 +66,7 @@ fn each_fault_is_found_and_has_a_hint() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address");
     home.configure(&format!(
-        "[server.http]\naddress = \"{address}\"\n[secrets]\ntoken = {{ env = \"WHARF_TEST_ABSENT\" }}\n\
+        "[server.http]\naddress = \"{address}\"\n[metrics]\naddress = \"{address}\"\n[secrets]\ntoken = {{ env = \"WHARF_TEST_ABSENT\" }}\n\
          [plugins.helo.limits]\nmemory = \"1 MiB\"\n"
     ));
     let plugin = home.plugin("hello");
@@ -78,9 +78,11 @@ fn each_fault_is_found_and_has_a_hint() {
     let (text, hint) = found.one("secrets");
     assert_eq!(text, "note: the secret token is not set: variable WHARF_TEST_ABSENT");
     assert!(hint.starts_with("set its variable"), "{hint}");
-    let (text, hint) = found.one("HTTP");
-    assert!(text.starts_with("note: ") && text.contains(&address.to_string()), "{text}");
-    assert!(hint.contains(&format!(":{}'", address.port())), "{hint}");
+    for about in ["HTTP", "metrics"] {
+        let (text, hint) = found.one(about);
+        assert!(text.starts_with("note: ") && text.contains(&address.to_string()), "{text}");
+        assert!(hint.contains(&format!(":{}'", address.port())), "{hint}");
+    }
     let of_plugins = found.about("plugins");
     let others = of_plugins.iter().find(|(text, _)| text.contains("other users can write it")).expect("the mode");
     assert_eq!(others.1, format!("chmod go-w {}", plugin.display()));
@@ -93,7 +95,9 @@ fn each_fault_is_found_and_has_a_hint() {
     drop(taken);
     fs::set_permissions(&plugin, fs::Permissions::from_mode(0o644)).expect("mine");
     let (_, found) = doctor(&home, &[]);
-    assert!(found.one("HTTP").0.ends_with("is free"), "{:?}", found.0);
+    for about in ["HTTP", "metrics"] {
+        assert!(found.one(about).0.ends_with("is free"), "{:?}", found.0);
+    }
     assert!(found.one("client").0.starts_with("ok: cursor: starts Wharf"), "{:?}", found.0);
     let config = home.path("home/.cursor/mcp.json");
     for (words, starts) in [

@@ -4,6 +4,7 @@
 //! address and enters the OS sandbox.
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -114,7 +115,7 @@ async fn of_server(options: &Options, config: Arc<Config>, dir: Option<PathBuf>)
     let cache = options.cache.clone().or_else(|| base.as_ref().map(|base| base.cache.clone()));
     let store = base.as_ref().and_then(|base| base.store.parent().map(Path::to_owned));
     let state = base.map(|base| base.state);
-    for (about, folder) in [("state", state), ("cache", cache), ("store", store)] {
+    for (about, folder) in [("state", state), ("cache", cache), ("data", store)] {
         findings.push(match folder {
             Some(folder) => writable(about, &folder),
             None => Finding::bad(about, Failure::new("find its folder: no home folder")),
@@ -129,10 +130,29 @@ async fn of_server(options: &Options, config: Arc<Config>, dir: Option<PathBuf>)
         Err(failure) => Finding::bad("audit log", failure),
     });
     findings.extend(http::finding(&config));
+    findings.extend(other_listeners(&config));
     findings.extend(oauth::findings(&config).await);
     findings.extend(tasks::finding(&config).await);
     findings.extend(open_files(&config));
     findings
+}
+
+/// Whether the addresses for metrics and for other nodes are free, if they are configured.
+fn other_listeners(config: &Config) -> Vec<Finding> {
+    let metrics = config.metrics.address.as_deref().map(|address| ("metrics", address));
+    let nodes = config.server.http.nodes.as_ref().map(|nodes| ("nodes", &*nodes.address));
+    let finding = |(about, address): (&'static str, &str)| match TcpListener::bind(address) {
+        Ok(_) => Finding::good(about, format!("{address} is free")),
+        Err(error) => Finding::missing(
+            about,
+            format!("listen on {address}: {error}"),
+            format!(
+                "if that is a running server, all is well; to see it: ss -ltnp 'sport = :{}'",
+                address.rsplit(':').next().unwrap_or(address)
+            ),
+        ),
+    };
+    metrics.into_iter().chain(nodes).map(finding).collect()
 }
 
 fn audit_path(config: &Config) -> String {

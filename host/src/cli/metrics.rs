@@ -40,7 +40,10 @@ pub(super) async fn listen(config: &Config) -> Result<Metered, Failure> {
         return Ok(Metered { metrics: Metrics::default(), listener: None });
     };
     let token = config.metrics_token().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
-    let failed = |error| Failure::new(format!("listen for metrics: {error}: {address}"));
+    let failed = |error| {
+        Failure::new(format!("listen for metrics: {error}: {address}"))
+            .hint("choose another port in metrics.address, or stop what listens there".to_owned())
+    };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     report::message(&format!("metrics at http://{bound}/metrics"));

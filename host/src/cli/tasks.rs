@@ -59,8 +59,8 @@ pub(super) async fn kept(config: &Config, dir: &Path) -> Result<u64, Failure> {
 
 /// Whether the store that the configuration names answers.
 pub(super) async fn finding(config: &Config) -> Option<Finding> {
-    let about = "tasks";
-    config.store.url.as_ref().filter(|_| config.server.tasks)?;
+    let about = if config.store.is_shared() { "shared store" } else { "tasks" };
+    config.store.url.as_ref().filter(|_| config.server.tasks || config.store.is_shared())?;
     let place = match place(config) {
         Ok(place) => place?,
         Err(failure) => return Some(Finding::bad(about, failure)),

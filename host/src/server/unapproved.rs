@@ -19,6 +19,8 @@ pub(in crate::server) enum Unapproved {
     NoOperator,
     /// What was asked about is not what would run now: another version of the plugin, or other rules.
     Changed,
+    /// Decisions cannot be read or written now.
+    Unusable,
     /// The caller may not use the tool any more.
     Forbidden,
 }
@@ -32,6 +34,7 @@ impl Unapproved {
             Self::Waits(_) | Self::NoOperator => "approval-required",
             Self::TooMany => "busy",
             Self::Changed => "changed",
+            Self::Unusable => "host-error",
             Self::Forbidden => "forbidden",
         }
     }
@@ -61,6 +64,7 @@ impl fmt::Display for Unapproved {
                 f.write_str("it needs the approval of an operator, and this server has no folder for requests to one")
             }
             Self::Changed => f.write_str("the plugin or the rules changed while a person was asked; call again"),
+            Self::Unusable => f.write_str("what persons decide on calls cannot be read or written now; call again later"),
             Self::Forbidden => f.write_str("it may not be used any more"),
         }
     }

@@ -44,7 +44,7 @@ impl Attempt<'_> {
             Ok(Err(ApprovalError::Full)) => Err(Unapproved::TooMany.into()),
             Ok(Err(ApprovalError::Io(error))) => {
                 tracing::error!("failed to use the approvals: {error}: {}", self.server.settings.approvals);
-                Err(Fault::Host.into())
+                Err(Unapproved::Unusable.into())
             }
             Err(_) => Err(Fault::Host.into()),
         }
