@@ -71,7 +71,8 @@ pub fn new_id() -> Result<String, getrandom::Error> {
 /// Tells the others, and hears of them, until it is dropped. `id`: of this process.
 pub async fn exchange(budgets: Arc<Budgets>, store: Arc<dyn Store>, id: String) -> Infallible {
     let mut changes = store.watch();
-    let mut node = Node { budgets, store, id, told: None, told_all: None, has_news: false, is_away: false, had_none: false };
+    let mut node =
+        Node { budgets, store, id, told: None, told_all: None, has_news: false, is_away: false, had_none: false };
     node.had_none = node.budgets.is_empty();
     let mut ticks = interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

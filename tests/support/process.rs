@@ -162,6 +162,7 @@ impl Process {
     }
 
     /// Stops it, all of its threads: until SIGCONT.
+    #[allow(dead_code, reason = "only the tests of stores do that")]
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
         let until = Instant::now() + TIMEOUT;

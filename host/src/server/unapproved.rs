@@ -64,7 +64,9 @@ impl fmt::Display for Unapproved {
                 f.write_str("it needs the approval of an operator, and this server has no folder for requests to one")
             }
             Self::Changed => f.write_str("the plugin or the rules changed while a person was asked; call again"),
-            Self::Unusable => f.write_str("what persons decide on calls cannot be read or written now; call again later"),
+            Self::Unusable => {
+                f.write_str("what persons decide on calls cannot be read or written now; call again later")
+            }
             Self::Forbidden => f.write_str("it may not be used any more"),
         }
     }
