@@ -35,6 +35,8 @@ impl ApiError {
     pub(super) const NO_MESSAGE: u32 = 10037;
     /// Another configuration; also if another node has just created it so.
     pub(super) const EXISTS: u32 = 10058;
+    /// Another stream has its subjects; so too one of the same name that is being created.
+    pub(super) const OVERLAPS: u32 = 10065;
     /// Another write of the subject is being agreed on: nothing was done. From 2.12 on.
     pub(super) const NOT_READY: u32 = 10163;
     /// There is no message of that number; and the same in clusters.

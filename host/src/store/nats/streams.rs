@@ -2,6 +2,10 @@
 //!
 //! The bucket is one as tools of NATS know them, with a history of one: what is written replaces what was there.
 
+use std::time::Duration;
+
+use tokio::time::sleep;
+
 use super::api::{self, Stream};
 use super::failure::{self, ApiError, Failed};
 use super::session::Session;
@@ -9,6 +13,9 @@ use super::settings::NatsSettings;
 use crate::json;
 use crate::store::StoreError;
 
+/// How often it is looked again while others create a stream, and how soon.
+const ATTEMPTS: u32 = 20;
+const AGAIN: Duration = Duration::from_millis(50);
 /// Bytes of a message that must be possible: room for a key, for headers and for something.
 const MIN_PAYLOAD: usize = 16 << 10;
 /// The first release in which of two writes with the same condition one alone succeeds if there are replicas: before, the
@@ -51,12 +58,16 @@ pub(super) async fn prepare(session: &Session, settings: &NatsSettings) -> Resul
     {
         let subject = format!("$JS.API.STREAM.INFO.{stream}");
         let mut found = ask(session, settings, &subject, "").await?;
-        if matches!(&found, Err(error) if error.err_code == ApiError::NO_STREAM) {
-            let config = config(&stream, &format!("{subjects}>"), settings.replicas, last);
-            found = ask(session, settings, &format!("$JS.API.STREAM.CREATE.{stream}"), &config).await?;
-        }
-        // Another node has created it meanwhile, with other replicas.
-        if matches!(&found, Err(error) if error.err_code == ApiError::EXISTS) {
+        for _ in 0..ATTEMPTS {
+            if matches!(&found, Err(error) if error.err_code == ApiError::NO_STREAM) {
+                let config = config(&stream, &format!("{subjects}>"), settings.replicas, last);
+                found = ask(session, settings, &format!("$JS.API.STREAM.CREATE.{stream}"), &config).await?;
+            }
+            // Another node has created it meanwhile, with other replicas, or creates it now.
+            if !matches!(&found, Err(error) if [ApiError::EXISTS, ApiError::OVERLAPS].contains(&error.err_code)) {
+                break;
+            }
+            sleep(AGAIN).await;
             found = ask(session, settings, &subject, "").await?;
         }
         let found = found.map_err(|error| failure::of_api(&error, settings))?;
