@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::os::private::Durability;
+use crate::random_id::random_id;
 use crate::shared_state::SharedState;
 use crate::store::{Document, Marked};
 use crate::sync::lock;
@@ -25,7 +26,7 @@ const MAX_SIZE: u64 = 16 << 20;
 /// Answers that were used, of one caller and in all, that nodes keep.
 const MAX_SHARED_SPENT: (u64, u64) = (4096, 65_536);
 /// For how much longer: the clocks of nodes may differ by that, and an answer is still good for one of them.
-const MAX_SKEW: Duration = Duration::from_hours(24);
+const REMEMBERED_LONGER: Duration = Duration::from_hours(24);
 
 /// Why nothing was recorded.
 #[derive(Debug, thiserror::Error)]
@@ -126,7 +127,7 @@ impl Approvals {
             Place::Memory(_) => None,
         };
         let Some(document) = document else { return self.edit(|state| state.spend(answer, principal, until, now)) };
-        let expires = until.saturating_add(MAX_SKEW.as_secs()).saturating_mul(1000);
+        let expires = until.saturating_add(REMEMBERED_LONGER.as_secs()).saturating_mul(1000);
         let marked = document.mark((&hash(&[principal]), &hash(&[answer])), MAX_SHARED_SPENT, expires);
         match marked.map_err(io::Error::other)? {
             Marked::Now => Ok(true),
@@ -168,9 +169,7 @@ impl Approvals {
 
 /// Short, since people type it.
 fn new_id() -> io::Result<String> {
-    let mut id = [0; 5];
-    getrandom::fill(&mut id).map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(id.iter().map(|byte| format!("{byte:02x}")).collect())
+    random_id::<5>().map_err(|error| io::Error::other(error.to_string()))
 }
 
 /// Seconds since 1970.

@@ -165,9 +165,7 @@ impl Budgets {
         let mut accounts = lock(&self.accounts);
         accounts.most_used(most, now).into_iter().map(|(key, account)| Usage::new(key, account)).collect()
     }
-}
 
-impl Budgets {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.rules.load().budgets.is_empty()

@@ -158,14 +158,22 @@ impl Catalog {
         (warnings, mismatched)
     }
 
-    /// Another surface is the pinned one of a plugin that keeps its own until it is listed again.
-    pub fn expect_surface(&self, id: &PluginId, pinned: Digest) {
+    /// Pins other surfaces, all in one change, and lists these plugins again: until then they keep what they list.
+    pub fn expect_surfaces(self: &Arc<Self>, pinned: &[(PluginId, Digest)]) {
+        if pinned.is_empty() {
+            return;
+        }
         self.change(|members| {
-            for member in members.iter_mut().filter(|member| member.provider.id() == id) {
-                member.pinned_surface = Some(pinned);
+            for member in members {
+                if let Some((_, surface)) = pinned.iter().find(|(id, _)| id == member.provider.id()) {
+                    member.pinned_surface = Some(*surface);
+                }
             }
             true
         });
+        for (id, _) in pinned {
+            self.list_again(id);
+        }
     }
 
     /// Whether the plugin name is used by the host's own tools.

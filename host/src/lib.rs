@@ -24,6 +24,7 @@ pub mod pins;
 pub mod plugin;
 pub mod proposals;
 pub mod protocol;
+mod random_id;
 pub mod registry;
 mod report;
 pub mod rights;

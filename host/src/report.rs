@@ -77,11 +77,6 @@ pub(crate) fn start_log(filter: &str, style: &LogStyle<'_>) -> Result<(), Failur
         return Err(invalid(&format!("there is no level {word:?}")));
     }
     let filter = EnvFilter::try_new(filter).map_err(|error| invalid(&format!("{error}: {filter}")))?;
-    if let LogStyle::ServerInJson(log) = style {
-        let builder = tracing_subscriber::fmt().with_env_filter(filter).log_internal_errors(false);
-        builder.json().flatten_event(true).with_writer((*log).clone()).init();
-        return Ok(());
-    }
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(is_coloured())
@@ -93,8 +88,9 @@ pub(crate) fn start_log(filter: &str, style: &LogStyle<'_>) -> Result<(), Failur
     let clock = if is_read_along { Clock::OfDay } else { Clock::Complete };
     let format = tracing_subscriber::fmt::format().with_target(false).with_timer(clock);
     match style {
-        LogStyle::Server(log) | LogStyle::ServerInJson(log) => {
-            builder.event_format(format).with_writer((*log).clone()).init()
+        LogStyle::Server(log) => builder.event_format(format).with_writer((*log).clone()).init(),
+        LogStyle::ServerInJson(log) => {
+            builder.json().flatten_event(true).with_ansi(false).with_writer((*log).clone()).init();
         }
         LogStyle::ServerOfAuthor(log) => {
             builder.event_format(GuestLines { others: format, screen: None }).with_writer((*log).clone()).init();
@@ -163,13 +159,13 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
     let warn = |config: &Config| config.conditions_for_nobody().for_each(|text| tracing::warn!("{text}"));
     move |read| match read.inspect(|config| warn(config)) {
         Ok(_) if file.as_ref().is_some_and(|file| !file.exists()) => tracing::warn!(
-            "the configuration file was removed: no plugin has grants, and the defaults apply, those of [server], [audit] \
-             and [sandbox] from the next start"
+            "the configuration file was removed: no plugin has grants, and the defaults apply, those of [server], \
+             [audit], [metrics] and [sandbox] from the next start"
         ),
         Ok(config) if fixed(config) != at_start => {
             tracing::warn!(
-                "configuration reloaded; changes of [server], [audit], [metrics] and [sandbox] take effect at the next start, but \
-                 those of server.http.tokens and of certificates at SIGHUP"
+                "configuration reloaded; changes of [server], [audit], [metrics] and [sandbox] take effect at the next \
+                 start, but those of server.http.tokens and of certificates at SIGHUP"
             );
         }
         Ok(config) if config.server.http.tokens != tokens => {

@@ -58,16 +58,6 @@ struct Node {
     had_none: bool,
 }
 
-/// An id for a process.
-///
-/// # Errors
-/// If the system's random number generator fails.
-pub fn new_id() -> Result<String, getrandom::Error> {
-    let mut id = [0; 8];
-    getrandom::fill(&mut id)?;
-    Ok(id.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
 /// Tells the others, and hears of them, until it is dropped. `id`: of this process.
 pub async fn exchange(budgets: Arc<Budgets>, store: Arc<dyn Store>, id: String) -> Infallible {
     let mut changes = store.watch();

@@ -36,13 +36,8 @@ pub struct Spending {
     own: [f64; 3],
     /// What has not come back, by whomever it was spent.
     used: [f64; 3],
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     running: u32,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// See [`super::Budgets::recent_spending`].

@@ -4,7 +4,6 @@
 //! address and enters the OS sandbox.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -139,20 +138,10 @@ async fn of_server(options: &Options, config: Arc<Config>, dir: Option<PathBuf>)
 
 /// Whether the addresses for metrics and for other nodes are free, if they are configured.
 fn other_listeners(config: &Config) -> Vec<Finding> {
-    let metrics = config.metrics.address.as_deref().map(|address| ("metrics", address));
-    let nodes = config.server.http.nodes.as_ref().map(|nodes| ("nodes", &*nodes.address));
-    let finding = |(about, address): (&'static str, &str)| match TcpListener::bind(address) {
-        Ok(_) => Finding::good(about, format!("{address} is free")),
-        Err(error) => Finding::missing(
-            about,
-            format!("listen on {address}: {error}"),
-            format!(
-                "if that is a running server, all is well; to see it: ss -ltnp 'sport = :{}'",
-                address.rsplit(':').next().unwrap_or(address)
-            ),
-        ),
-    };
-    metrics.into_iter().chain(nodes).map(finding).collect()
+    let nodes = config.server.http.nodes.as_ref().and_then(|nodes| nodes.address.parse().ok());
+    let all = [("metrics", config.metrics_address()), ("nodes", nodes)];
+    let set = all.into_iter().filter_map(|(about, address)| Some((about, address?)));
+    set.map(|(about, address)| http::is_free(about, address, |_| address.to_string())).collect()
 }
 
 fn audit_path(config: &Config) -> String {

@@ -1,5 +1,7 @@
 //! `wharf serve --http`: turns flags and configuration into a listener and its settings.
 
+use std::net::SocketAddr;
+
 use clap::Args;
 
 use super::finding::Finding;
@@ -78,20 +80,25 @@ pub(super) fn finding(config: &Config) -> Option<Finding> {
         Ok(both) => both,
         Err(failure) => return Some(Finding::bad(about, failure)),
     };
-    let Address::Tcp(tcp) = &address else { return None };
+    let Address::Tcp(tcp) = address else { return None };
     if is_remote(config)
         && let Err(failure) = allow_remote(false, &settings, text)
     {
         return Some(Finding::bad(about, failure));
     }
-    Some(match Listener::bind(&address) {
-        Ok(listener) => Finding::good(about, format!("{} is free", listener.url(settings.tls.is_some()))),
+    Some(is_free(about, tcp, |listener| listener.url(settings.tls.is_some())))
+}
+
+/// Whether a server could listen on an address. `shown`: what a person is told that is free.
+pub(super) fn is_free(about: &'static str, address: SocketAddr, shown: impl FnOnce(&Listener) -> String) -> Finding {
+    match Listener::bind(&Address::Tcp(address)) {
+        Ok(listener) => Finding::good(about, format!("{} is free", shown(&listener))),
         Err(error) => Finding::missing(
             about,
             error.to_string(),
-            format!("if that is a running server, all is well; to see it: ss -ltnp 'sport = :{}'", tcp.port()),
+            format!("if that is a running server, all is well; to see it: ss -ltnp 'sport = :{}'", address.port()),
         ),
-    })
+    }
 }
 
 fn address(text: &str) -> Result<Address, Failure> {

@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use crate::budgets::{Budgets, Usage};
 use crate::catalog::{Catalog, FolderEvent};
 use crate::config::Config;
+use crate::identity::TokenHash;
 use crate::metrics::{BudgetLeft, Metrics, Sample};
 use crate::os::usage;
 use crate::plugin::Sandbox;
@@ -23,7 +24,7 @@ const MAX_BUDGETS: usize = 100;
 /// A listener for metrics, and the metrics.
 pub(super) struct Metered {
     pub(super) metrics: Metrics,
-    listener: Option<(TcpListener, Option<String>)>,
+    listener: Option<(TcpListener, Option<TokenHash>)>,
 }
 
 /// What a server is made of, as far as it is measured.
@@ -47,7 +48,10 @@ pub(super) async fn listen(config: &Config) -> Result<Metered, Failure> {
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     report::message(&format!("metrics at http://{bound}/metrics"));
-    Ok(Metered { metrics: Metrics::on(env!("CARGO_PKG_VERSION")), listener: Some((listener, token)) })
+    Ok(Metered {
+        metrics: Metrics::on(env!("CARGO_PKG_VERSION")),
+        listener: Some((listener, token.map(|token| TokenHash::of(token.as_bytes())))),
+    })
 }
 
 impl Metered {

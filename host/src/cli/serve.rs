@@ -33,6 +33,7 @@ use crate::os::paths::absolute;
 use crate::os::{limits, memory, service};
 use crate::pins::{Guard, Reason, Trust};
 use crate::plugin::{PluginId, Sandbox};
+use crate::random_id::random_id;
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
 use crate::shared_budgets;
@@ -85,7 +86,7 @@ pub(super) async fn run(
     let (built, implied) = config.budgets();
     spent.replace(built, implied);
     if let Some((store, runtime)) = shared::store(&config)? {
-        let id = shared_budgets::new_id().map_err(|error| Failure::new(format!("draw a random number: {error}")))?;
+        let id = random_id::<8>().map_err(|error| Failure::new(format!("draw a random number: {error}")))?;
         runtime.spawn(shared_budgets::exchange(spent.clone(), store, id));
     }
     let settings = Settings {

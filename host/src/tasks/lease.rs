@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::ledger::Ledger;
+use crate::random_id::random_id;
 use crate::store::{Durability, Expected, Put, StoreError};
 use crate::sync::lock;
 
@@ -41,10 +42,7 @@ impl Lease {
     /// # Errors
     /// If the system's random number generator fails.
     pub fn new(ledger: Ledger) -> Result<Self, getrandom::Error> {
-        let mut node = [0; 8];
-        getrandom::fill(&mut node)?;
-        let node = node.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { ledger, node, renewed: Mutex::default() })
+        Ok(Self { ledger, node: random_id::<8>()?, renewed: Mutex::default() })
     }
 
     /// This process.

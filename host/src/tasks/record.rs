@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::identity::{AccessGrant, Claims, Identity};
 use crate::json;
+use crate::random_id::random_id;
 
 /// Whether a result of a tool says that it has failed.
 pub fn is_error(result: &str) -> bool {
@@ -221,9 +222,7 @@ impl Record {
     /// # Errors
     /// If the system's random number generator fails.
     pub fn new_id() -> Result<String, getrandom::Error> {
-        let mut id = [0; ID_BYTES];
-        getrandom::fill(&mut id)?;
-        Ok(id.iter().map(|byte| format!("{byte:02x}")).collect())
+        random_id::<ID_BYTES>()
     }
 
     /// Whether a text can be an id.

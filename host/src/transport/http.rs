@@ -24,6 +24,8 @@ use crate::idle::IdleHook;
 pub use mcp::SessionSettings;
 pub use nodes::NodeListener;
 pub use request::{OAuth, Token, TokenSet};
+pub(super) use request::{bearer, is_address};
+pub(super) use socket::accept;
 pub use socket::{Address, ConnectionThreads, ListenError, Listener, Tls, serve};
 
 /// A request whose body has been read.

@@ -1,8 +1,8 @@
 //! The floors of the host, as ARCHITECTURE.md has them.
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-pub(super) const FLOORS: [(&str, &[&str], &[&str]); 38] = [
-    ("approvals", &["os", "shared_state", "store", "sync"], &["tokio", "wasmtime"]),
+pub(super) const FLOORS: [(&str, &[&str], &[&str]); 39] = [
+    ("approvals", &["os", "random_id", "shared_state", "store", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["metrics", "os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
     ("byte_budget", &["sync"], &["wasmtime", "mcp"]),
@@ -15,6 +15,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 38] = [
     ("metrics", &[], &["tokio", "wasmtime", "jsonrpc", "hyper"]),
     ("net", &[], &["wasmtime", "plugin"]),
     ("oauth", &["identity", "json", "net", "sync"], &["wasmtime", "plugin", "jsonrpc", "hyper"]),
+    ("random_id", &[], &["tokio", "wasmtime"]),
     ("registry", &["json", "net", "os"], &["wasmtime", "plugin"]),
     ("os", &[], &["wasmtime", "plugin"]),
     ("rights", &["identity"], &["tokio", "wasmtime", "mcp"]),
@@ -42,8 +43,8 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 38] = [
         &["jsonrpc"],
     ),
     ("text", &["json"], &["tokio", "wasmtime", "plugin", "mcp"]),
-    ("store", &["database", "json", "net", "sync"], &["wasmtime", "plugin", "mcp"]),
-    ("tasks", &["identity", "json", "store", "sync"], &["wasmtime", "jsonrpc"]),
+    ("store", &["database", "json", "net", "random_id", "sync"], &["wasmtime", "plugin", "mcp"]),
+    ("tasks", &["identity", "json", "random_id", "store", "sync"], &["wasmtime", "jsonrpc"]),
     ("nodes", &["json", "store", "sync"], &["wasmtime", "plugin", "jsonrpc"]),
     ("state_keys", &["json", "store"], &["wasmtime", "plugin", "jsonrpc"]),
     ("shared_budgets", &["budgets", "json", "store"], &["wasmtime", "plugin", "jsonrpc"]),

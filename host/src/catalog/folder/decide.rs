@@ -130,10 +130,7 @@ impl Folder {
             self.warn(self.catalog.remove(&ids));
         }
         // What it says of itself follows from settings: a person who changed these has approved what it says now.
-        for (id, surface) in approved {
-            self.catalog.expect_surface(&id, surface);
-            self.catalog.list_again(&id);
-        }
+        self.catalog.expect_surfaces(&approved);
         for (path, decision, still_serving) in held {
             self.emit_held(path, decision, still_serving);
         }

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::api::{Done, Found, Stream, Written};
 use super::failure::{self, ApiError};
 use super::link::Link;
+use crate::random_id::random_id;
 use crate::store::{StoreError, now};
 
 /// Bytes of one message at most: more makes others wait on the same connection.
@@ -70,9 +71,8 @@ pub(super) async fn write(link: &Link, deadline: Instant, value: &[u8]) -> Resul
     if value.len() <= room {
         return Ok(None);
     }
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(|error| StoreError(error.to_string()))?;
-    let name = format!("{}-{:016x}", now(), u64::from_le_bytes(random));
+    let random = random_id::<8>().map_err(|error| StoreError(error.to_string()))?;
+    let name = format!("{}-{random}", now());
     let parts = Parts { name, count: value.len().div_ceil(room), size: value.len() };
     if parts.count > MAX_COUNT || parts.size > MAX_SIZE {
         return Err(StoreError(format!("a value has {} bytes, of {MAX_SIZE} at most", value.len())));

@@ -11,6 +11,8 @@ mod oauth;
 mod server_card;
 mod tokens;
 
+pub(in crate::transport) use auth::bearer;
 pub(super) use front::{ClientConnection, Front};
+pub(in crate::transport) use guard::is_address;
 pub use oauth::OAuth;
 pub use tokens::{Token, TokenSet};

@@ -24,14 +24,13 @@ use crate::server::Server;
 use admission::Admission;
 use rejection::Rejections;
 
+pub(in crate::transport) use listen::accept;
 pub use listen::{Address, ListenError, Listener};
 pub use threads::ConnectionThreads;
 pub use tls::Tls;
 
 /// At shutdown, how long the responses to cancelled requests may take to be written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
-/// After a connection of a node could not be accepted.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves connections until `shutdown` resolves. Streams then get their final message and calls the
 /// drain time of [`Settings`]. Returns the threads of the connections: tasks that outlive their requests run there, until
@@ -122,14 +121,8 @@ pub async fn serve(
 
 /// The next connection of another node.
 async fn of_node(listener: Option<&TcpListener>) -> TcpStream {
-    let Some(listener) = listener else { return std::future::pending().await };
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => return stream,
-            Err(error) => {
-                tracing::debug!(%error, "failed to accept a connection of another node");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
+    match listener {
+        Some(listener) => accept(listener).await,
+        None => std::future::pending().await,
     }
 }

@@ -109,7 +109,7 @@ impl Auth {
 ///
 /// # Errors
 /// If there are several, it is malformed, or it is in the URL too.
-fn bearer<'a>(uri: &Uri, headers: &'a HeaderMap) -> Result<Option<&'a [u8]>, &'static str> {
+pub(in crate::transport) fn bearer<'a>(uri: &Uri, headers: &'a HeaderMap) -> Result<Option<&'a [u8]>, &'static str> {
     let is_token = |pair: &str| pair.split('=').next().is_some_and(|name| is_named(name, "access_token"));
     if uri.query().is_some_and(|query| query.split('&').any(is_token)) {
         return Err("a token belongs in the Authorization header, not in the URL, which ends up in logs");

@@ -85,7 +85,7 @@ impl Guard {
 }
 
 /// Whether a `Host` is an IP address. A page that attacks by DNS rebinding sends a name.
-fn is_address(host: &str) -> bool {
+pub(in crate::transport) fn is_address(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     bare.unwrap_or(host).parse::<IpAddr>().is_ok() || host.parse::<SocketAddr>().is_ok()
 }

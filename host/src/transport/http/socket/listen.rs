@@ -179,6 +179,19 @@ impl Listener {
     }
 }
 
+/// The next connection to a listener that is not for clients.
+pub(in crate::transport) async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            Err(error) => {
+                tracing::debug!(%error, "failed to accept a connection");
+                tokio::time::sleep(RETRY_PAUSE).await;
+            }
+        }
+    }
+}
+
 type Bound = Result<Socket, (String, Option<&'static str>)>;
 
 fn explain(error: &io::Error) -> (String, Option<&'static str>) {
