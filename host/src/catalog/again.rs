@@ -180,7 +180,7 @@ fn replace(members: &mut [Member], listed: &Arc<dyn Provider>, newer: Arc<dyn Pr
         let plugin = newer.id();
         tracing::warn!(
             %plugin,
-            hint = %format_args!("to approve the new ones: wharf approve {plugin}"),
+            hint = %format_args!("to approve the new ones: wharf approve {plugin} DIR, with the plugin folder"),
             "tool descriptions changed from the approved ones; keeping the approved ones"
         );
         return Replacement::Unchanged;

@@ -196,10 +196,11 @@ impl Edit {
                 shell_text(&self.configuration.shown().to_string())
             }),
         };
-        report::message(&format!("described {NAME}{id}{NAME:#}; {applies}"));
-        if needs_approval {
-            report::message(&format!("it must be approved first: {}", approve_command(program, id, Some(folder))));
-        }
+        let approved = match needs_approval {
+            true => format!(", once it is approved: {}", approve_command(program, id, Some(folder))),
+            false => String::new(),
+        };
+        report::message(&format!("described {NAME}{id}{NAME:#}; {applies}{approved}"));
         Ok(())
     }
 }
