@@ -1,9 +1,9 @@
-"""What tasks cost: making and finishing them, and many that are kept. Python's standard library alone.
+"""What tasks and values of plugins cost: making and finishing them, and many that are kept. Python's standard library alone.
 
     python3 bench/tasks.py [WHARF [COMPONENTS [URL]]]
 
 Tasks beyond the limit of one caller are copies of a real one, written to the store between two runs of the server. With
-the URL of a store on a server, only the cost of single tasks is measured.
+the URL of a store on a server, only the cost of single tasks and values is measured.
 """
 
 import json
@@ -29,7 +29,10 @@ first-list = "60s"
 concurrency = 32
 [plugins.everything.grants]
 elicit = true
+[plugins.notes.grants]
+keyvalue = { quota = "64 MiB" }
 """
+NOTE = {"name": "notes_add", "arguments": {"text": "milk"}}
 
 
 class Server:
@@ -145,7 +148,8 @@ def prepared():
     home = tempfile.TemporaryDirectory()
     os.makedirs(f"{home.name}/plugins")
     os.makedirs(f"{home.name}/config/wharf")
-    shutil.copy(f"{COMPONENTS}/everything.wasm", f"{home.name}/plugins")
+    for plugin in ("everything", "notes"):
+        shutil.copy(f"{COMPONENTS}/{plugin}.wasm", f"{home.name}/plugins")
     with open(f"{home.name}/config/wharf/wharf.toml", "w") as config:
         config.write(SETTINGS)
         if URL:
@@ -165,6 +169,10 @@ def main():
         show("a call that becomes a task, until the client has its id, p50", made, "µs")
         fetched = micros(server, CALLS // 4, ("tools/call", call(task={})), "tasks/result")
         show("the same until it has the result, p50", fetched, "µs")
+        stored = micros(server, CALLS // 5, ("tools/call", NOTE))
+        show("a call that counts up a number, stores a value and lists all, p50", stored, "µs")
+        read = micros(server, CALLS, ("resources/read", {"uri": "notes://1"}))
+        show("a resource that is one value, p50", read, "µs")
         server.close()
     with prepared() as home:
         server = Server(home)

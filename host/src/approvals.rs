@@ -20,6 +20,8 @@ use crate::sync::lock;
 pub use state::{Bound, Decider, Decision, Deed, Request, Standing, Wanted};
 use state::{Full, State, hash};
 
+/// The entry of a store for several nodes; marks of used answers are below it.
+pub const KEY: &str = "approvals";
 /// More than the largest state takes.
 const MAX_SIZE: u64 = 16 << 20;
 
@@ -127,8 +129,8 @@ impl Approvals {
             Place::Memory(_) => None,
         };
         let Some(document) = document else { return self.edit(|state| state.spend(answer, principal, until, now)) };
-        let expires = until.saturating_add(REMEMBERED_LONGER.as_secs()).saturating_mul(1000);
-        let marked = document.mark((&hash(&[principal]), &hash(&[answer])), MAX_SHARED_SPENT, expires);
+        let mark = (&*hash(&[principal]), &*hash(&[answer]));
+        let marked = document.mark(mark, MAX_SHARED_SPENT, remembered(until));
         match marked.map_err(io::Error::other)? {
             Marked::Now => Ok(true),
             Marked::Before => Ok(false),
@@ -152,6 +154,36 @@ impl Approvals {
         self.edit(|state| Ok(state.decide(id, decision, now())))
     }
 
+    /// The entries of a store that these decisions are, by key and with when they expire, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Self::list`].
+    pub fn entries(&self) -> io::Result<Vec<(String, Vec<u8>, Option<u64>)>> {
+        let state = self.read()?;
+        let used =
+            state.used().map(|(caller, answer, until)| (mark(caller, answer), Vec::new(), Some(remembered(until))));
+        let mut all: Vec<_> = used.collect();
+        all.extend(state.decisions()?.map(|decisions| (KEY.to_owned(), decisions, None)));
+        Ok(all)
+    }
+
+    /// Takes over an entry of a store. `false`: it is none of these.
+    ///
+    /// # Errors
+    /// As [`Self::take`], and if it is damaged.
+    pub fn put_entry(&self, key: &str, value: &[u8], expires: Option<u64>) -> Result<bool, ApprovalError> {
+        if key == KEY {
+            let decisions: State = serde_json::from_slice(value).map_err(io::Error::from)?;
+            return self.edit(|state| Ok(state.decide_as(&decisions))).map(|()| true);
+        }
+        let Some((caller, answer)) = key.strip_prefix(KEY).and_then(|key| key.strip_prefix('/')?.split_once('/'))
+        else {
+            return Ok(false);
+        };
+        let until = (expires.unwrap_or(u64::MAX) / 1000).saturating_sub(REMEMBERED_LONGER.as_secs());
+        self.edit(|state| state.use_up(answer, caller, until, now())).map(|_| true)
+    }
+
     fn read(&self) -> io::Result<State> {
         match &*self.0 {
             Place::Memory(state) => Ok(lock(state).clone()),
@@ -165,6 +197,16 @@ impl Approvals {
             Place::Shared(shared) => shared.edit(|state| edit(state).map_err(|Full| ApprovalError::Full)),
         }
     }
+}
+
+/// When the mark of an answer that is good until then expires, in milliseconds since 1970.
+fn remembered(until: u64) -> u64 {
+    until.saturating_add(REMEMBERED_LONGER.as_secs()).saturating_mul(1000)
+}
+
+/// The key of the mark of a used answer, as [`Document::mark`] makes it.
+fn mark(caller: &str, answer: &str) -> String {
+    format!("{KEY}/{caller}/{answer}")
 }
 
 /// Short, since people type it.

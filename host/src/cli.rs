@@ -62,6 +62,7 @@ mod shown;
 mod signals;
 mod skills;
 mod status;
+mod store;
 mod summary;
 mod survey;
 mod suspected;
@@ -199,6 +200,9 @@ enum Command {
     Approvals(approvals::ApprovalOptions),
     /// Show the tasks that a server keeps, or cancel one
     Tasks(tasks::TaskOptions),
+    /// Move what servers keep to another store, publish plugins to all nodes, or get them
+    #[command(subcommand)]
+    Store(store::StoreCommand),
     /// Show what somebody may use, and by which rule ([rights])
     Rights(rights::RightsOptions),
     /// Add the server to the configuration of an MCP client
@@ -317,6 +321,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Search(how) => search::run(&options, how, &screen).await,
             Command::Proposals(how) => proposals::run(&options, how),
             Command::Approvals(how) => approvals::run(&options, how),
+            Command::Store(command) => store::run(&options, command, &screen).await,
             Command::Tasks(how) => tasks::run(&options, how).await,
             Command::Push(how) => push::run(&options, how, &screen).await,
             Command::Remove(how) => add::remove(&options, how, &screen).await,

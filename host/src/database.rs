@@ -24,6 +24,8 @@ pub struct Schema {
     pub version: i64,
     /// The statements that create them.
     pub tables: &'static str,
+    /// What turns each older version into the next one, from 1 on.
+    pub upgrades: &'static [fn(&Connection) -> rusqlite::Result<()>],
 }
 
 impl Schema {
@@ -59,12 +61,12 @@ impl Schema {
         Ok(connection)
     }
 
-    /// Applies settings and creates the tables; returns the version of the tables.
+    /// Applies settings, and creates or upgrades the tables; returns the version of the tables.
     fn prepare(&self, connection: &mut Connection) -> rusqlite::Result<i64> {
         connection.busy_handler(Some(wait))?;
         let version = |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get(0));
         let found = version(connection)?;
-        if found != 0 && found != self.version {
+        if !(0..=self.version).contains(&found) {
             return Ok(found);
         }
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -76,12 +78,15 @@ impl Schema {
             return Ok(found);
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Another process may have created them meanwhile.
+        // Another process may have created or upgraded them meanwhile.
         let found = version(&transaction)?;
-        if found != 0 {
+        if !(0..self.version).contains(&found) {
             return Ok(found);
         }
-        transaction.execute_batch(self.tables)?;
+        match usize::try_from(found - 1) {
+            Ok(upgraded) => self.upgrades.iter().skip(upgraded).try_for_each(|upgrade| upgrade(&transaction))?,
+            Err(_) => transaction.execute_batch(self.tables)?,
+        }
         transaction.pragma_update(None, "user_version", self.version)?;
         transaction.commit()?;
         Ok(self.version)

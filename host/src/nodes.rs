@@ -24,6 +24,8 @@ use crate::json;
 use crate::store::{Durability, Expected, Put, Store, StoreError, now};
 use crate::sync::lock;
 
+/// What the keys of all nodes begin with.
+pub const PREFIX: &str = "nodes/";
 /// For how long a node counts as alive after it said so.
 const LEASE: Duration = Duration::from_secs(6);
 /// How often it says so.
@@ -239,7 +241,7 @@ fn is_lost(error: &io::Error) -> bool {
 }
 
 fn key_of(node: NodeId) -> String {
-    format!("nodes/{node}")
+    format!("{PREFIX}{node}")
 }
 
 #[cfg(test)]

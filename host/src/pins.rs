@@ -13,7 +13,7 @@ mod verdict;
 
 pub use approval::ConcurrentChange;
 pub use decision::{PluginVersion, Reason, Rules, Trust, decide};
-pub use file::{PinFile, PinFileError};
+pub use file::{KEY, PinFile, PinFileError};
 pub use guard::{Guard, KnownPins, ListedVersion, Watch};
 pub use pin::{Pin, Pins, Revocation};
 pub use verdict::{AdmittedAs, Decision, approve_command};

@@ -43,7 +43,7 @@ pub use events::{Event, Events, LogBody};
 pub use fault::{CallError, Fault, TrapKind};
 pub use id::{Digest, InvalidPluginId, PluginId};
 pub use imports::filesystem::{ProtectedFolders, folder_objection, folder_of};
-pub use imports::keyvalue::KeyvaluePlace;
+pub use imports::keyvalue::{KeyvalueFile, KeyvaluePlace};
 pub use imports::outbound::{Caps, OutboundSettings};
 pub use limits::{Limits, TaskLimits};
 pub use loaded::Plugin;

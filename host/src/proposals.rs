@@ -9,6 +9,8 @@ use crate::os::private::Durability;
 use crate::shared_state::SharedState;
 use crate::store::Document;
 
+/// The entry of a store for several nodes.
+pub const KEY: &str = "proposals";
 const MAX_SIZE: u64 = 1 << 20;
 /// Proposals in all, and of one principal.
 const MAX_PROPOSALS: usize = 64;
@@ -62,6 +64,17 @@ impl Proposals {
     /// If others can write the file, or it is damaged.
     pub fn read(&self) -> io::Result<Vec<Proposal>> {
         self.0.read()
+    }
+
+    /// Replaces all. Blocks the calling thread.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn replace(&self, all: &[Proposal]) -> io::Result<()> {
+        self.0.edit(|before: &mut Vec<Proposal>| {
+            all.clone_into(before);
+            Ok(())
+        })
     }
 
     /// Records one. The same of the same principal is recorded once. Blocks the calling thread.

@@ -50,6 +50,8 @@ use crate::proposals::Proposals;
 use crate::protocol::Implementation;
 use crate::rights::Rights;
 use bounds::unread::AllUnread;
+use changes::own::Own;
+pub use changes::own::OwnChanges;
 use changes::updates::Updates;
 use keys::Keys;
 use pages::Pages;
@@ -191,6 +193,7 @@ pub struct Server {
     /// `None`: there is no place for them.
     tasks: Option<Arc<Tasks>>,
     updates: Updates,
+    own_changes: Own,
     pages: Pages,
     /// See [`connection::request_budget::RequestBudget`].
     large: ByteBudget,
@@ -238,6 +241,7 @@ impl Server {
             keys: Keys::new(&key),
             visit_key: blake3::derive_key("wharf visit v1", &own_key),
             updates: Updates::default(),
+            own_changes: Own::default(),
             pages: Pages::default(),
             calls: AtomicU64::new(0),
             stopping: watch::Sender::new(false),
@@ -269,6 +273,24 @@ impl Server {
         let own = self.settings.node?;
         let (node, _) = self.keys.unwrap(session_id)?.split_first_chunk().map(|(node, rest)| (*node, rest.len()))?;
         (node != own).then_some(node)
+    }
+
+    /// What calls have changed since the last time, for other nodes. Nothing is kept before the first time.
+    pub fn take_own_changes(&self) -> OwnChanges {
+        self.own_changes.take()
+    }
+
+    /// Tells clients what calls on other nodes have changed. Must be called in the runtime of the catalog.
+    pub fn changed_elsewhere(&self, changes: &OwnChanges) {
+        let OwnChanges { resources, any, lists } = changes;
+        for id in lists {
+            // Nobody waits for it.
+            drop(self.catalog.list_again(id));
+        }
+        resources.iter().for_each(|uri| self.updates.publish(uri));
+        if *any {
+            self.updates.publish_any();
+        }
     }
 
     /// What clients are told of the server itself.

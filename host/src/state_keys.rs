@@ -19,7 +19,7 @@ use crate::json;
 use crate::store::{Changed, Durability, Expected, Put, Store, StoreError};
 
 /// Where they are.
-const KEY: &str = "state-keys";
+pub const KEY: &str = "state-keys";
 /// For how long one is used, in milliseconds.
 const ROTATION: u64 = 24 * 3600 * 1000;
 /// From when it is made until it is used, in milliseconds: by then all nodes have read it.

@@ -39,6 +39,8 @@ pub struct Entry {
     pub value: Vec<u8>,
     /// Another one after each write of the key; never 0.
     pub version: u64,
+    /// As in [`Put::expires`].
+    pub expires: Option<u64>,
 }
 
 /// What must be in the store for a write to happen.

@@ -6,9 +6,11 @@ mod support;
 
 mod asked;
 mod cluster;
+mod migrate;
 mod nats;
 mod nodes;
 mod postgres;
 mod promises;
+mod publish;
 mod servers;
 mod sharing;

@@ -70,9 +70,14 @@ impl<S: Server> Nodes<S> {
     }
 
     pub(crate) fn client(&self, node: usize) -> Client {
+        self.client_of(node, MODERN)
+    }
+
+    /// The same of a revision.
+    pub(crate) fn client_of(&self, node: usize, revision: &str) -> Client {
         let plugins = self.homes[0].plugins();
         let process = Process::start(command(&self.homes[node], ["serve".as_ref(), plugins.as_os_str()]));
-        Client::with_capabilities(process, MODERN, capabilities())
+        Client::with_capabilities(process, revision, capabilities())
     }
 
     /// A command on the second node; its outputs have no password.

@@ -38,7 +38,7 @@ pub(crate) async fn writes_happen_only_on_what_was_read(open: Open<'_>) {
     let first = one.put(put("a/1", "x", Expected::Absent)).await.expect("usable").expect("absent");
     assert_eq!(one.put(put("a/1", "y", Expected::Absent)).await, Ok(None));
     let read = two.get("a/1").await.expect("usable").expect("there");
-    assert_eq!(read, Entry { key: "a/1".into(), value: b"x".to_vec(), version: first });
+    assert_eq!(read, Entry { key: "a/1".into(), value: b"x".to_vec(), version: first, expires: None });
     let second = two.put(put("a/1", "z", Expected::Version(first))).await.expect("usable").expect("unchanged");
     assert_eq!(one.put(put("a/1", "w", Expected::Version(first))).await, Ok(None));
     assert!(second > first && first > 0);
@@ -106,6 +106,10 @@ pub(crate) async fn entries_are_listed_and_counted_by_prefix_and_expire(open: Op
     let list = async |prefix: &str, after: &str, limit: usize, bytes: usize| {
         keys(&open().list(prefix, after, limit, bytes).await.expect("usable"))
     };
+    let read = store.get("a/2").await.expect("usable").expect("there");
+    assert_eq!(read.expires, Some(20));
+    let read = open().list("a/", "", 2, 99).await.expect("usable");
+    assert_eq!(read.entries.iter().map(|entry| entry.expires).collect::<Vec<_>>(), [Some(10), Some(20)]);
     assert_eq!(list("a/", "", 2, 99).await, ("a/1 a/2".into(), true));
     assert_eq!(list("a/", "", 3, 99).await, ("a/1 a/2 a/3".into(), false));
     assert_eq!(list("a/", "a/2", 9, 99).await, ("a/3".into(), false));

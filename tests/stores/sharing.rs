@@ -19,6 +19,7 @@ use crate::support::tasks::PATIENCE;
 with_each_engine! {
     plugins_read_on_one_node_what_they_wrote_on_another
     what_users_spend_on_one_node_is_spent_on_all
+    what_a_call_changes_on_one_node_is_told_to_clients_of_another
 }
 
 /// The id of an added note.
@@ -102,4 +103,36 @@ fn what_users_spend_on_one_node_is_spent_on_all<S: Server>() {
         until_spent(metrics_address(node));
     }
     assert_eq!((call(one), call(other)), ("busy".to_owned(), "busy".to_owned()));
+}
+
+/// Resources that are updated, and lists that have something else.
+fn what_a_call_changes_on_one_node_is_told_to_clients_of_another<S: Server>() {
+    let nodes = Nodes::<S>::configured("[plugins.notes.grants]\nkeyvalue = true\nchange-lists = true\n");
+    nodes.homes[0].put("notes", "notes");
+    let [mut calls, mut hears] = [nodes.client(0), nodes.client_of(1, "2025-11-25")];
+    for client in [&mut calls, &mut hears] {
+        client.tools_until(|tools| {
+            ["notes_add", "everything_test_update_resource"].iter().all(|name| tools.iter().any(|tool| tool == name))
+        });
+    }
+    let resources = |client: &mut Client| {
+        let listed = client.result("resources/list", json!({}));
+        listed["resources"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter(|one| one["uri"].as_str().expect("a URI").starts_with("notes://"))
+            .count()
+    };
+    let before = resources(&mut hears);
+    hears.result("resources/subscribe", json!({"uri": "test://watched-resource"}));
+    calls.call("everything_test_update_resource", json!({}));
+    let told = hears.notification("notifications/resources/updated");
+    assert_eq!(told["params"]["uri"], "test://watched-resource");
+    calls.call("notes_add", json!({"text": "milk"}));
+    hears.notification("notifications/resources/list_changed");
+    let deadline = Instant::now() + PATIENCE;
+    while resources(&mut hears) <= before {
+        assert!(Instant::now() < deadline, "the note is not listed on the other node");
+    }
 }

@@ -297,8 +297,12 @@ impl State {
 
     /// Whether an answer was not used before. It is kept until then, by whom it was sent.
     pub(super) fn spend(&mut self, answer: &str, caller: &str, until: u64, now: u64) -> Result<bool, Full> {
+        self.use_up(&hash(&[answer]), &hash(&[caller]), until, now)
+    }
+
+    /// The same by the hashes of both.
+    pub(super) fn use_up(&mut self, answer: &str, caller: &str, until: u64, now: u64) -> Result<bool, Full> {
         self.forget_expired(now);
-        let (answer, caller) = (hash(&[answer]), hash(&[caller]));
         if self.spent.iter().any(|spent| spent.answer == answer) {
             return Ok(false);
         }
@@ -306,8 +310,24 @@ impl State {
         if own >= MAX_SPENT_OF_ONE || self.spent.len() >= MAX_SPENT {
             return Err(Full);
         }
-        self.spent.push(Spent { answer, caller, until });
+        self.spent.push(Spent { answer: answer.to_owned(), caller: caller.to_owned(), until });
         Ok(true)
+    }
+
+    /// Used answers: whose, which, and until when they are good; the first two are hashes.
+    pub(super) fn used(&self) -> impl Iterator<Item = (&str, &str, u64)> {
+        self.spent.iter().map(|spent| (&*spent.caller, &*spent.answer, spent.until))
+    }
+
+    /// The state without used answers, as JSON; `None`: there are no requests.
+    pub(super) fn decisions(&self) -> serde_json::Result<Option<Vec<u8>>> {
+        let state = Self { requests: self.requests.clone(), spent: Vec::new() };
+        (!state.requests.is_empty()).then(|| serde_json::to_vec(&state)).transpose()
+    }
+
+    /// Has the requests of another state in place of its own.
+    pub(super) fn decide_as(&mut self, other: &Self) {
+        self.requests.clone_from(&other.requests);
     }
 }
 

@@ -37,6 +37,17 @@ pub(super) async fn run(
     yes: bool,
     screen: &Screen,
 ) -> Result<ExitCode, Failure> {
+    let left = approve_all(options, dir, yes, screen).await?;
+    Ok(if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Returns how many versions are not approved.
+pub(super) async fn approve_all(
+    options: &Options,
+    dir: Option<PathBuf>,
+    yes: bool,
+    screen: &Screen,
+) -> Result<usize, Failure> {
     let survey = Survey::open(options, options.config()?, dir).await?;
     let Survey { config, dir, .. } = &survey;
     let (mut waiting, mut approved, mut left) = (Vec::new(), 0, 0);
@@ -76,7 +87,6 @@ pub(super) async fn run(
             }
         }
     }
-    let code = |left| if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if waiting.is_empty() {
         let what = match (approved, survey.files.in_order().count() + skills.len()) {
             (_, 0) => "there are no plugins".to_owned(),
@@ -84,7 +94,7 @@ pub(super) async fn run(
             (approved, all) => format!("no version can be approved, and {approved} of {all} are already"),
         };
         report::message(&format!("{what}, in {}", dir.shown()));
-        return Ok(code(left));
+        return Ok(left);
     }
     let command = format!("{} check --json {}", config.program(), shell_word(dir));
     report::message(&format!("their descriptions, schemas and packed skills are printed by: {command}"));
@@ -115,7 +125,7 @@ pub(super) async fn run(
         audit::decided(log, config, Event::Approve, id, version.version.content)?;
         report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", version.version.content));
     }
-    Ok(code(left))
+    Ok(left)
 }
 
 /// The same of a skill.

@@ -32,9 +32,11 @@ pub(super) fn join(config: &NodesConfig, store: Arc<dyn Store>) -> Result<NodeLi
     let listener = StdListener::bind(&config.address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let nodes = Nodes::new(store, config.advertised(address)).map(Arc::new).map_err(failed)?;
+    let advertised = config.advertised(address);
+    let advertised = advertised.map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
+    let nodes = Nodes::new(store, advertised.clone()).map(Arc::new).map_err(failed)?;
     let listener = Arc::new(TcpListener::from_std(listener).map_err(failed)?);
-    tracing::info!(node = %nodes.own(), address = config.advertised(address), "listening for the other nodes");
+    tracing::info!(node = %nodes.own(), address = advertised, "listening for the other nodes");
     let announced = nodes.clone();
     tokio::spawn(async move { announced.announce().await });
     Ok(NodeListener { nodes, listener: Some(listener) })

@@ -36,12 +36,12 @@ use crate::plugin::{PluginId, Sandbox};
 use crate::random_id::random_id;
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
-use crate::shared_budgets;
 use crate::state_keys::{self, StateKey};
 use crate::store::now;
 use crate::sync::lock;
 use crate::transport::http::OAuth;
 use crate::transport::{self, stdio};
+use crate::{shared_budgets, shared_changes};
 
 /// From the start to the log of versions that wait for approval, if the first scan takes longer.
 const WAITING_DELAY: Duration = Duration::from_secs(3);
@@ -86,8 +86,7 @@ pub(super) async fn run(
     let (built, implied) = config.budgets();
     spent.replace(built, implied);
     if let Some((store, runtime)) = shared::store(&config)? {
-        let id = random_id::<8>().map_err(|error| Failure::new(format!("draw a random number: {error}")))?;
-        runtime.spawn(shared_budgets::exchange(spent.clone(), store, id));
+        runtime.spawn(shared_budgets::exchange(spent.clone(), store, new_id()?));
     }
     let settings = Settings {
         metrics: metrics.clone(),
@@ -109,6 +108,9 @@ pub(super) async fn run(
     let node = own.as_ref().map(|own| own.own().0);
     let settings = Settings { node, tasks: tasks::settings(of_tasks, &dir, told_apart), ..settings };
     let server = Server::new(catalog.clone(), settings);
+    if let Some((_, store)) = store.clone().filter(|(place, _)| place.is_shared()) {
+        tokio::spawn(shared_changes::exchange(server.clone(), store, new_id()?));
+    }
     let known = Arc::new(Notify::new());
     if let Some((_, store)) = store.filter(|(place, _)| place.is_shared() && state_key.is_none()) {
         let (keyed, known) = (server.clone(), known.clone());
@@ -207,6 +209,11 @@ pub(super) async fn run(
         writer.close(audit::CLOSING);
     }
     ended
+}
+
+/// Of this process, among those that share a store.
+fn new_id() -> Result<String, Failure> {
+    random_id::<8>().map_err(|error| Failure::new(format!("draw a random number: {error}")))
 }
 
 /// Replaces the rights of the server whenever those of the configuration change.

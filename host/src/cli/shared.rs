@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::approvals::Approvals;
+use crate::approvals::{self, Approvals};
 use crate::config::{self, Config, StoreConfig};
-use crate::pins::PinFile;
+use crate::pins::{self, PinFile};
 use crate::plugin::KeyvaluePlace;
-use crate::proposals::Proposals;
+use crate::proposals::{self, Proposals};
 use crate::report::Failure;
 use crate::store::{Document, Place, Store};
 use crate::sync::lock;
@@ -74,7 +74,7 @@ pub(super) fn keyvalue(config: &Config) -> Result<KeyvaluePlace, Failure> {
 /// The pins. `None`: there is no home folder.
 pub(super) fn pins(config: &Config) -> Result<Option<PinFile>, Failure> {
     let Some(base) = config::base() else { return Ok(None) };
-    Ok(Some(match document(config, "pins")? {
+    Ok(Some(match document(config, pins::KEY)? {
         Some(document) => PinFile::in_store(base.state, document),
         None => PinFile::new(base.state),
     }))
@@ -82,7 +82,7 @@ pub(super) fn pins(config: &Config) -> Result<Option<PinFile>, Failure> {
 
 /// What operators decided on calls, and which answers of users were used.
 pub(super) fn approvals(config: &Config) -> Result<Approvals, Failure> {
-    Ok(match document(config, "approvals")? {
+    Ok(match document(config, approvals::KEY)? {
         Some(document) => Approvals::in_store(document),
         None => config::base().map(|base| Approvals::in_folder(base.state)).unwrap_or_default(),
     })
@@ -90,7 +90,7 @@ pub(super) fn approvals(config: &Config) -> Result<Approvals, Failure> {
 
 /// What models proposed. `None`: there is no home folder.
 pub(super) fn proposals(config: &Config) -> Result<Option<Proposals>, Failure> {
-    Ok(match document(config, "proposals")? {
+    Ok(match document(config, proposals::KEY)? {
         Some(document) => Some(Proposals::in_store(document)),
         None => config::base().map(|base| Proposals::in_folder(base.state)),
     })

@@ -249,7 +249,7 @@ const KEYS: &[Key] = &[
     key("server.http.server-card", "a table with the URI of this server", SERVER_CARD),
     key("server.http.nodes", "a table with an address", "{ address = \"10.0.0.5:7420\" }"),
     key("server.http.nodes.address", "an address in quotes", "\"10.0.0.5:7420\""),
-    key("server.http.nodes.advertise", "a host with a port in quotes", "\"node-1.internal:7420\""),
+    key("server.http.nodes.advertise", "a host with a port in quotes, or a variable", "\"node-1.internal:7420\""),
     key("server.http.server-card.url", "the URI of this server in quotes", "\"https://tools.example/mcp\""),
     key("server.http.sse", SWITCH, "true"),
     key("server.http.poll-after", TIME, "\"5s\""),

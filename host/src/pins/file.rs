@@ -18,6 +18,8 @@ use crate::os::paths::absolute;
 use crate::os::private::{self, Distrust, Durability, OpenMode, Rule};
 use crate::store::{Document, DocumentWatch, StoreError, Unedited};
 
+/// The entry of a store for several nodes.
+pub const KEY: &str = "pins";
 const FILE_NAME: &str = "lock.toml";
 /// The new file before it is renamed; written only under the writers' lock.
 const NEXT_FILE: &str = "lock.toml.next";
@@ -161,6 +163,29 @@ impl PinFile {
             Unedited::Store(error) => PinFileError { of_writing: true, ..self.away(&error) },
             Unedited::Edit(error) => error,
         })
+    }
+
+    /// What the file has, as the entry of a store has it.
+    ///
+    /// # Errors
+    /// As [`PinFile::read`].
+    pub fn entry(&self) -> Result<Option<Vec<u8>>, PinFileError> {
+        let text = self.text()?;
+        self.parse(text.clone())?;
+        Ok(text.map(String::into_bytes))
+    }
+
+    /// Replaces the file by what the entry of a store has. Blocks the calling thread.
+    ///
+    /// # Errors
+    /// If that has no pins, or they cannot be written.
+    pub fn put_entry(&self, value: Vec<u8>) -> Result<(), PinFileError> {
+        let text = self.shared_text(Some(value))?;
+        self.parse(text.clone())?;
+        let failed = |error: io::Error| self.unwritable(&error);
+        private::create_folder(&self.folder).map_err(failed)?;
+        let _lock = self.lock_for_writing().map_err(failed)?;
+        text.map_or(Ok(()), |text| self.replace(&text).map_err(failed))
     }
 
     /// Checks whether [`PinFile::update`] could write: writes a file of the size of the pins and one

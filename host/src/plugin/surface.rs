@@ -195,7 +195,11 @@ pub(in crate::plugin) struct Listed {
 
 impl Listed {
     /// Checks everything; dropped entries are in the warnings.
-    pub(in crate::plugin) fn freeze(mut self) -> Result<(Surface, Vec<ListingWarning>), LoadError> {
+    pub(in crate::plugin) fn freeze(self) -> Result<(Surface, Vec<ListingWarning>), LoadError> {
+        self.freeze_within(Allowance::new())
+    }
+
+    fn freeze_within(mut self, mut allowance: Allowance) -> Result<(Surface, Vec<ListingWarning>), LoadError> {
         // First: the plugin's own resources of these names are left out.
         let carried: Vec<_> = self.skills.resources().collect();
         if !carried.is_empty() {
@@ -217,7 +221,7 @@ impl Listed {
         if checks::size(&self) > MAX_SIZE {
             return Err(LoadError::ListingTooLarge { what: "bytes", limit: MAX_SIZE });
         }
-        let (mut warnings, mut allowance) = (Vec::new(), Allowance::new());
+        let mut warnings = Vec::new();
         let mut seen = text::Leeway::of_listing();
         let hidden = &mut seen;
         let tool = |tool, hidden: &mut _| FrozenTool::freeze_within(tool, self.schemas, &mut allowance, hidden);
@@ -251,6 +255,10 @@ impl Listed {
             pages: self.pages,
             skills: self.skills,
         };
+        // Which entries were in time is chance: such a list must be neither served nor approved.
+        if allowance.is_late() {
+            return Err(LoadError::ListingTimeout);
+        }
         surface.skills.retain(surface.resources.as_deref().unwrap_or_default());
         Ok((surface, warnings))
     }

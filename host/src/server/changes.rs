@@ -3,6 +3,7 @@
 //! Each stream's own task notifies after a pause, which coalesces changes. A call notifies of the
 //! changes that it caused before its response: many clients close their session with it.
 
+pub(in crate::server) mod own;
 pub(in crate::server) mod updates;
 
 use std::collections::BTreeSet;

@@ -135,11 +135,15 @@ impl<'a> Relay<'a> {
                 self.pending_step = Some(Step { progress, total, message });
                 self.send_step().await;
             }
-            Event::ListChanged(_) => self.listed = Some(self.server.catalog.list_again(self.provider.id())),
+            Event::ListChanged(_) => {
+                self.server.own_changes.listed(self.provider.id());
+                self.listed = Some(self.server.catalog.list_again(self.provider.id()));
+            }
             Event::ResourceUpdated(uri) => {
                 let owner = self.server.catalog.snapshot().provider_of(&uri);
                 // A plugin cannot report updates of another plugin's resources.
                 if owner.is_some_and(|owner| owner.id() == self.provider.id()) {
+                    self.server.own_changes.updated(&uri);
                     self.server.updates.publish(&uri);
                     self.updated = true;
                 }

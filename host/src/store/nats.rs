@@ -95,7 +95,7 @@ impl Nats {
                 None => Some(data),
             };
             if let Some(value) = value {
-                return Ok(Some(Entry { key: key.to_owned(), value, version: sequence }));
+                return Ok(Some(Entry { key: key.to_owned(), value, version: sequence, expires: head.expires }));
             }
             // It has been written again meanwhile.
         }

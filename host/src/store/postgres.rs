@@ -124,7 +124,7 @@ impl Store for Postgres {
         // One more, to know whether there are more.
         let (most, bytes) = (signed(limit as u64).saturating_add(1), signed(bytes as u64));
         let rows = self.query(statements::LIST, &[&prefix, &end(prefix), &after, &most, &bytes]).await?;
-        let found = rows.first().map_or(0, |row| unsigned(row.get(3)));
+        let found = rows.first().map_or(0, |row| unsigned(row.get(4)));
         let entries: Vec<Entry> = rows.iter().take(limit).map(entry).collect();
         Ok(Page { more: found > entries.len() as u64, entries })
     }
@@ -163,7 +163,8 @@ impl Store for Postgres {
 }
 
 fn entry(row: &Row) -> Entry {
-    Entry { key: row.get(0), value: row.get(1), version: unsigned(row.get(2)) }
+    let expires: Option<i64> = row.get(3);
+    Entry { key: row.get(0), value: row.get(1), version: unsigned(row.get(2)), expires: expires.map(unsigned) }
 }
 
 /// Numbers are signed there; none is that large.

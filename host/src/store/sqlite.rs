@@ -35,6 +35,7 @@ const SCHEMA: Schema = Schema {
     CREATE TABLE last (version INTEGER NOT NULL) STRICT;
     INSERT INTO last VALUES (0);
 ",
+    upgrades: &[],
 };
 
 /// Requests that wait for the thread; more wait for these.
@@ -137,7 +138,7 @@ impl Store for Sqlite {
     async fn get(&self, key: &str) -> Result<Option<Entry>, StoreError> {
         let key = key.to_owned();
         self.run(None, move |transaction| {
-            let mut query = transaction.prepare("SELECT key, value, version FROM entry WHERE key = ?1")?;
+            let mut query = transaction.prepare("SELECT key, value, version, expires FROM entry WHERE key = ?1")?;
             query.query_row([key], entry).optional()
         })
         .await
@@ -180,7 +181,7 @@ impl Store for Sqlite {
         let (from, to, after) = (prefix.to_owned(), end(prefix), after.to_owned());
         self.run(None, move |transaction| {
             let mut query = transaction.prepare(
-                "SELECT key, value, version FROM entry WHERE key >= ?1 AND key < ?2 AND key > ?3 ORDER BY key LIMIT ?4",
+                "SELECT key, value, version, expires FROM entry WHERE key >= ?1 AND key < ?2 AND key > ?3 ORDER BY key LIMIT ?4",
             )?;
             let mut rows = query.query(params![from, to, after, limit + 1])?;
             let (mut page, mut read) = (Page::default(), 0);
@@ -244,7 +245,7 @@ impl Store for Sqlite {
 }
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    Ok(Entry { key: row.get(0)?, value: row.get(1)?, version: row.get(2)? })
+    Ok(Entry { key: row.get(0)?, value: row.get(1)?, version: row.get(2)?, expires: row.get(3)? })
 }
 
 /// The thread: until the store is dropped.

@@ -41,6 +41,21 @@ pub struct Ledger {
     space: Arc<str>,
 }
 
+/// Whether the key is that of a task, of whatever plugin folder.
+pub fn is_task(key: &str) -> bool {
+    part(key) == Some("task")
+}
+
+/// Whether the entry of that key says that a process lives, while it has not expired.
+pub fn is_lease(key: &str) -> bool {
+    part(key) == Some("node")
+}
+
+/// What the keys of one server go on with.
+fn part(key: &str) -> Option<&str> {
+    key.strip_prefix("tasks/")?.split('/').nth(1)
+}
+
 impl Ledger {
     /// `server` is the same for all processes that serve the same.
     pub fn new(store: Arc<dyn Store>, server: &str) -> Self {

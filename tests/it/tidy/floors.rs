@@ -1,7 +1,7 @@
 //! The floors of the host, as ARCHITECTURE.md has them.
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-pub(super) const FLOORS: [(&str, &[&str], &[&str]); 39] = [
+pub(super) const FLOORS: [(&str, &[&str], &[&str]); 42] = [
     ("approvals", &["os", "random_id", "shared_state", "store", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["metrics", "os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
@@ -48,6 +48,13 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 39] = [
     ("nodes", &["json", "store", "sync"], &["wasmtime", "plugin", "jsonrpc"]),
     ("state_keys", &["json", "store"], &["wasmtime", "plugin", "jsonrpc"]),
     ("shared_budgets", &["budgets", "json", "store"], &["wasmtime", "plugin", "jsonrpc"]),
+    ("shared_changes", &["json", "plugin", "server", "store"], &["wasmtime", "tokio::net"]),
+    ("published", &["json", "os", "plugin", "registry", "store"], &["wasmtime", "jsonrpc"]),
+    (
+        "migration",
+        &["approvals", "nodes", "pins", "plugin", "proposals", "state_keys", "store", "tasks"],
+        &["wasmtime", "jsonrpc", "config"],
+    ),
     ("shared_state", &["json", "os", "store"], &["tokio", "wasmtime", "plugin"]),
     ("proposals", &["os", "shared_state", "store"], &["tokio", "wasmtime", "plugin"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),

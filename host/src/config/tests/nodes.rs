@@ -16,6 +16,7 @@ fn nodes_need_an_address_that_others_can_reach_and_a_store() {
         "{ address = '[2001:db8::5]:7420' }",
         "{ address = '0.0.0.0:7420', advertise = 'node-1.internal:7420' }",
         "{ address = '127.0.0.1:0' }",
+        "{ address = '0.0.0.0:7420', advertise = { env = 'NODE' } }",
     ] {
         Config::parse(&nodes(valid, STORE)).unwrap_or_else(|error| panic!("{valid}: {error}"));
     }
@@ -26,6 +27,7 @@ fn nodes_need_an_address_that_others_can_reach_and_a_store() {
         ("{ address = '10.0.0.5:1', advertise = 'node-1' }", "server.http.nodes.advertise: not a host with a port"),
         ("{ address = '10.0.0.5:1', advertise = 'a b:1' }", "server.http.nodes.advertise: not a host with a port"),
         ("{ address = '10.0.0.5:1', advertise = 'a:0' }", "server.http.nodes.advertise: not a host with a port"),
+        ("{ address = '10.0.0.5:1', advertise = { file = 'a' } }", "server.http.nodes.advertise"),
     ] {
         let error = error(&nodes(wrong, STORE));
         assert!(error.to_string().contains(why) && error.hint.is_some(), "{wrong}: {error}");

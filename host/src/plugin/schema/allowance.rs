@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use super::pattern::PatternCost;
+use crate::os::usage;
 use crate::plugin::limits::Limits;
 
 /// Maximum patterns of a listing.
@@ -16,14 +17,36 @@ pub(in crate::plugin) const BYTES: usize = 32 << 20;
 /// them.
 const TEMPLATE_STATES: u64 = 512;
 
-/// The remaining budget.
+/// The remaining budget. Of one thread: that is whose processor time it counts.
 #[derive(Debug)]
 pub(in crate::plugin) struct Allowance {
     patterns: usize,
     bytes: usize,
     template_states: u64,
-    began: Instant,
+    began: Began,
     time: Duration,
+}
+
+/// When compiling began.
+#[derive(Debug, Clone, Copy)]
+enum Began {
+    /// Processor time of the thread: what others do on a busy machine does not count.
+    Thread(Duration),
+    /// For systems that do not say it.
+    Wall(Instant),
+}
+
+impl Began {
+    fn now() -> Self {
+        usage::thread_cpu().map_or_else(|| Self::Wall(Instant::now()), Self::Thread)
+    }
+
+    fn elapsed(self) -> Duration {
+        match self {
+            Self::Thread(began) => usage::thread_cpu().unwrap_or_default().saturating_sub(began),
+            Self::Wall(began) => began.elapsed(),
+        }
+    }
 }
 
 impl Allowance {
@@ -33,7 +56,7 @@ impl Allowance {
             patterns: PATTERNS,
             bytes: BYTES,
             template_states: TEMPLATE_STATES,
-            began: Instant::now(),
+            began: Began::now(),
             time: Limits::LISTING,
         }
     }
@@ -43,12 +66,17 @@ impl Allowance {
         self.bytes
     }
 
+    /// Whether the time is up: what is compiled from now on fails, whatever it is.
+    pub(in crate::plugin) fn is_late(&self) -> bool {
+        self.began.elapsed() > self.time
+    }
+
     /// Takes bytes.
     ///
     /// # Errors
     /// If too few are left, or the time is up.
     pub(in crate::plugin) fn take(&mut self, bytes: usize) -> Result<(), String> {
-        if self.began.elapsed() > self.time {
+        if self.is_late() {
             return Err(format!("compiling the plugin's schemas took more than {} ms", self.time.as_millis()));
         }
         self.bytes = self

@@ -1,6 +1,7 @@
 use super::{Listed, ListingWarning, checks, extension};
-use crate::plugin::abi::{Capability, Offer, Prompt};
+use crate::plugin::abi::{Capability, Offer, Prompt, Tool};
 use crate::plugin::error::LoadError;
+use crate::plugin::schema::allowance::Allowance;
 use crate::text::Leeway;
 
 fn settings(text: &str) -> Result<String, String> {
@@ -119,4 +120,12 @@ fn the_entries_of_a_listing_share_one_leeway() {
     assert_eq!(kept(|n| if n < 50 { many.clone() } else { "one\u{a0}two".into() }), 32);
     // Which entries have a plain space is a choice, too: 50 plain ones, the first other one, and 32 more.
     assert_eq!(kept(|n| format!("Fichier{}: ouvrir", if n % 2 == 0 { ' ' } else { '\u{a0}' })), 83);
+}
+
+#[test]
+fn a_listing_that_was_not_in_time_is_refused_as_a_whole() {
+    let listed = || Listed { tools: Some(vec![Tool::new("one", r#"{"type":"object"}"#)]), ..Listed::default() };
+    let (surface, warnings) = listed().freeze_within(Allowance::new()).expect("a surface");
+    assert!(surface.tool("one").is_some() && warnings.is_empty(), "{warnings:?}");
+    assert_eq!(listed().freeze_within(Allowance::late()).expect_err("late"), LoadError::ListingTimeout);
 }

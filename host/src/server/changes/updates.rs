@@ -17,7 +17,8 @@ const MAX_URI_BYTES: usize = 256 << 10;
 
 /// The update events of one server.
 pub(in crate::server) struct Updates {
-    uris: broadcast::Sender<Arc<str>>,
+    /// `None`: any may have been updated.
+    uris: broadcast::Sender<Option<Arc<str>>>,
     /// Changes with each event.
     published: watch::Sender<()>,
 }
@@ -31,7 +32,13 @@ impl Default for Updates {
 impl Updates {
     pub(in crate::server) fn publish(&self, uri: &str) {
         // An error means that there is no subscriber.
-        let _ = self.uris.send(uri.into());
+        let _ = self.uris.send(Some(uri.into()));
+        self.published.send_replace(());
+    }
+
+    /// Any resource may have been updated.
+    pub(in crate::server) fn publish_any(&self) {
+        let _ = self.uris.send(None);
         self.published.send_replace(());
     }
 
@@ -94,7 +101,7 @@ impl Uris {
 
 /// One client's subscription to the events.
 pub(in crate::server) struct Subscriber {
-    receiver: broadcast::Receiver<Arc<str>>,
+    receiver: broadcast::Receiver<Option<Arc<str>>>,
     uris: Arc<Uris>,
 }
 
@@ -103,8 +110,8 @@ impl Subscriber {
     pub(in crate::server) fn take(&mut self, changed: &mut BTreeSet<Box<str>>) {
         loop {
             match self.receiver.try_recv() {
-                Ok(uri) => self.collect(&uri, changed),
-                Err(TryRecvError::Lagged(_)) => self.collect_all(changed),
+                Ok(Some(uri)) => self.collect(&uri, changed),
+                Ok(None) | Err(TryRecvError::Lagged(_)) => self.collect_all(changed),
                 // Never closed: the server holds the sender and outlives its subscribers.
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return,
             }
@@ -117,7 +124,7 @@ impl Subscriber {
         }
     }
 
-    /// After a lag, any of them may have been updated.
+    /// Any of them may have been updated.
     fn collect_all(&self, changed: &mut BTreeSet<Box<str>>) {
         changed.extend(self.uris.lock().uris.iter().cloned());
     }

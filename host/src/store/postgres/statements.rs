@@ -1,7 +1,7 @@
 //! Each request is one statement, and so one transaction: nothing is half done, whoever dies meanwhile.
 
 /// Of the key in `$1`.
-pub(super) const GET: &str = "SELECT key, value, version FROM wharf_entry WHERE key = $1";
+pub(super) const GET: &str = "SELECT key, value, version, expires FROM wharf_entry WHERE key = $1";
 
 /// `$1`: key, `$2`: value, `$3`: expires, `$4`: size. A row with the new version if it was written; those who listen are
 /// told when the transaction has been committed.
@@ -37,7 +37,7 @@ pub(super) const DELETE: &str = "DELETE FROM wharf_entry WHERE key = $1 RETURNIN
 /// From `$1` to `$2`, after `$3`, at most `$4`, and no more once they have `$5` bytes; each with how many there are of
 /// `$4`. Values are read of those alone that are returned.
 pub(super) const LIST: &str = "
-    SELECT entry.key, entry.value, entry.version, page.found FROM (
+    SELECT entry.key, entry.value, entry.version, entry.expires, page.found FROM (
         SELECT key, sum(size) OVER (ORDER BY key) - size AS before, count(*) OVER () AS found FROM (
             SELECT key, size FROM wharf_entry WHERE key >= $1 AND key < $2 AND key > $3 ORDER BY key LIMIT $4
         ) AS first

@@ -13,6 +13,11 @@ pub(super) struct LocalValues {
     pub(super) owner: Owner,
 }
 
+/// What the file calls an owner.
+pub(super) fn owner(plugin: &str, subject: Option<&str>) -> String {
+    subject.map_or_else(|| plugin.to_owned(), |subject| format!("{plugin}/{subject}"))
+}
+
 impl LocalValues {
     async fn run<R: Send + 'static>(
         &self,
@@ -21,7 +26,7 @@ impl LocalValues {
         let Owner { plugin, subject, bucket, limits } = self.owner.clone();
         self.store
             .run(move |connection| {
-                let owner = subject.map_or_else(|| plugin.to_string(), |subject| format!("{plugin}/{subject}"));
+                let owner = owner(&plugin, subject.as_deref());
                 work(Space { connection, owner: &owner, bucket: &bucket, limits })
             })
             .await

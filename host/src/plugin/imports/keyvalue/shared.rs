@@ -7,12 +7,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use async_trait::async_trait;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use tokio::runtime::Handle;
 
 use super::limits::{BatchBytes, Limits, PAGE, check_batch, check_entry, refused, sum};
+use super::name::{self, HASH};
 use super::store::StoreError;
 use super::values::{Entry, Owner, Page, Values};
 use crate::plugin::limits::fair_semaphore::FairSemaphore;
@@ -27,8 +26,6 @@ const WAITING: u32 = 4096;
 const READS: usize = 4;
 /// How often an increment is tried again if other nodes write the key.
 const ATTEMPTS: usize = 64;
-/// The digits of a key's hash, by which keys are in order: the cursor of a listing is a number.
-const HASH: usize = 16;
 
 /// The store, and what keeps plugins from each other's way there.
 pub(in crate::plugin) struct SharedStore {
@@ -82,15 +79,10 @@ struct Place {
 
 impl SharedValues {
     pub(super) fn new(shared: Arc<SharedStore>, owner: &Owner) -> Self {
-        let Owner { plugin, subject, bucket, limits } = owner;
-        // Of users' names, which may be long, the hash.
-        let subject = subject.as_ref().map(|subject| blake3::hash(subject.as_bytes()).to_hex());
-        let of_plugin = format!("keyvalue/{plugin}/");
-        let of_owner = format!("{of_plugin}{}/", subject.as_ref().map_or("-", |subject| subject.as_str()));
-        let of_bucket = format!("{of_owner}{}/", URL_SAFE_NO_PAD.encode(bucket.as_bytes()));
-        let (of_plugin, of_owner, of_bucket) = (of_plugin.into(), of_owner.into(), of_bucket.into());
-        let place = Place { shared, of_plugin, of_owner, of_bucket, limits: *limits };
-        Self { plugin: plugin.clone(), place }
+        let (of_plugin, of_owner) = (name::of_plugin(&owner.plugin).into(), name::of_owner(owner).into());
+        let of_bucket = name::of_bucket(owner).into();
+        let place = Place { shared, of_plugin, of_owner, of_bucket, limits: owner.limits };
+        Self { plugin: owner.plugin.clone(), place }
     }
 
     /// Runs a request when it is its turn. What has begun goes on when nobody waits for it any more: a write is not
@@ -112,14 +104,12 @@ impl SharedValues {
 
 impl Place {
     fn name(&self, key: &str) -> String {
-        let hash = blake3::hash(key.as_bytes()).to_hex();
-        format!("{}{}{}", self.of_bucket, &hash[..HASH], URL_SAFE_NO_PAD.encode(key))
+        name::of_key(&self.of_bucket, key)
     }
 
     /// The key of an entry; `None`: no plugin has written it.
     fn key(&self, name: &str) -> Option<String> {
-        let encoded = name.strip_prefix(&*self.of_bucket)?.get(HASH..)?;
-        String::from_utf8(URL_SAFE_NO_PAD.decode(encoded).ok()?).ok()
+        name::key(name.strip_prefix(&*self.of_bucket)?)
     }
 
     /// The hash in the name of an entry.

@@ -112,13 +112,7 @@ struct WriteTransaction<'a> {
 impl WriteTransaction<'_> {
     fn set(&self, key: &str, value: &[u8]) -> Result<(), StoreError> {
         check_entry(key, value)?;
-        self.transaction.execute(
-            "INSERT INTO entry (plugin, bucket, key, number, value) VALUES (?1, ?2, ?3,
-                (SELECT coalesce(max(number), 0) + 1 FROM entry WHERE plugin = ?1 AND bucket = ?2), ?4)
-             ON CONFLICT (plugin, bucket, key) DO UPDATE SET value = excluded.value",
-            params![self.owner, self.bucket, key, value],
-        )?;
-        Ok(())
+        Ok(put(self.transaction, self.owner, self.bucket, key, value)?)
     }
 }
 
@@ -147,6 +141,16 @@ impl Usage {
         );
         Ok(found?.unsigned_abs())
     }
+}
+
+/// Writes a value, without a look at limits.
+pub(super) fn put(connection: &Connection, owner: &str, bucket: &str, key: &str, value: &[u8]) -> rusqlite::Result<()> {
+    let mut write = connection.prepare(
+        "INSERT INTO entry (plugin, bucket, key, number, value) VALUES (?1, ?2, ?3,
+            (SELECT coalesce(max(number), 0) + 1 FROM entry WHERE plugin = ?1 AND bucket = ?2), ?4)
+         ON CONFLICT (plugin, bucket, key) DO UPDATE SET value = excluded.value",
+    )?;
+    write.execute(params![owner, bucket, key, value]).map(drop)
 }
 
 fn value(connection: &Connection, owner: &str, bucket: &str, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {

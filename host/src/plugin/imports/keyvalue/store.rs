@@ -10,12 +10,13 @@ use rusqlite::Connection;
 use tokio::sync::Mutex;
 use wharf_report::ShowPath as _;
 
+use super::entries::hash_subjects;
 use crate::database::Schema;
 
 /// Triggers update `used`, so no write can forget it. `number` increases with each new key of a
-/// bucket, and is a listing's cursor.
+/// bucket, and is a listing's cursor. `plugin` is the owner: [`super::local::owner`].
 const SCHEMA: Schema = Schema {
-    version: 1,
+    version: 2,
     tables: "
     CREATE TABLE entry (
         plugin TEXT NOT NULL,
@@ -46,6 +47,7 @@ const SCHEMA: Schema = Schema {
         WHERE plugin = OLD.plugin;
     END;
 ",
+    upgrades: &[hash_subjects],
 };
 
 /// Why a task failed.

@@ -158,10 +158,10 @@ async fn tables_of_a_later_version_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("keyvalue.sqlite");
     let later = rusqlite::Connection::open(&file).expect("a database");
-    later.pragma_update(None, "user_version", 2).expect("a version");
+    later.pragma_update(None, "user_version", 3).expect("a version");
     drop(later);
     let why = set(&Store::new(Some(file)), ("a", "b", QUOTA), "k", 1).await;
-    assert!(why.contains("version 2"), "{why}");
+    assert!(why.contains("version 3"), "{why}");
 }
 
 /// Users of a plugin have values, quotas and lists of their own, and a limit together.
@@ -199,9 +199,9 @@ mod shared {
     use tokio::runtime::Handle;
 
     use super::*;
-    use crate::plugin::imports::keyvalue::Keyvalue;
     use crate::plugin::imports::keyvalue::place::KeyvaluePlace;
     use crate::plugin::imports::keyvalue::values::{Owner, Values};
+    use crate::plugin::imports::keyvalue::{Keyvalue, KeyvalueFile};
     use crate::store::Sqlite;
 
     struct Nodes {
@@ -303,5 +303,73 @@ mod shared {
         assert_eq!(refusal(put(&*other, &"k".repeat(257), 1).await), "the key has 257 bytes; the limit is 256");
         let many = (0..1001).map(|number| (number.to_string(), Vec::new())).collect();
         assert_eq!(refusal(one.set_many(many).await), "the batch has 1001 keys; the limit is 1000");
+    }
+
+    /// A bucket of an owner in a file of this machine.
+    fn local(file: &std::path::Path, subject: Option<&str>) -> Box<dyn Values> {
+        let owner =
+            Owner { plugin: "a".into(), subject: subject.map(Into::into), bucket: "ö/".into(), limits: LIMITS };
+        Keyvalue::new(KeyvaluePlace::File(file.to_owned())).of(owner)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn values_of_a_machine_are_those_of_a_store_and_of_another_machine() {
+        use crate::store::{Durability, Expected, Put, Store as _};
+        let nodes = Nodes::new();
+        let file = nodes.folder.path().join("one.sqlite");
+        let ada = super::super::subject("ada");
+        for (subject, value) in [(None, 1), (Some(&*ada), 2)] {
+            let some = (0..600).map(|n| (format!("{n}~ü/"), vec![value])).collect();
+            local(&file, subject).set_many(some).await.expect("stored");
+        }
+        let (from, store) = (KeyvalueFile::new(file), Sqlite::new(nodes.folder.path().join("store.db")));
+        let to = KeyvalueFile::new(nodes.folder.path().join("two.sqlite"));
+        let (mut after, mut count) = (Some(0), 0);
+        while let Some(row) = after {
+            let (values, next) = from.list(row).await.expect("readable");
+            for (key, value) in values {
+                assert_eq!(from.get(&key).await, Ok(Some(value.clone())));
+                to.put(&key, value.clone()).await.expect("stored");
+                let (expected, durability) = (Expected::Absent, Durability::Process);
+                store
+                    .put(Put { key, value, expected, durability, expires: None })
+                    .await
+                    .expect("usable")
+                    .expect("absent");
+                count += 1;
+            }
+            after = next;
+        }
+        assert_eq!(count, 1200);
+        for (subject, value) in [(None, 1), (Some(&*ada), 2)] {
+            let two = local(&nodes.folder.path().join("two.sqlite"), subject);
+            for place in [nodes.bucket(subject, LIMITS), two] {
+                assert_eq!(place.get("599~ü/".into()).await, Ok(Some(vec![value])));
+                assert_eq!(place.keys(None).await.expect("a page").0.len(), 600);
+                assert_eq!(place.increment("n".into(), 1).await, Ok(1));
+            }
+        }
+    }
+
+    /// Version 1 had the names of users.
+    #[tokio::test]
+    async fn files_of_an_earlier_version_are_upgraded() {
+        let nodes = Nodes::new();
+        let file = nodes.folder.path().join("one.sqlite");
+        for owner in [None, Some("ada"), Some("b/c")] {
+            local(&file, owner).set_many(vec![("k".into(), owner.unwrap_or("-").into())]).await.expect("stored");
+        }
+        let earlier = rusqlite::Connection::open(&file).expect("a database");
+        earlier.pragma_update(None, "user_version", 1).expect("a version");
+        drop(earlier);
+        for owner in [None, Some("ada"), Some("b/c")] {
+            let subject = owner.map(super::super::subject);
+            let value = Some(owner.unwrap_or("-").as_bytes().to_vec());
+            assert_eq!(local(&file, subject.as_deref()).get("k".into()).await, Ok(value));
+        }
+        let used: i64 = rusqlite::Connection::open(&file)
+            .and_then(|file| file.query_row("SELECT count(*) FROM used WHERE keys = 1", [], |row| row.get(0)))
+            .expect("readable");
+        assert_eq!(used, 3);
     }
 }

@@ -16,7 +16,7 @@ pub(super) type Entry = (String, Vec<u8>);
 #[derive(Clone)]
 pub(super) struct Owner {
     pub(super) plugin: Arc<str>,
-    /// The user, if each has values of their own.
+    /// The hash of the user's name, which may be long, if each has values of their own.
     pub(super) subject: Option<Arc<str>>,
     pub(super) bucket: Arc<str>,
     pub(super) limits: Limits,

@@ -1,0 +1,182 @@
+//! `wharf store publish` and `wharf store pull`: plugins in the store of several nodes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{sleep, timeout};
+use wharf_report::{ShowPath as _, line, shell_word};
+
+use super::place;
+use crate::catalog::Choice;
+use crate::cli::approve_all::approve_all;
+use crate::cli::confirm::confirm;
+use crate::cli::folder::served_folder;
+use crate::cli::options::Options;
+use crate::cli::survey::files_of;
+use crate::config::Config;
+use crate::plugin::signature_file;
+use crate::published::{self, Changes, Content, Items, KEY, PublishError};
+use crate::report::{self, Failure, NAME, Screen};
+use crate::skills::{self, Collection, FOLDER, State};
+use crate::store::{Changed, Place};
+use crate::text::printable;
+
+/// How often it is looked at the store although nothing was heard of a change.
+const CHECK: Duration = Duration::from_secs(5);
+
+pub(super) async fn publish(
+    options: &Options,
+    dir: Option<PathBuf>,
+    yes: bool,
+    screen: &Screen,
+) -> Result<ExitCode, Failure> {
+    let config = options.config()?;
+    let place = shared_place(&config)?;
+    let dir = served_folder(options, dir)?;
+    // Nodes hold what is not approved.
+    let left = approve_all(options, Some(dir.clone()), yes, screen).await?;
+    if left > 0 {
+        let hint = "approve them, or remove their files; nothing was published".to_owned();
+        return Err(Failure::new(format!("publish {left} versions that are not approved")).hint(hint));
+    }
+    let choice = files_of(&config, &dir)?;
+    let store = place.open();
+    let before = published::published(&*store).await.map_err(|error| failure(&error, &dir))?.unwrap_or_default();
+    let after = published::items(contents(&choice, &dir)?).map_err(|error| failure(&error, &dir))?;
+    let changes = Changes::between(&before, &after);
+    if changes.is_empty() && !before.is_empty() {
+        report::message(&format!("what is published in {place} is the same"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    report::message(shown(&changes).trim_end());
+    confirm(&format!("Publish this to all nodes of {place}?"), yes)?;
+    let done = published::publish(&*store, contents(&choice, &dir)?).await.map_err(|error| failure(&error, &dir))?;
+    report::message(&format!("{NAME}published{NAME:#} {}", count(&done, &after)));
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) async fn pull(options: &Options, dir: Option<PathBuf>, follow: bool) -> Result<ExitCode, Failure> {
+    let config = options.config()?;
+    let place = shared_place(&config)?;
+    let dir = served_folder(options, dir)?;
+    let store = place.open();
+    let mut changed = store.watch();
+    let mut known = None;
+    loop {
+        let pulled = published::pull(&*store, &dir).await.map_err(|error| failure(&error, &dir));
+        let text = match pulled {
+            Ok(Some(changes)) if changes.is_empty() => format!("{} is what is published", dir.shown()),
+            Ok(Some(changes)) => format!("{}\n{}", dir.shown(), shown(&changes).trim_end()),
+            Ok(None) if follow => format!("nothing is published in {place} yet"),
+            Ok(None) => {
+                let hint = format!("publish a folder: {} store publish DIR", config.program());
+                return Err(Failure::new(format!("get plugins from {place}: nothing is published there")).hint(hint));
+            }
+            Err(failure) if !follow => return Err(failure),
+            Err(failure) => {
+                let (text, hint) = failure.into_parts();
+                format!("failed to {text}{}", hint.map(|hint| format!(" ({hint})")).unwrap_or_default())
+            }
+        };
+        // Whatever lasts is said once.
+        if known.as_ref() != Some(&text) {
+            report::message(&text);
+        }
+        known = Some(text);
+        if !follow {
+            return Ok(ExitCode::SUCCESS);
+        }
+        // Whatever happens to the reports, it is looked at again.
+        let _ = timeout(CHECK, next(&mut changed)).await;
+    }
+}
+
+/// Waits until a set may have been published.
+async fn next(changed: &mut Receiver<Changed>) {
+    loop {
+        match changed.recv().await {
+            Ok(Changed::Key(key)) if key != KEY => {}
+            Ok(_) | Err(RecvError::Lagged(_)) => return,
+            Err(RecvError::Closed) => sleep(CHECK).await,
+        }
+    }
+}
+
+fn shared_place(config: &Config) -> Result<Place, Failure> {
+    let place = place(config)?;
+    if place.is_shared() {
+        return Ok(place);
+    }
+    let hint = "write in [store]: url = \"postgres://USER@HOST/DATABASE\"";
+    Err(Failure::usage("use the store of several nodes: the configuration names none").hint(hint.to_owned()))
+}
+
+/// What a server would find in the folder: plugins with their signatures, and skills.
+fn contents(choice: &Choice, dir: &Path) -> Result<BTreeMap<String, Content>, Failure> {
+    let mut all = BTreeMap::new();
+    for (_, path) in choice.in_order() {
+        let signature = signature_file(path);
+        for file in [Some(path.to_owned()), signature.exists().then_some(signature)].into_iter().flatten() {
+            all.insert(relative(&file, dir)?, Content::File(file));
+        }
+    }
+    let Collection { skills, errors, .. } = skills::collect(&dir.join(FOLDER), &Collection::default(), true);
+    if let Some(error) = errors.into_iter().next() {
+        return Err(crate::cli::skills::refusal(error));
+    }
+    for (name, found) in skills {
+        let tree = match found.state {
+            State::Read(tree) => tree,
+            State::Refused(error) => return Err(crate::cli::skills::refusal(error)),
+            State::Changing => {
+                return Err(Failure::new(format!("read the skill {name}: it is being written to"))
+                    .hint("run the command again".to_owned()));
+            }
+        };
+        for (path, file) in tree.files() {
+            all.insert(format!("{FOLDER}/{name}/{path}"), Content::Bytes(file.bytes.clone()));
+        }
+    }
+    Ok(all)
+}
+
+/// The path of a file in the folder, with `/` between names.
+fn relative(file: &Path, dir: &Path) -> Result<String, Failure> {
+    let names = file.strip_prefix(dir).ok().and_then(|path| path.iter().map(|name| name.to_str()).collect());
+    let names: Option<Vec<&str>> = names;
+    let path = names.map(|names| names.join("/"));
+    path.ok_or_else(|| Failure::new(format!("publish a file whose name is not UTF-8: {}", file.shown())))
+}
+
+fn failure(error: &PublishError, dir: &Path) -> Failure {
+    let failure = Failure::new(error.to_string());
+    let hint = match error {
+        PublishError::Concurrent => {
+            "wait until they are done, ten minutes at most if they were stopped; then run the command again".to_owned()
+        }
+        PublishError::Damaged(_) => "publish the folder again".to_owned(),
+        PublishError::NotOurs(_) => format!("name an empty folder, or move these files away: {}", shell_word(dir)),
+        PublishError::Store(_) | PublishError::File(_) | PublishError::TooMuch(_) => return failure,
+    };
+    failure.hint(hint)
+}
+
+/// A line for each file.
+fn shown(changes: &Changes) -> String {
+    let Changes { added, changed, removed } = changes;
+    let kinds = [("+", added), ("~", changed), ("-", removed)];
+    kinds
+        .iter()
+        .flat_map(|(sign, paths)| paths.iter().map(move |path| format!("  {sign} {}\n", line(&printable(path)))))
+        .collect()
+}
+
+fn count(changes: &Changes, all: &Items) -> String {
+    let Changes { added, changed, removed } = changes;
+    let (added, changed, removed) = (added.len(), changed.len(), removed.len());
+    format!("{} files: {added} added, {changed} changed, {removed} removed", all.len())
+}

@@ -1,0 +1,277 @@
+//! Moves what a server keeps to another place: from the files of one machine to a store for several nodes, back, or from
+//! one such store to another one.
+//!
+//! Whatever the place is, it is entries by the keys that they have in a store. The old place is only read, so nothing is
+//! lost if a copy fails; a mark in the new one says that it has begun, and it can be begun again.
+
+mod machine;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use futures_util::stream::{Stream, StreamExt as _, TryStreamExt as _, unfold};
+use tokio::sync::mpsc::{Sender, channel};
+
+use crate::store::{Durability, Entry, Expected, Put, Store, StoreError};
+use crate::{approvals, nodes, pins, proposals, state_keys, tasks};
+pub use machine::Machine;
+
+/// Says that the copy of a place has begun, and of which.
+const MARK: &str = "migration";
+/// Entries that are read before the ones before are written.
+const AHEAD: usize = 16;
+/// Entries that are read from a store at a time, and bytes of them.
+const PAGE: usize = 256;
+const PAGE_BYTES: usize = 1 << 20;
+/// Writes at the same time.
+const AT_ONCE: usize = 8;
+/// Conflicts that are named.
+const NAMED: usize = 5;
+
+/// The entries of a place where a server keeps things.
+#[async_trait]
+pub trait Entries: Send + Sync {
+    /// Sends all entries, in an order that stays the same as long as nothing is written. Whoever receives them may stop
+    /// early.
+    async fn read(&self, entries: &Sender<Entry>) -> Result<(), StoreError>;
+    async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
+    /// Writes an entry, in place of the one of that key. `false`: such entries are not kept here.
+    async fn put(&self, entry: &Entry) -> Result<bool, StoreError>;
+    async fn remove(&self, key: &str) -> Result<(), StoreError>;
+}
+
+#[async_trait]
+impl Entries for Arc<dyn Store> {
+    async fn read(&self, entries: &Sender<Entry>) -> Result<(), StoreError> {
+        let mut after = String::new();
+        loop {
+            let page = self.list("", &after, PAGE, PAGE_BYTES).await?;
+            let Some(last) = page.entries.last() else { return Ok(()) };
+            after.clone_from(&last.key);
+            for entry in page.entries {
+                if entries.send(entry).await.is_err() {
+                    return Ok(());
+                }
+            }
+            if !page.more {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok((**self).get(key).await?.map(|entry| entry.value))
+    }
+
+    async fn put(&self, entry: &Entry) -> Result<bool, StoreError> {
+        let Entry { key, value, expires, .. } = entry.clone();
+        let put = Put { key, value, expected: Expected::Anything, durability: Durability::Power, expires };
+        (**self).put(put).await.map(|_| true)
+    }
+
+    async fn remove(&self, key: &str) -> Result<(), StoreError> {
+        self.delete(key).await.map(drop)
+    }
+}
+
+/// Why nothing was moved, or not all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MigrationError {
+    /// The old place could not be read.
+    Old(StoreError),
+    /// The new one could not be read or written.
+    New(StoreError),
+    /// A server uses the old place, or the new one.
+    Used { is_new: bool },
+    /// Other entries are in the new place: some of their keys, and how many there are.
+    Conflicts(Vec<String>, u64),
+    /// The copy of another place has begun there.
+    Begun(String),
+    /// The old place was written to meanwhile.
+    Changed,
+}
+
+impl fmt::Display for MigrationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Old(error) => write!(f, "read what is kept: {error}"),
+            Self::New(error) => write!(f, "write it to the new place: {error}"),
+            Self::Used { is_new: false } => f.write_str("move what is kept while a server uses it"),
+            Self::Used { is_new: true } => f.write_str("move what is kept to where a server keeps things"),
+            Self::Conflicts(keys, count) => {
+                write!(f, "move what is kept to where something else is: {}", keys.join(", "))?;
+                match count - keys.len() as u64 {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
+            }
+            Self::Begun(from) => {
+                write!(f, "move what is kept to where a copy of another place was not finished: {from}")
+            }
+            Self::Changed => f.write_str("move what is kept: something was written to the old place meanwhile"),
+        }
+    }
+}
+
+/// How much was moved: entries of each kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Moved {
+    pub tasks: u64,
+    pub values: u64,
+    /// Documents with decisions on calls, and used answers.
+    pub approvals: u64,
+    pub pins: u64,
+    pub proposals: u64,
+    /// Keys, and what was spent of budgets.
+    pub other: u64,
+    /// What the new place has no room for: each process there has its own.
+    pub left: u64,
+}
+
+impl Moved {
+    fn count(&mut self, key: &str) {
+        let counted = match key.split('/').next().unwrap_or_default() {
+            "tasks" if tasks::is_task(key) => &mut self.tasks,
+            "keyvalue" => &mut self.values,
+            approvals::KEY => &mut self.approvals,
+            pins::KEY => &mut self.pins,
+            proposals::KEY => &mut self.proposals,
+            // Whose process a task is.
+            "tasks" => return,
+            _ => &mut self.other,
+        };
+        *counted += 1;
+    }
+}
+
+/// Copies everything that has not expired. `from`: what the old place is called. Nobody else may write to either.
+///
+/// # Errors
+/// Before anything was written, if a server uses either place, or other entries are in the new one. Later, if one of them
+/// fails or is written to; it can then be begun again.
+pub async fn migrate(old: &dyn Entries, new: &dyn Entries, from: &str, now: u64) -> Result<Moved, MigrationError> {
+    unused(new, now, true).await?;
+    unused(old, now, false).await?;
+    let begun = new.get(MARK).await.map_err(MigrationError::New)?;
+    match begun {
+        Some(before) if before == from.as_bytes() => {}
+        Some(before) => return Err(MigrationError::Begun(String::from_utf8_lossy(&before).into_owned())),
+        None => conflicts(old, new, now).await?,
+    }
+    let mark = Entry { key: MARK.to_owned(), value: from.as_bytes().to_vec(), version: 0, expires: None };
+    new.put(&mark).await.map_err(MigrationError::New)?;
+    // These first: what was revoked does not run, even if a server is started too early.
+    let mut copied = blake3::Hasher::new();
+    let mut moved = Moved::default();
+    for is_first in [true, false] {
+        let left = AtomicU64::new(0);
+        let entries = live(old, now).map_err(MigrationError::Old);
+        let entries = entries.inspect_ok(|entry| {
+            if is_first {
+                add(&mut copied, entry);
+            }
+        });
+        let written = entries.try_filter(|entry| std::future::ready(is_decision(&entry.key) == is_first));
+        let written = written.inspect_ok(|entry| moved.count(&entry.key));
+        let left_here = &left;
+        written
+            .try_for_each_concurrent(AT_ONCE, |entry| async move {
+                if is_own(&entry.key) && new.get(&entry.key).await.map_err(MigrationError::New)?.is_some() {
+                    return Ok(());
+                }
+                if !new.put(&entry).await.map_err(MigrationError::New)? {
+                    left_here.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok(())
+            })
+            .await?;
+        moved.left += left.into_inner();
+    }
+    moved.other -= moved.left;
+    let mut again = blake3::Hasher::new();
+    let check = live(old, now).try_for_each(|entry| {
+        add(&mut again, &entry);
+        std::future::ready(Ok(()))
+    });
+    check.await.map_err(MigrationError::Old)?;
+    if copied.finalize() != again.finalize() {
+        return Err(MigrationError::Changed);
+    }
+    new.remove(MARK).await.map_err(MigrationError::New)?;
+    Ok(moved)
+}
+
+/// Whether no server that is known of uses a place.
+async fn unused(place: &dyn Entries, now: u64, is_new: bool) -> Result<(), MigrationError> {
+    let failed = if is_new { MigrationError::New } else { MigrationError::Old };
+    let mut entries = std::pin::pin!(all(place, now));
+    while let Some(entry) = entries.try_next().await.map_err(failed)? {
+        if says_who_lives(&entry.key) {
+            return Err(MigrationError::Used { is_new });
+        }
+    }
+    Ok(())
+}
+
+/// What is in the new place and would be overwritten.
+async fn conflicts(old: &dyn Entries, new: &dyn Entries, now: u64) -> Result<(), MigrationError> {
+    let (mut named, mut count) = (Vec::new(), 0);
+    let mut entries = std::pin::pin!(live(old, now));
+    while let Some(entry) = entries.try_next().await.map_err(MigrationError::Old)? {
+        if is_own(&entry.key) {
+            continue;
+        }
+        let found = new.get(&entry.key).await.map_err(MigrationError::New)?;
+        if found.is_some_and(|found| found != entry.value) {
+            count += 1;
+            if named.len() < NAMED {
+                named.push(entry.key);
+            }
+        }
+    }
+    if count == 0 { Ok(()) } else { Err(MigrationError::Conflicts(named, count)) }
+}
+
+/// The entries that are moved.
+fn live(place: &dyn Entries, now: u64) -> impl Stream<Item = Result<Entry, StoreError>> + Send {
+    let moves = |entry: &Entry| entry.key != MARK && !says_who_lives(&entry.key);
+    all(place, now).try_filter(move |entry| std::future::ready(moves(entry)))
+}
+
+/// Those that have not expired.
+fn all(place: &dyn Entries, now: u64) -> impl Stream<Item = Result<Entry, StoreError>> + Send {
+    let (sender, receiver) = channel(AHEAD);
+    let reading = async move { place.read(&sender).await };
+    let entries =
+        unfold(receiver, |mut receiver| async move { receiver.recv().await.map(|entry| (Ok(entry), receiver)) });
+    // The end of reading ends the entries too, and has an error at most.
+    let read = futures_util::stream::once(reading).filter_map(|read| std::future::ready(read.err().map(Err)));
+    let both = futures_util::stream::select(entries, read);
+    both.try_filter(move |entry| std::future::ready(entry.expires.is_none_or(|expires| expires > now)))
+}
+
+fn add(hash: &mut blake3::Hasher, entry: &Entry) {
+    for part in [entry.key.as_bytes(), &entry.value] {
+        hash.update(&(part.len() as u64).to_le_bytes()).update(part);
+    }
+}
+
+/// Whether it decides what may run.
+fn is_decision(key: &str) -> bool {
+    key == pins::KEY || key.split('/').next() == Some(approvals::KEY)
+}
+
+/// Whether the one that is in the new place stays there.
+fn is_own(key: &str) -> bool {
+    key == state_keys::KEY
+}
+
+/// Whether it says that a process lives.
+fn says_who_lives(key: &str) -> bool {
+    key.starts_with(nodes::PREFIX) || tasks::is_lease(key)
+}
+
+#[cfg(test)]
+mod tests;

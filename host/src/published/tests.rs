@@ -1,0 +1,154 @@
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+
+use super::*;
+use crate::store::Sqlite;
+
+struct Here {
+    root: tempfile::TempDir,
+    store: Arc<dyn Store>,
+}
+
+impl Here {
+    fn new() -> Self {
+        let root = tempfile::tempdir().expect("a folder");
+        fs::set_permissions(root.path(), fs::Permissions::from_mode(0o700)).expect("its owner's");
+        let store = Sqlite::new(root.path().join("store.db"));
+        Self { root, store }
+    }
+
+    fn folder(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    async fn publish(&self, files: &[(&str, &[u8])]) -> Result<Changes, PublishError> {
+        let files = files.iter().map(|(path, bytes)| ((*path).to_owned(), Content::Bytes(bytes.to_vec())));
+        publish(&*self.store, files.collect()).await
+    }
+
+    async fn pull(&self, name: &str) -> Result<Option<Changes>, PublishError> {
+        pull(&*self.store, &self.folder(name)).await
+    }
+
+    /// The files of a folder, with their contents.
+    fn files(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
+        fn collect(folder: &Path, root: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
+            for entry in fs::read_dir(folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                let relative = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
+                if path.is_dir() {
+                    collect(&path, root, found);
+                } else if relative != RECORD {
+                    found.insert(relative, fs::read(&path).expect("a file"));
+                }
+            }
+        }
+        let (folder, mut found) = (self.folder(name), BTreeMap::new());
+        collect(&folder, &folder, &mut found);
+        found
+    }
+}
+
+fn changes(added: &[&str], changed: &[&str], removed: &[&str]) -> Changes {
+    let owned = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
+    Changes { added: owned(added), changed: owned(changed), removed: owned(removed) }
+}
+
+fn files(all: &[(&str, &[u8])]) -> BTreeMap<String, Vec<u8>> {
+    all.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.to_vec())).collect()
+}
+
+#[tokio::test]
+async fn folders_become_what_is_published_and_keep_what_is_their_own() {
+    let here = Here::new();
+    assert_eq!(here.pull("one").await, Ok(None));
+    let large: Vec<u8> = (0..PART * 2 + 7).map(|byte| (byte % 251) as u8).collect();
+    let first: [(&str, &[u8]); 3] = [("a.wasm", &large), ("b/c.wasm", b"c"), ("skills/x/SKILL.md", b"")];
+    let all = changes(&["a.wasm", "b/c.wasm", "skills/x/SKILL.md"], &[], &[]);
+    assert_eq!(here.publish(&first).await, Ok(all.clone()));
+    assert_eq!(here.publish(&first).await, Ok(Changes::default()));
+    for name in ["one", "two"] {
+        assert_eq!(here.pull(name).await, Ok(Some(all.clone())));
+        assert_eq!(here.files(name), files(&first));
+        assert_eq!(here.pull(name).await, Ok(Some(Changes::default())));
+    }
+    // What somebody adds stays, what they change does not.
+    fs::write(here.folder("one").join("own.wasm"), "own").expect("a file");
+    fs::write(here.folder("one").join("a.wasm"), "other").expect("a file");
+    let second: [(&str, &[u8]); 2] = [("a.wasm", &large), ("d.wasm", b"d")];
+    assert_eq!(here.publish(&second).await, Ok(changes(&["d.wasm"], &[], &["b/c.wasm", "skills/x/SKILL.md"])));
+    here.pull("one").await.expect("pulled");
+    assert_eq!(here.files("one"), files(&[("a.wasm", &large), ("d.wasm", b"d"), ("own.wasm", b"own")]));
+    assert!(!here.folder("one").join("skills").exists(), "folders that are empty go");
+    // A node that is one set behind still finds what that had; then it goes.
+    assert_eq!(here.store.usage(CONTENTS).await.expect("usable").entries, 3 + 1 + 1);
+    here.publish(&[("d.wasm", b"e")]).await.expect("published");
+    here.publish(&[("d.wasm", b"f")]).await.expect("published");
+    assert_eq!(here.store.usage(CONTENTS).await.expect("usable").entries, 2);
+    assert_eq!(
+        here.pull("two").await.expect("pulled"),
+        Some(changes(&["d.wasm"], &[], &["a.wasm", "b/c.wasm", "skills/x/SKILL.md"]))
+    );
+    assert_eq!(here.files("two"), files(&[("d.wasm", b"f")]));
+}
+
+#[tokio::test]
+async fn a_folder_with_files_of_its_own_is_not_replaced() {
+    let here = Here::new();
+    here.publish(&[("a.wasm", b"a")]).await.expect("published");
+    fs::create_dir(here.folder("one")).expect("a folder");
+    fs::write(here.folder("one").join("mine.wasm"), "mine").expect("a file");
+    assert_eq!(here.pull("one").await, Err(PublishError::NotOurs("mine.wasm".into())));
+    assert_eq!(here.files("one"), files(&[("mine.wasm", b"mine")]));
+}
+
+#[tokio::test]
+async fn a_set_that_cannot_be_fetched_changes_nothing() {
+    let here = Here::new();
+    here.publish(&[("a.wasm", b"a")]).await.expect("published");
+    here.pull("one").await.expect("pulled");
+    here.publish(&[("a.wasm", b"b"), ("b.wasm", b"c")]).await.expect("published");
+    let gone = format!("{}0000", prefix(&Sha256::of(b"c")));
+    assert_eq!(here.store.delete(&gone).await, Ok(true));
+    assert!(matches!(here.pull("one").await, Err(PublishError::Damaged(_))));
+    assert_eq!(here.files("one"), files(&[("a.wasm", b"a")]));
+    // Who publishes it again repairs it.
+    here.publish(&[("a.wasm", b"b"), ("b.wasm", b"c")]).await.expect("published");
+    here.pull("one").await.expect("pulled");
+    assert_eq!(here.files("one"), files(&[("a.wasm", b"b"), ("b.wasm", b"c")]));
+}
+
+#[tokio::test]
+async fn paths_that_leave_the_folder_are_neither_published_nor_taken() {
+    let here = Here::new();
+    for path in ["../a.wasm", "/a.wasm", "a//b.wasm", "./a.wasm", ".a.wasm", "a\\b.wasm", "C:a.wasm", "", "b/../../a"] {
+        assert!(matches!(here.publish(&[(path, b"a")]).await, Err(PublishError::File(_))), "{path}");
+        let item = Item::of(b"a");
+        let set = Set { files: [(path.to_owned(), item)].into(), before: BTreeSet::new() };
+        let value = serde_json::to_vec(&set).expect("JSON");
+        let (expected, durability) = (Expected::Anything, Durability::Process);
+        let put = Put { key: KEY.into(), value, expected, durability, expires: None };
+        here.store.put(put).await.expect("usable");
+        assert!(matches!(here.pull("one").await, Err(PublishError::Damaged(_))), "{path}");
+        here.store.delete(KEY).await.expect("usable");
+    }
+    assert!(!here.folder("a.wasm").exists());
+}
+
+#[tokio::test]
+async fn one_publishes_at_a_time_and_one_who_died_is_not_waited_for_long() {
+    let here = Here::new();
+    let turn = |expires| {
+        let (expected, durability) = (Expected::Anything, Durability::Process);
+        Put { key: TURN.into(), value: Vec::new(), expected, durability, expires: Some(expires) }
+    };
+    here.store.put(turn(now() + 60_000)).await.expect("usable");
+    assert_eq!(here.publish(&[("a.wasm", b"a")]).await, Err(PublishError::Concurrent));
+    assert_eq!(here.store.usage(CONTENTS).await.expect("usable").entries, 0);
+    here.store.put(turn(now() - 1)).await.expect("usable");
+    here.publish(&[("a.wasm", b"a")]).await.expect("published");
+    assert_eq!(here.store.get(TURN).await, Ok(None));
+    // One that fails ends its turn too.
+    assert!(here.publish(&[("../a", b"a")]).await.is_err());
+    assert_eq!(here.store.get(TURN).await, Ok(None));
+}
