@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::os::private::Durability;
 use crate::random_id::random_id;
-use crate::shared_state::SharedState;
-use crate::store::{Document, Marked};
+use crate::shared_state::{SharedState, parsed};
+use crate::store::{Document, Entry, Marked};
 use crate::sync::lock;
 
 pub use state::{Bound, Decider, Decision, Deed, Request, Standing, Wanted};
@@ -154,17 +154,18 @@ impl Approvals {
         self.edit(|state| Ok(state.decide(id, decision, now())))
     }
 
-    /// The entries of a store that these decisions are, by key and with when they expire, in milliseconds since 1970.
+    /// The entries of a store that these decisions are.
     ///
     /// # Errors
     /// As [`Self::list`].
-    pub fn entries(&self) -> io::Result<Vec<(String, Vec<u8>, Option<u64>)>> {
+    pub fn entries(&self) -> io::Result<Vec<Entry>> {
         let state = self.read()?;
-        let used =
-            state.used().map(|(caller, answer, until)| (mark(caller, answer), Vec::new(), Some(remembered(until))));
-        let mut all: Vec<_> = used.collect();
-        all.extend(state.decisions()?.map(|decisions| (KEY.to_owned(), decisions, None)));
-        Ok(all)
+        let entry = |key, value, expires| Entry { key, value, version: 0, expires };
+        let used = state.used().map(|(caller, answer, until)| {
+            entry(format!("{KEY}/{caller}/{answer}"), Vec::new(), Some(remembered(until)))
+        });
+        let decisions = state.decisions()?.map(|decisions| entry(KEY.to_owned(), decisions, None));
+        Ok(used.chain(decisions).collect())
     }
 
     /// Takes over an entry of a store. `false`: it is none of these.
@@ -173,8 +174,11 @@ impl Approvals {
     /// As [`Self::take`], and if it is damaged.
     pub fn put_entry(&self, key: &str, value: &[u8], expires: Option<u64>) -> Result<bool, ApprovalError> {
         if key == KEY {
-            let decisions: State = serde_json::from_slice(value).map_err(io::Error::from)?;
-            return self.edit(|state| Ok(state.decide_as(&decisions))).map(|()| true);
+            let decisions: State = parsed(value)?;
+            return self.edit(|state| {
+                state.decide_as(&decisions);
+                Ok(true)
+            });
         }
         let Some((caller, answer)) = key.strip_prefix(KEY).and_then(|key| key.strip_prefix('/')?.split_once('/'))
         else {
@@ -202,11 +206,6 @@ impl Approvals {
 /// When the mark of an answer that is good until then expires, in milliseconds since 1970.
 fn remembered(until: u64) -> u64 {
     until.saturating_add(REMEMBERED_LONGER.as_secs()).saturating_mul(1000)
-}
-
-/// The key of the mark of a used answer, as [`Document::mark`] makes it.
-fn mark(caller: &str, answer: &str) -> String {
-    format!("{KEY}/{caller}/{answer}")
 }
 
 /// Short, since people type it.

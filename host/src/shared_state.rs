@@ -107,11 +107,16 @@ impl SharedState {
 /// What an entry of the store has.
 fn of_entry<T: DeserializeOwned + Default>(value: Option<&[u8]>) -> io::Result<T> {
     let advice = "it is damaged: remove it from the store, and what it had is asked for again";
-    parsed(value).map_err(|error| io::Error::new(error.kind(), format!("{error} ({advice})")))
+    value
+        .map_or_else(|| Ok(T::default()), parsed)
+        .map_err(|error| io::Error::new(error.kind(), format!("{error} ({advice})")))
 }
 
-fn parsed<T: DeserializeOwned + Default>(value: Option<&[u8]>) -> io::Result<T> {
-    let Some(value) = value else { return Ok(T::default()) };
+/// The value of an entry or file.
+///
+/// # Errors
+/// If it is damaged.
+pub(crate) fn parsed<T: DeserializeOwned>(value: &[u8]) -> io::Result<T> {
     let text = str::from_utf8(value).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     json::read(text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
 }
@@ -126,7 +131,7 @@ impl StateFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
             opened => opened?,
         };
-        parsed(Some(read_opened_text(file, &found, self.max_size)?.as_bytes()))
+        parsed(read_opened_text(file, &found, self.max_size)?.as_bytes())
     }
 
     fn edit<T, R, E>(&self, mut edit: impl FnMut(&mut T) -> Result<R, E>) -> Result<R, E>

@@ -60,6 +60,7 @@ fn each_command_that_help_shows_has_a_page() {
     assert!(expected.len() > 20, "{expected:?}");
     expected.extend(["wharf.1", "wharf-audit-show.1", "wharf-audit-verify.1"].map(str::to_owned));
     expected.extend(["allow", "deny", "show"].map(|name| format!("wharf-approvals-{name}.1")));
+    expected.extend(["migrate", "publish", "pull"].map(|name| format!("wharf-store-{name}.1")));
     expected.extend(["cancel", "show"].map(|name| format!("wharf-tasks-{name}.1")));
 
     let folder = home.path("share/man");

@@ -8,11 +8,10 @@ use crate::nodes::{Nodes, with_each_engine};
 use crate::servers::Server;
 use crate::servers::nats::NatsServer;
 use crate::servers::postgres::PostgresServer;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::home::Home;
 use crate::support::process::{Process, command, run};
-use crate::support::tasks::capabilities;
-use crate::support::{MODERN, TIMEOUT};
 
 with_each_engine! {
     what_is_published_once_is_served_by_a_node_that_follows
@@ -41,7 +40,7 @@ fn what_is_published_once_is_served_by_a_node_that_follows<S: Server>() {
     let words = ["store".as_ref(), "pull".as_ref(), "--follow".as_ref(), served.as_os_str()];
     let follows = Process::start(command(node, words));
     let process = Process::start(command(node, ["serve".as_ref(), served.as_os_str()]));
-    let mut client = Client::with_capabilities(process, MODERN, capabilities());
+    let mut client = Client::initialized(process, "2025-11-25");
     client.tools_until(|tools| ["echo_add", "versioned_version"].iter().all(|name| tools.iter().any(|t| t == name)));
     assert_eq!(client.text("versioned_version", json!({})), "1");
 

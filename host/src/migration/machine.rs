@@ -11,6 +11,7 @@ use crate::approvals::{self, Approvals};
 use crate::pins::{self, PinFile};
 use crate::plugin::KeyvalueFile;
 use crate::proposals::{self, Proposals};
+use crate::shared_state::parsed;
 use crate::store::{Entry, Store, StoreError};
 
 /// The files of one machine.
@@ -28,8 +29,7 @@ impl Entries for Machine {
         let entry = |key: String, value, expires| Entry { key, value, version: 0, expires };
         let mut documents = Vec::new();
         documents.extend(self.pins.entry().map_err(failed)?.map(|pins| entry(pins::KEY.to_owned(), pins, None)));
-        let decisions = self.approvals.entries().map_err(failed)?;
-        documents.extend(decisions.into_iter().map(|(key, value, expires)| entry(key, value, expires)));
+        documents.extend(self.approvals.entries().map_err(failed)?);
         documents.extend(self.proposals()?.map(|proposals| entry(proposals::KEY.to_owned(), proposals, None)));
         for document in documents {
             if entries.send(document).await.is_err() {
@@ -55,7 +55,7 @@ impl Entries for Machine {
             proposals::KEY => self.proposals(),
             approvals::KEY => {
                 let mut all = self.approvals.entries().map_err(failed)?.into_iter();
-                Ok(all.find(|(known, ..)| known == key).map(|(_, value, _)| value))
+                Ok(all.find(|entry| entry.key == key).map(|entry| entry.value))
             }
             "keyvalue" => self.values.get(key).await,
             _ => Entries::get(&self.tasks, key).await,
@@ -67,7 +67,7 @@ impl Entries for Machine {
         match key.split('/').next().unwrap_or_default() {
             pins::KEY => self.pins.put_entry(value.clone()).map_err(failed).map(|()| true),
             proposals::KEY => {
-                let all: Vec<_> = serde_json::from_slice(value).map_err(failed)?;
+                let all: Vec<_> = parsed(value).map_err(failed)?;
                 self.proposals.replace(&all).map_err(failed).map(|()| true)
             }
             approvals::KEY => self.approvals.put_entry(key, value, *expires).map_err(failed),

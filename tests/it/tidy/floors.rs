@@ -52,7 +52,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 42] = [
     ("published", &["json", "os", "plugin", "registry", "store"], &["wasmtime", "jsonrpc"]),
     (
         "migration",
-        &["approvals", "nodes", "pins", "plugin", "proposals", "state_keys", "store", "tasks"],
+        &["approvals", "nodes", "pins", "plugin", "proposals", "shared_state", "state_keys", "store", "tasks"],
         &["wasmtime", "jsonrpc", "config"],
     ),
     ("shared_state", &["json", "os", "store"], &["tokio", "wasmtime", "plugin"]),

@@ -65,13 +65,16 @@ pub(super) async fn pull(options: &Options, dir: Option<PathBuf>, follow: bool) 
     let dir = served_folder(options, dir)?;
     let store = place.open();
     let mut changed = store.watch();
-    let mut known = None;
+    let (mut said, mut is_equal) = (None, false);
     loop {
         let pulled = published::pull(&*store, &dir).await.map_err(|error| failure(&error, &dir));
+        let was_equal = std::mem::replace(&mut is_equal, matches!(pulled, Ok(Some(_))));
         let text = match pulled {
-            Ok(Some(changes)) if changes.is_empty() => format!("{} is what is published", dir.shown()),
-            Ok(Some(changes)) => format!("{}\n{}", dir.shown(), shown(&changes).trim_end()),
-            Ok(None) if follow => format!("nothing is published in {place} yet"),
+            Ok(Some(changes)) if changes.is_empty() => {
+                (!was_equal).then(|| format!("{} is what is published", dir.shown()))
+            }
+            Ok(Some(changes)) => Some(format!("{}\n{}", dir.shown(), shown(&changes).trim_end())),
+            Ok(None) if follow => Some(format!("nothing is published in {place} yet")),
             Ok(None) => {
                 let hint = format!("publish a folder: {} store publish DIR", config.program());
                 return Err(Failure::new(format!("get plugins from {place}: nothing is published there")).hint(hint));
@@ -79,14 +82,14 @@ pub(super) async fn pull(options: &Options, dir: Option<PathBuf>, follow: bool) 
             Err(failure) if !follow => return Err(failure),
             Err(failure) => {
                 let (text, hint) = failure.into_parts();
-                format!("failed to {text}{}", hint.map(|hint| format!(" ({hint})")).unwrap_or_default())
+                Some(format!("failed to {text}{}", hint.map(|hint| format!(" ({hint})")).unwrap_or_default()))
             }
         };
         // Whatever lasts is said once.
-        if known.as_ref() != Some(&text) {
+        if let Some(text) = text.filter(|text| said.as_ref() != Some(text)) {
             report::message(&text);
+            said = Some(text);
         }
-        known = Some(text);
         if !follow {
             return Ok(ExitCode::SUCCESS);
         }

@@ -41,19 +41,14 @@ pub struct Bucket {
     name: Arc<str>,
 }
 
-/// How values say whose they are.
-fn subject(name: &str) -> String {
-    blake3::hash(name.as_bytes()).to_hex().to_string()
-}
-
 impl GuestState {
     /// The values of that bucket.
     fn values(&mut self, bucket: &Resource<Bucket>) -> Result<Box<dyn Values>, Error> {
         // Only `open` makes handles, so a guest that has one has the grant.
         let Some(grant) = self.granted.grants.keyvalue else { return Err(Error::AccessDenied) };
         let bucket = self.table().get(bucket).map_err(|error| Error::Other(error.to_string()))?.name.clone();
-        let name = self.identity.as_ref().map_or("", |who| who.name());
-        let subject = grant.per_subject.map(|_| subject(name).into());
+        let who = self.identity.as_ref().map_or("", |who| who.name());
+        let subject = grant.per_subject.map(|_| name::subject(who).into());
         let limits = Limits { quota: grant.quota, total: grant.per_subject };
         Ok(self.granted.keyvalue.of(Owner { plugin: self.plugin.as_ref().into(), subject, bucket, limits }))
     }

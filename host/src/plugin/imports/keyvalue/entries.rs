@@ -9,7 +9,6 @@ use super::limits::Limits;
 use super::local::owner;
 use super::name::{self, Parsed};
 use super::store::{Store, StoreError};
-use super::subject;
 use super::values::Owner;
 use crate::store;
 
@@ -87,8 +86,8 @@ pub(super) fn hash_subjects(connection: &Connection) -> rusqlite::Result<()> {
     let mut query = connection.prepare("SELECT plugin FROM used WHERE instr(plugin, '/') > 0")?;
     let owners: Vec<String> = query.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     for before in owners {
-        let Some((plugin, name)) = before.split_once('/') else { continue };
-        let after = owner(plugin, Some(&subject(name)));
+        let Some((plugin, who)) = before.split_once('/') else { continue };
+        let after = owner(plugin, Some(&name::subject(who)));
         connection.execute("UPDATE entry SET plugin = ?2 WHERE plugin = ?1", [&before, &after])?;
         connection.execute("UPDATE used SET plugin = ?2 WHERE plugin = ?1", [&before, &after])?;
     }

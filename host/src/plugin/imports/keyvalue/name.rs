@@ -12,6 +12,11 @@ pub(super) const HASH: usize = 16;
 /// In place of a user.
 const NOBODY: &str = "-";
 
+/// How values say whose they are, by a user's name, which may be long.
+pub(super) fn subject(name: &str) -> String {
+    blake3::hash(name.as_bytes()).to_hex().to_string()
+}
+
 /// What names begin with, of all users of a plugin.
 pub(super) fn of_plugin(plugin: &str) -> String {
     format!("{ALL}{plugin}/")

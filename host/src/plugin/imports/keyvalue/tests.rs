@@ -317,7 +317,7 @@ mod shared {
         use crate::store::{Durability, Expected, Put, Store as _};
         let nodes = Nodes::new();
         let file = nodes.folder.path().join("one.sqlite");
-        let ada = super::super::subject("ada");
+        let ada = super::super::name::subject("ada");
         for (subject, value) in [(None, 1), (Some(&*ada), 2)] {
             let some = (0..600).map(|n| (format!("{n}~ü/"), vec![value])).collect();
             local(&file, subject).set_many(some).await.expect("stored");
@@ -363,7 +363,7 @@ mod shared {
         earlier.pragma_update(None, "user_version", 1).expect("a version");
         drop(earlier);
         for owner in [None, Some("ada"), Some("b/c")] {
-            let subject = owner.map(super::super::subject);
+            let subject = owner.map(super::super::name::subject);
             let value = Some(owner.unwrap_or("-").as_bytes().to_vec());
             assert_eq!(local(&file, subject.as_deref()).get("k".into()).await, Ok(value));
         }
