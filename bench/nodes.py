@@ -34,7 +34,7 @@ url = "nats://127.0.0.1:{port}/wharf"
 [[budgets]]
 name = "calls"
 calls = 1000000
-per = "1h"
+window = "1h"
 """
 
 

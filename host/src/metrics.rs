@@ -54,6 +54,45 @@ pub struct Called {
     pub spent: Spent,
 }
 
+/// What is open for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenKind {
+    /// Of HTTP.
+    Connection,
+    /// Of HTTP, in revisions that have sessions.
+    Session,
+    /// Of HTTP, beyond a response.
+    Stream,
+    /// A task that this process runs.
+    Task,
+}
+
+impl OpenKind {
+    pub const ALL: [Self; 4] = [Self::Connection, Self::Session, Self::Stream, Self::Task];
+
+    /// Its label.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Connection => "connection",
+            Self::Session => "session",
+            Self::Stream => "stream",
+            Self::Task => "task",
+        }
+    }
+}
+
+/// Something that is open, counted until this is dropped.
+#[derive(Default)]
+pub struct Counted(Option<(Arc<Families>, OpenKind)>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if let Some((families, kind)) = &self.0 {
+            families.opened(*kind, -1);
+        }
+    }
+}
+
 impl Target {
     pub fn is_none(&self) -> bool {
         self.0.is_none()
@@ -87,6 +126,14 @@ impl Metrics {
         if let (Some(families), Target(Some(target))) = (&self.0, target) {
             families.called(target, called);
         }
+    }
+
+    /// Counts something that is open.
+    pub fn opened(&self, kind: OpenKind) -> Counted {
+        Counted(self.0.clone().map(|families| {
+            families.opened(kind, 1);
+            (families, kind)
+        }))
     }
 
     /// Counts a plugin's file that was looked at: whether it is in service, held or refused.

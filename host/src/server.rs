@@ -46,6 +46,7 @@ use crate::budgets::Budgets;
 use crate::byte_budget::ByteBudget;
 use crate::catalog::{Catalog, Snapshot};
 use crate::metrics::Metrics;
+pub use crate::metrics::{Counted, OpenKind};
 use crate::proposals::Proposals;
 use crate::protocol::Implementation;
 use crate::rights::Rights;
@@ -234,7 +235,7 @@ impl Server {
             rights: CurrentRights::new(settings.rights.clone()),
             deciding: Semaphore::new(4),
             rejected: Rejected::default(),
-            tasks: Tasks::new(&settings.tasks).map(Arc::new),
+            tasks: Tasks::new(&settings.tasks, settings.metrics.clone()).map(Arc::new),
             catalog,
             settings,
             implementation,
@@ -273,6 +274,11 @@ impl Server {
         let own = self.settings.node?;
         let (node, _) = self.keys.unwrap(session_id)?.split_first_chunk().map(|(node, rest)| (*node, rest.len()))?;
         (node != own).then_some(node)
+    }
+
+    /// Counts something that is open.
+    pub fn opened(&self, kind: OpenKind) -> Counted {
+        self.settings.metrics.opened(kind)
     }
 
     /// What calls have changed since the last time, for other nodes. Nothing is kept before the first time.

@@ -1,6 +1,7 @@
 //! `[metrics]`: what Prometheus gets, and what a call costs.
 
 use std::net::{SocketAddr, TcpStream};
+use std::time::Instant;
 
 use regex::Regex;
 use serde_json::{Value, json};
@@ -10,7 +11,9 @@ use crate::support::guest::Guest;
 use crate::support::home::{Home, repository};
 use crate::support::http::{HttpConnection, Request, Response, metrics_address, sample_sum, serve};
 use crate::support::process::{Process, command, run};
-use crate::support::streamable::{Endpoint, stateless};
+use crate::support::streamable::{Endpoint, Streamable, stateless};
+use crate::support::tasks::{SOON, capabilities, task};
+use crate::support::{MODERN, TIMEOUT};
 
 const ON: &str = "[metrics]\naddress = '127.0.0.1:0'\n";
 const TOKEN: &str = "scraper-0123456789abcdef";
@@ -102,6 +105,38 @@ fn servers_over_http_have_metrics_with_what_is_left_of_budgets_and_without_subje
     assert!(text.contains(left) && sample_sum(&text, left) < 0.2, "{text}");
     assert_eq!(sample_sum(&text, "wharf_refusals_total{reason=\"budget\"}"), 1.0, "{text}");
     assert!(!text.contains("subject") && !text.contains("local"), "{text}");
+}
+
+#[test]
+fn what_is_open_over_http_is_counted_until_it_is_closed() {
+    let home = Home::with(&["everything"]);
+    home.configure(&format!("{ON}{SOON}"));
+    let (process, served) = serve(&home, &[]);
+    let scraped = metrics_address(&process);
+    let open = |kind: &str| sample_sum(&scrape(scraped), &format!("wharf_open{{kind=\"{kind}\"}}"));
+    let until = |kind: &str, count: f64| {
+        let deadline = Instant::now() + TIMEOUT;
+        while open(kind) != count {
+            assert!(Instant::now() < deadline, "{kind}: {} and not {count}", open(kind));
+        }
+    };
+    for kind in ["connection", "session", "stream", "task"] {
+        assert_eq!(open(kind), 0.0, "{kind}");
+    }
+    let client = Endpoint::initialize(served, "2025-11-25");
+    let stream = client.listen();
+    until("session", 1.0);
+    until("stream", 1.0);
+    assert!(open("connection") >= 1.0);
+    let mut tasks = Client::with_capabilities(Streamable::connect(served), MODERN, capabilities());
+    let id = task(&mut tasks, "slow_compute", json!({"seconds": 600.0}));
+    until("task", 1.0);
+    tasks.result("tasks/cancel", json!({"taskId": id}));
+    until("task", 0.0);
+    HttpConnection::connect(served).exchange(&client.delete());
+    drop(stream);
+    until("session", 0.0);
+    until("stream", 0.0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Called, Operation, Sample};
+use super::{Called, OpenKind, Operation, Sample};
 
 /// There is none.
 pub(super) enum Families {}
@@ -25,6 +25,10 @@ impl Families {
     }
 
     pub(super) fn called(&self, _target: &PerTool, _called: &Called) {
+        match *self {}
+    }
+
+    pub(super) fn opened(&self, _kind: OpenKind, _by: i64) {
         match *self {}
     }
 

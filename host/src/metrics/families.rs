@@ -17,7 +17,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::tools::Tools;
-use super::{Called, Operation, Sample, Spent};
+use super::{Called, OpenKind, Operation, Sample, Spent};
 
 /// Seconds.
 const BUCKETS: [f64; 18] =
@@ -66,6 +66,11 @@ struct ReasonLabels {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct ResultLabels {
     result: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct KindLabels {
+    kind: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -118,6 +123,7 @@ pub(super) struct Families {
     queue: Histogram,
     reloads: Family<ResultLabels, Counter>,
     loading: Histogram,
+    open: Family<KindLabels, Gauge>,
     now: Now,
 }
 
@@ -145,6 +151,7 @@ impl Families {
             queue: durations(),
             reloads: Family::default(),
             loading: durations(),
+            open: Family::default(),
             now: Now::default(),
         };
         families.register(version);
@@ -155,7 +162,14 @@ impl Families {
         for result in ["loaded", "held", "refused", "removed", "reconfigured"] {
             drop(families.reloads.get_or_create(&ResultLabels { result }));
         }
+        for kind in OpenKind::ALL {
+            families.opened(kind, 0);
+        }
         Some(families)
+    }
+
+    pub(super) fn opened(&self, kind: OpenKind, by: i64) {
+        self.open.get_or_create(&KindLabels { kind: kind.name() }).inc_by(by);
     }
 
     fn register(&mut self, version: &str) {
@@ -187,6 +201,7 @@ impl Families {
         registry.register("wharf_refusals", "Calls refused by rights and budgets", self.refusals.clone());
         registry.register("wharf_reloads", "Files of plugins, by what became of them", self.reloads.clone());
         let now = &self.now;
+        registry.register("wharf_open", "Connections, sessions, streams and tasks that are open", self.open.clone());
         registry.register("wharf_plugins", "Plugins in service", now.plugins.clone());
         registry.register("wharf_instances_running", "Calls that run", now.running.clone());
         registry.register("wharf_calls_waiting", "Calls that wait for a slot of the pool", now.waiting.clone());

@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
+use crate::metrics::{Counted, Metrics, OpenKind};
 use crate::protocol::{ErrorObject, error};
 use crate::store::{Changed, Durability, StoreError, Usage};
 use crate::sync::lock;
@@ -105,6 +106,7 @@ pub(in crate::server) struct Tasks {
     pub(in crate::server) ledger: Ledger,
     pub(in crate::server) settings: TaskSettings,
     pub(in crate::server) lease: Lease,
+    metrics: Metrics,
     running: Mutex<Running>,
     /// Callers that had too many, and until when that is taken for granted.
     full: Mutex<HashMap<String, Instant>>,
@@ -140,6 +142,8 @@ pub(in crate::server) struct Run {
     number: u64,
     /// Its name in the lease.
     name: String,
+    #[expect(dead_code, reason = "counts until it is dropped")]
+    counted: Counted,
 }
 
 impl Drop for Run {
@@ -158,7 +162,7 @@ impl Drop for Run {
 
 impl Tasks {
     /// `None`: the settings have no place for them, or there is no randomness for their ids.
-    pub(super) fn new(settings: &TaskSettings) -> Option<Self> {
+    pub(super) fn new(settings: &TaskSettings, metrics: Metrics) -> Option<Self> {
         let ledger = settings.ledger.clone()?;
         let lease = match Lease::new(ledger.clone()) {
             Ok(lease) => lease,
@@ -171,6 +175,7 @@ impl Tasks {
             ledger,
             settings: settings.clone(),
             lease,
+            metrics,
             running: Mutex::default(),
             full: Mutex::default(),
             all_kept: Mutex::default(),
@@ -313,7 +318,8 @@ impl Tasks {
             let number = running.next;
             let (key, caller, cancelled) = (key.to_owned(), record.caller.clone(), cancelled.clone());
             running.runs.insert(number, Registered { key: key.clone(), caller, cancelled });
-            Run { tasks: self.clone(), key, number, name: format!("{}.{number}", record.id) }
+            let counted = self.metrics.opened(OpenKind::Task);
+            Run { tasks: self.clone(), key, number, name: format!("{}.{number}", record.id), counted }
         };
         // Usually so while anything runs, but not if the store was away.
         if !self.lease.is_fresh() {

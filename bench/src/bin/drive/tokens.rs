@@ -1,4 +1,5 @@
-//! The cost of tokens: calls over HTTP without them, with a static one, and with access tokens of one user and of many.
+//! The cost of tokens and of metrics: calls over HTTP without tokens, with a static one, with metrics too, and with access
+//! tokens of one user and of many.
 //! Wharf only; its servers run at the same time and are loaded in turn.
 
 use std::thread;
@@ -23,12 +24,17 @@ const USERS: [usize; 3] = [1, 100, 10_000];
 /// Loads of each server in a round.
 const TURNS: usize = 4;
 const RESOURCE: &str = "https://tools.example/mcp";
+const STATIC_SETTINGS: &str = "tokens = [{ name = \"bench\", file = \"token\" }]\n";
 const STATIC: &str = "0123456789abcdef0123456789abcdef";
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let Some(wharf) = bench.wharf().next() else { return Ok(()) };
     let issuer = Issuer::start()?;
-    let mut variants = vec![("no token".to_owned(), "", Vec::new()), ("a static token".into(), "static", one(STATIC))];
+    let mut variants = vec![
+        ("no token".to_owned(), "", Vec::new()),
+        ("a static token".into(), "static", one(STATIC)),
+        ("a static token, with metrics".into(), "metrics", one(STATIC)),
+    ];
     for users in USERS {
         let users = bench.options.size(users, users.min(1_000));
         let name = if users == 1 { "a user's token".to_owned() } else { format!("tokens of {users} users") };
@@ -59,7 +65,8 @@ fn rates(
     let mut servers = Vec::new();
     for (kind, settings) in [
         ("", String::new()),
-        ("static", "tokens = [{ name = \"bench\", file = \"token\" }]\n".to_owned()),
+        ("static", STATIC_SETTINGS.to_owned()),
+        ("metrics", format!("{STATIC_SETTINGS}[metrics]\naddress = \"127.0.0.1:0\"\n")),
         ("oauth", issuer.settings()),
     ] {
         let home = bench.scratch.home()?;
@@ -93,7 +100,7 @@ fn rates(
     Ok(rates)
 }
 
-/// Waits until the plugin is loaded: a list waits for that only a while, and three servers load theirs at the same time.
+/// Waits until the plugin is loaded: a list waits for that only a while, and several servers load theirs at the same time.
 fn ready(client: &Client) -> Result<()> {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {

@@ -8,7 +8,7 @@ async fn a_task_is_stopped_once_its_record_has_ended_and_not_while_there_is_none
     let _ = std::fs::remove_dir_all(&folder);
     let ledger = Ledger::new(Sqlite::new(folder.join("tasks.db")), "/plugins");
     let settings = TaskSettings { ledger: Some(ledger), ..TaskSettings::default() };
-    let tasks = Arc::new(Tasks::new(&settings).expect("a ledger"));
+    let tasks = Arc::new(Tasks::new(&settings, Metrics::default()).expect("a ledger"));
     let record = Record {
         id: Record::new_id().expect("random bytes"),
         requester: (&Identity::local()).into(),

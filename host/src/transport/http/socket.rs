@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use super::Settings;
 use super::request::Front;
-use crate::server::Server;
+use crate::server::{OpenKind, Server};
 use admission::Admission;
 use rejection::Rejections;
 
@@ -93,7 +93,8 @@ pub async fn serve(
         };
         if let Some(permit) = admission.admit(peer) {
             let (thread, guard) = threads.least_loaded();
-            connections.spawn_on(connection::serve(accepted, peer, front.clone(), (permit, guard)), thread);
+            let held = (permit, guard, stopped.opened(OpenKind::Connection));
+            connections.spawn_on(connection::serve(accepted, peer, front.clone(), held), thread);
         } else {
             rejections.reject(accepted);
         }

@@ -59,7 +59,7 @@ impl Mcp {
 
     /// A permit for a long-lived stream.
     fn stream_permit(&self, caller: &Caller) -> Option<StreamPermit> {
-        self.streams.acquire(&caller.key)
+        self.streams.acquire(&caller.key).map(|permit| permit.counting(&self.server))
     }
 
     /// Ends idle sessions; never returns.

@@ -17,7 +17,7 @@ use super::retention::{CallerRetention, Retention};
 use super::stream_limit::should_evict;
 use crate::identity::Identity;
 use crate::jsonrpc::RequestId;
-use crate::server::{Connection, Outgoing, Server};
+use crate::server::{Connection, Counted, OpenKind, Outgoing, Server};
 use crate::sync::lock;
 use crate::transport::http::caller::Caller;
 
@@ -83,6 +83,8 @@ pub(super) struct Session {
     used: Mutex<Instant>,
     /// Cancelled when the session ends, to end its streams.
     ended: CancellationToken,
+    #[expect(dead_code, reason = "counts until it is dropped")]
+    counted: Counted,
 }
 
 impl Sessions {
@@ -111,6 +113,7 @@ impl Sessions {
             opened: Instant::now(),
             used: Mutex::new(Instant::now()),
             ended: CancellationToken::new(),
+            counted: server.opened(OpenKind::Session),
         }))
     }
 

@@ -42,7 +42,7 @@ impl Stateless<'_> {
         let permit = match &frame {
             Frame::Single(Message::Request(request)) if request.method == LISTEN => {
                 match self.streams.acquire(&caller.key) {
-                    Some(permit) => Some(permit),
+                    Some(permit) => Some(permit.counting(self.server)),
                     None => return too_many_streams(Some(&request.id)),
                 }
             }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use futures_util::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
+use crate::server::{Counted, OpenKind, Server};
 use crate::sync::lock;
 
 pub(super) struct StreamLimit {
@@ -30,6 +31,7 @@ pub(super) struct StreamPermit {
     caller: Arc<str>,
     number: u64,
     ended: CancellationToken,
+    counted: Counted,
 }
 
 impl StreamLimit {
@@ -54,7 +56,7 @@ impl StreamLimit {
         open.next += 1;
         open.all += 1;
         open.of.entry(caller.clone()).or_default().insert(number, ended.clone());
-        Some(StreamPermit { limit: self.clone(), caller: caller.clone(), number, ended })
+        Some(StreamPermit { limit: self.clone(), caller: caller.clone(), number, ended, counted: Counted::default() })
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
@@ -69,6 +71,12 @@ pub(super) fn should_evict(most: usize, asking: usize) -> bool {
 }
 
 impl StreamPermit {
+    /// The stream is one of those that are open.
+    pub(super) fn counting(mut self, server: &Server) -> Self {
+        self.counted = server.opened(OpenKind::Stream);
+        self
+    }
+
     /// Resolves when the stream is evicted.
     pub(super) async fn ended(&self) {
         self.ended.cancelled().await;

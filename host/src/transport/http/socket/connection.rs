@@ -17,6 +17,7 @@ use super::admission::ConnectionPermit;
 use super::listen::{Accepted, Stream};
 use super::threads::ConnectionGuard;
 use super::write_timeout::WriteTimeout;
+use crate::server::Counted;
 use crate::transport::http::caller::Peer;
 use crate::transport::http::mcp::Reuse;
 use crate::transport::http::request::{ClientConnection, Front};
@@ -30,7 +31,7 @@ pub(super) async fn serve(
     accepted: Accepted,
     peer: Option<IpAddr>,
     front: Arc<Front>,
-    _held: (ConnectionPermit, ConnectionGuard),
+    _held: (ConnectionPermit, ConnectionGuard, Counted),
 ) {
     let Some(stream) = accepted.register() else { return };
     let stream = WriteTimeout::new(stream, front.settings.write_timeout);
