@@ -12,6 +12,7 @@ pub mod config;
 pub mod database;
 pub mod identity;
 pub mod idle;
+pub mod in_use;
 mod inline;
 pub mod json;
 pub mod jsonrpc;

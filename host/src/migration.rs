@@ -5,26 +5,24 @@
 //! lost if a copy fails; a mark in the new one says that it has begun, and it can be begun again.
 
 mod machine;
+mod shared;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use futures_util::stream::{Stream, StreamExt as _, TryStreamExt as _, unfold};
 use tokio::sync::mpsc::{Sender, channel};
 
-use crate::store::{Durability, Entry, Expected, Put, Store, StoreError};
-use crate::{approvals, nodes, pins, proposals, state_keys, tasks};
+use crate::store::{Entry, StoreError};
+use crate::{approvals, in_use, nodes, pins, proposals, state_keys, tasks};
 pub use machine::Machine;
+pub use shared::Shared;
 
-/// Says that the copy of a place has begun, and of which.
-const MARK: &str = "migration";
+/// Says that the copy of a place has begun, and of which: what is there is not used until it has ended.
+pub const MARK: &str = "migration";
 /// Entries that are read before the ones before are written.
 const AHEAD: usize = 16;
-/// Entries that are read from a store at a time, and bytes of them.
-const PAGE: usize = 256;
-const PAGE_BYTES: usize = 1 << 20;
 /// Writes at the same time.
 const AT_ONCE: usize = 8;
 /// Conflicts that are named.
@@ -40,40 +38,9 @@ pub trait Entries: Send + Sync {
     /// Writes an entry, in place of the one of that key. `false`: such entries are not kept here.
     async fn put(&self, entry: &Entry) -> Result<bool, StoreError>;
     async fn remove(&self, key: &str) -> Result<(), StoreError>;
-}
-
-#[async_trait]
-impl Entries for Arc<dyn Store> {
-    async fn read(&self, entries: &Sender<Entry>) -> Result<(), StoreError> {
-        let mut after = String::new();
-        loop {
-            let page = self.list("", &after, PAGE, PAGE_BYTES).await?;
-            let Some(last) = page.entries.last() else { return Ok(()) };
-            after.clone_from(&last.key);
-            for entry in page.entries {
-                if entries.send(entry).await.is_err() {
-                    return Ok(());
-                }
-            }
-            if !page.more {
-                return Ok(());
-            }
-        }
-    }
-
-    async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok((**self).get(key).await?.map(|entry| entry.value))
-    }
-
-    async fn put(&self, entry: &Entry) -> Result<bool, StoreError> {
-        let Entry { key, value, expires, .. } = entry.clone();
-        let put = Put { key, value, expected: Expected::Anything, durability: Durability::Power, expires };
-        (**self).put(put).await.map(|_| true)
-    }
-
-    async fn remove(&self, key: &str) -> Result<(), StoreError> {
-        self.delete(key).await.map(drop)
-    }
+    /// Keeps other copies out, until [`Self::release`]. `false`: a server or another copy uses it.
+    async fn claim(&self, now: u64) -> Result<bool, StoreError>;
+    async fn release(&self);
 }
 
 /// Why nothing was moved, or not all.
@@ -83,14 +50,18 @@ pub enum MigrationError {
     Old(StoreError),
     /// The new one could not be read or written.
     New(StoreError),
-    /// A server uses the old place, or the new one.
+    /// A server or another copy uses the old place, or the new one.
     Used { is_new: bool },
+    /// The old place is itself a copy that was not finished, of that one.
+    Unfinished(String),
     /// Other entries are in the new place: some of their keys, and how many there are.
     Conflicts(Vec<String>, u64),
     /// The copy of another place has begun there.
     Begun(String),
     /// The old place was written to meanwhile.
     Changed,
+    /// There is nothing in the old place.
+    Nothing,
 }
 
 impl fmt::Display for MigrationError {
@@ -100,6 +71,9 @@ impl fmt::Display for MigrationError {
             Self::New(error) => write!(f, "write it to the new place: {error}"),
             Self::Used { is_new: false } => f.write_str("move what is kept while a server uses it"),
             Self::Used { is_new: true } => f.write_str("move what is kept to where a server keeps things"),
+            Self::Unfinished(from) => {
+                write!(f, "move what is only a part of something: the copy of {from} was not finished")
+            }
             Self::Conflicts(keys, count) => {
                 write!(f, "move what is kept to where something else is: {}", keys.join(", "))?;
                 match count - keys.len() as u64 {
@@ -110,6 +84,7 @@ impl fmt::Display for MigrationError {
             Self::Begun(from) => {
                 write!(f, "move what is kept to where a copy of another place was not finished: {from}")
             }
+            Self::Nothing => f.write_str("move what is kept: there is nothing"),
             Self::Changed => f.write_str("move what is kept: something was written to the old place meanwhile"),
         }
     }
@@ -146,18 +121,36 @@ impl Moved {
     }
 }
 
-/// Copies everything that has not expired. `from`: what the old place is called. Nobody else may write to either.
+/// Copies everything that has not expired. `from`: what the old place is called.
 ///
 /// # Errors
 /// Before anything was written, if a server uses either place, or other entries are in the new one. Later, if one of them
 /// fails or is written to; it can then be begun again.
 pub async fn migrate(old: &dyn Entries, new: &dyn Entries, from: &str, now: u64) -> Result<Moved, MigrationError> {
-    unused(new, now, true).await?;
-    unused(old, now, false).await?;
-    let begun = new.get(MARK).await.map_err(MigrationError::New)?;
-    match begun {
-        Some(before) if before == from.as_bytes() => {}
-        Some(before) => return Err(MigrationError::Begun(String::from_utf8_lossy(&before).into_owned())),
+    if !new.claim(now).await.map_err(MigrationError::New)? {
+        return Err(MigrationError::Used { is_new: true });
+    }
+    let done = match old.claim(now).await {
+        Err(error) => Err(MigrationError::Old(error)),
+        Ok(false) => Err(MigrationError::Used { is_new: false }),
+        Ok(true) => {
+            let done = copy(old, new, from, now).await;
+            old.release().await;
+            done
+        }
+    };
+    new.release().await;
+    done
+}
+
+async fn copy(old: &dyn Entries, new: &dyn Entries, from: &str, now: u64) -> Result<Moved, MigrationError> {
+    let text = |mark: Vec<u8>| String::from_utf8_lossy(&mark).into_owned();
+    if let Some(begun) = old.get(MARK).await.map_err(MigrationError::Old)? {
+        return Err(MigrationError::Unfinished(text(begun)));
+    }
+    match new.get(MARK).await.map_err(MigrationError::New)? {
+        Some(begun) if begun == from.as_bytes() => {}
+        Some(begun) => return Err(MigrationError::Begun(text(begun))),
         None => conflicts(old, new, now).await?,
     }
     let mark = Entry { key: MARK.to_owned(), value: from.as_bytes().to_vec(), version: 0, expires: None };
@@ -200,19 +193,7 @@ pub async fn migrate(old: &dyn Entries, new: &dyn Entries, from: &str, now: u64)
         return Err(MigrationError::Changed);
     }
     new.remove(MARK).await.map_err(MigrationError::New)?;
-    Ok(moved)
-}
-
-/// Whether no server that is known of uses a place.
-async fn unused(place: &dyn Entries, now: u64, is_new: bool) -> Result<(), MigrationError> {
-    let failed = if is_new { MigrationError::New } else { MigrationError::Old };
-    let mut entries = std::pin::pin!(all(place, now));
-    while let Some(entry) = entries.try_next().await.map_err(failed)? {
-        if says_who_lives(&entry.key) {
-            return Err(MigrationError::Used { is_new });
-        }
-    }
-    Ok(())
+    if moved == Moved::default() { Err(MigrationError::Nothing) } else { Ok(moved) }
 }
 
 /// What is in the new place and would be overwritten.
@@ -236,7 +217,7 @@ async fn conflicts(old: &dyn Entries, new: &dyn Entries, now: u64) -> Result<(),
 
 /// The entries that are moved.
 fn live(place: &dyn Entries, now: u64) -> impl Stream<Item = Result<Entry, StoreError>> + Send {
-    let moves = |entry: &Entry| entry.key != MARK && !says_who_lives(&entry.key);
+    let moves = |entry: &Entry| entry.key != MARK && entry.key != shared::TURN && !says_who_lives(&entry.key);
     all(place, now).try_filter(move |entry| std::future::ready(moves(entry)))
 }
 
@@ -270,7 +251,7 @@ fn is_own(key: &str) -> bool {
 
 /// Whether it says that a process lives.
 fn says_who_lives(key: &str) -> bool {
-    key.starts_with(nodes::PREFIX) || tasks::is_lease(key)
+    key.starts_with(nodes::PREFIX) || key.starts_with(in_use::PREFIX) || tasks::is_lease(key)
 }
 
 #[cfg(test)]

@@ -4,25 +4,31 @@
 //! or the other, and what both have is there once. It knows no plugins: what may run is up to pins.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 use wharf_report::ShowPath as _;
 
 use crate::json;
-use crate::os::files::{self, Replacement};
+use crate::os::files::{self, Links};
+use crate::os::lock::lock;
+use crate::os::private::{self, OpenMode, Rule};
 use crate::plugin::MAX_COMPONENT;
 use crate::registry::Sha256;
-use crate::store::{Durability, Expected, Put, Store, StoreError, now};
+use crate::skills::FOLDER;
+use crate::store::{Durability, Expected, Put, Store, StoreError, Turn, now};
+use crate::text;
 
 /// The entry of the set.
 pub const KEY: &str = "plugins/set";
 /// What the keys of contents begin with.
 const CONTENTS: &str = "plugins/file/";
-/// While somebody publishes, and for how long at most, in milliseconds: contents that no set has yet must not be removed.
+/// Who publishes: contents that no set has yet must not be removed.
 const TURN: &str = "plugins/turn";
-const LASTS: u64 = 10 * 60 * 1000;
 /// Bytes of a part: few enough for one request over a slow network.
 const PART: usize = 1 << 20;
 /// Files of a set, bytes of one, and of all.
@@ -31,6 +37,11 @@ const MAX_FILE: u64 = MAX_COMPONENT;
 const MAX_BYTES: u64 = 8 << 30;
 /// In a folder that is equal to a set: which one.
 pub const RECORD: &str = ".wharf-published.json";
+/// In such a folder: what is fetched, until all of it is there.
+const INCOMING: &str = ".wharf-incoming";
+/// In such a folder: locked by who writes to it, and how long others wait.
+const TURN_FILE: &str = ".wharf-published.lock";
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of a record, and of the entry of a set.
 const MAX_RECORD: u64 = 8 << 20;
 /// Keys that are looked at, at a time.
@@ -135,25 +146,31 @@ fn parse(text: &[u8]) -> Result<Set, String> {
     match set.files.iter().find(|(path, item)| !is_path(path) || item.size > MAX_FILE) {
         Some((path, _)) => Err(format!("no file of a plugin folder: {path:?}")),
         None if set.files.len() > MAX_FILES => Err(format!("more than {MAX_FILES} files")),
+        None if set.files.values().map(|item| item.size).sum::<u64>() > MAX_BYTES => Err("more than 8 GiB".to_owned()),
         None => Ok(set),
     }
 }
 
-/// Whether it stays below the folder, and is neither hidden nor a name that only some systems have.
+/// Whether it is the path of a file that a server looks for: of a plugin or its signature, in the folder or a folder in
+/// it, or of a skill.
 fn is_path(path: &str) -> bool {
-    let is_name = |name: &str| {
-        !name.is_empty() && !name.starts_with('.') && !name.contains(['\\', ':', '\0']) && name.len() <= 255
-    };
-    path.len() <= 1024
-        && path.split('/').all(is_name)
-        && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+    let is_char = |c: char| !(c.is_control() || matches!(c, '\\' | ':') || text::is_deceptive(c));
+    let is_name =
+        |name: &&str| !name.is_empty() && !name.starts_with('.') && name.len() <= 255 && name.chars().all(is_char);
+    let names: Vec<&str> = path.split('/').collect();
+    let is_plugin = names.len() <= 2 && (path.ends_with(".wasm") || path.ends_with(".wasm.minisig"));
+    let is_skill = names.len() >= 3 && names[0] == FOLDER;
+    path.len() <= 1024 && names.iter().all(is_name) && (is_plugin || is_skill)
 }
 
 impl Content {
     fn read(self) -> Result<Vec<u8>, PublishError> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
-            Self::File(path) => files::read(&path, MAX_FILE).map_err(|error| file_error("read a file", &path, &error)),
+            // A link might lead to anything that the operator can read.
+            Self::File(path) => files::open(&path, Links::NotFollowed)
+                .and_then(|(file, found)| files::read_opened(file, &found, MAX_FILE))
+                .map_err(|error| file_error("read a file", &path, &error)),
         }
     }
 }
@@ -176,29 +193,14 @@ pub fn items(files: BTreeMap<String, Content>) -> Result<Items, PublishError> {
 ///
 /// # Errors
 /// As [`PublishError`]; nothing is published then.
-pub async fn publish(store: &dyn Store, files: BTreeMap<String, Content>) -> Result<Changes, PublishError> {
+pub async fn publish(store: &Arc<dyn Store>, files: BTreeMap<String, Content>) -> Result<Changes, PublishError> {
     if files.len() > MAX_FILES {
         return Err(PublishError::TooMuch("16,384 files"));
     }
-    let turn = take_turn(store).await?;
-    let done = publish_in_turn(store, files).await;
-    // If its time is up, it is another one's.
-    if store.get(TURN).await?.is_some_and(|entry| entry.version == turn) {
-        store.delete(TURN).await?;
-    }
+    let turn = Turn::take(store, TURN, now()).await?.ok_or(PublishError::Concurrent)?;
+    let done = publish_in_turn(&**store, files).await;
+    turn.end().await;
     done
-}
-
-/// The version of the turn's entry.
-async fn take_turn(store: &dyn Store) -> Result<u64, PublishError> {
-    let expected = match store.get(TURN).await? {
-        None => Expected::Absent,
-        Some(entry) if entry.expires.is_none_or(|expires| expires <= now()) => Expected::Version(entry.version),
-        Some(_) => return Err(PublishError::Concurrent),
-    };
-    let expires = Some(now().saturating_add(LASTS));
-    let put = Put { key: TURN.to_owned(), value: Vec::new(), expected, durability: Durability::Process, expires };
-    store.put(put).await?.ok_or(PublishError::Concurrent)
 }
 
 async fn publish_in_turn(store: &dyn Store, files: BTreeMap<String, Content>) -> Result<Changes, PublishError> {
@@ -296,45 +298,90 @@ async fn download(store: &dyn Store, item: &Item) -> Result<Vec<u8>, PublishErro
     }
 }
 
-/// Makes a folder equal to the published set: all of it, or nothing. What is different. `None`: nothing is published.
+/// Makes a folder equal to the published set: nothing is changed before all of it is there. What is different. `None`:
+/// nothing is published.
 ///
 /// # Errors
-/// As [`PublishError`]; the folder is then as it was, unless it could not be written.
+/// As [`PublishError`]; the folder is then as it was, unless it could not be written. Who tries again mends it.
 pub async fn pull(store: &dyn Store, folder: &Path) -> Result<Option<Changes>, PublishError> {
     let Some(items) = published(store).await? else { return Ok(None) };
+    fs::create_dir_all(folder).map_err(|error| file_error("create a folder", folder, &error))?;
+    let _turn = take_folder(folder)?;
     let before = recorded(folder)?;
-    let mut written = Vec::new();
+    let changes = Changes::between(&before, &items);
+    let below = |path: &str, other: &str| path.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'));
+    check_places(folder, items.keys().chain(&changes.removed))?;
+    let is_taken =
+        |path: &&String| folder.join(path).is_dir() && !changes.removed.iter().any(|removed| below(removed, path));
+    if let Some(path) = items.keys().find(is_taken) {
+        return Err(PublishError::NotOurs(format!("the folder {path}")));
+    }
+    let incoming = folder.join(INCOMING);
+    let cleared = |result: io::Result<()>| match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(file_error("clear a folder", &incoming, &error)),
+        _ => Ok(()),
+    };
+    // Of one that was stopped.
+    cleared(fs::remove_dir_all(&incoming))?;
+    let mut fetched = Vec::new();
     for (path, item) in &items {
         let file = folder.join(path);
-        let is_there = files::read(&file, MAX_FILE).is_ok_and(|content| Sha256::of(&content) == item.digest);
-        if is_there {
+        if files::read(&file, MAX_FILE).is_ok_and(|content| Sha256::of(&content) == item.digest) {
             continue;
         }
         let content = download(store, item).await?;
-        let writing = || -> io::Result<Replacement> {
-            file.parent().map_or(Ok(()), fs::create_dir_all)?;
-            Replacement::write(&file, &content)
-        };
-        written.push((path, writing().map_err(|error| file_error("write a file", &file, &error))?));
+        let next = incoming.join(fetched.len().to_string());
+        let written = fs::create_dir_all(&incoming).and_then(|()| files::replace(&next, &content));
+        written.map_err(|error| file_error("write a file", &next, &error))?;
+        fetched.push((path, next));
     }
-    // Signatures before what they sign, and the record before what is removed.
-    written.sort_by_key(|(path, _)| !path.ends_with(".minisig"));
-    for (path, file) in written {
-        file.commit().map_err(|error| file_error("write a file", &folder.join(path), &error))?;
+    // What is a folder now was a file, or the other way round.
+    let in_the_way = |removed: &&String| items.keys().any(|path| below(path, removed) || below(removed, path));
+    let (first, last): (Vec<_>, Vec<_>) = changes.removed.iter().partition(in_the_way);
+    first.into_iter().try_for_each(|path| remove(folder, path))?;
+    // Signatures before what they sign.
+    fetched.sort_by_key(|(path, _)| !path.ends_with(".minisig"));
+    for (path, next) in fetched {
+        let file = folder.join(path);
+        let placed = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::rename(next, &file));
+        placed.map_err(|error| file_error("write a file", &file, &error))?;
     }
-    let changes = Changes::between(&before, &items);
-    for path in &changes.removed {
-        remove(folder, path)?;
-    }
+    last.into_iter().try_for_each(|path| remove(folder, path))?;
     let record = serde_json::to_vec(&items).map_err(|error| PublishError::File(error.to_string()))?;
     let file = folder.join(RECORD);
     files::replace(&file, &record).map_err(|error| file_error("write a file", &file, &error))?;
+    cleared(fs::remove_dir_all(&incoming))?;
     Ok(Some(changes))
+}
+
+/// Makes sure that no one else writes to the folder: neither another pull, nor another user.
+fn take_folder(folder: &Path) -> Result<File, PublishError> {
+    let failed = |error: io::Error| file_error("use a folder", folder, &error);
+    let found = fs::metadata(folder).map_err(failed)?;
+    if let Some(why) = private::distrust(&found, Rule::Installed) {
+        return Err(PublishError::File(format!("use a folder: {why}: {}", folder.shown())));
+    }
+    let (file, _) = private::open(&folder.join(TURN_FILE), OpenMode::Lock).map_err(io::Error::from).map_err(failed)?;
+    lock(&file, LOCK_TIMEOUT).map_err(failed)?;
+    Ok(file)
+}
+
+/// Makes sure that all paths are in the folder, whatever somebody has put there.
+fn check_places<'a>(folder: &Path, paths: impl Iterator<Item = &'a String>) -> Result<(), PublishError> {
+    let mut known = BTreeSet::new();
+    for path in paths {
+        let file = folder.join(path);
+        for parent in file.ancestors().skip(1).take_while(|parent| *parent != folder) {
+            if known.insert(parent.to_owned()) && fs::symlink_metadata(parent).is_ok_and(|found| found.is_symlink()) {
+                return Err(PublishError::NotOurs(format!("the link {}", parent.shown())));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The set to which the folder was made equal last.
 fn recorded(folder: &Path) -> Result<Items, PublishError> {
-    fs::create_dir_all(folder).map_err(|error| file_error("create a folder", folder, &error))?;
     let file = folder.join(RECORD);
     match files::read(&file, MAX_RECORD) {
         Ok(text) => {
@@ -360,7 +407,11 @@ fn recorded(folder: &Path) -> Result<Items, PublishError> {
 fn remove(folder: &Path, path: &str) -> Result<(), PublishError> {
     let file = folder.join(path);
     match fs::remove_file(&file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+        // A folder is somebody else's.
+        Err(error)
+            if ![io::ErrorKind::NotFound, io::ErrorKind::NotADirectory, io::ErrorKind::IsADirectory]
+                .contains(&error.kind()) =>
+        {
             return Err(file_error("remove a file", &file, &error));
         }
         _ => {}

@@ -59,7 +59,8 @@ impl Heard {
             self.last.clear();
         }
         let last = self.last.insert(key.to_owned(), newest.number).unwrap_or_default();
-        changes.any = rounds.first().is_some_and(|first| first.number > last + 1);
+        // Numbers only grow.
+        changes.any = newest.number < last || rounds.first().is_some_and(|first| first.number.saturating_sub(1) > last);
         for round in rounds.iter().filter(|round| round.number > last) {
             changes.any |= round.any;
             changes.resources.extend(round.resources.iter().cloned());
@@ -144,7 +145,7 @@ async fn tell(
     rounds: &mut VecDeque<Round>,
 ) -> Result<(), StoreError> {
     let OwnChanges { resources, any, lists } = changes.clone();
-    let number = rounds.back().map_or(1, |round| round.number + 1);
+    let number = rounds.back().map_or(1, |round| round.number.saturating_add(1));
     let lists = lists.iter().map(ToString::to_string).collect();
     rounds.push_back(Round { number, resources, any, lists });
     if rounds.len() > KEPT {
@@ -181,6 +182,10 @@ mod tests {
         assert_eq!((changes.resources, changes.any), (BTreeSet::from(["c".to_owned()]), false));
         let changes = heard.new_in("changes/1", &[round(5, "e"), round(6, "f")]);
         assert!(changes.any && changes.resources.len() == 2);
+        // What no node writes.
+        assert!(heard.new_in("changes/3", &[round(u64::MAX, "a")]).any);
+        assert!(heard.new_in("changes/3", &[round(5, "a")]).any);
+        assert!(!heard.new_in("changes/3", &[round(6, "b")]).any);
         // Each node has numbers of its own.
         assert!(!heard.new_in("changes/2", &[round(1, "a")]).any);
     }

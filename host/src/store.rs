@@ -13,6 +13,7 @@ mod postgres;
 mod sqlite;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 mod tls;
+mod turn;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 mod url;
 
@@ -29,6 +30,7 @@ pub use place::Place;
 #[cfg(feature = "postgres")]
 pub use postgres::{Postgres, PostgresSettings};
 pub use sqlite::Sqlite;
+pub use turn::Turn;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 pub use url::UnusableUrl;
 

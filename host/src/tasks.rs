@@ -10,7 +10,7 @@ mod ledger;
 mod record;
 
 pub use lease::{Lease, Orphan};
-pub use ledger::{Kept, Ledger, Listed, is_lease, is_task};
+pub use ledger::{Kept, Ledger, Listed, PREFIX, is_lease, is_task};
 pub use record::{Asked, Flow, Given, Outcome, Record, Requester, Status, is_error};
 
 pub use crate::store::now;

@@ -25,8 +25,9 @@ use super::{absent, audit, budgets, nodes, shared, summary, tasks};
 use crate::audit::Audit;
 use crate::budgets::Budgets;
 use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot};
-use crate::config::{Config, Live};
+use crate::config::{self, Config, Live};
 use crate::idle::IdleHook;
+use crate::in_use::{self, InUse};
 use crate::metrics::Metrics;
 use crate::oauth::Exchanges;
 use crate::os::paths::absolute;
@@ -45,6 +46,9 @@ use crate::{shared_budgets, shared_changes};
 
 /// From the start to the log of versions that wait for approval, if the first scan takes longer.
 const WAITING_DELAY: Duration = Duration::from_secs(3);
+
+/// How long the store may take to record that this server has ended.
+const LEAVING: Duration = Duration::from_secs(2);
 
 /// Shown on a terminal: how clients connect.
 const ON_STDIN: &str = "Waiting for an MCP client on stdin.";
@@ -98,6 +102,7 @@ pub(super) async fn run(
     };
     let told_apart = http.as_ref().is_none_or(|(_, settings)| settings.has_authentication());
     let place = shared::place(&config)?.filter(|place| config.server.tasks || place.is_shared());
+    let _held = hold(&config)?;
     let store = place.as_ref().map(|place| (place, place.open()));
     let of_tasks = store.as_ref().filter(|_| config.server.tasks).map(|(place, store)| (*place, store));
     if let (Some((_, http)), Some(nodes), Some((_, store))) = (&mut http, &config.server.http.nodes, &store) {
@@ -111,6 +116,14 @@ pub(super) async fn run(
     if let Some((_, store)) = store.clone().filter(|(place, _)| place.is_shared()) {
         tokio::spawn(shared_changes::exchange(server.clone(), store, new_id()?));
     }
+    let lives = match store.clone().filter(|(place, _)| place.is_shared() && own.is_none()) {
+        Some((_, store)) => {
+            let id = new_id()?;
+            tokio::spawn(in_use::announce(store.clone(), id.clone()));
+            Some((store, id))
+        }
+        None => None,
+    };
     let known = Arc::new(Notify::new());
     if let Some((_, store)) = store.filter(|(place, _)| place.is_shared() && state_key.is_none()) {
         let (keyed, known) = (server.clone(), known.clone());
@@ -196,6 +209,10 @@ pub(super) async fn run(
         if let Some(own) = leaving {
             nodes::leave(&own).await;
         }
+        if let Some((store, id)) = lives {
+            // Otherwise it counts for a few seconds.
+            let _ = timeout(LEAVING, in_use::leave(&*store, &id)).await;
+        }
         // Not before: these have run the tasks, and connections to the store.
         served.map(drop)
     };
@@ -209,6 +226,20 @@ pub(super) async fn run(
         writer.close(audit::CLOSING);
     }
     ended
+}
+
+/// Keeps what this machine has from being moved away. Where that cannot be said, the server runs all the same.
+fn hold(config: &Config) -> Result<Option<InUse>, Failure> {
+    let Some(base) = config::base().filter(|_| !config.store.is_shared()) else { return Ok(None) };
+    match InUse::by_server(&base.state) {
+        Ok(Some(held)) => Ok(Some(held)),
+        Ok(None) => Err(Failure::new(format!("serve while {} is moved", base.state.shown()))
+            .hint("wait until wharf store migrate has ended".to_owned())),
+        Err(error) => {
+            tracing::debug!(%error, "nobody is told that this server runs");
+            Ok(None)
+        }
+    }
 }
 
 /// Of this process, among those that share a store.

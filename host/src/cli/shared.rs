@@ -2,17 +2,25 @@
 //! for several nodes, there.
 
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::time::timeout;
+use wharf_report::ShowPath as _;
 
 use crate::approvals::{self, Approvals};
 use crate::config::{self, Config, StoreConfig};
+use crate::migration::MARK;
 use crate::pins::{self, PinFile};
 use crate::plugin::KeyvaluePlace;
 use crate::proposals::{self, Proposals};
 use crate::report::Failure;
 use crate::store::{Document, Place, Store};
 use crate::sync::lock;
+
+/// How long it is looked whether all is there that was copied.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// The store of a process, connected when it is first needed: a command looks at many things in it.
 struct Opened {
@@ -44,14 +52,32 @@ fn opened(config: &Config) -> Result<Option<Arc<Opened>>, Failure> {
             let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("wharf-store").enable_all().build();
             let runtime = runtime.map_err(|error| Failure::new(format!("start a thread for the store: {error}")))?;
             let (config, store, place) = (config.store.clone(), place.open(), place.to_string());
+            // Where it does not answer, it is found out by those who need it.
+            let mark = thread::scope(|scope| {
+                scope.spawn(|| runtime.block_on(async { timeout(LOOK, store.get(MARK)).await })).join()
+            });
+            if let Ok(Ok(Ok(Some(_)))) = mark {
+                return Err(unfinished(&place));
+            }
             opened.insert(Arc::new(Opened { config, store, place, runtime })).clone()
         }
     }))
 }
 
+/// After a copy that was not finished.
+fn unfinished(place: &str) -> Failure {
+    Failure::new(format!("use {place}: what was to be copied there is not all there"))
+        .hint("run the same wharf store migrate again, which goes on where it was".to_owned())
+}
+
 /// An entry of the store. `None`: there is no store for several nodes.
 fn document(config: &Config, key: &'static str) -> Result<Option<Document>, Failure> {
-    let Some(opened) = opened(config)? else { return Ok(None) };
+    let Some(opened) = opened(config)? else {
+        return match config::base().map(|base| base.state) {
+            Some(state) if state.join(MARK).exists() => Err(unfinished(&state.shown().to_string())),
+            _ => Ok(None),
+        };
+    };
     Ok(Some(Document::new(opened.store.clone(), key, &opened.place, opened.runtime.handle().clone())))
 }
 

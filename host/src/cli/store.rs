@@ -16,8 +16,8 @@ use crate::store::Place;
 
 #[derive(Subcommand)]
 pub(super) enum StoreCommand {
-    /// Copy what servers keep to the store of this configuration: tasks, pins, approvals, proposals, values of plugins.
-    /// All servers of both places must be stopped
+    /// Copy what servers keep to the store of this configuration: tasks, pins and revocations, decisions and used answers,
+    /// proposals, values of plugins. All servers of both places must be stopped
     Migrate {
         /// The configuration with the store that it is in [default: the files of this machine]
         #[arg(long, value_name = "FILE")]

@@ -1,6 +1,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -10,7 +11,7 @@ use crate::approvals::{Approvals, Bound, Decision, Deed, Standing, Wanted};
 use crate::pins::PinFile;
 use crate::plugin::{Digest, KeyvalueFile, PluginId};
 use crate::proposals::{Proposal, Proposals};
-use crate::store::{Document, Sqlite, now};
+use crate::store::{Document, Sqlite, Store, now};
 use crate::tasks::{Lease, Ledger};
 
 const DAY: Duration = Duration::from_hours(24);
@@ -24,8 +25,12 @@ fn folder() -> tempfile::TempDir {
 }
 
 /// A store for several nodes.
-fn shared(folder: &Path) -> Arc<dyn Store> {
+fn store(folder: &Path) -> Arc<dyn Store> {
     Sqlite::new(folder.join("shared.db"))
+}
+
+fn shared(folder: &Path) -> Shared {
+    Shared::new(store(folder))
 }
 
 fn machine(folder: &Path) -> Machine {
@@ -34,7 +39,9 @@ fn machine(folder: &Path) -> Machine {
         approvals: Approvals::in_folder(folder.to_owned()),
         proposals: Proposals::in_folder(folder.to_owned()),
         values: KeyvalueFile::new(folder.join("keyvalue.sqlite")),
-        tasks: Sqlite::new(folder.join("tasks.db")),
+        tasks: Shared::new(Sqlite::new(folder.join("tasks.db"))),
+        folder: folder.to_owned(),
+        held: Mutex::default(),
     }
 }
 
@@ -77,8 +84,8 @@ async fn what_a_machine_keeps_is_in_a_store_and_on_another_machine_afterwards() 
     let later = now() + 60_000;
     write(&old, &[put(VALUE, "v", None), put(TASK, "{}", Some(later)), put("tasks/0a/task/0b/2", "{}", Some(1))]).await;
 
-    let store = shared(two.path());
-    let moved = migrate(&old, &store, "one", now()).await.expect("moved");
+    let (store, place) = (store(two.path()), shared(two.path()));
+    let moved = migrate(&old, &place, "one", now()).await.expect("moved");
     let expected = Moved { tasks: 1, values: 1, approvals: 2, pins: 1, proposals: 1, other: 0, left: 0 };
     assert_eq!(moved, expected);
     let document = |key| Document::new(store.clone(), key, "the store", Handle::current());
@@ -89,13 +96,13 @@ async fn what_a_machine_keeps_is_in_a_store_and_on_another_machine_afterwards() 
     assert_eq!(approvals.take(&deed("ada"), wanted).expect("readable"), Standing::Denied);
     assert!(!approvals.spend("answer", "ada", DAY).expect("written"), "it was used on the machine");
     assert!(approvals.spend("another", "ada", DAY).expect("written"));
-    let task = Store::get(&*store, TASK).await.expect("readable").expect("there");
+    let task = store.get(TASK).await.expect("readable").expect("there");
     assert_eq!(task.expires, Some(later));
-    assert_eq!(store.get(MARK).await, Ok(None));
+    assert_eq!((store.get(MARK).await, store.get(shared::TURN).await), (Ok(None), Ok(None)));
 
-    write(&store, &[put("state-keys", "{}", None), put("budgets/a", "{}", None)]).await;
+    write(&place, &[put("state-keys", "{}", None), put("budgets/a", "{}", None)]).await;
     let new = machine(three.path());
-    let moved = migrate(&store, &new, "two", now()).await.expect("moved");
+    let moved = migrate(&place, &new, "two", now()).await.expect("moved");
     assert_eq!(moved, Moved { approvals: 3, left: 2, ..expected });
     assert!(new.pins.read().expect("pins").is_revoked(revoked));
     assert_eq!(new.approvals.take(&deed("ada"), wanted).expect("readable"), Standing::Denied);
@@ -106,7 +113,7 @@ async fn what_a_machine_keeps_is_in_a_store_and_on_another_machine_afterwards() 
     assert_eq!(Entries::get(&new, VALUE).await, Ok(Some(b"v".to_vec())));
     assert_eq!(Entries::get(&new, TASK).await, Ok(Some(b"{}".to_vec())));
     // Nothing is left to do, and nothing is in the way.
-    assert_eq!(migrate(&old, &store, "one", now()).await, Ok(expected));
+    assert_eq!(migrate(&old, &place, "one", now()).await, Ok(expected));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,13 +137,16 @@ async fn nothing_is_moved_from_or_to_where_a_server_is() {
     let [one, two] = [folder(), folder()];
     let (old, new) = (shared(one.path()), shared(two.path()));
     write(&old, &[put("pins", "a", None)]).await;
-    let lease = Lease::new(Ledger::new(old.clone(), "plugins")).expect("random numbers");
+    let lease = Lease::new(Ledger::new(store(one.path()), "plugins")).expect("random numbers");
     lease.renew().await.expect("written");
     let used = |is_new| Err(MigrationError::Used { is_new });
     assert_eq!(migrate(&old, &new, "one", now()).await, used(false));
     lease.leave().await.expect("written");
     let node = format!("{}a", nodes::PREFIX);
     write(&new, &[put(&node, "{}", Some(now() + 6000))]).await;
+    assert_eq!(migrate(&old, &new, "one", now()).await, used(true));
+    let server = format!("{}a", in_use::PREFIX);
+    write(&new, &[put(&node, "{}", Some(1)), put(&server, "", Some(now() + 6000))]).await;
     assert_eq!(migrate(&old, &new, "one", now()).await, used(true));
     // One that was killed does not count for long, and is not moved.
     migrate(&old, &new, "one", now() + 6000).await.expect("moved");
@@ -145,7 +155,7 @@ async fn nothing_is_moved_from_or_to_where_a_server_is() {
 
 /// A place whose writes fail from one on, or that is written to while it is read.
 struct Faulty {
-    store: Arc<dyn Store>,
+    store: Shared,
     left: AtomicUsize,
     grows: bool,
 }
@@ -174,6 +184,14 @@ impl Entries for Faulty {
     async fn remove(&self, key: &str) -> Result<(), StoreError> {
         Entries::remove(&self.store, key).await
     }
+
+    async fn claim(&self, now: u64) -> Result<bool, StoreError> {
+        self.store.claim(now).await
+    }
+
+    async fn release(&self) {
+        self.store.release().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -183,10 +201,13 @@ async fn a_copy_that_failed_goes_on_and_no_other_one_mixes_with_it() {
     let entries: Vec<Entry> = (0..600).map(|n| put(&format!("tasks/0a/task/0b/{n}"), &n.to_string(), None)).collect();
     write(&old, &entries).await;
     write(&old, &[put("pins", "a", None)]).await;
-    let faulty = Faulty { store: new.clone(), left: AtomicUsize::new(300), grows: false };
+    let faulty = Faulty { store: shared(two.path()), left: AtomicUsize::new(300), grows: false };
     assert_eq!(migrate(&old, &faulty, "one", now()).await, Err(MigrationError::New(StoreError("full".into()))));
     assert_eq!(Entries::get(&new, "pins").await, Ok(Some(b"a".to_vec())), "they are first");
     assert_eq!(migrate(&old, &new, "other", now()).await, Err(MigrationError::Begun("one".into())));
+    let third = folder();
+    let unfinished = migrate(&new, &shared(third.path()), "two", now()).await;
+    assert_eq!(unfinished, Err(MigrationError::Unfinished("one".into())));
     // What changed in the old place since then is not in the way.
     write(&old, &[put("tasks/0a/task/0b/0", "new", None)]).await;
     assert_eq!(migrate(&old, &new, "one", now()).await.expect("moved").tasks, 600);
@@ -197,8 +218,28 @@ async fn a_copy_that_failed_goes_on_and_no_other_one_mixes_with_it() {
 async fn a_place_that_is_written_to_meanwhile_is_not_called_moved() {
     let [one, two] = [folder(), folder()];
     let (old, new) = (shared(one.path()), shared(two.path()));
-    let growing = Faulty { store: old.clone(), left: AtomicUsize::new(0), grows: true };
+    let growing = Faulty { store: shared(one.path()), left: AtomicUsize::new(0), grows: true };
     assert_eq!(migrate(&growing, &new, "one", now()).await, Err(MigrationError::Changed));
     migrate(&old, &new, "one", now()).await.expect("moved");
     assert_eq!(all_of(&new).await, all_of(&old).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_copy_at_a_time_and_one_that_died_does_not_count_for_long() {
+    let [one, two, three] = [folder(), folder(), folder()];
+    let (old, new) = (shared(one.path()), shared(two.path()));
+    write(&old, &[put("pins", "a", None)]).await;
+    let other = shared(two.path());
+    assert_eq!(other.claim(now()).await, Ok(true));
+    assert_eq!(migrate(&old, &new, "one", now()).await, Err(MigrationError::Used { is_new: true }));
+    assert_eq!(migrate(&new, &old, "two", now()).await, Err(MigrationError::Used { is_new: false }));
+    // As if it had been killed.
+    drop(other);
+    migrate(&old, &new, "one", now() + 61_000).await.expect("moved");
+    let (here, there) = (machine(three.path()), machine(three.path()));
+    assert_eq!(here.claim(now()).await, Ok(true));
+    assert_eq!(migrate(&old, &there, "one", now()).await, Err(MigrationError::Used { is_new: true }));
+    here.release().await;
+    migrate(&old, &there, "one", now()).await.expect("moved");
+    assert_eq!(there.get(MARK).await, Ok(None));
 }

@@ -25,3 +25,21 @@ pub(crate) fn lock(file: &File, timeout: Duration) -> io::Result<()> {
         }
     }
 }
+
+/// Locks a file for this process alone, if no other one has it. Whether it did.
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+    tried(file.try_lock())
+}
+
+/// Locks a file for this process and others that share it, if none has it alone. Whether it did.
+pub(crate) fn try_lock_shared(file: &File) -> io::Result<bool> {
+    tried(file.try_lock_shared())
+}
+
+fn tried(locked: Result<(), TryLockError>) -> io::Result<bool> {
+    match locked {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}

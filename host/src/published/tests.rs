@@ -1,8 +1,6 @@
-use std::os::unix::fs::PermissionsExt as _;
-use std::sync::Arc;
-
 use super::*;
 use crate::store::Sqlite;
+use std::os::unix::fs::PermissionsExt as _;
 
 struct Here {
     root: tempfile::TempDir,
@@ -23,7 +21,7 @@ impl Here {
 
     async fn publish(&self, files: &[(&str, &[u8])]) -> Result<Changes, PublishError> {
         let files = files.iter().map(|(path, bytes)| ((*path).to_owned(), Content::Bytes(bytes.to_vec())));
-        publish(&*self.store, files.collect()).await
+        publish(&self.store, files.collect()).await
     }
 
     async fn pull(&self, name: &str) -> Result<Option<Changes>, PublishError> {
@@ -38,7 +36,7 @@ impl Here {
                 let relative = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
                 if path.is_dir() {
                     collect(&path, root, found);
-                } else if relative != RECORD {
+                } else if ![RECORD, TURN_FILE].contains(&&*relative) {
                     found.insert(relative, fs::read(&path).expect("a file"));
                 }
             }
@@ -121,7 +119,25 @@ async fn a_set_that_cannot_be_fetched_changes_nothing() {
 #[tokio::test]
 async fn paths_that_leave_the_folder_are_neither_published_nor_taken() {
     let here = Here::new();
-    for path in ["../a.wasm", "/a.wasm", "a//b.wasm", "./a.wasm", ".a.wasm", "a\\b.wasm", "C:a.wasm", "", "b/../../a"] {
+    let skill = "skills/../a.wasm/x";
+    for path in [
+        "../a.wasm",
+        "/a.wasm",
+        "a//b.wasm",
+        "./a.wasm",
+        ".a.wasm",
+        "a\\b.wasm",
+        "C:a.wasm",
+        "",
+        "b/../../a",
+        skill,
+        "wharf.toml",
+        "a.txt",
+        "a/b/c.wasm",
+        "a\nb.wasm",
+        "a\u{202e}.wasm",
+        "skills/SKILL.md",
+    ] {
         assert!(matches!(here.publish(&[(path, b"a")]).await, Err(PublishError::File(_))), "{path}");
         let item = Item::of(b"a");
         let set = Set { files: [(path.to_owned(), item)].into(), before: BTreeSet::new() };
@@ -136,19 +152,81 @@ async fn paths_that_leave_the_folder_are_neither_published_nor_taken() {
 }
 
 #[tokio::test]
-async fn one_publishes_at_a_time_and_one_who_died_is_not_waited_for_long() {
+async fn one_publishes_at_a_time() {
     let here = Here::new();
-    let turn = |expires| {
-        let (expected, durability) = (Expected::Anything, Durability::Process);
-        Put { key: TURN.into(), value: Vec::new(), expected, durability, expires: Some(expires) }
-    };
-    here.store.put(turn(now() + 60_000)).await.expect("usable");
+    let turn = Turn::take(&here.store, TURN, now()).await.expect("usable").expect("free");
     assert_eq!(here.publish(&[("a.wasm", b"a")]).await, Err(PublishError::Concurrent));
     assert_eq!(here.store.usage(CONTENTS).await.expect("usable").entries, 0);
-    here.store.put(turn(now() - 1)).await.expect("usable");
+    turn.end().await;
     here.publish(&[("a.wasm", b"a")]).await.expect("published");
-    assert_eq!(here.store.get(TURN).await, Ok(None));
     // One that fails ends its turn too.
     assert!(here.publish(&[("../a", b"a")]).await.is_err());
     assert_eq!(here.store.get(TURN).await, Ok(None));
+}
+
+#[tokio::test]
+async fn a_pull_that_was_stopped_leaves_nothing_in_the_way_of_the_next_one() {
+    let here = Here::new();
+    here.publish(&[("a.wasm", b"a"), ("b.wasm", b"b")]).await.expect("published");
+    // Killed in the first one, with one file in its place and one that is not.
+    let incoming = here.folder("one").join(INCOMING);
+    fs::create_dir_all(&incoming).expect("a folder");
+    fs::write(incoming.join("0"), "half").expect("a file");
+    here.pull("one").await.expect("pulled");
+    assert_eq!(here.files("one"), files(&[("a.wasm", b"a"), ("b.wasm", b"b")]));
+    assert!(!incoming.exists());
+    // A file becomes a folder, and a folder a file.
+    here.publish(&[("skills/x/ref", b"a"), ("skills/x/other/y", b"b")]).await.expect("published");
+    here.pull("one").await.expect("pulled");
+    here.publish(&[("skills/x/ref/z", b"c"), ("skills/x/other", b"d")]).await.expect("published");
+    here.pull("one").await.expect("pulled");
+    assert_eq!(here.files("one"), files(&[("skills/x/other", b"d"), ("skills/x/ref/z", b"c")]));
+}
+
+#[tokio::test]
+async fn links_lead_neither_out_of_the_folder_nor_into_the_store() {
+    let here = Here::new();
+    let out = here.folder("out");
+    fs::create_dir_all(out.join("x")).expect("a folder");
+    fs::write(out.join("x/SKILL.md"), "mine").expect("a file");
+    here.publish(&[("skills/x/SKILL.md", b"a")]).await.expect("published");
+    here.pull("one").await.expect("pulled");
+    for (set, link) in [("b", "skills/x"), ("c", "skills")] {
+        let link = here.folder("one").join(link);
+        fs::remove_dir_all(&link).expect("removed");
+        std::os::unix::fs::symlink(if set == "b" { out.join("x") } else { out.clone() }, &link).expect("a link");
+        here.publish(&[("skills/x/SKILL.md", set.as_bytes())]).await.expect("published");
+        assert!(matches!(here.pull("one").await, Err(PublishError::NotOurs(_))));
+        here.publish(&[("a.wasm", b"a")]).await.expect("published");
+        assert!(matches!(here.pull("one").await, Err(PublishError::NotOurs(_))));
+        assert_eq!(fs::read(out.join("x/SKILL.md")).expect("it is there"), b"mine");
+        fs::remove_file(&link).expect("removed");
+        fs::create_dir_all(here.folder("one").join("skills/x")).expect("a folder");
+    }
+    // A file in place of which there is a link is one afterwards.
+    let a = here.folder("one").join("a.wasm");
+    std::os::unix::fs::symlink(out.join("x/SKILL.md"), &a).expect("a link");
+    here.pull("one").await.expect("pulled");
+    assert_eq!((fs::read(&a).expect("a file"), a.is_symlink()), (b"a".to_vec(), false));
+    assert_eq!(fs::read(out.join("x/SKILL.md")).expect("it is there"), b"mine");
+    let link = here.folder("link");
+    std::os::unix::fs::symlink(out.join("x/SKILL.md"), &link).expect("a link");
+    let linked = BTreeMap::from([("a.wasm.minisig".to_owned(), Content::File(link))]);
+    assert!(matches!(publish(&here.store, linked).await, Err(PublishError::File(_))));
+}
+
+#[tokio::test]
+async fn a_folder_that_others_can_write_to_is_not_used() {
+    let here = Here::new();
+    here.publish(&[("a.wasm", b"a")]).await.expect("published");
+    fs::create_dir(here.folder("one")).expect("a folder");
+    fs::set_permissions(here.folder("one"), fs::Permissions::from_mode(0o777)).expect("everybody's");
+    assert!(matches!(here.pull("one").await, Err(PublishError::File(_))));
+    // One of somebody at the place of a file is left alone, and the set is not half placed.
+    fs::set_permissions(here.folder("one"), fs::Permissions::from_mode(0o755)).expect("its owner's");
+    here.pull("one").await.expect("pulled");
+    here.publish(&[("b.wasm", b"b"), ("c.wasm", b"c")]).await.expect("published");
+    fs::create_dir(here.folder("one").join("c.wasm")).expect("a folder");
+    assert!(matches!(here.pull("one").await, Err(PublishError::NotOurs(_))));
+    assert_eq!(here.files("one"), files(&[("a.wasm", b"a")]));
 }

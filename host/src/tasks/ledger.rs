@@ -9,6 +9,8 @@ use crate::store::{Changed, Durability, Expected, Put, Store, StoreError, Usage}
 
 use super::record::Record;
 
+/// What the keys of all begin with.
+pub const PREFIX: &str = "tasks/";
 /// How often a change is tried again if others changed the record meanwhile.
 const ATTEMPTS: usize = 64;
 /// Entries that are looked at, at a time.
@@ -53,13 +55,13 @@ pub fn is_lease(key: &str) -> bool {
 
 /// What the keys of one server go on with.
 fn part(key: &str) -> Option<&str> {
-    key.strip_prefix("tasks/")?.split('/').nth(1)
+    key.strip_prefix(PREFIX)?.split('/').nth(1)
 }
 
 impl Ledger {
     /// `server` is the same for all processes that serve the same.
     pub fn new(store: Arc<dyn Store>, server: &str) -> Self {
-        Self { store, space: format!("tasks/{}", hash(server)).into() }
+        Self { store, space: format!("{PREFIX}{}", hash(server)).into() }
     }
 
     /// Finds a task of whatever plugin folder, with the records it is among.
@@ -69,7 +71,7 @@ impl Ledger {
     pub async fn find(store: &Arc<dyn Store>, id: &str) -> Result<Option<(Self, String, Record)>, StoreError> {
         let mut after = String::new();
         loop {
-            let page = store.list("tasks/", &after, PAGE, LISTED).await?;
+            let page = store.list(PREFIX, &after, PAGE, LISTED).await?;
             for entry in &page.entries {
                 if let Some((space, _)) = entry.key.split_once("/task/")
                     && Record::id_of(&entry.key) == id

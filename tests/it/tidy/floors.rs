@@ -1,7 +1,7 @@
 //! The floors of the host, as ARCHITECTURE.md has them.
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-pub(super) const FLOORS: [(&str, &[&str], &[&str]); 42] = [
+pub(super) const FLOORS: [(&str, &[&str], &[&str]); 43] = [
     ("approvals", &["os", "random_id", "shared_state", "store", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["metrics", "os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
@@ -49,10 +49,24 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 42] = [
     ("state_keys", &["json", "store"], &["wasmtime", "plugin", "jsonrpc"]),
     ("shared_budgets", &["budgets", "json", "store"], &["wasmtime", "plugin", "jsonrpc"]),
     ("shared_changes", &["json", "plugin", "server", "store"], &["wasmtime", "tokio::net"]),
-    ("published", &["json", "os", "plugin", "registry", "store"], &["wasmtime", "jsonrpc"]),
+    ("in_use", &["os", "store"], &["wasmtime", "plugin", "jsonrpc"]),
+    ("published", &["json", "os", "plugin", "registry", "skills", "store", "text"], &["wasmtime", "jsonrpc"]),
     (
         "migration",
-        &["approvals", "nodes", "pins", "plugin", "proposals", "shared_state", "state_keys", "store", "tasks"],
+        &[
+            "approvals",
+            "in_use",
+            "nodes",
+            "os",
+            "pins",
+            "plugin",
+            "proposals",
+            "shared_state",
+            "state_keys",
+            "store",
+            "sync",
+            "tasks",
+        ],
         &["wasmtime", "jsonrpc", "config"],
     ),
     ("shared_state", &["json", "os", "store"], &["tokio", "wasmtime", "plugin"]),

@@ -2,15 +2,18 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Mutex;
 
-use wharf_report::warning;
+use wharf_report::{ShowPath as _, warning};
 
 use super::place;
+use crate::approvals::Approvals;
 use crate::cli::options::Options;
-use crate::cli::shared;
 use crate::config::{self, Config, StoreConfig};
-use crate::migration::{Entries, Machine, MigrationError, Moved, migrate};
+use crate::migration::{Entries, Machine, MigrationError, Moved, Shared, migrate};
+use crate::pins::PinFile;
 use crate::plugin::KeyvalueFile;
+use crate::proposals::Proposals;
 use crate::report::{self, Failure, NAME};
 use crate::store::{Place, now};
 
@@ -26,13 +29,14 @@ pub(super) async fn run(options: &Options, from: Option<&Path>) -> Result<ExitCo
         let hint = "set store.url in the configuration to the new place, or name the configuration of the old one: --from FILE";
         return Err(Failure::usage(format!("move what is kept to where it is: {from}")).hint(hint.to_owned()));
     }
-    let [old_entries, new_entries] = [entries(&old, &places[0])?, entries(&new, &places[1])?];
+    let [old_entries, new_entries] = [entries(&places[0])?, entries(&places[1])?];
+    report::message(&format!("copying from {from} to {to}"));
     let moved = migrate(&*old_entries, &*new_entries, &from, now()).await;
-    let moved = moved.map_err(|error| failure(&error, &from, &to))?;
+    let moved = moved.map_err(|error| failure(&error, &from, &to, places[1].is_shared()))?;
     report::print(&shown(&moved, &from, &to))?;
     if moved.left > 0 {
         warning(&format!(
-            "{} entries stay behind, which only several nodes have in common: keys of request states, what users spend, and published plugins",
+            "what only several nodes have in common stays behind, {} in all: keys of request states, what users spend, published plugins",
             moved.left
         ));
     }
@@ -40,48 +44,68 @@ pub(super) async fn run(options: &Options, from: Option<&Path>) -> Result<ExitCo
 }
 
 /// What the servers of a configuration keep.
-fn entries(config: &Config, place: &Place) -> Result<Box<dyn Entries>, Failure> {
-    let store = place.open();
+fn entries(place: &Place) -> Result<Box<dyn Entries>, Failure> {
+    let store = Shared::new(place.open());
     if place.is_shared() {
         return Ok(Box::new(store));
     }
-    let no_home = || Failure::usage("find what is kept: no home folder");
+    let base = config::base().ok_or_else(|| Failure::usage("find what is kept: no home folder"))?;
     Ok(Box::new(Machine {
-        pins: shared::pins(config)?.ok_or_else(no_home)?,
-        approvals: shared::approvals(config)?,
-        proposals: shared::proposals(config)?.ok_or_else(no_home)?,
-        values: KeyvalueFile::new(config::base().ok_or_else(no_home)?.store),
+        pins: PinFile::new(base.state.clone()),
+        approvals: Approvals::in_folder(base.state.clone()),
+        proposals: Proposals::in_folder(base.state.clone()),
+        values: KeyvalueFile::new(base.store),
         tasks: store,
+        folder: base.state,
+        held: Mutex::default(),
     }))
 }
 
-fn failure(error: &MigrationError, from: &str, to: &str) -> Failure {
+fn failure(error: &MigrationError, from: &str, to: &str, is_shared: bool) -> Failure {
     let again = "then run the command again: it goes on where it was";
     let hint = match error {
-        MigrationError::Old(_) => format!("repair {from}, {again}"),
-        MigrationError::New(_) => format!("repair {to}, {again}"),
+        MigrationError::Old(_) | MigrationError::New(_) => format!("mend what the error names, {again}"),
         MigrationError::Used { is_new } => {
             let place = if *is_new { to } else { from };
-            format!("stop all servers that use {place}; one that was killed counts as running for six seconds more")
+            format!(
+                "stop all servers and other copies that use {place}; a server that was killed counts for six seconds, a copy for a minute"
+            )
         }
-        MigrationError::Conflicts(..) => format!("nothing was changed; take an empty store in place of {to}"),
+        MigrationError::Conflicts(..) => format!("nothing was changed; {}", emptied(to, is_shared)),
+        MigrationError::Nothing => format!("look at store.url of the old place: {from}"),
+        MigrationError::Unfinished(_) => {
+            "nothing was changed; finish that copy first, or name the place that it is of".to_owned()
+        }
         MigrationError::Begun(_) => format!("nothing was changed; finish that copy, or empty {to}"),
         MigrationError::Changed => format!("stop all servers that use {from}, {again}"),
     };
     Failure::new(error.to_string()).hint(hint)
 }
 
+/// What to do where something else is.
+fn emptied(to: &str, is_shared: bool) -> String {
+    match config::base().filter(|_| !is_shared) {
+        None => format!("take an empty database or bucket in place of {to}"),
+        Some(base) => {
+            let (state, values) = (base.state.shown(), base.store.shown());
+            let files = "lock.toml, approvals.json and proposals.json";
+            format!("move what this machine has out of the way: {to}, {values}, and in {state} the files {files}")
+        }
+    }
+}
+
 /// A table.
 fn shown(moved: &Moved, from: &str, to: &str) -> String {
     let Moved { tasks, values, approvals, pins, proposals, other, left: _ } = moved;
+    let document = |count: &u64| if *count > 0 { "copied" } else { "none" }.to_owned();
     let rows = [
-        ("tasks", tasks),
-        ("values of plugins", values),
-        ("pins", pins),
-        ("approvals", approvals),
-        ("proposals", proposals),
-        ("other", other),
+        ("tasks", tasks.to_string()),
+        ("values of plugins", values.to_string()),
+        ("pins, revocations", document(pins)),
+        ("decisions, answers", document(approvals)),
+        ("proposals", document(proposals)),
+        ("other entries", other.to_string()),
     ];
-    let rows: String = rows.iter().map(|(name, count)| format!("  {name:<17}  {count}\n")).collect();
+    let rows: String = rows.iter().map(|(name, count)| format!("  {name:<18}  {count}\n")).collect();
     format!("copied to {NAME}{to}{NAME:#}\n{rows}{from} is as it was\n")
 }

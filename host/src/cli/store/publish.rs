@@ -1,6 +1,7 @@
 //! `wharf store publish` and `wharf store pull`: plugins in the store of several nodes.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use crate::cli::approve_all::approve_all;
 use crate::cli::confirm::confirm;
 use crate::cli::folder::served_folder;
 use crate::cli::options::Options;
-use crate::cli::survey::files_of;
+use crate::cli::survey::{files_of, report_left_out};
 use crate::config::Config;
 use crate::plugin::signature_file;
 use crate::published::{self, Changes, Content, Items, KEY, PublishError};
@@ -41,9 +42,10 @@ pub(super) async fn publish(
     let left = approve_all(options, Some(dir.clone()), yes, screen).await?;
     if left > 0 {
         let hint = "approve them, or remove their files; nothing was published".to_owned();
-        return Err(Failure::new(format!("publish {left} versions that are not approved")).hint(hint));
+        return Err(Failure::new(format!("publish what is not approved: {left} of the versions")).hint(hint));
     }
     let choice = files_of(&config, &dir)?;
+    report_left_out(&dir, &choice.left_out);
     let store = place.open();
     let before = published::published(&*store).await.map_err(|error| failure(&error, &dir))?.unwrap_or_default();
     let after = published::items(contents(&choice, &dir)?).map_err(|error| failure(&error, &dir))?;
@@ -54,7 +56,7 @@ pub(super) async fn publish(
     }
     report::message(shown(&changes).trim_end());
     confirm(&format!("Publish this to all nodes of {place}?"), yes)?;
-    let done = published::publish(&*store, contents(&choice, &dir)?).await.map_err(|error| failure(&error, &dir))?;
+    let done = published::publish(&store, contents(&choice, &dir)?).await.map_err(|error| failure(&error, &dir))?;
     report::message(&format!("{NAME}published{NAME:#} {}", count(&done, &after)));
     Ok(ExitCode::SUCCESS)
 }
@@ -123,7 +125,9 @@ fn contents(choice: &Choice, dir: &Path) -> Result<BTreeMap<String, Content>, Fa
     let mut all = BTreeMap::new();
     for (_, path) in choice.in_order() {
         let signature = signature_file(path);
-        for file in [Some(path.to_owned()), signature.exists().then_some(signature)].into_iter().flatten() {
+        // A link is no signature for a server either.
+        let is_file = fs::symlink_metadata(&signature).is_ok_and(|found| found.is_file());
+        for file in [Some(path.to_owned()), is_file.then_some(signature)].into_iter().flatten() {
             all.insert(relative(&file, dir)?, Content::File(file));
         }
     }
@@ -159,7 +163,8 @@ fn failure(error: &PublishError, dir: &Path) -> Failure {
     let failure = Failure::new(error.to_string());
     let hint = match error {
         PublishError::Concurrent => {
-            "wait until they are done, ten minutes at most if they were stopped; then run the command again".to_owned()
+            "wait until they are done; if they were killed, that is a minute later; then run the command again"
+                .to_owned()
         }
         PublishError::Damaged(_) => "publish the folder again".to_owned(),
         PublishError::NotOurs(_) => format!("name an empty folder, or move these files away: {}", shell_word(dir)),

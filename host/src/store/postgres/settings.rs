@@ -46,6 +46,10 @@ impl PostgresSettings {
         if hosts.is_empty() || server.get_user().is_none() || server.get_dbname().is_none() {
             return Err(wrong("needs a user, a host and a database", FORM));
         }
+        // A password with a slash ends the part in which it is.
+        if server.get_dbname().is_some_and(|name| name.contains(['@', '/', ':'])) {
+            return Err(wrong("has a database that looks like the rest of a password", FORM));
+        }
         let local = hosts.iter().all(is_local) && server.get_hostaddrs().iter().all(IpAddr::is_loopback);
         let with_tls = match mode.as_deref() {
             None => !local,
@@ -157,6 +161,7 @@ mod tests {
             ("postgres://wharf:hunter2@db.example/wharf?hunter2=1", "not a URL"),
             ("postgres://wharf:hunter2@db.example", "needs a user"),
             ("postgres:///wharf", "needs a user"),
+            ("postgres://wharf:Pw@hunter2/XYZ@127.0.0.1/wharf", "looks like the rest of a password"),
         ] {
             let error = format!("{:?}", PostgresSettings::of_url(url).expect_err(url));
             assert!(error.contains(why) && !error.contains("hunter2"), "{url}: {error}");
