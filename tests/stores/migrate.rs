@@ -78,7 +78,7 @@ fn what_a_machine_keeps_is_served_from_a_store_and_by_another_machine<S: Server>
 
     fs::write(&file, &shared).expect("the configuration");
     let (moved, text) = migrate(node, &[]);
-    assert!(!moved && text.contains("stop all servers that use"), "{text}");
+    assert!(!moved && text.contains("stop all servers and other copies that use"), "{text}");
     drop(alone);
     let (moved, text) = migrate_later(node, &[]);
     assert!(
@@ -96,17 +96,28 @@ fn what_a_machine_keeps_is_served_from_a_store_and_by_another_machine<S: Server>
     assert!(!tools.contains(&"gone_echo".to_owned()), "it was revoked: {tools:?}");
     served.call("notes_add", json!({"text": "eggs"}));
     let kept = notes(&mut served);
-    drop(served);
-
-    // What is in the store is not overwritten by what a machine has.
     let other = Home::new();
     let from = other.path("shared.toml");
     fs::copy(node.path("config/wharf/store-password"), other.path("store-password")).expect("the password");
     fs::write(&from, &shared).expect("a configuration");
+    other.configure(&format!("{SOON}{GRANTS}"));
+    // A server counts although it runs no task.
+    let (moved, text) = migrate(&other, &["--from", from.to_str().expect("UTF-8")]);
+    assert!(!moved && text.contains("stop all servers and other copies"), "{text}");
+    drop(served);
+
+    // What is in the store is not overwritten by what a machine has.
     let (moved, text) = migrate_later(node, &[]);
     assert!(!moved && text.contains("nothing was changed") && text.contains("keyvalue/"), "{text}");
+    // A part of a copy is not used.
+    let mark = other.path("state/wharf/migration");
+    fs::create_dir_all(mark.parent().expect("a folder")).expect("a folder");
+    fs::write(&mark, "elsewhere").expect("a mark");
+    let refused = run(&other, ["status", dir]);
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && text.contains("not all there"), "{text}");
+    fs::remove_file(mark).expect("removed");
     // From the store to another machine.
-    other.configure(&format!("{SOON}{GRANTS}"));
     let (moved, text) = migrate_later(&other, &["--from", from.to_str().expect("UTF-8")]);
     assert!(moved && text.contains("stays behind"), "{text}");
     let mut elsewhere = client(&other, plugins);

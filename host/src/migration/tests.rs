@@ -228,7 +228,7 @@ async fn a_place_that_is_written_to_meanwhile_is_not_called_moved() {
 async fn one_copy_at_a_time_and_one_that_died_does_not_count_for_long() {
     let [one, two, three] = [folder(), folder(), folder()];
     let (old, new) = (shared(one.path()), shared(two.path()));
-    write(&old, &[put("pins", "a", None)]).await;
+    write(&old, &[put(TASK, "{}", None)]).await;
     let other = shared(two.path());
     assert_eq!(other.claim(now()).await, Ok(true));
     assert_eq!(migrate(&old, &new, "one", now()).await, Err(MigrationError::Used { is_new: true }));

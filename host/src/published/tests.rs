@@ -34,6 +34,9 @@ impl Here {
             for entry in fs::read_dir(folder).expect("a folder") {
                 let path = entry.expect("an entry").path();
                 let relative = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
+                if relative == INCOMING {
+                    continue;
+                }
                 if path.is_dir() {
                     collect(&path, root, found);
                 } else if ![RECORD, TURN_FILE].contains(&&*relative) {
