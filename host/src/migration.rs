@@ -17,7 +17,7 @@ use tokio::sync::mpsc::{Sender, channel};
 use crate::store::{Entry, StoreError};
 use crate::{approvals, in_use, nodes, pins, proposals, state_keys, tasks};
 pub use machine::Machine;
-pub use shared::Shared;
+pub use shared::{Shared, is_whole};
 
 /// Says that the copy of a place has begun, and of which: what is there is not used until it has ended.
 pub const MARK: &str = "migration";

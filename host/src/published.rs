@@ -135,6 +135,14 @@ pub async fn published(store: &dyn Store) -> Result<Option<Items>, PublishError>
     Ok(read(store).await?.map(|(set, _)| set.files))
 }
 
+/// The version of its entry: another one for each set.
+///
+/// # Errors
+/// If the store cannot be used.
+pub async fn version(store: &dyn Store) -> Result<Option<u64>, StoreError> {
+    Ok(store.get(KEY).await?.map(|entry| entry.version))
+}
+
 async fn read(store: &dyn Store) -> Result<Option<(Set, u64)>, PublishError> {
     let Some(entry) = store.get(KEY).await? else { return Ok(None) };
     Ok(Some((parse(&entry.value).map_err(PublishError::Damaged)?, entry.version)))

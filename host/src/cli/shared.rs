@@ -11,7 +11,7 @@ use wharf_report::ShowPath as _;
 
 use crate::approvals::{self, Approvals};
 use crate::config::{self, Config, StoreConfig};
-use crate::migration::MARK;
+use crate::migration::{MARK, is_whole};
 use crate::pins::{self, PinFile};
 use crate::plugin::KeyvaluePlace;
 use crate::proposals::{self, Proposals};
@@ -53,10 +53,10 @@ fn opened(config: &Config) -> Result<Option<Arc<Opened>>, Failure> {
             let runtime = runtime.map_err(|error| Failure::new(format!("start a thread for the store: {error}")))?;
             let (config, store, place) = (config.store.clone(), place.open(), place.to_string());
             // Where it does not answer, it is found out by those who need it.
-            let mark = thread::scope(|scope| {
-                scope.spawn(|| runtime.block_on(async { timeout(LOOK, store.get(MARK)).await })).join()
+            let is_whole = thread::scope(|scope| {
+                scope.spawn(|| runtime.block_on(async { timeout(LOOK, is_whole(&*store)).await })).join()
             });
-            if let Ok(Ok(Ok(Some(_)))) = mark {
+            if let Ok(Ok(Ok(false))) = is_whole {
                 return Err(unfinished(&place));
             }
             opened.insert(Arc::new(Opened { config, store, place, runtime })).clone()
@@ -66,8 +66,10 @@ fn opened(config: &Config) -> Result<Option<Arc<Opened>>, Failure> {
 
 /// After a copy that was not finished.
 fn unfinished(place: &str) -> Failure {
-    Failure::new(format!("use {place}: what was to be copied there is not all there"))
-        .hint("run the same wharf store migrate again, which goes on where it was".to_owned())
+    Failure::new(format!("use {place}: what is copied there or from there is not all there")).hint(
+        "wait until wharf store migrate has ended; if it was stopped, run the same again: it goes on where it was"
+            .to_owned(),
+    )
 }
 
 /// An entry of the store. `None`: there is no store for several nodes.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use tokio::sync::mpsc::Sender;
 
-use super::{Entries, says_who_lives};
-use crate::store::{Durability, Entry, Expected, Put, Store, StoreError, Turn};
+use super::{Entries, MARK, says_who_lives};
+use crate::store::{Durability, Entry, Expected, Put, Store, StoreError, Turn, now};
 use crate::sync::lock;
 use crate::{in_use, nodes, tasks};
 
@@ -15,6 +15,16 @@ pub(super) const TURN: &str = "migration/turn";
 /// Entries that are read at a time, and bytes of them.
 const PAGE: usize = 256;
 const PAGE_BYTES: usize = 1 << 20;
+
+/// Whether all is in the store that is to be there: nobody copies to it, from it, or has begun to.
+///
+/// # Errors
+/// If the store cannot be used.
+pub async fn is_whole(store: &dyn Store) -> Result<bool, StoreError> {
+    let turn = store.get(TURN).await?;
+    let is_taken = turn.is_some_and(|turn| turn.expires.is_none_or(|expires| expires > now()));
+    Ok(!is_taken && store.get(MARK).await?.is_none())
+}
 
 /// The entries of a store.
 pub struct Shared {

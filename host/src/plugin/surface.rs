@@ -256,7 +256,7 @@ impl Listed {
             skills: self.skills,
         };
         // Which entries were in time is chance: such a list must be neither served nor approved.
-        if allowance.is_late() {
+        if allowance.was_late() {
             return Err(LoadError::ListingTimeout);
         }
         surface.skills.retain(surface.resources.as_deref().unwrap_or_default());

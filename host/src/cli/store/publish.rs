@@ -17,6 +17,7 @@ use crate::cli::approve_all::approve_all;
 use crate::cli::confirm::confirm;
 use crate::cli::folder::served_folder;
 use crate::cli::options::Options;
+use crate::cli::shared;
 use crate::cli::survey::{files_of, report_left_out};
 use crate::config::Config;
 use crate::plugin::signature_file;
@@ -67,10 +68,17 @@ pub(super) async fn pull(options: &Options, dir: Option<PathBuf>, follow: bool) 
     let dir = served_folder(options, dir)?;
     let store = place.open();
     let mut changed = store.watch();
-    let (mut said, mut is_equal) = (None, false);
+    let (mut said, mut is_equal, mut taken) = (None, false, None);
     loop {
+        let version = published::version(&*store).await;
+        if is_equal && version.as_ref().is_ok_and(|version| *version == taken) {
+            // Nothing is read again before there is another set.
+            let _ = timeout(CHECK, next(&mut changed)).await;
+            continue;
+        }
         let pulled = published::pull(&*store, &dir).await.map_err(|error| failure(&error, &dir));
         let was_equal = std::mem::replace(&mut is_equal, matches!(pulled, Ok(Some(_))));
+        taken = version.unwrap_or_default();
         let text = match pulled {
             Ok(Some(changes)) if changes.is_empty() => {
                 (!was_equal).then(|| format!("{} is what is published", dir.shown()))
@@ -113,7 +121,8 @@ async fn next(changed: &mut Receiver<Changed>) {
 
 fn shared_place(config: &Config) -> Result<Place, Failure> {
     let place = place(config)?;
-    if place.is_shared() {
+    // Not one that is being copied.
+    if shared::store(config)?.is_some() {
         return Ok(place);
     }
     let hint = "write in [store]: url = \"postgres://USER@HOST/DATABASE\"";

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use super::pattern::PatternCost;
 use crate::os::usage;
-use crate::plugin::limits::Limits;
 
 /// Maximum patterns of a listing.
 pub(in crate::plugin) const PATTERNS: usize = 256;
 /// Maximum bytes of all that is compiled.
 pub(in crate::plugin) const BYTES: usize = 32 << 20;
+/// Maximum processor time. Schemas of plugins take milliseconds; under a tool that counts instructions, seconds.
+const TIME: Duration = Duration::from_secs(5);
 /// Maximum NFA states of all templates without a small DFA: a URI may be matched against all of
 /// them.
 const TEMPLATE_STATES: u64 = 512;
@@ -25,6 +26,7 @@ pub(in crate::plugin) struct Allowance {
     template_states: u64,
     began: Began,
     time: Duration,
+    was_late: bool,
 }
 
 /// When compiling began.
@@ -57,7 +59,8 @@ impl Allowance {
             bytes: BYTES,
             template_states: TEMPLATE_STATES,
             began: Began::now(),
-            time: Limits::LISTING,
+            time: TIME,
+            was_late: false,
         }
     }
 
@@ -66,9 +69,9 @@ impl Allowance {
         self.bytes
     }
 
-    /// Whether the time is up: what is compiled from now on fails, whatever it is.
-    pub(in crate::plugin) fn is_late(&self) -> bool {
-        self.began.elapsed() > self.time
+    /// Whether something was not compiled for want of time.
+    pub(in crate::plugin) fn was_late(&self) -> bool {
+        self.was_late
     }
 
     /// Takes bytes.
@@ -76,7 +79,8 @@ impl Allowance {
     /// # Errors
     /// If too few are left, or the time is up.
     pub(in crate::plugin) fn take(&mut self, bytes: usize) -> Result<(), String> {
-        if self.is_late() {
+        if self.began.elapsed() > self.time {
+            self.was_late = true;
             return Err(format!("compiling the plugin's schemas took more than {} ms", self.time.as_millis()));
         }
         self.bytes = self
