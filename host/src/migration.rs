@@ -8,7 +8,6 @@ mod machine;
 mod shared;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use futures_util::stream::{Stream, StreamExt as _, TryStreamExt as _, unfold};
@@ -107,7 +106,7 @@ pub struct Moved {
 
 impl Moved {
     fn count(&mut self, key: &str) {
-        let counted = match key.split('/').next().unwrap_or_default() {
+        let counted = match kind(key) {
             "tasks" if tasks::is_task(key) => &mut self.tasks,
             "keyvalue" => &mut self.values,
             approvals::KEY => &mut self.approvals,
@@ -159,28 +158,16 @@ async fn copy(old: &dyn Entries, new: &dyn Entries, from: &str, now: u64) -> Res
     let mut copied = blake3::Hasher::new();
     let mut moved = Moved::default();
     for is_first in [true, false] {
-        let left = AtomicU64::new(0);
-        let entries = live(old, now).map_err(MigrationError::Old);
-        let entries = entries.inspect_ok(|entry| {
+        let entries = live(old, now).map_err(MigrationError::Old).inspect_ok(|entry| {
             if is_first {
                 add(&mut copied, entry);
             }
         });
-        let written = entries.try_filter(|entry| std::future::ready(is_decision(&entry.key) == is_first));
-        let written = written.inspect_ok(|entry| moved.count(&entry.key));
-        let left_here = &left;
-        written
-            .try_for_each_concurrent(AT_ONCE, |entry| async move {
-                if is_own(&entry.key) && new.get(&entry.key).await.map_err(MigrationError::New)?.is_some() {
-                    return Ok(());
-                }
-                if !new.put(&entry).await.map_err(MigrationError::New)? {
-                    left_here.fetch_add(1, Ordering::Relaxed);
-                }
-                Ok(())
-            })
-            .await?;
-        moved.left += left.into_inner();
+        let now_due = entries.try_filter(|entry| std::future::ready(is_decision(&entry.key) == is_first));
+        let written = now_due.inspect_ok(|entry| moved.count(&entry.key)).map_ok(|entry| write(new, entry));
+        let left = written.try_buffer_unordered(AT_ONCE).try_fold(0, async |left, kept| Ok(left + u64::from(!kept)));
+        let left = left.await?;
+        moved.left += left;
     }
     moved.other -= moved.left;
     let mut again = blake3::Hasher::new();
@@ -194,6 +181,12 @@ async fn copy(old: &dyn Entries, new: &dyn Entries, from: &str, now: u64) -> Res
     }
     new.remove(MARK).await.map_err(MigrationError::New)?;
     if moved == Moved::default() { Err(MigrationError::Nothing) } else { Ok(moved) }
+}
+
+/// Writes an entry, unless the new place has one of its own. `false`: such entries are not kept there.
+async fn write(new: &dyn Entries, entry: Entry) -> Result<bool, MigrationError> {
+    let is_there = is_own(&entry.key) && new.get(&entry.key).await.map_err(MigrationError::New)?.is_some();
+    if is_there { Ok(true) } else { new.put(&entry).await.map_err(MigrationError::New) }
 }
 
 /// What is in the new place and would be overwritten.
@@ -230,7 +223,7 @@ fn all(place: &dyn Entries, now: u64) -> impl Stream<Item = Result<Entry, StoreE
     // The end of reading ends the entries too, and has an error at most.
     let read = futures_util::stream::once(reading).filter_map(|read| std::future::ready(read.err().map(Err)));
     let both = futures_util::stream::select(entries, read);
-    both.try_filter(move |entry| std::future::ready(entry.expires.is_none_or(|expires| expires > now)))
+    both.try_filter(move |entry| std::future::ready(!entry.has_expired(now)))
 }
 
 fn add(hash: &mut blake3::Hasher, entry: &Entry) {
@@ -239,9 +232,14 @@ fn add(hash: &mut blake3::Hasher, entry: &Entry) {
     }
 }
 
+/// The first part of a key: what the entry is of.
+fn kind(key: &str) -> &str {
+    key.split_once('/').map_or(key, |(kind, _)| kind)
+}
+
 /// Whether it decides what may run.
 fn is_decision(key: &str) -> bool {
-    key == pins::KEY || key.split('/').next() == Some(approvals::KEY)
+    matches!(kind(key), pins::KEY | approvals::KEY)
 }
 
 /// Whether the one that is in the new place stays there.

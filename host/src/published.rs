@@ -3,6 +3,7 @@
 //! A set is one entry with the digest of each file; contents are entries by digest, in parts. So nodes see either one set
 //! or the other, and what both have is there once. It knows no plugins: what may run is up to pins.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use wharf_report::ShowPath as _;
 
 use crate::json;
-use crate::os::files::{self, Links};
+use crate::os::files::{self, FileError, Links};
 use crate::os::lock::lock;
 use crate::os::private::{self, OpenMode, Rule};
 use crate::plugin::MAX_COMPONENT;
@@ -172,15 +173,20 @@ fn is_path(path: &str) -> bool {
 }
 
 impl Content {
-    fn read(self) -> Result<Vec<u8>, PublishError> {
+    fn read(&self) -> Result<Cow<'_, [u8]>, PublishError> {
         match self {
-            Self::Bytes(bytes) => Ok(bytes),
-            // A link might lead to anything that the operator can read.
-            Self::File(path) => files::open(&path, Links::NotFollowed)
-                .and_then(|(file, found)| files::read_opened(file, &found, MAX_FILE))
-                .map_err(|error| file_error("read a file", &path, &error)),
+            Self::Bytes(bytes) => Ok(bytes.into()),
+            Self::File(path) => {
+                read_file(path).map(Into::into).map_err(|error| file_error("read a file", path, &error))
+            }
         }
     }
+}
+
+/// A link might lead to anything that the operator can read.
+fn read_file(path: &Path) -> Result<Vec<u8>, FileError> {
+    let (file, found) = files::open(path, Links::NotFollowed)?;
+    files::read_opened(file, &found, MAX_FILE)
 }
 
 impl Item {
@@ -193,15 +199,15 @@ impl Item {
 ///
 /// # Errors
 /// If one cannot be read.
-pub fn items(files: BTreeMap<String, Content>) -> Result<Items, PublishError> {
-    files.into_iter().map(|(path, content)| Ok((path, Item::of(&content.read()?)))).collect()
+pub fn items(files: &BTreeMap<String, Content>) -> Result<Items, PublishError> {
+    files.iter().map(|(path, content)| Ok((path.clone(), Item::of(&content.read()?)))).collect()
 }
 
 /// Publishes a set in place of the one before. What is different.
 ///
 /// # Errors
 /// As [`PublishError`]; nothing is published then.
-pub async fn publish(store: &Arc<dyn Store>, files: BTreeMap<String, Content>) -> Result<Changes, PublishError> {
+pub async fn publish(store: &Arc<dyn Store>, files: &BTreeMap<String, Content>) -> Result<Changes, PublishError> {
     if files.len() > MAX_FILES {
         return Err(PublishError::TooMuch("16,384 files"));
     }
@@ -211,11 +217,11 @@ pub async fn publish(store: &Arc<dyn Store>, files: BTreeMap<String, Content>) -
     done
 }
 
-async fn publish_in_turn(store: &dyn Store, files: BTreeMap<String, Content>) -> Result<Changes, PublishError> {
+async fn publish_in_turn(store: &dyn Store, files: &BTreeMap<String, Content>) -> Result<Changes, PublishError> {
     let (before, version) = read(store).await?.map_or((Set::default(), None), |(set, version)| (set, Some(version)));
     let (mut items, mut bytes) = (Items::new(), 0);
     for (path, content) in files {
-        if !is_path(&path) {
+        if !is_path(path) {
             return Err(PublishError::File(format!("publish a file of that name: {path:?}")));
         }
         let content = content.read()?;
@@ -225,7 +231,7 @@ async fn publish_in_turn(store: &dyn Store, files: BTreeMap<String, Content>) ->
             return Err(PublishError::TooMuch("8 GiB, or a file that is larger than a component may be"));
         }
         upload(store, &item, &content).await?;
-        items.insert(path, item);
+        items.insert(path.clone(), item);
     }
     let changes = Changes::between(&before.files, &items);
     if changes.is_empty() && version.is_some() {
@@ -334,7 +340,7 @@ pub async fn pull(store: &dyn Store, folder: &Path) -> Result<Option<Changes>, P
     let mut fetched = Vec::new();
     for (path, item) in &items {
         let file = folder.join(path);
-        if files::read(&file, MAX_FILE).is_ok_and(|content| Sha256::of(&content) == item.digest) {
+        if read_file(&file).is_ok_and(|content| Sha256::of(&content) == item.digest) {
             continue;
         }
         let content = download(store, item).await?;
@@ -399,7 +405,7 @@ fn recorded(folder: &Path) -> Result<Items, PublishError> {
             });
             set.map_err(|error| file_error("read what was published", &file, &error))
         }
-        Err(files::FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => {
+        Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => {
             // Whatever somebody has put there is not replaced.
             let entries = fs::read_dir(folder).map_err(|error| file_error("read a folder", folder, &error))?;
             let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));

@@ -137,7 +137,7 @@ fn read(key: &str, value: &[u8]) -> Option<Vec<Round>> {
     rounds
 }
 
-/// Writes a round after those before. If that fails, the round is told with the next one.
+/// Writes a round after those before. If that fails, there is none.
 async fn tell(
     store: &dyn Store,
     key: &str,
@@ -147,19 +147,21 @@ async fn tell(
     let OwnChanges { resources, any, lists } = changes.clone();
     let number = rounds.back().map_or(1, |round| round.number.saturating_add(1));
     let lists = lists.iter().map(ToString::to_string).collect();
-    rounds.push_back(Round { number, resources, any, lists });
-    if rounds.len() > KEPT {
-        rounds.pop_front();
+    let mut told = rounds.clone();
+    told.push_back(Round { number, resources, any, lists });
+    if told.len() > KEPT {
+        told.pop_front();
     }
-    let value = json::to_text(&*rounds).map_err(|error| StoreError(error.to_string()))?;
     let put = Put {
         key: key.to_owned(),
-        value: value.into_bytes(),
+        value: json::to_text(&told).map_err(|error| StoreError(error.to_string()))?.into_bytes(),
         expected: Expected::Anything,
         durability: Durability::Process,
         expires: Some(now().saturating_add(EXPIRES)),
     };
-    store.put(put).await.map(drop)
+    store.put(put).await?;
+    *rounds = told;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -45,6 +45,13 @@ pub struct Entry {
     pub expires: Option<u64>,
 }
 
+impl Entry {
+    /// Whether it counts as removed. `now`: milliseconds since 1970.
+    pub fn has_expired(&self, now: u64) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+}
+
 /// What must be in the store for a write to happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {

@@ -89,8 +89,10 @@ pub(super) async fn run(
     let spent = Arc::new(Budgets::default());
     let (built, implied) = config.budgets();
     spent.replace(built, implied);
+    // Of this process, among those that share a store.
+    let id = random_id::<8>().map_err(|error| Failure::new(format!("draw a random number: {error}")))?;
     if let Some((store, runtime)) = shared::store(&config)? {
-        runtime.spawn(shared_budgets::exchange(spent.clone(), store, new_id()?));
+        runtime.spawn(shared_budgets::exchange(spent.clone(), store, id.clone()));
     }
     let settings = Settings {
         metrics: metrics.clone(),
@@ -113,19 +115,16 @@ pub(super) async fn run(
     let node = own.as_ref().map(|own| own.own().0);
     let settings = Settings { node, tasks: tasks::settings(of_tasks, &dir, told_apart), ..settings };
     let server = Server::new(catalog.clone(), settings);
-    if let Some((_, store)) = store.clone().filter(|(place, _)| place.is_shared()) {
-        tokio::spawn(shared_changes::exchange(server.clone(), store, new_id()?));
+    let shared_store = store.filter(|(place, _)| place.is_shared()).map(|(_, store)| store);
+    if let Some(store) = &shared_store {
+        tokio::spawn(shared_changes::exchange(server.clone(), store.clone(), id.clone()));
     }
-    let lives = match store.clone().filter(|(place, _)| place.is_shared() && own.is_none()) {
-        Some((_, store)) => {
-            let id = new_id()?;
-            tokio::spawn(in_use::announce(store.clone(), id.clone()));
-            Some((store, id))
-        }
-        None => None,
-    };
+    let unannounced = shared_store.clone().filter(|_| own.is_none());
+    if let Some(store) = &unannounced {
+        tokio::spawn(in_use::announce(store.clone(), id.clone()));
+    }
     let known = Arc::new(Notify::new());
-    if let Some((_, store)) = store.filter(|(place, _)| place.is_shared() && state_key.is_none()) {
+    if let Some(store) = shared_store.filter(|_| state_key.is_none()) {
         let (keyed, known) = (server.clone(), known.clone());
         let share = move |keys: &[StateKey]| {
             keyed.keys().replace(keys);
@@ -209,7 +208,7 @@ pub(super) async fn run(
         if let Some(own) = leaving {
             nodes::leave(&own).await;
         }
-        if let Some((store, id)) = lives {
+        if let Some(store) = unannounced {
             // Otherwise it counts for a few seconds.
             let _ = timeout(LEAVING, in_use::leave(&*store, &id)).await;
         }
@@ -240,11 +239,6 @@ fn hold(config: &Config) -> Result<Option<InUse>, Failure> {
             Ok(None)
         }
     }
-}
-
-/// Of this process, among those that share a store.
-fn new_id() -> Result<String, Failure> {
-    random_id::<8>().map_err(|error| Failure::new(format!("draw a random number: {error}")))
 }
 
 /// Replaces the rights of the server whenever those of the configuration change.

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::mpsc::Sender;
 use wharf_report::ShowPath as _;
 
-use super::{Entries, MARK, Shared};
+use super::{Entries, MARK, Shared, kind};
 use crate::approvals::{self, Approvals};
 use crate::in_use::InUse;
 use crate::os::files::{self, FileError};
@@ -59,11 +59,11 @@ impl Entries for Machine {
             }
             after = next;
         }
-        self.tasks.read(tasks::PREFIX, entries).await
+        self.tasks.read_below(tasks::PREFIX, entries).await
     }
 
     async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        match key.split('/').next().unwrap_or_default() {
+        match kind(key) {
             pins::KEY => self.pins.entry().map_err(failed),
             proposals::KEY => self.proposals(),
             approvals::KEY => {
@@ -72,13 +72,13 @@ impl Entries for Machine {
             }
             "keyvalue" => self.values.get(key).await,
             MARK => self.mark(),
-            _ => Entries::get(&self.tasks, key).await,
+            _ => self.tasks.get(key).await,
         }
     }
 
     async fn put(&self, entry: &Entry) -> Result<bool, StoreError> {
         let Entry { key, value, expires, .. } = entry;
-        match key.split('/').next().unwrap_or_default() {
+        match kind(key) {
             pins::KEY => self.pins.put_entry(value.clone()).map_err(failed).map(|()| true),
             proposals::KEY => {
                 let all: Vec<_> = parsed(value).map_err(failed)?;
@@ -93,7 +93,7 @@ impl Entries for Machine {
                 let written = private::write(&self.folder.join(MARK), &[value.as_slice()], Durability::Synced);
                 written.map_err(|error| self.failed(&error)).map(|()| true)
             }
-            "tasks" => Entries::put(&self.tasks, entry).await,
+            "tasks" => self.tasks.put(entry).await,
             // Keys of request states, and what was spent, are of each process.
             _ => Ok(false),
         }
@@ -101,7 +101,7 @@ impl Entries for Machine {
 
     async fn remove(&self, key: &str) -> Result<(), StoreError> {
         if key != MARK {
-            return Entries::remove(&self.tasks, key).await;
+            return self.tasks.remove(key).await;
         }
         match fs::remove_file(self.folder.join(MARK)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.failed(&error)),

@@ -21,8 +21,7 @@ const PAGE_BYTES: usize = 1 << 20;
 /// # Errors
 /// If the store cannot be used.
 pub async fn is_whole(store: &dyn Store) -> Result<bool, StoreError> {
-    let turn = store.get(TURN).await?;
-    let is_taken = turn.is_some_and(|turn| turn.expires.is_none_or(|expires| expires > now()));
+    let is_taken = store.get(TURN).await?.is_some_and(|turn| !turn.has_expired(now()));
     Ok(!is_taken && store.get(MARK).await?.is_none())
 }
 
@@ -37,7 +36,8 @@ impl Shared {
         Self { store, turn: Mutex::default() }
     }
 
-    pub(super) async fn read(&self, prefix: &str, entries: &Sender<Entry>) -> Result<(), StoreError> {
+    /// Sends the entries whose keys begin so.
+    pub(super) async fn read_below(&self, prefix: &str, entries: &Sender<Entry>) -> Result<(), StoreError> {
         let mut after = String::new();
         loop {
             let page = self.store.list(prefix, &after, PAGE, PAGE_BYTES).await?;
@@ -62,7 +62,7 @@ impl Shared {
                 let page = self.store.keys(prefix, &after, PAGE).await?;
                 for key in page.keys.iter().filter(|key| says_who_lives(key)) {
                     let entry = self.store.get(key).await?;
-                    if entry.is_some_and(|entry| entry.expires.is_none_or(|expires| expires > now)) {
+                    if entry.is_some_and(|entry| !entry.has_expired(now)) {
                         return Ok(true);
                     }
                 }
@@ -79,7 +79,7 @@ impl Shared {
 #[async_trait]
 impl Entries for Shared {
     async fn read(&self, entries: &Sender<Entry>) -> Result<(), StoreError> {
-        self.read("", entries).await
+        self.read_below("", entries).await
     }
 
     async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {

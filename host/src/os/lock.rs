@@ -14,16 +14,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// [`io::ErrorKind::TimedOut`] if another process holds the lock for that long.
 pub(crate) fn lock(file: &File, timeout: Duration) -> io::Result<()> {
     let deadline = Instant::now() + timeout;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(POLL_INTERVAL),
-            Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "another process does not release the lock"));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
+    while !try_lock(file)? {
+        if Instant::now() >= deadline {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "another process does not release the lock"));
         }
+        thread::sleep(POLL_INTERVAL);
     }
+    Ok(())
 }
 
 /// Locks a file for this process alone, if no other one has it. Whether it did.

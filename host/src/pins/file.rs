@@ -106,9 +106,11 @@ impl PinFile {
 
     /// Until there are any in the store, those of this machine hold.
     fn shared_text(&self, value: Option<Vec<u8>>) -> Result<Option<String>, PinFileError> {
-        let Some(value) = value else { return self.text() };
-        let text = String::from_utf8(value);
-        text.map(Some).map_err(|why| self.error(format!("read the pins: {why}"), None))
+        value.map_or_else(|| self.text(), |value| self.utf8(value).map(Some))
+    }
+
+    fn utf8(&self, value: Vec<u8>) -> Result<String, PinFileError> {
+        String::from_utf8(value).map_err(|why| self.error(format!("read the pins: {why}"), None))
     }
 
     fn parse(&self, text: Option<String>) -> Result<Pins, PinFileError> {
@@ -180,12 +182,12 @@ impl PinFile {
     /// # Errors
     /// If that has no pins, or they cannot be written.
     pub fn put_entry(&self, value: Vec<u8>) -> Result<(), PinFileError> {
-        let text = self.shared_text(Some(value))?;
-        self.parse(text.clone())?;
+        let text = self.utf8(value)?;
+        self.parse(Some(text.clone()))?;
         let failed = |error: io::Error| self.unwritable(&error);
         private::create_folder(&self.folder).map_err(failed)?;
         let _lock = self.lock_for_writing().map_err(failed)?;
-        text.map_or(Ok(()), |text| self.replace(&text).map_err(failed))
+        self.replace(&text).map_err(failed)
     }
 
     /// Checks whether [`PinFile::update`] could write: writes a file of the size of the pins and one

@@ -21,7 +21,7 @@ impl Here {
 
     async fn publish(&self, files: &[(&str, &[u8])]) -> Result<Changes, PublishError> {
         let files = files.iter().map(|(path, bytes)| ((*path).to_owned(), Content::Bytes(bytes.to_vec())));
-        publish(&self.store, files.collect()).await
+        publish(&self.store, &files.collect()).await
     }
 
     async fn pull(&self, name: &str) -> Result<Option<Changes>, PublishError> {
@@ -215,7 +215,7 @@ async fn links_lead_neither_out_of_the_folder_nor_into_the_store() {
     let link = here.folder("link");
     std::os::unix::fs::symlink(out.join("x/SKILL.md"), &link).expect("a link");
     let linked = BTreeMap::from([("a.wasm.minisig".to_owned(), Content::File(link))]);
-    assert!(matches!(publish(&here.store, linked).await, Err(PublishError::File(_))));
+    assert!(matches!(publish(&here.store, &linked).await, Err(PublishError::File(_))));
 }
 
 #[tokio::test]

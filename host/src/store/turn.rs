@@ -27,7 +27,7 @@ impl Turn {
     pub async fn take(store: &Arc<dyn Store>, key: &'static str, now: u64) -> Result<Option<Self>, StoreError> {
         let expected = match store.get(key).await? {
             None => Expected::Absent,
-            Some(entry) if entry.expires.is_none_or(|expires| expires <= now) => Expected::Version(entry.version),
+            Some(entry) if entry.has_expired(now) => Expected::Version(entry.version),
             Some(_) => return Ok(None),
         };
         if store.put(renewal(key, expected)).await?.is_none() {

@@ -47,9 +47,10 @@ pub(super) async fn publish(
     }
     let choice = files_of(&config, &dir)?;
     report_left_out(&dir, &choice.left_out);
+    let files = contents(&choice, &dir)?;
     let store = place.open();
     let before = published::published(&*store).await.map_err(|error| failure(&error, &dir))?.unwrap_or_default();
-    let after = published::items(contents(&choice, &dir)?).map_err(|error| failure(&error, &dir))?;
+    let after = published::items(&files).map_err(|error| failure(&error, &dir))?;
     let changes = Changes::between(&before, &after);
     if changes.is_empty() && !before.is_empty() {
         report::message(&format!("what is published in {place} is the same"));
@@ -57,7 +58,7 @@ pub(super) async fn publish(
     }
     report::message(shown(&changes).trim_end());
     confirm(&format!("Publish this to all nodes of {place}?"), yes)?;
-    let done = published::publish(&store, contents(&choice, &dir)?).await.map_err(|error| failure(&error, &dir))?;
+    let done = published::publish(&store, &files).await.map_err(|error| failure(&error, &dir))?;
     report::message(&format!("{NAME}published{NAME:#} {}", count(&done, &after)));
     Ok(ExitCode::SUCCESS)
 }

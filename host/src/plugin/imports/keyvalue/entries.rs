@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
-use super::limits::Limits;
 use super::local::owner;
 use super::name::{self, Parsed};
+use super::space;
 use super::store::{Store, StoreError};
-use super::values::Owner;
 use crate::store;
 
 /// Entries of one page.
@@ -39,11 +38,7 @@ impl KeyvalueFile {
     pub async fn get(&self, name: &str) -> Result<Option<Vec<u8>>, store::StoreError> {
         let Some(Parsed { plugin, subject, bucket, key }) = name::parse(name) else { return Ok(None) };
         let owner = owner(plugin, subject);
-        let get = move |connection: &mut Connection| {
-            let mut find =
-                connection.prepare("SELECT value FROM entry WHERE plugin = ?1 AND bucket = ?2 AND key = ?3")?;
-            Ok(find.query_row(params![owner, bucket, key], |row| row.get(0)).optional()?)
-        };
+        let get = move |connection: &mut Connection| Ok(space::value(connection, &owner, &bucket, &key)?);
         self.0.run(get).await.map_err(failed)
     }
 
@@ -56,7 +51,7 @@ impl KeyvalueFile {
             return Err(store::StoreError(format!("the key of a value is damaged: {name}")));
         };
         let owner = owner(plugin, subject);
-        let put = move |connection: &mut Connection| Ok(super::space::put(connection, &owner, &bucket, &key, &value)?);
+        let put = move |connection: &mut Connection| Ok(space::put(connection, &owner, &bucket, &key, &value)?);
         self.0.run(put).await.map_err(failed)
     }
 }
@@ -74,9 +69,7 @@ fn rows(connection: &Connection, after: i64) -> rusqlite::Result<Vec<(i64, Strin
         let (owner, bucket, key): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(3)?);
         let (plugin, subject) =
             owner.split_once('/').map_or((&*owner, None), |(plugin, subject)| (plugin, Some(subject)));
-        let limits = Limits { quota: 0, total: None };
-        let owner = Owner { plugin: plugin.into(), subject: subject.map(Into::into), bucket: bucket.into(), limits };
-        Ok((row.get(0)?, name::of_key(&name::of_bucket(&owner), &key), row.get(4)?))
+        Ok((row.get(0)?, name::of_key(&name::of_bucket(plugin, subject, &bucket), &key), row.get(4)?))
     })?;
     rows.collect()
 }

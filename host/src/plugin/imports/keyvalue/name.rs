@@ -3,8 +3,6 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::values::Owner;
-
 /// What the keys of all values begin with.
 pub(super) const ALL: &str = "keyvalue/";
 /// The digits of a key's hash, by which keys are in order: the cursor of a listing is a number.
@@ -23,13 +21,13 @@ pub(super) fn of_plugin(plugin: &str) -> String {
 }
 
 /// Of an owner.
-pub(super) fn of_owner(owner: &Owner) -> String {
-    format!("{}{}/", of_plugin(&owner.plugin), owner.subject.as_deref().unwrap_or(NOBODY))
+pub(super) fn of_owner(plugin: &str, subject: Option<&str>) -> String {
+    format!("{}{}/", of_plugin(plugin), subject.unwrap_or(NOBODY))
 }
 
 /// Of a bucket.
-pub(super) fn of_bucket(owner: &Owner) -> String {
-    format!("{}{}/", of_owner(owner), URL_SAFE_NO_PAD.encode(owner.bucket.as_bytes()))
+pub(super) fn of_bucket(plugin: &str, subject: Option<&str>, bucket: &str) -> String {
+    format!("{}{}/", of_owner(plugin, subject), URL_SAFE_NO_PAD.encode(bucket))
 }
 
 /// The name of a key in a bucket.
@@ -66,15 +64,12 @@ fn decoded(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::limits::Limits;
     use super::*;
 
     #[test]
     fn a_name_says_what_it_was_made_of() {
-        let limits = Limits { quota: 0, total: None };
         for subject in [None, Some("0f")] {
-            let owner = Owner { plugin: "a".into(), subject: subject.map(Into::into), bucket: "ö/".into(), limits };
-            let name = of_key(&of_bucket(&owner), "k/-~");
+            let name = of_key(&of_bucket("a", subject, "ö/"), "k/-~");
             let parsed = parse(&name).expect("a name");
             assert_eq!((parsed.plugin, parsed.subject), ("a", subject));
             assert_eq!((parsed.bucket.as_str(), parsed.key.as_str()), ("ö/", "k/-~"));

@@ -79,8 +79,9 @@ struct Place {
 
 impl SharedValues {
     pub(super) fn new(shared: Arc<SharedStore>, owner: &Owner) -> Self {
-        let (of_plugin, of_owner) = (name::of_plugin(&owner.plugin).into(), name::of_owner(owner).into());
-        let of_bucket = name::of_bucket(owner).into();
+        let (plugin, subject) = (&*owner.plugin, owner.subject.as_deref());
+        let (of_plugin, of_owner) = (name::of_plugin(plugin).into(), name::of_owner(plugin, subject).into());
+        let of_bucket = name::of_bucket(plugin, subject, &owner.bucket).into();
         let place = Place { shared, of_plugin, of_owner, of_bucket, limits: owner.limits };
         Self { plugin: owner.plugin.clone(), place }
     }

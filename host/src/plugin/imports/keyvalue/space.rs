@@ -153,7 +153,12 @@ pub(super) fn put(connection: &Connection, owner: &str, bucket: &str, key: &str,
     write.execute(params![owner, bucket, key, value]).map(drop)
 }
 
-fn value(connection: &Connection, owner: &str, bucket: &str, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
+pub(super) fn value(
+    connection: &Connection,
+    owner: &str,
+    bucket: &str,
+    key: &str,
+) -> rusqlite::Result<Option<Vec<u8>>> {
     let mut found = connection.prepare("SELECT value FROM entry WHERE plugin = ?1 AND bucket = ?2 AND key = ?3")?;
     found.query_row(params![owner, bucket, key], |row| row.get(0)).optional()
 }
