@@ -6,6 +6,7 @@
 mod cost;
 #[cfg_attr(not(feature = "metrics"), path = "metrics/absent.rs")]
 mod families;
+pub mod read;
 mod sample;
 #[cfg(feature = "metrics")]
 mod tools;
