@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use crate::os::lock::{try_lock, try_lock_shared};
 use crate::os::private::{self, OpenMode};
-use crate::store::{Durability, Expected, Put, Store, StoreError, now};
+use crate::store::{OwnEntry, Store, StoreError, now};
 
 /// The file in the state folder.
 const FILE: &str = "servers.lock";
@@ -54,15 +54,9 @@ impl InUse {
 
 /// Says that this server lives, until it is dropped. `id`: of this process.
 pub async fn announce(store: Arc<dyn Store>, id: String) -> Infallible {
+    let own = OwnEntry::new(format!("{PREFIX}{id}"));
     loop {
-        let put = Put {
-            key: format!("{PREFIX}{id}"),
-            value: Vec::new(),
-            expected: Expected::Anything,
-            durability: Durability::Process,
-            expires: Some(now().saturating_add(LEASE)),
-        };
-        if let Err(error) = store.put(put).await {
+        if let Err(error) = own.put(&*store, Vec::new(), Some(now().saturating_add(LEASE))).await {
             tracing::debug!(%error, "failed to say that this server lives");
         }
         sleep(RENEWAL).await;

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::tls::OwnKey;
 use crate::json;
-use crate::store::{Durability, Expected, Put, Store, StoreError, now};
+use crate::store::{OwnEntry, Store, StoreError, now};
 use crate::sync::lock;
 
 /// What the keys of all nodes begin with.
@@ -92,6 +92,8 @@ pub struct Nodes {
     address: String,
     store: Arc<dyn Store>,
     /// What the store said, and when.
+    /// What this one says of itself.
+    said: OwnEntry,
     known: Mutex<HashMap<NodeId, (Option<String>, Instant)>>,
     has_left: CancellationToken,
 }
@@ -108,8 +110,10 @@ impl Nodes {
     /// # Errors
     /// If no key can be made.
     pub fn new(store: Arc<dyn Store>, address: String) -> io::Result<Self> {
+        let own = OwnKey::generate()?;
         Ok(Self {
-            own: OwnKey::generate()?,
+            said: OwnEntry::new(key_of(own.id)),
+            own,
             address,
             store,
             known: Mutex::default(),
@@ -146,14 +150,8 @@ impl Nodes {
     pub async fn say(&self) -> Result<(), StoreError> {
         let until = now() + LEASE.as_millis() as u64;
         let said = Said { address: self.address.clone(), until };
-        let put = Put {
-            key: key_of(self.own()),
-            value: serde_json::to_vec(&said).map_err(|error| StoreError(error.to_string()))?,
-            expected: Expected::Anything,
-            durability: Durability::Process,
-            expires: Some(until),
-        };
-        self.store.put(put).await.map(drop)
+        let value = serde_json::to_vec(&said).map_err(|error| StoreError(error.to_string()))?;
+        self.said.put(&*self.store, value, Some(until)).await
     }
 
     /// This node does not live any more, and says so no longer.
@@ -162,7 +160,7 @@ impl Nodes {
     /// If the store cannot be used.
     pub async fn leave(&self) -> Result<(), StoreError> {
         self.has_left.cancel();
-        self.store.delete(&key_of(self.own())).await.map(drop)
+        self.said.remove(&*self.store).await
     }
 
     /// Where a node listens. `None`: it does not live.

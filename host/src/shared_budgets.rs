@@ -14,7 +14,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::budgets::{Budgets, Spending};
 use crate::json;
-use crate::store::{Changed, Durability, Expected, Page, Put, Store, StoreError, now};
+use crate::store::{Changed, OwnEntry, Page, Store, StoreError, now};
 
 /// What the keys of all nodes begin with.
 const PREFIX: &str = "budgets/";
@@ -48,6 +48,8 @@ struct Node {
     budgets: Arc<Budgets>,
     store: Arc<dyn Store>,
     id: String,
+    recent: OwnEntry,
+    all: OwnEntry,
     /// When it was told what has changed, and all.
     told: Option<Instant>,
     told_all: Option<Instant>,
@@ -61,8 +63,19 @@ struct Node {
 /// Tells the others, and hears of them, until it is dropped. `id`: of this process.
 pub async fn exchange(budgets: Arc<Budgets>, store: Arc<dyn Store>, id: String) -> Infallible {
     let mut changes = store.watch();
-    let mut node =
-        Node { budgets, store, id, told: None, told_all: None, has_news: false, is_away: false, had_none: false };
+    let own = |what: &str| OwnEntry::new(format!("{PREFIX}{id}/{what}"));
+    let mut node = Node {
+        recent: own(RECENT),
+        all: own(ALL),
+        budgets,
+        store,
+        id,
+        told: None,
+        told_all: None,
+        has_news: false,
+        is_away: false,
+        had_none: false,
+    };
     node.had_none = node.budgets.is_empty();
     let mut ticks = interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -148,11 +161,11 @@ impl Node {
         let is_due = |told: Option<Instant>, pause| told.is_none_or(|told| told.elapsed() >= pause);
         if !recent.accounts.is_empty() && (recent.has_changed || is_due(self.told, STILL_RUNNING)) {
             self.has_news |= recent.has_changed;
-            self.write(RECENT, recent.accounts).await?;
+            self.write(&self.recent, recent.accounts).await?;
             self.told = Some(Instant::now());
         }
         if self.has_news && is_due(self.told_all, ALL_INTERVAL) {
-            self.write(ALL, self.budgets.spending(MOST)).await?;
+            self.write(&self.all, self.budgets.spending(MOST)).await?;
             (self.told_all, self.has_news) = (Some(Instant::now()), false);
             // Of processes that have ended; a server without tasks removes nothing else.
             self.store.remove_expired(now(), REMOVED).await?;
@@ -160,19 +173,13 @@ impl Node {
         Ok(())
     }
 
-    async fn write(&self, what: &str, accounts: Vec<Spending>) -> Result<(), StoreError> {
+    async fn write(&self, own: &OwnEntry, accounts: Vec<Spending>) -> Result<(), StoreError> {
         let at = now();
         let report = Report { at, accounts: bounded(accounts) };
         let value = json::to_text(&report).map_err(|error| StoreError(error.to_string()))?;
-        let put = Put {
-            key: format!("{PREFIX}{}/{what}", self.id),
-            value: value.into_bytes(),
-            expected: Expected::Anything,
-            durability: Durability::Process,
-            // By then all of it has come back.
-            expires: Some(at.saturating_add(self.budgets.window().as_millis() as u64)),
-        };
-        self.store.put(put).await.map(drop)
+        // By then all of it has come back.
+        let expires = at.saturating_add(self.budgets.window().as_millis() as u64);
+        own.put(&*self.store, value.into_bytes(), Some(expires)).await
     }
 }
 

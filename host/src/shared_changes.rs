@@ -16,7 +16,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::json;
 use crate::plugin::PluginId;
 use crate::server::{OwnChanges, Server};
-use crate::store::{Changed, Durability, Expected, Put, Store, StoreError, now};
+use crate::store::{Changed, OwnEntry, Store, StoreError, now};
 
 /// What the keys of all nodes begin with.
 const PREFIX: &str = "changes/";
@@ -72,7 +72,8 @@ impl Heard {
 
 /// Tells the others, and hears of them, until it is dropped. `id`: of this process.
 pub async fn exchange(server: Arc<Server>, store: Arc<dyn Store>, id: String) -> Infallible {
-    let key = format!("{PREFIX}{id}");
+    let own = OwnEntry::new(format!("{PREFIX}{id}"));
+    let key = own.key();
     let mut changes = store.watch();
     let (mut heard, mut rounds, mut is_away) = (Heard::default(), VecDeque::new(), false);
     let mut untold = OwnChanges::default();
@@ -88,13 +89,13 @@ pub async fn exchange(server: Arc<Server>, store: Arc<dyn Store>, id: String) ->
         Ok(()) => is_away = false,
     };
     // What was told before this one started is no news.
-    note(hear_all(&*store, &key, &mut heard).await.map(drop));
+    note(hear_all(&*store, key, &mut heard).await.map(drop));
     loop {
         tokio::select! {
             _ = ticks.tick() => {
                 untold.add(server.take_own_changes());
                 if !untold.is_empty() {
-                    let told = tell(&*store, &key, &untold, &mut rounds).await;
+                    let told = tell(&*store, &own, &untold, &mut rounds).await;
                     if told.is_ok() {
                         untold = OwnChanges::default();
                     }
@@ -105,7 +106,7 @@ pub async fn exchange(server: Arc<Server>, store: Arc<dyn Store>, id: String) ->
                 let done = match changed {
                     Ok(Changed::Key(of)) if of.starts_with(PREFIX) && of != key => hear(&*store, &of, &mut heard).await,
                     Ok(Changed::Key(_)) => continue,
-                    Ok(Changed::All) | Err(RecvError::Lagged(_)) => hear_all(&*store, &key, &mut heard).await,
+                    Ok(Changed::All) | Err(RecvError::Lagged(_)) => hear_all(&*store, key, &mut heard).await,
                     // Its sender is in the store, which is ours.
                     Err(RecvError::Closed) => continue,
                 };
@@ -140,7 +141,7 @@ fn read(key: &str, value: &[u8]) -> Option<Vec<Round>> {
 /// Writes a round after those before. If that fails, there is none.
 async fn tell(
     store: &dyn Store,
-    key: &str,
+    own: &OwnEntry,
     changes: &OwnChanges,
     rounds: &mut VecDeque<Round>,
 ) -> Result<(), StoreError> {
@@ -152,14 +153,8 @@ async fn tell(
     if told.len() > KEPT {
         told.pop_front();
     }
-    let put = Put {
-        key: key.to_owned(),
-        value: json::to_text(&told).map_err(|error| StoreError(error.to_string()))?.into_bytes(),
-        expected: Expected::Anything,
-        durability: Durability::Process,
-        expires: Some(now().saturating_add(EXPIRES)),
-    };
-    store.put(put).await?;
+    let value = json::to_text(&told).map_err(|error| StoreError(error.to_string()))?.into_bytes();
+    own.put(store, value, Some(now().saturating_add(EXPIRES))).await?;
     *rounds = told;
     Ok(())
 }

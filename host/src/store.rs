@@ -7,6 +7,7 @@ mod clock;
 mod document;
 #[cfg(feature = "nats")]
 mod nats;
+mod own_entry;
 mod place;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -26,6 +27,7 @@ pub use clock::now;
 pub use document::{Document, DocumentWatch, Marked, Unedited};
 #[cfg(feature = "nats")]
 pub use nats::{Nats, NatsSettings};
+pub use own_entry::OwnEntry;
 pub use place::Place;
 #[cfg(feature = "postgres")]
 pub use postgres::{Postgres, PostgresSettings};

@@ -4,6 +4,11 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
+#[cfg(feature = "nats")]
+use std::time::Duration;
+
+#[cfg(feature = "nats")]
+use tokio::net::TcpStream;
 
 pub(crate) use super::system::sockets::{LocalListener, LocalStream};
 
@@ -43,6 +48,20 @@ impl FromStr for Address {
         let local = text.strip_prefix("localhost:").and_then(port);
         local.or_else(|| text.parse().ok()).map(Self::Tcp).ok_or_else(|| format!("not an address: {text:?}"))
     }
+}
+
+/// For how long data that is not acknowledged is sent again, before the connection ends and with it what was not
+/// delivered. Other systems than Linux have no such setting for single connections.
+///
+/// # Errors
+/// If the system does not have it.
+#[cfg(feature = "nats")]
+pub(crate) fn set_user_timeout(stream: &TcpStream, time: Duration) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::net::sockopt::set_tcp_user_timeout(stream, u32::try_from(time.as_millis()).unwrap_or(u32::MAX))?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = (stream, time);
+    Ok(())
 }
 
 /// Why a socket could not be created.

@@ -30,15 +30,15 @@ impl Turn {
             Some(entry) if entry.has_expired(now) => Expected::Version(entry.version),
             Some(_) => return Ok(None),
         };
-        if store.put(renewal(key, expected)).await?.is_none() {
-            return Ok(None);
-        }
+        let Some(mut version) = store.put(renewal(key, expected)).await? else { return Ok(None) };
         let renewed = store.clone();
         let renewing = AbortOnDropHandle::new(tokio::spawn(async move {
             loop {
                 sleep(RENEWAL).await;
                 // Whoever has it finds an error by what it does meanwhile.
-                let _ = renewed.put(renewal(key, Expected::Anything)).await;
+                if let Ok(Some(next)) = renewed.put(renewal(key, Expected::Version(version))).await {
+                    version = next;
+                }
             }
         }));
         Ok(Some(Self { store: store.clone(), key, renewing }))

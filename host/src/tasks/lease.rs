@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::ledger::Ledger;
 use crate::random_id::random_id;
-use crate::store::{Durability, Expected, Put, StoreError};
+use crate::store::{Durability, Expected, OwnEntry, Put, StoreError};
 use crate::sync::lock;
 
 /// For how long a process counts as alive after it said so.
@@ -20,6 +20,8 @@ const LIMIT: usize = 4096;
 pub struct Lease {
     ledger: Ledger,
     node: String,
+    /// Until when it lives.
+    alive: OwnEntry,
     /// When it said last that it lives.
     renewed: Mutex<Option<Instant>>,
 }
@@ -42,7 +44,8 @@ impl Lease {
     /// # Errors
     /// If the system's random number generator fails.
     pub fn new(ledger: Ledger) -> Result<Self, getrandom::Error> {
-        Ok(Self { ledger, node: random_id::<8>()?, renewed: Mutex::default() })
+        let node = random_id::<8>()?;
+        Ok(Self { alive: OwnEntry::new(ledger.key_of_node(&node)), ledger, node, renewed: Mutex::default() })
     }
 
     /// This process.
@@ -56,15 +59,8 @@ impl Lease {
     /// If the store cannot be used.
     pub async fn renew(&self) -> Result<(), StoreError> {
         let until = super::now() + LEASE.as_millis() as u64;
-        let put = Put {
-            key: self.ledger.key_of_node(&self.node),
-            value: until.to_string().into_bytes(),
-            expected: Expected::Anything,
-            durability: Durability::Process,
-            expires: Some(until),
-        };
         let began = Instant::now();
-        self.ledger.store().put(put).await?;
+        self.alive.put(&**self.ledger.store(), until.to_string().into_bytes(), Some(until)).await?;
         *lock(&self.renewed) = Some(began);
         Ok(())
     }
@@ -80,7 +76,7 @@ impl Lease {
     /// If the store cannot be used.
     pub async fn leave(&self) -> Result<(), StoreError> {
         *lock(&self.renewed) = None;
-        self.ledger.store().delete(&self.ledger.key_of_node(&self.node)).await.map(drop)
+        self.alive.remove(&**self.ledger.store()).await
     }
 
     /// This process begins to run a task. To be called before its record says so. `run`: another text for each run.

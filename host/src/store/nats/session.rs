@@ -22,6 +22,7 @@ use super::failure::Failed;
 use super::settings::{Address, Login, NatsSettings};
 use super::wire::{self, Frame, Greeting, Message};
 use crate::net::dial::Stream;
+use crate::os::sockets;
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 
 /// Frames that wait to be sent; whoever has another one waits too.
@@ -81,6 +82,8 @@ impl Session {
         let tcp = TcpStream::connect((&*server.host, server.port)).await.map_err(|error| failed("connect", &error))?;
         // A request is one write, which Nagle's algorithm would only delay.
         let _ = tcp.set_nodelay(true);
+        // So that a request that has failed for want of an answer is not delivered later.
+        let _ = sockets::set_user_timeout(&tcp, settings.request_timeout);
         let mut stream: Box<dyn Stream> = Box::new(tcp);
         let mut received = BytesMut::new();
         let greeting = match frame(&mut stream, &mut received).await? {

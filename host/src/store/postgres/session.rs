@@ -40,7 +40,10 @@ impl Session {
             let tls = tls.map_err(|error| error.to_string()).flatten();
             let tls = tls.map_err(|why| failure::with_advice(why, settings, SET_CA))?;
             let failed = |error: Error| failure::of(&error, settings);
-            let (mut client, driver) = settings.server.connect(tls).await.map_err(failed)?;
+            // So that a request that has failed for want of an answer is not carried out later.
+            let mut server = settings.server.clone();
+            server.tcp_user_timeout(settings.request_timeout);
+            let (mut client, driver) = server.connect(tls).await.map_err(failed)?;
             let driver = AbortOnDropHandle::new(tokio::spawn(drive(driver)));
             match schema::prepare(&mut client, settings.request_timeout).await.map_err(failed)? {
                 Found::Usable => Ok(Self { client, statements: HashMap::new(), _driver: driver }),

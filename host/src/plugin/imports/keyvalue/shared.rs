@@ -26,6 +26,7 @@ const WAITING: u32 = 4096;
 const READS: usize = 4;
 /// How often an increment is tried again if other nodes write the key.
 const ATTEMPTS: usize = 64;
+const CHANGING: &str = "other nodes change the value all the time";
 
 /// The store, and what keeps plugins from each other's way there.
 pub(in crate::plugin) struct SharedStore {
@@ -140,10 +141,15 @@ impl Place {
     async fn set(&self, key: &str, value: Vec<u8>) -> Result<(), StoreError> {
         let turn = self.shared.turn(&self.of_owner);
         let _turn = turn.lock().await;
-        let before = self.get(key).await?;
-        self.check(key, before.as_ref(), value.len()).await?;
-        self.put(key, value, Expected::Anything).await?;
-        Ok(())
+        for _ in 0..ATTEMPTS {
+            let before = self.get(key).await?;
+            self.check(key, before.as_ref(), value.len()).await?;
+            // Not whatever is there: a write that had no answer may arrive later than the next one.
+            if self.put(key, value.clone(), version_of(before)).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(refused(CHANGING.into()))
     }
 
     async fn increment(&self, key: &str, delta: u64) -> Result<u64, StoreError> {
@@ -155,12 +161,11 @@ impl Place {
             let value = sum.to_string().into_bytes();
             check_entry(key, &value)?;
             self.check(key, before.as_ref(), value.len()).await?;
-            let expected = before.map_or(Expected::Absent, |entry| Expected::Version(entry.version));
-            if self.put(key, value, expected).await?.is_some() {
+            if self.put(key, value, version_of(before)).await?.is_some() {
                 return Ok(sum);
             }
         }
-        Err(refused("other nodes change the value all the time".into()))
+        Err(refused(CHANGING.into()))
     }
 
     async fn put(&self, key: &str, value: Vec<u8>, expected: Expected) -> Result<Option<u64>, StoreError> {
@@ -192,6 +197,10 @@ impl Place {
     fn counted(&self, name: usize) -> usize {
         name.saturating_sub(self.of_owner.len() + HASH)
     }
+}
+
+fn version_of(before: Option<store::Entry>) -> Expected {
+    before.map_or(Expected::Absent, |entry| Expected::Version(entry.version))
 }
 
 #[async_trait]
