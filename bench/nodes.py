@@ -1,12 +1,14 @@
 """What nodes ask of the store that they share, by how many they are: NATS of this system. Python's standard library alone.
 
     python3 bench/nodes.py [WHARF [COMPONENTS [NODES…]]]
+    python3 bench/nodes.py --calls [WHARF [COMPONENTS [NODES…]]]
 
-All of it is on this machine: look at messages, not at times.
+All of it is on this machine: look at messages, and with --calls at the processor time of a call, not at times.
 """
 
 import http.client
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -18,9 +20,13 @@ import time
 import urllib.request
 from pathlib import Path
 
-WHARF = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "target/release/wharf")
-COMPONENTS = sys.argv[2] if len(sys.argv) > 2 else "target/guests/components"
-NODES = [int(count) for count in sys.argv[3:]] or [1, 2, 3, 5, 10]
+OF_CALLS = "--calls" in sys.argv
+GIVEN = [word for word in sys.argv[1:] if word != "--calls"]
+WHARF = os.path.abspath(GIVEN[0] if GIVEN else "target/release/wharf")
+COMPONENTS = GIVEN[1] if len(GIVEN) > 1 else "target/guests/components"
+NODES = [int(count) for count in GIVEN[2:]] or ([1, 2, 3] if OF_CALLS else [1, 2, 3, 5, 10])
+# Clients, each with connections that it keeps, and the calls of each of them.
+CLIENTS, CALLS = 4, 5000
 # Seconds that are counted, and before them.
 COUNTED, SETTLING = 20, 8
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
@@ -85,8 +91,13 @@ class Node:
         # Whatever else it says must not fill the pipe.
         subprocess.Popen(["cat"], stdin=self.process.stderr, stdout=subprocess.DEVNULL)
 
-    def call(self):
-        connection = http.client.HTTPConnection(self.address, timeout=30)
+    def processor_time(self):
+        """Seconds."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def call(self, connection=None):
+        kept, connection = connection, connection or http.client.HTTPConnection(self.address, timeout=30)
         params = {"name": "echo", "arguments": {"text": "a"}, "_meta": META}
         headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json",
                    "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "echo"}
@@ -95,7 +106,8 @@ class Node:
         answer = connection.getresponse()
         text = answer.read()
         assert answer.status == 200 and b'"result"' in text, text
-        connection.close()
+        if not kept:
+            connection.close()
 
 
 def counted(nats, nodes, calls):
@@ -113,8 +125,36 @@ def counted(nats, nodes, calls):
     return [(after[way] - before[way]) / took for way in (0, 1)]
 
 
+def called(nodes):
+    """Calls in a second of all nodes together, and the processor time of one in microseconds."""
+    for node in nodes:
+        for _ in range(200):
+            node.call()
+
+    def client():
+        kept = [(node, http.client.HTTPConnection(node.address, timeout=30)) for node in nodes]
+        for number in range(CALLS):
+            node, connection = kept[number % len(kept)]
+            node.call(connection)
+
+    before, began = sum(node.processor_time() for node in nodes), time.monotonic()
+    clients = [multiprocessing.get_context("fork").Process(target=client) for _ in range(CLIENTS)]
+    for process in clients:
+        process.start()
+    for process in clients:
+        process.join()
+        assert process.exitcode == 0, "a client failed"
+    took = time.monotonic() - began
+    spent = sum(node.processor_time() for node in nodes) - before
+    return CLIENTS * CALLS / took, spent / (CLIENTS * CALLS) * 1e6
+
+
 def main():
-    print("| nodes | at rest: messages a second, to the store and from it | 10 calls a second on each |\n|---:|---:|---:|")
+    if OF_CALLS:
+        print("| nodes | calls a second, with their clients on the same machine | processor time of a call |\n|---:|---:|---:|")
+    else:
+        print("| nodes | at rest: messages a second, to the store and from it | 10 calls a second on each |\n"
+              "|---:|---:|---:|")
     for count in NODES:
         with tempfile.TemporaryDirectory() as root:
             plugins = f"{root}/plugins"
@@ -124,6 +164,10 @@ def main():
             try:
                 for number in range(count):
                     nodes.append(Node(root, number, plugins, nats.port))
+                if OF_CALLS:
+                    rate, spent = called(nodes)
+                    print(f"| {count} | {rate:,.0f} | {spent:,.0f} µs |", flush=True)
+                    continue
                 rest, busy = counted(nats, nodes, 0), counted(nats, nodes, 10)
                 shown = [" and ".join(f"{value:,.1f}" for value in both) for both in (rest, busy)]
                 print(f"| {count} | {shown[0]} | {shown[1]} |", flush=True)

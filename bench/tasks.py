@@ -165,19 +165,15 @@ def main():
             server.request("tools/call", call())
         plain = micros(server, CALLS, ("tools/call", call()))
         show("a call, p50", plain, "µs")
-        made = micros(server, CALLS // 2, ("tools/call", call(task={})))
+        made = micros(server, CALLS // 4, ("tools/call", call(task={})))
         show("a call that becomes a task, until the client has its id, p50", made, "µs")
-        fetched = micros(server, CALLS // 4, ("tools/call", call(task={})), "tasks/result")
+        fetched = micros(server, CALLS // 8, ("tools/call", call(task={})), "tasks/result")
         show("the same until it has the result, p50", fetched, "µs")
         stored = micros(server, CALLS // 5, ("tools/call", NOTE))
         show("a call that counts up a number, stores a value and lists all, p50", stored, "µs")
         read = micros(server, CALLS, ("resources/read", {"uri": "notes://1"}))
         show("a resource that is one value, p50", read, "µs")
-        server.close()
-    with prepared() as home:
-        server = Server(home)
-        server.request("tools/call", call())
-        show("tasks made and fetched, 32 in flight", together(server, 960), "a second")
+        show("tasks made and fetched, 32 in flight", together(server, 640), "a second")
         server.close()
     if URL:
         return

@@ -69,6 +69,7 @@ mod suspected;
 mod sync;
 mod target;
 mod tasks;
+mod telemetry;
 mod typed_input;
 mod unapproved;
 mod usage;

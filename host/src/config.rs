@@ -37,6 +37,7 @@ mod size;
 mod source;
 mod store;
 mod tasks;
+mod telemetry;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -74,6 +75,7 @@ pub use server_card::ServerCardConfig;
 pub use source::SecretConfig;
 pub use store::StoreConfig;
 pub use tasks::TasksConfig;
+pub use telemetry::TelemetryConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
 use wharf_report::{InvalidToml, ShowPath as _, from_toml_of, toml_place};
 
@@ -102,6 +104,7 @@ pub struct Config {
     pub signatures: SignaturesConfig,
     pub audit: AuditConfig,
     pub metrics: MetricsConfig,
+    pub telemetry: TelemetryConfig,
     pub sandbox: SandboxConfig,
     /// Who may use what.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -361,6 +364,7 @@ impl Config {
             card.check(self.server.http.server_card_url(), &self.server.name, has_description)?;
         }
         self.metrics.check().map_err(|wrong| wrong.below(&["metrics"]))?;
+        self.telemetry.check().map_err(|wrong| wrong.below(&["telemetry"]))?;
         self.check_secrets()?;
         self.check_exchanges()?;
         self.audit.check().map_err(|wrong| wrong.below(&["audit"]))

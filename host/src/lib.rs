@@ -40,5 +40,7 @@ pub mod state_keys;
 pub mod store;
 mod sync;
 pub mod tasks;
+pub mod telemetry;
 pub mod text;
+pub mod traces;
 pub mod transport;

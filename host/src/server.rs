@@ -3,10 +3,12 @@
 //!
 //! It knows neither sockets nor stdin nor header syntax, and runs no component itself.
 
+mod attribute;
 mod bounds;
 mod built_in;
 mod call_metrics;
 mod call_record;
+mod call_trace;
 mod changes;
 mod client;
 mod connection;
@@ -63,9 +65,10 @@ use tasks::Tasks;
 
 pub use crate::protocol::era::{PostKind, post_kind};
 pub use crate::protocol::headers::Headers;
+pub use crate::traces::{TraceParent, Traces};
 pub use bounds::unread::Unread;
 pub use built_in::DISCOVERY_ID;
-pub use connection::{Answered, Connection};
+pub use connection::{Answered, Connection, Posted};
 pub use outgoing::{MessageKind, Outgoing, Remedy};
 pub use permissions::{Allowed, asks, verdict};
 pub use proposing::ID as PROPOSALS_ID;
@@ -132,6 +135,7 @@ pub struct Settings {
     pub audit: Audit,
     /// What is counted and measured.
     pub metrics: Metrics,
+    pub traces: Traces,
     /// Who may use what, until they are replaced.
     pub rights: Arc<Rights>,
     /// What may be spent.
@@ -171,6 +175,7 @@ impl Default for Settings {
             node: None,
             audit: Audit::default(),
             metrics: Metrics::default(),
+            traces: Traces::default(),
             rights: Arc::default(),
             budgets: Arc::default(),
             tasks: TaskSettings::default(),

@@ -58,6 +58,7 @@ mod skills;
 mod store;
 mod supply;
 mod tasks;
+mod telemetry;
 mod terminal;
 mod tidy;
 mod transcripts;

@@ -36,9 +36,12 @@ pub(super) struct Parts {
 }
 
 /// Starts to listen, if that is configured. Says where.
-pub(super) async fn listen(config: &Config) -> Result<Metered, Failure> {
+/// `is_exported`: they are counted also without a listener.
+pub(super) async fn listen(config: &Config, is_exported: bool) -> Result<Metered, Failure> {
+    let counted = || Metrics::on(env!("CARGO_PKG_VERSION"));
     let Some(address) = config.metrics_address() else {
-        return Ok(Metered { metrics: Metrics::default(), listener: None });
+        let metrics = if is_exported { counted() } else { Metrics::default() };
+        return Ok(Metered { metrics, listener: None });
     };
     let token = config.metrics_token().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let failed = |error| {
@@ -48,18 +51,20 @@ pub(super) async fn listen(config: &Config) -> Result<Metered, Failure> {
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     report::message(&format!("metrics at http://{bound}/metrics"));
-    Ok(Metered {
-        metrics: Metrics::on(env!("CARGO_PKG_VERSION")),
-        listener: Some((listener, token.map(|token| TokenHash::of(token.as_bytes())))),
-    })
+    Ok(Metered { metrics: counted(), listener: Some((listener, token.map(|token| TokenHash::of(token.as_bytes())))) })
 }
 
 impl Metered {
+    /// What scrapers get.
+    pub(super) fn text(&self, parts: &Arc<Parts>) -> Box<dyn Fn() -> String + Send + Sync> {
+        let (metrics, parts) = (self.metrics.clone(), parts.clone());
+        Box::new(move || metrics.text(&parts.sample()))
+    }
+
     /// Answers scrapes.
-    pub(super) async fn serve(self, parts: Parts) -> Infallible {
+    pub(super) async fn serve(self, parts: Arc<Parts>) -> Infallible {
+        let text = self.text(&parts);
         let Some((listener, token)) = self.listener else { return pending().await };
-        let metrics = self.metrics;
-        let text = Box::new(move || metrics.text(&parts.sample()));
         transport::metrics::serve(listener, transport::metrics::Settings { token, text }).await
     }
 }

@@ -77,7 +77,8 @@ pub(super) async fn run(
     if let (Some((_, settings)), Some(files)) = (&http, files) {
         warn_of_low_file_limit(files, settings.connections);
     }
-    let metered = super::metrics::listen(&config).await?;
+    let telemetry = super::telemetry::prepare(&config)?;
+    let metered = super::metrics::listen(&config, telemetry.wants_metrics()).await?;
     let metrics = metered.metrics.clone();
     let trust = config.trust(http.as_ref().is_some_and(|(listener, _)| !listener.is_local()));
     let on_http = http.is_some();
@@ -96,6 +97,7 @@ pub(super) async fn run(
     }
     let settings = Settings {
         metrics: metrics.clone(),
+        traces: telemetry.traces.clone(),
         state_key,
         audit: audit.clone(),
         rights,
@@ -153,7 +155,8 @@ pub(super) async fn run(
     let grace = if on_http { Duration::from_secs(5) } else { Duration::from_secs(1) };
     let words = not_a_message(&config.get().program(), &dir);
     let running = Arc::new(OnceLock::new());
-    let parts = Parts { catalog: catalog.clone(), budgets: spent.clone(), sandbox: running.clone() };
+    let parts = Arc::new(Parts { catalog: catalog.clone(), budgets: spent.clone(), sandbox: running.clone() });
+    let exporter = telemetry.start(metered.text(&parts))?;
     let scraped = metered.serve(parts);
     let reporting = budgets::report(spent, dir.clone());
     // The first response must not wait for the sandbox or for compilation.
@@ -221,6 +224,7 @@ pub(super) async fn run(
         never = reporting => match never {},
         never = scraped => match never {},
     };
+    exporter.close();
     if let Some(writer) = writer {
         writer.close(audit::CLOSING);
     }

@@ -20,6 +20,9 @@ impl Config {
         files.extend(self.client_secrets().map(|file| resolved("a client secret of OAuth", file)));
         let scrapers = self.metrics.token.iter().filter_map(|token| token.file.as_ref());
         files.extend(scrapers.map(|file| resolved("the token for metrics", file)));
+        let collector = self.telemetry.token.iter().chain(self.telemetry.headers.values());
+        let collector = collector.filter_map(|source| source.file.as_ref());
+        files.extend(collector.map(|file| resolved("a secret of telemetry", file)));
         if let Some(tls) = &http.tls {
             files.extend([resolved("the certificate", &tls.cert), resolved("the certificate's key", &tls.key)]);
         }

@@ -1,7 +1,11 @@
 //! What one call costs, added up while it runs: by the threads of the guest, and read when it has ended.
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+use crate::traces::{OpenSpan, Trace};
 
 /// The cost of one call, in all its rounds. Readers see what was added before the call's outcome was handed over.
 #[derive(Debug, Default)]
@@ -15,6 +19,7 @@ pub struct Cost {
     upstream_requests: AtomicU64,
     /// Nanoseconds.
     upstream: AtomicU64,
+    trace: Option<Arc<Trace>>,
 }
 
 /// What a call has cost until now.
@@ -33,6 +38,20 @@ pub struct Spent {
 }
 
 impl Cost {
+    /// Its spans belong to that trace.
+    pub fn of(trace: Option<Arc<Trace>>) -> Self {
+        Self { trace, ..Self::default() }
+    }
+
+    pub fn trace(&self) -> Option<&Arc<Trace>> {
+        self.trace.as_ref()
+    }
+
+    /// Begins a span of the call, which ends when it is dropped.
+    pub fn span(&self, name: impl Into<Cow<'static, str>>) -> Option<OpenSpan> {
+        self.trace.as_ref().map(|trace| trace.span(name))
+    }
+
     pub fn add_cpu(&self, time: Duration) {
         self.cpu.fetch_add(nanoseconds(time), Ordering::Relaxed);
     }

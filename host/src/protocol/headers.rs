@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use super::error::{self, ErrorObject};
 use super::params::Params;
 use crate::json::{self, Kind};
+use crate::traces::TraceParent;
 
 pub const VERSION: &str = "MCP-Protocol-Version";
 pub const METHOD: &str = "Mcp-Method";
@@ -29,6 +30,8 @@ pub struct Headers {
     pub name: Option<String>,
     /// By name without the prefix, in lower case.
     pub params: Vec<(String, String)>,
+    /// The trace that the request belongs to.
+    pub trace: Option<TraceParent>,
 }
 
 impl Headers {

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::call_metrics::CallMetrics;
+use super::call_trace::CallTrace;
 use super::permissions::Checked;
 use super::refusal::Refusal;
 use super::response::Response;
@@ -18,7 +19,7 @@ use crate::audit::{Audit, Commit, Event, Record};
 use crate::budgets::Charge;
 use crate::metrics::{Cost, Spent};
 use crate::plugin::{CallError, Fault, Provider};
-use crate::protocol::{ErrorObject, error, trace};
+use crate::protocol::{ErrorObject, error};
 use crate::rights::Item;
 use crate::tasks::Record as Task;
 use crate::text::quote;
@@ -35,7 +36,7 @@ fn of(scope: &Scope) -> Record {
         subject: grant.map(|grant| Record::capped_name(&grant.subject)),
         client: grant.and_then(|grant| grant.client.as_ref().map(Record::capped_name)),
         scopes: grant.and_then(|grant| Record::capped_names(&grant.scopes)),
-        trace: trace::id_of(&scope.meta),
+        trace: scope.span.map(|span| span.trace_id()),
         ..Record::new(Event::Call)
     }
 }
@@ -76,6 +77,7 @@ pub(in crate::server) struct CallRecord {
     cost: Option<Arc<Cost>>,
     /// `None`: metrics are off, or it is counted already.
     metrics: Option<CallMetrics>,
+    trace: Option<CallTrace>,
 }
 
 impl CallRecord {
@@ -94,6 +96,7 @@ impl CallRecord {
         let wanted = audit.is_on() || tracing::enabled!(target: "call", tracing::Level::DEBUG);
         let method = method.into();
         let metrics = CallMetrics::begin(server, scope, &method);
+        let trace = CallTrace::begin(scope, &method);
         let record = wanted.then(|| Record {
             method: Some(method),
             tool: Some(Record::capped(name)),
@@ -101,7 +104,7 @@ impl CallRecord {
             ..of(scope)
         });
         let (cancelled, cost) = (scope.cancelled.clone(), scope.cost.clone());
-        Ok(Self { audit, began: Instant::now(), cancelled, record, charge: None, cost, metrics })
+        Ok(Self { audit, began: Instant::now(), cancelled, record, charge: None, cost, metrics, trace })
     }
 
     /// The record of a call that runs again, without a request.
@@ -128,6 +131,9 @@ impl CallRecord {
     pub(in crate::server) fn set_target(&mut self, scope: &Scope, provider: &dyn Provider, name: &str) {
         if let Some(metrics) = &mut self.metrics {
             metrics.set_target(provider.id().as_ref(), name);
+        }
+        if let Some(trace) = &self.trace {
+            trace.set_target(provider.id().as_ref(), name);
         }
         if let Some(record) = &mut self.record {
             record.plugin = Some(provider.id().to_string());
@@ -188,9 +194,7 @@ impl CallRecord {
         let budgets = &server.settings.budgets;
         let begun = budgets.begin(&scope.identity, provider.id().as_ref(), item, scope.bytes, Instant::now());
         self.charge = begun.map_err(|exhausted| {
-            if let Some(metrics) = &mut self.metrics {
-                metrics.set_result("over-budget", false);
-            }
+            self.set_result("over-budget", false);
             if let Some(record) = &mut self.record {
                 record.code = Some("over-budget");
                 record.reason = Some(Record::capped(&format!("the budget '{}'", exhausted.budget)));
@@ -202,9 +206,7 @@ impl CallRecord {
 
     /// The outcome, where the response alone does not show it.
     pub(in crate::server) fn set_code(&mut self, code: &'static str) {
-        if let Some(metrics) = &mut self.metrics {
-            metrics.set_result(code, false);
-        }
+        self.set_result(code, false);
         if let Some(record) = &mut self.record {
             record.code = Some(code);
         }
@@ -212,11 +214,9 @@ impl CallRecord {
 
     /// Why there is no result.
     pub(in crate::server) fn set_refusal(&mut self, refusal: &Refusal) {
-        if let Some(metrics) = &mut self.metrics {
-            let is_denied = matches!(refusal, Refusal::Call(CallError::Fault(Fault::Denied { .. })));
-            let is_fault = matches!(refusal, Refusal::Call(CallError::Fault(_)) | Refusal::TooManyRounds);
-            metrics.set_result(refusal.code(), is_fault && !is_denied);
-        }
+        let is_denied = matches!(refusal, Refusal::Call(CallError::Fault(Fault::Denied { .. })));
+        let is_fault = matches!(refusal, Refusal::Call(CallError::Fault(_)) | Refusal::TooManyRounds);
+        self.set_result(refusal.code(), is_fault && !is_denied);
         if let Some(record) = &mut self.record {
             record.code = Some(refusal.code());
             match refusal {
@@ -231,6 +231,16 @@ impl CallRecord {
         }
     }
 
+    /// The outcome, for metrics and traces.
+    fn set_result(&mut self, result: &'static str, is_fault: bool) {
+        if let Some(metrics) = &mut self.metrics {
+            metrics.set_result(result, is_fault);
+        }
+        if let Some(trace) = &self.trace {
+            trace.set_result(result);
+        }
+    }
+
     /// Commits the record; where required, it is in the file before the response is sent.
     pub(in crate::server) async fn finish(mut self, answer: Response) -> Response {
         if let (Some(charge), Ok(result)) = (self.charge.take(), &answer) {
@@ -242,6 +252,9 @@ impl CallRecord {
             }
             let (result, sent) = answer.as_ref().map_or(("refused", 0), |result| ("ok", result.len()));
             metrics.end(result, sent, self.began.elapsed());
+        }
+        if let Some(trace) = self.trace.take() {
+            trace.end();
         }
         if let Some(mut record) = self.record.take() {
             match &answer {
@@ -286,6 +299,10 @@ impl Drop for CallRecord {
         if let Some(mut metrics) = self.metrics.take() {
             metrics.set_result(code, false);
             metrics.end(code, 0, self.began.elapsed());
+        }
+        if let Some(trace) = self.trace.take() {
+            trace.set_result(code);
+            trace.end();
         }
         if let Some(record) = self.record.take() {
             // There is no response that could wait for the commit.

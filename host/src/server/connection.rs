@@ -33,7 +33,6 @@ use crate::identity::Identity;
 use crate::inline::poll_inline;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, RequestId};
-use crate::protocol::headers::Headers;
 use crate::protocol::meta::LastMeta;
 use crate::protocol::{ClientNotification, ErrorObject, Revision, era, error};
 use crate::sync::lock;
@@ -44,6 +43,7 @@ use request_budget::RequestBudget;
 use session::Session;
 
 pub use answered::Answered;
+pub use arrival::Posted;
 
 /// How long `initialize` and `server/discover` wait for the first listing of the plugin files.
 const FILE_LIST_TIMEOUT: Duration = Duration::from_secs(1);
@@ -174,6 +174,7 @@ impl Connection {
             era: Era::Either,
             identity: &self.identity,
             size: frame.len(),
+            parent: None,
             accepts_stream: true,
             more,
         };
@@ -183,21 +184,21 @@ impl Connection {
         }
     }
 
-    /// Handles the frame of a POST whose era has been decided, sent by `identity`; `headers` are those
-    /// of a stateless one. A response that is ready at once is returned for the caller to send; all
-    /// other messages of the frame go to `stream`, which is closed after the last. `size`: the frame's
-    /// bytes; `accepts_stream`: the client reads messages that precede the response.
+    /// Handles the frame of a POST whose era has been decided, sent by `identity`. A response that is
+    /// ready at once is returned for the caller to send; all other messages of the frame go to `stream`,
+    /// which is closed after the last. `accepts_stream`: the client reads messages that precede the
+    /// response.
     pub async fn receive_post(
         self: &Arc<Self>,
         identity: &Arc<Identity>,
-        frame: Frame<'_>,
-        size: usize,
-        headers: Option<&Arc<Headers>>,
+        posted: Posted<'_>,
         stream: &mpsc::Sender<Outgoing>,
         accepts_stream: bool,
     ) -> Option<Answered> {
-        let era = headers.map_or(Era::Handshake, Era::Stateless);
-        self.receive_frame(&Arrival { stream, era, identity, size, accepts_stream, more: false }, frame).await
+        let Posted { frame, size, headers, is_stateless } = posted;
+        let era = if is_stateless { Era::Stateless(headers) } else { Era::Handshake };
+        let arrival = Arrival { stream, era, identity, size, parent: headers.trace, accepts_stream, more: false };
+        self.receive_frame(&arrival, frame).await
     }
 
     /// Cancels all running requests: the client has disconnected.

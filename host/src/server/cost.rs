@@ -6,11 +6,13 @@ use super::Server;
 use crate::json;
 use crate::metrics::{Cost, Spent};
 use crate::protocol::keys::COST;
+use crate::traces::Trace;
 
 /// Adds up the cost of a request, if the server or its sender wants to know it.
-pub(in crate::server) fn begin(server: &Server, meta: &str) -> Option<Arc<Cost>> {
+pub(in crate::server) fn begin(server: &Server, meta: &str, trace: Option<Arc<Trace>>) -> Option<Arc<Cost>> {
     let settings = &server.settings;
-    (settings.metrics.is_on() || settings.audit.is_on() || is_asked(meta)).then(Arc::default)
+    let is_wanted = trace.is_some() || settings.metrics.is_on() || settings.audit.is_on() || is_asked(meta);
+    is_wanted.then(|| Arc::new(Cost::of(trace)))
 }
 
 /// Whether that `_meta`, text of an object, asks for the cost.

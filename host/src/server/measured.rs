@@ -1,14 +1,18 @@
-//! The measurement of one request of a client, from its admission to its answer.
+//! The measurement of one request of a client, from its admission to its answer: its metrics, and its own span.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Server;
+use super::attribute;
 use super::response::Response;
-use crate::jsonrpc::ErrorObject;
+use crate::jsonrpc::{ErrorObject, Request};
 use crate::metrics::{Metrics, OTHER, Operation};
 use crate::protocol::{Revision, methods};
+use crate::traces::{Trace, TraceParent};
 
-/// A request that is being answered. Dropped before its end, it counts as cancelled. Nothing if metrics are off.
+/// A request that is being answered. Dropped before its end, it counts as cancelled. Nothing if metrics and traces are
+/// off.
 pub(in crate::server) struct Measured(Option<Running>);
 
 struct Running {
@@ -16,18 +20,38 @@ struct Running {
     began: Instant,
     method: &'static str,
     revision: &'static str,
+    trace: Option<Arc<Trace>>,
 }
 
 impl Measured {
     pub(in crate::server) fn begin(server: &Server, method: &str) -> Self {
-        let metrics = &server.settings.metrics;
-        Self(metrics.is_on().then(|| Running {
+        let (metrics, traces) = (&server.settings.metrics, &server.settings.traces);
+        Self((metrics.is_on() || traces.is_on()).then(|| Running {
             metrics: metrics.clone(),
             began: Instant::now(),
             // Clients may send any.
             method: methods::known(method).unwrap_or(OTHER),
             revision: "",
+            trace: None,
         }))
+    }
+
+    /// Begins its trace, if there are any.
+    pub(in crate::server) fn begin_trace(
+        &mut self,
+        server: &Server,
+        request: &Request<'_>,
+        parent: Option<TraceParent>,
+    ) -> Option<Arc<Trace>> {
+        let running = self.0.as_mut()?;
+        running.trace = server.settings.traces.begin(parent);
+        let trace = running.trace.as_ref()?;
+        trace.describe(|| {
+            let mut attributes = vec![attribute::method(running.method), attribute::request_id(&request.id)];
+            attributes.extend((!running.revision.is_empty()).then(|| attribute::revision(running.revision)));
+            (running.method.into(), attributes)
+        });
+        Some(trace.clone())
     }
 
     pub(in crate::server) fn set_revision(&mut self, revision: Revision) {
@@ -37,17 +61,29 @@ impl Measured {
     }
 
     pub(in crate::server) fn end(mut self, answer: &Response) {
-        self.end_as(answer.as_ref().err().map_or("", kind));
+        match answer {
+            Ok(_) => self.end_as(""),
+            Err(error) => self.refused(error),
+        }
     }
 
     pub(in crate::server) fn refused(mut self, error: &ErrorObject) {
+        if let Some(trace) = self.0.as_ref().and_then(|running| running.trace.as_ref()) {
+            trace.add([attribute::error_code(error.code)]);
+        }
         self.end_as(kind(error));
     }
 
     fn end_as(&mut self, error: &'static str) {
-        if let Some(Running { metrics, began, method, revision }) = self.0.take() {
+        if let Some(Running { metrics, began, method, revision, trace }) = self.0.take() {
             let took: Duration = began.elapsed();
             metrics.operation(Operation { method, revision, error }, took);
+            if let Some(trace) = trace {
+                if !error.is_empty() {
+                    trace.set_error(error);
+                }
+                trace.end();
+            }
         }
     }
 }

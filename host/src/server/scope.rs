@@ -15,6 +15,7 @@ use crate::protocol::headers::Headers;
 use crate::protocol::meta::ProgressToken;
 use crate::protocol::{Level, Revision};
 use crate::rights::Permissions;
+use crate::traces::TraceParent;
 
 /// Created in `dispatch`; the code below does not depend on the era or the transport.
 #[derive(Clone)]
@@ -46,6 +47,8 @@ pub(in crate::server) struct Scope {
     pub(in crate::server) task: Option<Arc<Promotion>>,
     /// Of a request that a plugin may answer, if somebody wants to know what it costs.
     pub(in crate::server) cost: Option<Arc<Cost>>,
+    /// Its span, or if there are no traces the parent that its sender named.
+    pub(in crate::server) span: Option<TraceParent>,
     /// Cancelled by the client: nothing more is sent for this request.
     pub(in crate::server) cancelled: CancellationToken,
 }

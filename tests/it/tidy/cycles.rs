@@ -67,6 +67,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
         &[
             "response",
             "cost",
+            "attribute",
             "measured",
             "unapproved",
             "refusal",
@@ -84,6 +85,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "promotion",
             "scope",
             "call_metrics",
+            "call_trace",
             "rejected",
             "fault",
             "relay",
@@ -138,6 +140,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "tasks",
             "source",
             "metrics",
+            "telemetry",
             "store",
             "address",
             "oauth",

@@ -1,7 +1,7 @@
 //! The floors of the host, as ARCHITECTURE.md has them.
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-pub(super) const FLOORS: [(&str, &[&str], &[&str]); 43] = [
+pub(super) const FLOORS: [(&str, &[&str], &[&str]); 45] = [
     ("approvals", &["os", "random_id", "shared_state", "store", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["metrics", "os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
@@ -12,7 +12,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 43] = [
     ("inline", &[], &["tokio", "wasmtime"]),
     ("json", &[], &["tokio", "wasmtime"]),
     ("jsonrpc", &["json"], &["tokio", "wasmtime", "mcp"]),
-    ("metrics", &[], &["tokio", "wasmtime", "jsonrpc", "hyper"]),
+    ("metrics", &["traces"], &["tokio", "wasmtime", "jsonrpc", "hyper"]),
     ("net", &[], &["wasmtime", "plugin"]),
     ("oauth", &["identity", "json", "net", "sync"], &["wasmtime", "plugin", "jsonrpc", "hyper"]),
     ("random_id", &[], &["tokio", "wasmtime"]),
@@ -39,11 +39,14 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 43] = [
             "store",
             "sync",
             "text",
+            "traces",
         ],
         &["jsonrpc"],
     ),
+    ("traces", &["sync"], &["tokio", "wasmtime", "jsonrpc"]),
+    ("telemetry", &["metrics", "net", "text", "traces"], &["wasmtime", "plugin", "jsonrpc"]),
     ("text", &["json"], &["tokio", "wasmtime", "plugin", "mcp"]),
-    ("store", &["database", "json", "net", "random_id", "sync"], &["wasmtime", "plugin", "mcp"]),
+    ("store", &["database", "json", "net", "os", "random_id", "sync"], &["wasmtime", "plugin", "mcp"]),
     ("tasks", &["identity", "json", "random_id", "store", "sync"], &["wasmtime", "jsonrpc"]),
     ("nodes", &["json", "store", "sync"], &["wasmtime", "plugin", "jsonrpc"]),
     ("state_keys", &["json", "store"], &["wasmtime", "plugin", "jsonrpc"]),
@@ -71,7 +74,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 43] = [
     ),
     ("shared_state", &["json", "os", "store"], &["tokio", "wasmtime", "plugin"]),
     ("proposals", &["os", "shared_state", "store"], &["tokio", "wasmtime", "plugin"]),
-    ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
+    ("protocol", &["json", "jsonrpc", "traces"], &["tokio", "wasmtime"]),
     ("pins", &["os", "plugin", "store", "sync"], &["serde_json", "jsonrpc"]),
     ("catalog", &["json", "os", "plugin", "pins", "skills", "sync"], &["serde_json"]),
     (
@@ -97,6 +100,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 43] = [
             "sync",
             "tasks",
             "text",
+            "traces",
         ],
         &["std::net", "tokio::net", "io::stdin", "io::stdout", "HeaderMap"],
     ),
@@ -119,7 +123,20 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 43] = [
     ),
     (
         "config",
-        &["audit", "budgets", "identity", "json", "metrics", "os", "plugin", "pins", "registry", "rights", "store"],
+        &[
+            "audit",
+            "budgets",
+            "identity",
+            "json",
+            "metrics",
+            "os",
+            "plugin",
+            "pins",
+            "registry",
+            "rights",
+            "store",
+            "telemetry",
+        ],
         &[],
     ),
     ("cli", &["*"], &[]),

@@ -31,6 +31,8 @@ const TAIL: u64 = LINE as u64 + LINE_COST;
 /// The log budget of one call, shared by its streams.
 pub(in crate::plugin) struct LogBudget {
     plugin: PluginId,
+    /// The id of the call's trace.
+    trace: Option<String>,
     redaction: Redaction,
     left: AtomicU64,
     dropped: AtomicU64,
@@ -42,9 +44,10 @@ pub(in crate::plugin) struct LogBudget {
 }
 
 impl LogBudget {
-    pub(in crate::plugin) fn new(plugin: PluginId, redaction: Redaction, bytes: u64) -> Self {
+    pub(in crate::plugin) fn new(plugin: PluginId, trace: Option<String>, redaction: Redaction, bytes: u64) -> Self {
         Self {
             plugin,
+            trace,
             redaction,
             left: AtomicU64::new(bytes),
             dropped: AtomicU64::new(0),
@@ -118,17 +121,17 @@ impl LogBudget {
     fn write_event(&self, level: LogLevel, is_stack: bool, source: &str, line: &str) {
         // No line of the host begins with this prefix. The plugin's id comes last, so that a message
         // cannot continue after it.
-        let (plugin, message) = (&self.plugin, format!("guest: {line}"));
+        let (plugin, trace, message) = (&self.plugin, self.trace.as_deref(), format!("guest: {line}"));
         match level {
             // A target of its own: commands of authors show it.
-            LogLevel::Debug if is_stack => tracing::debug!(target: "guest::stack", source, %plugin, "{message}"),
-            LogLevel::Debug => tracing::debug!(target: "guest", source, %plugin, "{message}"),
+            LogLevel::Debug if is_stack => tracing::debug!(target: "guest::stack", source, trace, %plugin, "{message}"),
+            LogLevel::Debug => tracing::debug!(target: "guest", source, trace, %plugin, "{message}"),
             LogLevel::Info | LogLevel::Notice => {
-                tracing::info!(target: "guest", source, %plugin, "{message}");
+                tracing::info!(target: "guest", source, trace, %plugin, "{message}");
             }
-            LogLevel::Warning => tracing::warn!(target: "guest", source, %plugin, "{message}"),
+            LogLevel::Warning => tracing::warn!(target: "guest", source, trace, %plugin, "{message}"),
             LogLevel::Error | LogLevel::Critical | LogLevel::Alert | LogLevel::Emergency => {
-                tracing::error!(target: "guest", source, %plugin, "{message}");
+                tracing::error!(target: "guest", source, trace, %plugin, "{message}");
             }
         }
     }

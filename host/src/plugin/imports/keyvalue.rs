@@ -16,12 +16,14 @@ mod store;
 mod tests;
 mod values;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use wasmtime::component::Resource;
 
 use super::state::GuestState;
 use crate::plugin::policy::access::Access;
+use crate::traces::OpenSpan;
 use bindings::{AtomicCalls, BatchCalls, BucketCalls, Error, KeyResponse, StoreCalls};
 pub use entries::KeyvalueFile;
 use limits::Limits;
@@ -41,16 +43,31 @@ pub struct Bucket {
     name: Arc<str>,
 }
 
+/// The values of a bucket while an operation uses them.
+struct Operated {
+    values: Box<dyn Values>,
+    _span: Option<OpenSpan>,
+}
+
+impl Deref for Operated {
+    type Target = dyn Values;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.values
+    }
+}
+
 impl GuestState {
-    /// The values of that bucket.
-    fn values(&mut self, bucket: &Resource<Bucket>) -> Result<Box<dyn Values>, Error> {
+    /// The values of that bucket, for one operation.
+    fn values(&mut self, bucket: &Resource<Bucket>, operation: &'static str) -> Result<Operated, Error> {
         // Only `open` makes handles, so a guest that has one has the grant.
         let Some(grant) = self.granted.grants.keyvalue else { return Err(Error::AccessDenied) };
         let bucket = self.table().get(bucket).map_err(|error| Error::Other(error.to_string()))?.name.clone();
         let who = self.identity.as_ref().map_or("", |who| who.name());
         let subject = grant.per_subject.map(|_| name::subject(who).into());
         let limits = Limits { quota: grant.quota, total: grant.per_subject };
-        Ok(self.granted.keyvalue.of(Owner { plugin: self.plugin.as_ref().into(), subject, bucket, limits }))
+        let values = self.granted.keyvalue.of(Owner { plugin: self.plugin.as_ref().into(), subject, bucket, limits });
+        Ok(Operated { values, _span: self.span(operation) })
     }
 
     /// The outcome for the guest; a failure of the host is for the operator.
@@ -86,27 +103,27 @@ impl StoreCalls for GuestState {
 
 impl BucketCalls for GuestState {
     async fn get(&mut self, bucket: Resource<Bucket>, key: String) -> Result<Option<Vec<u8>>, Error> {
-        let done = self.values(&bucket)?.get(key).await;
+        let done = self.values(&bucket, "keyvalue get")?.get(key).await;
         self.told(done)
     }
 
     async fn set(&mut self, bucket: Resource<Bucket>, key: String, value: Vec<u8>) -> Result<(), Error> {
-        let done = self.values(&bucket)?.set_many(vec![(key, value)]).await;
+        let done = self.values(&bucket, "keyvalue set")?.set_many(vec![(key, value)]).await;
         self.told(done)
     }
 
     async fn delete(&mut self, bucket: Resource<Bucket>, key: String) -> Result<(), Error> {
-        let done = self.values(&bucket)?.delete_many(vec![key]).await;
+        let done = self.values(&bucket, "keyvalue delete")?.delete_many(vec![key]).await;
         self.told(done)
     }
 
     async fn exists(&mut self, bucket: Resource<Bucket>, key: String) -> Result<bool, Error> {
-        let done = self.values(&bucket)?.exists(key).await;
+        let done = self.values(&bucket, "keyvalue exists")?.exists(key).await;
         self.told(done)
     }
 
     async fn list_keys(&mut self, bucket: Resource<Bucket>, cursor: Option<u64>) -> Result<KeyResponse, Error> {
-        let page = self.values(&bucket)?.keys(cursor).await;
+        let page = self.values(&bucket, "keyvalue list keys")?.keys(cursor).await;
         let (keys, cursor) = self.told(page)?;
         Ok(KeyResponse { keys, cursor })
     }
@@ -119,7 +136,7 @@ impl BucketCalls for GuestState {
 
 impl AtomicCalls for GuestState {
     async fn increment(&mut self, bucket: Resource<Bucket>, key: String, delta: u64) -> Result<u64, Error> {
-        let done = self.values(&bucket)?.increment(key, delta).await;
+        let done = self.values(&bucket, "keyvalue increment")?.increment(key, delta).await;
         self.told(done)
     }
 }
@@ -130,17 +147,17 @@ impl BatchCalls for GuestState {
         bucket: Resource<Bucket>,
         keys: Vec<String>,
     ) -> Result<Vec<Option<(String, Vec<u8>)>>, Error> {
-        let done = self.values(&bucket)?.get_many(keys).await;
+        let done = self.values(&bucket, "keyvalue get many")?.get_many(keys).await;
         self.told(done)
     }
 
     async fn set_many(&mut self, bucket: Resource<Bucket>, entries: Vec<(String, Vec<u8>)>) -> Result<(), Error> {
-        let done = self.values(&bucket)?.set_many(entries).await;
+        let done = self.values(&bucket, "keyvalue set many")?.set_many(entries).await;
         self.told(done)
     }
 
     async fn delete_many(&mut self, bucket: Resource<Bucket>, keys: Vec<String>) -> Result<(), Error> {
-        let done = self.values(&bucket)?.delete_many(keys).await;
+        let done = self.values(&bucket, "keyvalue delete many")?.delete_many(keys).await;
         self.told(done)
     }
 }

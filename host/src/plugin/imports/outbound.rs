@@ -10,6 +10,7 @@ mod exchange;
 mod failure;
 mod fetch;
 mod pool;
+mod span;
 #[cfg(test)]
 mod tests;
 mod wasi;
@@ -46,6 +47,7 @@ use connection::{BoxError, Route};
 use exchange::{Exchange, Received};
 use failure::Failure;
 use pool::Pool;
+use span::RequestSpan;
 
 pub(in crate::plugin) use wasi::WasiHttp;
 
@@ -251,6 +253,12 @@ impl Sender {
             self.granted.deny_unusable(self.events.as_deref(), Access::Http, &problem);
             Failure::Unusable(problem.to_string())
         })?;
+        let mut span =
+            self.cost.as_ref().and_then(|cost| RequestSpan::begin(cost, request.method(), &requested.target));
+        let headers = match &span {
+            Some(span) => [headers, vec![span.header()]].concat(),
+            None => headers,
+        };
         let outbound = own.outbound.clone();
         let mut caps = outbound.caps.clone();
         let shorter = |cap: &mut Duration, asked: Option<Duration>| *cap = asked.unwrap_or(*cap).min(*cap);
@@ -274,6 +282,12 @@ impl Sender {
         });
         if let Some(cost) = &self.cost {
             cost.add_upstream(began.elapsed());
+        }
+        if let Some(span) = &mut span {
+            match &outcome {
+                Ok(response) => span.answered(response.status()),
+                Err(failure) => span.failed(failure.kind()),
+            }
         }
         match outcome {
             Err(Failure::NotPublic) => {

@@ -24,6 +24,7 @@ use crate::plugin::limits::quota::Quota;
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::redact::call::Redaction;
 use crate::text::Leeway;
+use crate::traces::OpenSpan;
 
 /// Maximum handles of host resources that a guest holds, files and buckets included.
 const MAX_HANDLES: usize = 128;
@@ -144,6 +145,11 @@ impl GuestState {
         (self.identity, self.granted) = (caller, granted);
     }
 
+    /// Begins a span of the call, which ends when it is dropped.
+    pub(in crate::plugin) fn span(&self, name: &'static str) -> Option<OpenSpan> {
+        self.cost.as_ref().and_then(|cost| cost.span(name))
+    }
+
     /// As [`Granted::deny`].
     pub(in crate::plugin) fn deny(&self, access: Access, remedy: impl FnOnce() -> (String, String)) {
         self.granted.deny(self.events.as_deref(), access, remedy);
@@ -152,7 +158,8 @@ impl GuestState {
     /// The call's log budget, made when first needed.
     pub(in crate::plugin) fn log(&mut self) -> &Arc<LogBudget> {
         self.log.get_or_insert_with(|| {
-            Arc::new(LogBudget::new(self.plugin.clone(), self.redaction.clone(), self.log_limit))
+            let trace = self.cost.as_ref().and_then(|cost| cost.trace()).map(|trace| trace.own().trace_id());
+            Arc::new(LogBudget::new(self.plugin.clone(), trace, self.redaction.clone(), self.log_limit))
         })
     }
 }

@@ -323,6 +323,7 @@ impl PreparedComponent {
             return Ok([permit, slot]);
         }
         let queued = Instant::now();
+        let _span = call.cost.as_ref().and_then(|cost| cost.span("queue"));
         let until = deadline.min(queued + self.queue_wait);
         let both = async {
             let permit = self.concurrency.acquire(caller).await.ok_or(Fault::Busy)?;
@@ -356,7 +357,9 @@ impl PreparedComponent {
             None => (self.store(cpu, call.events, call.cancelled), None),
         };
         store.data_mut().set_caller(call.identity, granted);
-        store.data_mut().cost = call.cost;
+        let cost = call.cost;
+        let span = |name: &'static str| cost.as_ref().and_then(|cost| cost.span(name));
+        store.data_mut().cost = cost.clone();
         let context = CallContext {
             id: call.id,
             client: call.client & self.granted.grants.features(),
@@ -367,14 +370,19 @@ impl PreparedComponent {
         };
         let instance = match instance {
             Some(instance) => instance,
-            None => match BoundInstance::new(&self.pre, &mut store).await {
-                Ok(instance) => instance,
-                Err(error) => return Err(self.fault(cause::of_instantiation(&error), &error, store.data())),
-            },
+            None => {
+                let _span = span("instantiate");
+                match BoundInstance::new(&self.pre, &mut store).await {
+                    Ok(instance) => instance,
+                    Err(error) => return Err(self.fault(cause::of_instantiation(&error), &error, store.data())),
+                }
+            }
         };
         store.set_hostcall_fuel(self.lift_limit(I::LIFTED));
+        let running = span("guest");
         let ran = invocation.run(&mut store, &instance, context).await;
-        if let Some(cost) = &store.data().cost {
+        drop(running);
+        if let Some(cost) = &cost {
             cost.used_memory(store.data().quota.taken());
         }
         match ran {

@@ -11,7 +11,7 @@ use crate::plugin::abi::{Prompt, ResourceDescription};
 use crate::plugin::{FrozenTemplate, FrozenTool};
 use crate::protocol::era::{self, Verdict};
 use crate::protocol::params::Params;
-use crate::protocol::{ClientRequest, Revision, error, meta};
+use crate::protocol::{ClientRequest, Revision, error, meta, trace};
 use crate::server::client::Client;
 use crate::server::connection::session::Session;
 use crate::server::cost;
@@ -69,9 +69,14 @@ impl Connection {
                 }
                 Err(error) => return Dispatched::Now(Err(error)),
             },
-            (Verdict::Initialize | Verdict::Legacy(_), _) => return self.initialize(arrival, &request.method, &params),
+            (Verdict::Initialize | Verdict::Legacy(_), _) => {
+                measured.begin_trace(&self.own.server, request, arrival.parent);
+                return self.initialize(arrival, &request.method, &params);
+            }
         };
         measured.set_revision(revision);
+        let parent = trace::parent_of(&meta).or(arrival.parent);
+        let trace = measured.begin_trace(&self.own.server, request, parent);
         if let Err(error) = tasks::declared(revision, &request.method, &client.capabilities) {
             return Dispatched::Now(Err(error));
         }
@@ -79,7 +84,8 @@ impl Connection {
             Ok(typed) => typed,
             Err(error) => return Dispatched::Now(Err(error)),
         };
-        let cost = typed.calls_a_plugin().then(|| cost::begin(&self.own.server, &meta)).flatten();
+        let span = trace.as_ref().map(|trace| *trace.own()).or(parent);
+        let cost = typed.calls_a_plugin().then(|| cost::begin(&self.own.server, &meta, trace)).flatten();
         let scope = Scope {
             id: request.id.clone(),
             call: self.own.server.next_call_id(),
@@ -96,6 +102,7 @@ impl Connection {
             headers: headers.cloned(),
             task: None,
             cost,
+            span,
             cancelled: cancelled.clone(),
         };
         let server = &self.own.server;

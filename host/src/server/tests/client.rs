@@ -76,6 +76,7 @@ pub(in crate::server) fn scope(server: &Server, revision: Revision, client: Clie
         headers: None,
         task: None,
         cost: None,
+        span: None,
         cancelled: CancellationToken::new(),
     }
 }

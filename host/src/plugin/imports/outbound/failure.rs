@@ -43,6 +43,27 @@ pub(super) enum Stage {
     Body,
 }
 
+impl Failure {
+    /// Which it is, for metrics and traces.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::NotGranted(_) => "not_granted",
+            Self::Unusable(_) => "unusable",
+            Self::NotPublic => "not_public",
+            Self::Invalid(_) => "invalid",
+            Self::Busy => "busy",
+            Self::NoAddress => "no_address",
+            Self::Connect(_) => "connect",
+            Self::Tls(_) => "tls",
+            Self::Timeout(_) => "timeout",
+            Self::RequestTooLarge(_) => "request_too_large",
+            Self::ResponseTooLarge(_) => "response_too_large",
+            Self::Protocol(_) => "protocol",
+            Self::Host => "host",
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -12,8 +12,9 @@ use super::job::{Job, keep};
 use super::questions;
 use crate::identity::Identity;
 use crate::jsonrpc::RequestId;
-use crate::protocol::{Ask, ClientCapabilities, ErrorObject, Revision, error};
+use crate::protocol::{Ask, ClientCapabilities, ErrorObject, Revision, error, trace};
 use crate::rights::Item;
+use crate::server::attribute;
 use crate::server::bounds::Bounds;
 use crate::server::call_record::CallRecord;
 use crate::server::client::Client;
@@ -174,6 +175,11 @@ fn scope_of(
         .into_iter()
         .filter(|ask| record.capabilities.iter().any(|name| name == ask.name()))
         .fold(ClientCapabilities::default(), ClientCapabilities::with);
+    let parent = trace::parent_of(record.meta.get());
+    let trace = server.settings.traces.begin(parent);
+    if let Some(trace) = &trace {
+        trace.describe(|| ("tools/call".into(), vec![attribute::method("tools/call")]));
+    }
     // Nothing is sent: all that it says is in its record.
     let (outbox, _) = mpsc::channel(1);
     Scope {
@@ -191,7 +197,8 @@ fn scope_of(
         verbosity: Verbosity::Request(None),
         headers: None,
         task: Some(promotion.clone()),
-        cost: cost::begin(server, record.meta.get()),
+        span: trace.as_ref().map(|trace| *trace.own()).or(parent),
+        cost: cost::begin(server, record.meta.get(), trace),
         cancelled: cancelled.clone(),
     }
 }

@@ -24,7 +24,7 @@ use super::stream_limit::{StreamLimit, StreamPermit, until_evicted};
 use crate::identity::Identity;
 use crate::jsonrpc::{self, ErrorObject, Frame, Invalid, Message, RequestId};
 use crate::protocol::revision::Revision;
-use crate::server::{Headers, MessageKind, Outgoing, PostKind, Server, post_kind};
+use crate::server::{Headers, MessageKind, Outgoing, PostKind, Posted, Server, post_kind};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::responses::{ErrorResponse, busy, refused, too_many_streams};
 use crate::transport::http::{Request, Response, responses};
@@ -129,16 +129,18 @@ impl Mcp {
             Ok(frame) => frame,
             Err(invalid) => return self.bad_request(caller, headers, &invalid),
         };
-        let size = body.len();
-        match post_kind(&frame, mcp_headers.version.as_deref()) {
+        let kind = post_kind(&frame, mcp_headers.version.as_deref());
+        let is_stateless = matches!(kind, PostKind::Stateless);
+        let posted = Posted { frame, size: body.len(), headers: mcp_headers, is_stateless };
+        match kind {
             PostKind::Refused(invalid) => self.bad_request(caller, headers, &invalid),
             PostKind::Stateless => {
                 let stateless = Stateless { server: &self.server, streams: &self.streams };
-                stateless.post(reuse, caller, frame, size, mcp_headers, accepts).await
+                stateless.post(reuse, caller, posted, accepts).await
             }
-            PostKind::Handshake => self.handshake(reuse, caller, frame, size, accepts).await,
-            PostKind::InSession => match self.session(caller, headers, frame.request_id()) {
-                Ok(session) => self.post_in(reuse, caller, &session, frame, size, accepts).await,
+            PostKind::Handshake => self.handshake(reuse, caller, posted, accepts).await,
+            PostKind::InSession => match self.session(caller, headers, posted.frame.request_id()) {
+                Ok(session) => self.post_in(reuse, caller, &session, posted, accepts).await,
                 Err(response) => *response,
             },
         }
@@ -152,21 +154,14 @@ impl Mcp {
         }
     }
 
-    async fn handshake(
-        &self,
-        reuse: &Reuse,
-        caller: &Caller,
-        frame: Frame<'_>,
-        size: usize,
-        accepts: Accepts,
-    ) -> Response {
-        let id = frame.request_id().cloned();
+    async fn handshake(&self, reuse: &Reuse, caller: &Caller, posted: Posted<'_>, accepts: Accepts) -> Response {
+        let id = posted.frame.request_id().cloned();
         let too_many = || {
             let detail = "there are too many sessions, retry later";
             busy(id.as_ref(), "too_many_sessions", detail, "60")
         };
         let Some(session) = self.sessions.open(&self.server, caller) else { return too_many() };
-        let mut response = self.post_in(reuse, caller, &session, frame, size, accepts).await;
+        let mut response = self.post_in(reuse, caller, &session, posted, accepts).await;
         // A failed handshake opens no session.
         if session.connection.revision().is_some()
             && let Ok(value) = HeaderValue::from_str(&session.id)
@@ -268,15 +263,14 @@ impl Mcp {
         reuse: &Reuse,
         caller: &Caller,
         session: &Arc<Session>,
-        frame: Frame<'_>,
-        size: usize,
+        posted: Posted<'_>,
         accepts: Accepts,
     ) -> Response {
         // A batch always has a response, be it the error that batches are not supported.
-        let request = frame.request_id().cloned();
-        let needs_response = !matches!(&frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
+        let request = posted.frame.request_id().cloned();
+        let needs_response = !matches!(&posted.frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
         let (outbox, messages) = reuse.channel().unwrap_or_else(Session::channel);
-        match session.connection.receive_post(&caller.identity, frame, size, None, &outbox, accepts.events).await {
+        match session.connection.receive_post(&caller.identity, posted, &outbox, accepts.events).await {
             Some(answered) if accepts.json => {
                 reuse.put_channel((outbox, messages));
                 return session_response(answered.message);

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue};
 
 use crate::jsonrpc::ErrorObject;
-use crate::server::Headers;
+use crate::server::{Headers, TraceParent};
 
 const PARAM_PREFIX: &str = "mcp-param-";
 
@@ -31,5 +31,9 @@ pub(super) fn read(headers: &HeaderMap) -> Result<Headers, ErrorObject> {
             params.push((rest.to_owned(), value));
         }
     }
-    Ok(Headers { version: one("mcp-protocol-version")?, method: one("mcp-method")?, name: one("mcp-name")?, params })
+    let (version, method, name) = (one("mcp-protocol-version")?, one("mcp-method")?, one("mcp-name")?);
+    // W3C Trace Context, section 4.3: one that is not valid is as if there were none.
+    let mut traces = headers.get_all("traceparent").iter();
+    let trace = traces.next().filter(|_| traces.next().is_none()).and_then(|only| only.to_str().ok());
+    Ok(Headers { version, method, name, params, trace: trace.and_then(TraceParent::parse) })
 }

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use super::reply::{self, Event};
 use super::stream_limit::{StreamPermit, until_evicted};
 use crate::jsonrpc::{self, ErrorObject, Invalid};
-use crate::server::{Connection, Outgoing, PostKind, Server, post_kind};
+use crate::server::{Connection, Outgoing, PostKind, Posted, Server, post_kind};
 use crate::sync::lock;
 use crate::transport::http::caller::Caller;
 use crate::transport::http::responses::{ErrorResponse, refused};
@@ -145,9 +145,8 @@ impl Sse {
             }
         } else {
             let (connection, outbox) = (&client.connection, &client.outbox);
-            if let Some(answered) =
-                connection.receive_post(&caller.identity, frame, body.len(), None, outbox, true).await
-            {
+            let posted = Posted { frame, size: body.len(), headers: &Arc::default(), is_stateless: false };
+            if let Some(answered) = connection.receive_post(&caller.identity, posted, outbox, true).await {
                 answered.send(outbox).await;
             }
         }

@@ -13,7 +13,7 @@ use super::reply::{self, Event, First};
 use super::reuse::{Reuse, StatelessConnection};
 use super::stream_limit::{StreamLimit, until_evicted};
 use crate::jsonrpc::{Frame, Message};
-use crate::server::{Headers, MessageKind, Outgoing, Server};
+use crate::server::{MessageKind, Outgoing, Posted, Server};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::responses::too_many_streams;
 use crate::transport::http::{Response, responses};
@@ -29,17 +29,9 @@ pub(super) struct Stateless<'a> {
 }
 
 impl Stateless<'_> {
-    pub(super) async fn post(
-        &self,
-        reuse: &Reuse,
-        caller: &Caller,
-        frame: Frame<'_>,
-        size: usize,
-        headers: &Arc<Headers>,
-        accepts: Accepts,
-    ) -> Response {
-        let is_request = matches!(frame, Frame::Single(Message::Request(_)));
-        let permit = match &frame {
+    pub(super) async fn post(&self, reuse: &Reuse, caller: &Caller, posted: Posted<'_>, accepts: Accepts) -> Response {
+        let is_request = matches!(posted.frame, Frame::Single(Message::Request(_)));
+        let permit = match &posted.frame {
             Frame::Single(Message::Request(request)) if request.method == LISTEN => {
                 match self.streams.acquire(&caller.key) {
                     Some(permit) => Some(permit.counting(self.server)),
@@ -51,8 +43,7 @@ impl Stateless<'_> {
         let known = reuse.stateless(caller);
         let mut own = known.unwrap_or_else(|| StatelessConnection::new(self.server, caller));
         let (connection, outbox) = (&own.connection, &own.outbox);
-        let answered =
-            connection.receive_post(&caller.identity, frame, size, Some(headers), outbox, accepts.events).await;
+        let answered = connection.receive_post(&caller.identity, posted, outbox, accepts.events).await;
         if !is_request {
             return responses::empty(StatusCode::ACCEPTED);
         }

@@ -35,7 +35,8 @@ fn caller(name: &str) -> Caller {
 async fn post(session: &Session, message: &str) {
     let frame = crate::jsonrpc::decode(message.as_bytes()).expect("a message");
     let (outbox, _messages) = Session::channel();
-    session.connection.receive_post(&caller("local").identity, frame, message.len(), None, &outbox, true).await;
+    let posted = server::Posted { frame, size: message.len(), headers: &Arc::default(), is_stateless: false };
+    session.connection.receive_post(&caller("local").identity, posted, &outbox, true).await;
 }
 
 /// P26: one owner may have all sessions, until another needs one.

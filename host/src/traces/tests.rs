@@ -1,0 +1,121 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::*;
+
+fn on(sampler: Sampler, max: usize) -> (Traces, Arc<Queue>) {
+    let queue = Arc::new(Queue::new(max, 512));
+    (Traces::on(sampler, queue.clone()).expect("random numbers"), queue)
+}
+
+fn taken(queue: &Queue) -> Batch {
+    queue.take(Instant::now())
+}
+
+fn parent(is_sampled: bool) -> TraceParent {
+    TraceParent { trace: [7; 16], span: [8; 8], is_sampled }
+}
+
+#[test]
+fn a_trace_is_handed_over_when_nobody_knows_it_any_more() {
+    let (traces, queue) = on(Sampler::default(), 9);
+    let trace = traces.begin(Some(parent(true))).expect("on");
+    trace.describe(|| ("call".into(), vec![("plugin", Value::Text("a".into()))]));
+    let mut span = trace.span("http").remote();
+    let told = span.context();
+    span.add([("status", Value::Integer(500))]);
+    span.set_error("500");
+    drop(span);
+    let open = trace.span("guest");
+    trace.set_error("first");
+    trace.set_error("second");
+    trace.end();
+    drop(trace);
+    assert!(taken(&queue).ended.is_empty(), "a span is still open");
+    drop(open);
+    let ended = taken(&queue).ended;
+    let [ended] = ended.as_slice() else { panic!("one trace") };
+    assert_eq!((ended.own.trace, ended.parent), ([7; 16], Some([8; 8])));
+    assert_eq!((&*ended.name, ended.error.as_deref()), ("call", Some("first")));
+    let [http, guest] = ended.spans.as_slice() else { panic!("two spans") };
+    assert_eq!((told.trace, told.span, told.is_sampled), ([7; 16], http.id, true));
+    assert!(http.is_remote && !guest.is_remote && http.id != guest.id);
+    assert_eq!(http.error.as_deref(), Some("500"));
+    assert!(guest.began >= http.began && ended.took >= http.took);
+}
+
+#[test]
+fn what_is_not_sampled_has_a_context_and_is_not_kept() {
+    let (traces, queue) = on(Sampler::default(), 9);
+    let trace = traces.begin(Some(parent(false))).expect("on");
+    trace.describe(|| panic!("it is not collected"));
+    let context = trace.span("http").context();
+    assert_eq!((context.trace, context.is_sampled), ([7; 16], false));
+    drop(trace);
+    assert!(taken(&queue).ended.is_empty());
+    assert!(Traces::default().begin(None).is_none());
+}
+
+#[test]
+fn the_sampler_decides_for_those_without_a_parent() {
+    let sampled = |sampler: Sampler, parent: Option<TraceParent>| {
+        let (traces, _) = on(sampler, 9);
+        let number = (0..2000).filter(|_| traces.begin(parent).is_some_and(|trace| trace.own().is_sampled)).count();
+        number as f64 / 2000.0
+    };
+    let own = |ratio| Sampler { follows_parent: false, ratio };
+    assert!((sampled(own(0.25), None) - 0.25).abs() < 0.06);
+    for (sampler, parent, expected) in [
+        (own(0.0), None, 0.0),
+        (own(1.0), None, 1.0),
+        (own(1.0), Some(parent(false)), 1.0),
+        (own(0.0), Some(parent(true)), 0.0),
+        (Sampler { ratio: 0.0, ..Sampler::default() }, Some(parent(true)), 1.0),
+        (Sampler::default(), Some(parent(false)), 0.0),
+    ] {
+        assert_eq!(sampled(sampler, parent), expected, "{sampler:?} {parent:?}");
+    }
+}
+
+#[test]
+fn spans_and_traces_that_wait_are_bounded() {
+    let (traces, queue) = on(Sampler::default(), 3);
+    let trace = traces.begin(None).expect("on");
+    for _ in 0..MAX_SPANS + 2 {
+        drop(trace.span("http"));
+    }
+    drop(trace);
+    for _ in 0..4 {
+        drop(traces.begin(None));
+    }
+    let batch = taken(&queue);
+    assert_eq!((batch.ended.len(), batch.dropped), (3, 2));
+    assert_eq!((batch.ended[0].spans.len(), batch.ended[0].dropped), (MAX_SPANS, 2));
+    assert_eq!(taken(&queue).dropped, 0);
+    queue.close();
+    drop(traces.begin(None));
+    let batch = taken(&queue);
+    assert!(batch.is_closed && batch.ended.is_empty() && batch.dropped == 1);
+}
+
+#[test]
+fn a_full_batch_is_not_waited_for() {
+    let queue = Arc::new(Queue::new(9, 2));
+    let traces = Traces::on(Sampler::default(), queue.clone()).expect("random numbers");
+    let waiting = std::thread::spawn({
+        let queue = queue.clone();
+        move || queue.take(Instant::now() + Duration::from_secs(60)).ended.len()
+    });
+    for _ in 0..2 {
+        drop(traces.begin(None));
+    }
+    assert_eq!(waiting.join().expect("no panic"), 2);
+}
+
+#[test]
+fn ids_differ() {
+    let (traces, _) = on(Sampler::default(), 1);
+    let ids: std::collections::HashSet<_> =
+        (0..1000).filter_map(|_| traces.begin(None)).map(|trace| (trace.own().trace, trace.own().span)).collect();
+    assert_eq!(ids.len(), 1000);
+}

@@ -1,0 +1,210 @@
+//! The trace of one request: its own span, and those of what it did.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::Collecting;
+use super::context::TraceParent;
+use crate::sync::lock;
+
+/// Spans of one request, besides its own. Further ones are counted.
+pub const MAX_SPANS: usize = 64;
+
+/// A value of an attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Text(Cow<'static, str>),
+    Integer(i64),
+    Number(f64),
+}
+
+/// A name and its value.
+pub type Attribute = (&'static str, Value);
+
+/// The running trace of a request. It is handed over when the last that knows it is dropped: a call that has become a
+/// task goes on after its request.
+pub struct Trace {
+    own: TraceParent,
+    parent: Option<[u8; 8]>,
+    began: (SystemTime, Instant),
+    collecting: Arc<Collecting>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    name: Cow<'static, str>,
+    attributes: Vec<Attribute>,
+    error: Option<Cow<'static, str>>,
+    took: Option<Duration>,
+    spans: Vec<Span>,
+    dropped: u32,
+}
+
+/// The trace of a request that has ended.
+pub struct Ended {
+    /// The request's own span.
+    pub own: TraceParent,
+    pub parent: Option<[u8; 8]>,
+    pub name: Cow<'static, str>,
+    pub began: SystemTime,
+    pub took: Duration,
+    pub attributes: Vec<Attribute>,
+    pub error: Option<Cow<'static, str>>,
+    pub spans: Vec<Span>,
+    /// Spans beyond [`MAX_SPANS`].
+    pub dropped: u32,
+}
+
+/// Something that the request did.
+#[derive(Debug, PartialEq)]
+pub struct Span {
+    pub id: [u8; 8],
+    pub name: Cow<'static, str>,
+    /// It was done by another service.
+    pub is_remote: bool,
+    /// After the beginning of the request.
+    pub began: Duration,
+    pub took: Duration,
+    pub attributes: Vec<Attribute>,
+    pub error: Option<Cow<'static, str>>,
+}
+
+impl Trace {
+    pub(super) fn new(own: TraceParent, parent: Option<[u8; 8]>, collecting: Arc<Collecting>) -> Self {
+        Self { own, parent, began: (SystemTime::now(), Instant::now()), collecting, state: Mutex::default() }
+    }
+
+    /// The request's span.
+    pub fn own(&self) -> &TraceParent {
+        &self.own
+    }
+
+    /// What the request is called, and more about it. Not called for one that is not collected.
+    pub fn describe(&self, what: impl FnOnce() -> (Cow<'static, str>, Vec<Attribute>)) {
+        if self.own.is_sampled {
+            let (name, attributes) = what();
+            let mut state = lock(&self.state);
+            state.name = name;
+            state.attributes.extend(attributes);
+        }
+    }
+
+    /// More about the request.
+    pub fn add(&self, attributes: impl IntoIterator<Item = Attribute>) {
+        if self.own.is_sampled {
+            lock(&self.state).attributes.extend(attributes);
+        }
+    }
+
+    /// Why the request failed: the first reason holds.
+    pub fn set_error(&self, kind: impl Into<Cow<'static, str>>) {
+        if self.own.is_sampled {
+            lock(&self.state).error.get_or_insert_with(|| kind.into());
+        }
+    }
+
+    /// The request was answered.
+    pub fn end(&self) {
+        if self.own.is_sampled {
+            lock(&self.state).took.get_or_insert_with(|| self.began.1.elapsed());
+        }
+    }
+
+    /// Begins a span, which ends when it is dropped.
+    pub fn span(self: &Arc<Self>, name: impl Into<Cow<'static, str>>) -> OpenSpan {
+        OpenSpan {
+            id: self.collecting.ids.span(),
+            name: name.into(),
+            is_remote: false,
+            began: Instant::now(),
+            attributes: Vec::new(),
+            error: None,
+            trace: self.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.own)
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        if !self.own.is_sampled {
+            return;
+        }
+        let State { name, attributes, error, took, spans, dropped } = std::mem::take(&mut *lock(&self.state));
+        self.collecting.queue.push(Ended {
+            own: self.own,
+            parent: self.parent,
+            name,
+            began: self.began.0,
+            took: took.unwrap_or_else(|| self.began.1.elapsed()),
+            attributes,
+            error,
+            spans,
+            dropped,
+        });
+    }
+}
+
+/// A span until it is dropped.
+pub struct OpenSpan {
+    trace: Arc<Trace>,
+    id: [u8; 8],
+    name: Cow<'static, str>,
+    is_remote: bool,
+    began: Instant,
+    attributes: Vec<Attribute>,
+    error: Option<Cow<'static, str>>,
+}
+
+impl OpenSpan {
+    /// Done by another service, which is told of [`Self::context`].
+    pub fn remote(mut self) -> Self {
+        self.is_remote = true;
+        self
+    }
+
+    pub fn context(&self) -> TraceParent {
+        TraceParent { span: self.id, ..self.trace.own }
+    }
+
+    pub fn add(&mut self, attributes: impl IntoIterator<Item = Attribute>) {
+        if self.trace.own.is_sampled {
+            self.attributes.extend(attributes);
+        }
+    }
+
+    pub fn set_error(&mut self, kind: impl Into<Cow<'static, str>>) {
+        self.error = Some(kind.into());
+    }
+}
+
+impl Drop for OpenSpan {
+    fn drop(&mut self) {
+        let Self { trace, id, name, is_remote, began, attributes, error } = self;
+        if !trace.own.is_sampled {
+            return;
+        }
+        let mut state = lock(&trace.state);
+        if state.spans.len() >= MAX_SPANS {
+            state.dropped += 1;
+            return;
+        }
+        state.spans.push(Span {
+            id: *id,
+            name: std::mem::take(name),
+            is_remote: *is_remote,
+            began: began.saturating_duration_since(trace.began.1),
+            took: began.elapsed(),
+            attributes: std::mem::take(attributes),
+            error: error.take(),
+        });
+    }
+}
