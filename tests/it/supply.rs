@@ -20,6 +20,20 @@ pub(crate) fn strings(list: &toml::Value) -> Vec<String> {
     items.map(|item| item.as_str().expect("a text").to_owned()).collect()
 }
 
+/// What servers and images get has all features but those for authors of plugins.
+#[test]
+fn server_builds_have_every_feature_of_a_server() {
+    let manifest: Table =
+        fs::read_to_string(repository().join("host/Cargo.toml")).expect("a file").parse().expect("TOML");
+    let mut features = strings(&manifest["features"]["default"]);
+    features.retain(|feature| feature != "dev");
+    let features = features.join(",");
+    for file in ["dist/compile.sh", "dist/packages/crates.py", "docs/commands.md", "docs/team.md"] {
+        let text = fs::read_to_string(repository().join(file)).expect("a file");
+        assert!(text.contains(&features), "{file} has not: {features}");
+    }
+}
+
 /// The member `crate` of each entry of a list.
 fn crates(list: &toml::Value) -> Vec<String> {
     let items = list.as_array().expect("a list").iter();

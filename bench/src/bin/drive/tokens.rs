@@ -1,5 +1,5 @@
-//! The cost of tokens and of metrics: calls over HTTP without tokens, with a static one, with metrics too, and with access
-//! tokens of one user and of many.
+//! The cost of tokens, of metrics and of traces: calls over HTTP without tokens, with a static one, with each of these
+//! too, and with access tokens of one user and of many.
 //! Wharf only; its servers run at the same time and are loaded in turn.
 
 use std::thread;
@@ -16,7 +16,7 @@ use crate::contender::Contender;
 use crate::http::{load, rate};
 use crate::http_client::{Client, MODERN};
 use crate::report::{Report, Unit};
-use crate::support::site::{Site, write};
+use crate::support::site::{Site, field, write};
 
 const CONNECTIONS: usize = 64;
 /// Users whose tokens are sent at random; fewer than the tokens that a server remembers.
@@ -34,6 +34,8 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         ("no token".to_owned(), "", Vec::new()),
         ("a static token".into(), "static", one(STATIC)),
         ("a static token, with metrics".into(), "metrics", one(STATIC)),
+        ("a static token, with traces of one call of a hundred".into(), "some traces", one(STATIC)),
+        ("a static token, with traces of all calls".into(), "traces", one(STATIC)),
     ];
     for users in USERS {
         let users = bench.options.size(users, users.min(1_000));
@@ -63,10 +65,17 @@ fn rates(
     round: usize,
 ) -> Result<Vec<f64>> {
     let mut servers = Vec::new();
+    let collector = Site::start(|head, connection| {
+        let length = field(head, "content-length").and_then(|length| length.parse().ok()).unwrap_or_default();
+        let _ = connection.read_exact(&mut vec![0; length]);
+        write(connection, "200 OK", "", "");
+    });
     for (kind, settings) in [
         ("", String::new()),
         ("static", STATIC_SETTINGS.to_owned()),
         ("metrics", format!("{STATIC_SETTINGS}[metrics]\naddress = \"127.0.0.1:0\"\n")),
+        ("some traces", traced(&collector, 0.01)),
+        ("traces", traced(&collector, 1.0)),
         ("oauth", issuer.settings()),
     ] {
         let home = bench.scratch.home()?;
@@ -111,6 +120,12 @@ fn ready(client: &Client) -> Result<()> {
         ensure!(Instant::now() < deadline, "list the plugin's tools: {answer}");
         thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// Exports traces to a collector on this machine, which throws them away.
+fn traced(collector: &Site, sample: f64) -> String {
+    let endpoint = collector.url("");
+    format!("{STATIC_SETTINGS}[telemetry]\nendpoint = \"{endpoint}\"\nmetrics = false\nsample = {sample:?}\n")
 }
 
 fn one(token: &str) -> Vec<String> {
