@@ -111,8 +111,11 @@ impl Export {
             if batch.is_closed || Instant::now() >= due {
                 due = Instant::now() + self.settings.interval;
                 if let Some(endpoint) = &self.settings.metrics {
-                    // It is the host's own text.
-                    let families = read::read(&text()).unwrap_or_default();
+                    let families = read::read(&text()).unwrap_or_else(|error| {
+                        // It is the host's own text.
+                        tracing::error!("failed to read the metrics: {error}");
+                        Vec::new()
+                    });
                     let now = nanoseconds(SystemTime::now());
                     let request = otlp::metrics::request(&self.settings.resource, &families, self.began, now);
                     let body = request.encode_to_vec();
