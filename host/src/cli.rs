@@ -70,6 +70,7 @@ mod sync;
 mod target;
 mod tasks;
 mod telemetry;
+mod top;
 mod typed_input;
 mod unapproved;
 mod usage;
@@ -206,6 +207,8 @@ enum Command {
     Store(store::StoreCommand),
     /// Show what somebody may use, and by which rule ([rights])
     Rights(rights::RightsOptions),
+    /// Show what calls cost, per plugin, tool or user: live in the terminal, or as one table
+    Top(top::TopOptions),
     /// Add the server to the configuration of an MCP client
     Install(install::Arguments),
     /// Show what a server and a build find on this machine, and what to do about what is missing
@@ -327,6 +330,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Push(how) => push::run(&options, how, &screen).await,
             Command::Remove(how) => add::remove(&options, how, &screen).await,
             Command::Rights(how) => rights::run(&options, how, &screen).await,
+            Command::Top(how) => top::run(&options, how).await,
             Command::Install(arguments) => install::run(&options, arguments),
             Command::Doctor(how) => doctor::run(&options, how).await,
             Command::Audit(command) => audit::run(&options, command),

@@ -61,6 +61,7 @@ mod tasks;
 mod telemetry;
 mod terminal;
 mod tidy;
+mod top;
 mod transcripts;
 mod unread;
 mod wasmcp;

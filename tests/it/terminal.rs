@@ -4,14 +4,15 @@
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{SpecialCodeIndex, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::support::TIMEOUT;
 use crate::support::home::{Home, component};
@@ -24,6 +25,22 @@ pub(crate) struct Person {
 }
 
 impl Person {
+    fn at(master: OwnedFd) -> Self {
+        let mut screen = File::from(master);
+        let keyboard = screen.try_clone().expect("a copy");
+        let (sender, receiver) = channel();
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            // A read error means that the other side is closed.
+            while let Ok(read @ 1..) = screen.read(&mut buffer) {
+                if sender.send(buffer[..read].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { keyboard, screen: receiver }
+    }
+
     /// Waits until the text is on the screen, then types.
     pub(crate) fn sees(&mut self, text: &str, then_types: &str) {
         self.reads_up_to(text);
@@ -57,31 +74,41 @@ pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce
 
 /// The same with that many columns; 0: the terminal does not know.
 fn at_terminal_of(columns: u16, home: &Home, arguments: &[&OsStr], person: impl FnOnce(&mut Person)) -> Output {
+    let (master, terminal) = open_terminal(columns);
+    let mut command = command(home, arguments);
+    command.stdin(terminal.try_clone().expect("a copy")).stderr(terminal).stdout(Stdio::piped());
+    let child = command.spawn().expect("the binary starts");
+    drop(command);
+    person(&mut Person::at(master));
+    child.wait_with_output().expect("an end")
+}
+
+/// Runs a command to its end with all its streams on a terminal, whose modes must be the same afterwards.
+pub(crate) fn at_screen(home: &Home, arguments: &[&OsStr], person: impl FnOnce(&mut Person, Pid)) -> ExitStatus {
+    let (master, terminal) = open_terminal(100);
+    let modes = || {
+        let modes = tcgetattr(&terminal).expect("its modes");
+        (modes.input_modes, modes.output_modes, modes.local_modes, modes.special_codes[SpecialCodeIndex::VSUSP])
+    };
+    let before = modes();
+    let copy = || terminal.try_clone().expect("a copy");
+    let mut child =
+        command(home, arguments).stdin(copy()).stdout(copy()).stderr(copy()).spawn().expect("the binary starts");
+    person(&mut Person::at(master), Pid::from_child(&child));
+    let status = child.wait().expect("an end");
+    assert_eq!(modes(), before);
+    status
+}
+
+/// Both sides of a pseudo-terminal.
+fn open_terminal(columns: u16) -> (OwnedFd, File) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of our own");
     let name = ptsname(&master, Vec::new()).expect("its name").into_string().expect("a plain name");
     let terminal = OpenOptions::new().read(true).write(true).open(name).expect("its other side");
     let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&terminal, size).expect("a terminal with a size");
-    let mut command = command(home, arguments);
-    command.stdin(terminal.try_clone().expect("a copy")).stderr(terminal).stdout(Stdio::piped());
-    let child = command.spawn().expect("the binary starts");
-    drop(command);
-
-    let mut screen = File::from(master);
-    let keyboard = screen.try_clone().expect("a copy");
-    let (sender, receiver) = channel();
-    thread::spawn(move || {
-        let mut buffer = [0; 4096];
-        // A read error means that the other side is closed.
-        while let Ok(read @ 1..) = screen.read(&mut buffer) {
-            if sender.send(buffer[..read].to_vec()).is_err() {
-                break;
-            }
-        }
-    });
-    person(&mut Person { keyboard, screen: receiver });
-    child.wait_with_output().expect("an end")
+    (master, terminal)
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub use self::input::{
 };
 pub use self::screen::Screen;
 pub use self::shown::{ShowPath, ShownPath, line, shell_text, shell_word};
-pub use self::wrap::{column, wrap};
+pub use self::wrap::{column, columns, cut, wrap};
 
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();

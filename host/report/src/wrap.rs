@@ -87,7 +87,26 @@ fn indentation(line: &str) -> usize {
     label.unwrap_or(if blanks == 0 { 0 } else { blanks + REST })
 }
 
-fn columns(text: &str) -> usize {
+/// The beginning of a text without styles in at most so many columns, with an ellipsis if it is longer.
+pub fn cut(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let mut shown = String::new();
+    let mut left = width.saturating_sub(1);
+    for c in text.chars() {
+        let Some(rest) = left.checked_sub(c.width().unwrap_or(0)) else { break };
+        left = rest;
+        shown.push(c);
+    }
+    if width > 0 {
+        shown.push('…');
+    }
+    shown
+}
+
+/// The columns that a text takes on a terminal.
+pub fn columns(text: &str) -> usize {
     visible(text).map(|(_, c)| c.width().unwrap_or(0)).sum()
 }
 
@@ -109,8 +128,19 @@ fn visible(text: &str) -> impl Iterator<Item = (usize, char)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{column, wrap};
+    use super::{column, columns, cut, wrap};
     use crate::NAME;
+
+    #[test]
+    fn a_text_is_cut_to_its_columns() {
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abcd", 3), "ab…");
+        // Half a character is none.
+        assert_eq!(cut("日本語", 4), "日…");
+        assert_eq!((cut("日本語", 1), cut("abc", 0)), ("…".to_owned(), String::new()));
+        let accents = "e\u{301}".repeat(9);
+        assert_eq!(columns(&cut(&accents, 5)), 5);
+    }
 
     #[test]
     fn long_lines_break_at_blanks_and_keep_their_indentation() {

@@ -134,7 +134,6 @@ impl Received {
 
 impl Http {
     /// Without the proxies that the environment names.
-    #[cfg(test)]
     pub(crate) fn direct() -> Self {
         Self { proxies: Matcher::builder().build(), ..Self::default() }
     }

@@ -7,3 +7,17 @@ pub(crate) fn width<S>(_: S) -> Option<usize> {
 
 /// Does nothing: what was typed before stays to be read.
 pub(crate) fn discard_input() {}
+
+/// Unknown.
+pub(crate) fn height<S>(_: S) -> Option<usize> {
+    None
+}
+
+/// Changes nothing: a key can be read once Enter is pressed.
+pub(crate) struct SingleKeys;
+
+impl SingleKeys {
+    pub(crate) fn begin() -> Option<Self> {
+        Some(Self)
+    }
+}
