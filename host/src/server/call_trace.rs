@@ -1,6 +1,5 @@
 //! The span of one request to a plugin: what is called, what became of it, and what it cost.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::attribute;
@@ -13,14 +12,14 @@ const MAX_NAME: usize = 100;
 /// The request as it is known until now.
 pub(in crate::server) struct CallTrace {
     cost: Arc<Cost>,
-    method: Cow<'static, str>,
+    method: Box<str>,
 }
 
 impl CallTrace {
     /// `None`: its spans are not collected.
-    pub(in crate::server) fn begin(scope: &Scope, method: &Cow<'static, str>) -> Option<Self> {
+    pub(in crate::server) fn begin(scope: &Scope, method: &str) -> Option<Self> {
         let cost = scope.cost.as_ref().filter(|cost| cost.trace().is_some_and(|trace| trace.own().is_sampled))?;
-        Some(Self { cost: cost.clone(), method: method.clone() })
+        Some(Self { cost: cost.clone(), method: method.into() })
     }
 
     /// The plugin that is called, and what of it: only tools and prompts are few enough for the name of the span.
@@ -29,11 +28,11 @@ impl CallTrace {
         trace.describe(|| {
             let title = match &*self.method {
                 "tools/call" | "prompts/get" => {
-                    format!("{} {}", self.method, name.chars().take(MAX_NAME).collect::<String>()).into()
+                    format!("{} {}", self.method, name.chars().take(MAX_NAME).collect::<String>())
                 }
-                _ => self.method.clone(),
+                _ => self.method.to_string(),
             };
-            (title, attribute::target(&self.method, plugin, name))
+            (title.into(), attribute::target(&self.method, plugin, name))
         });
     }
 
