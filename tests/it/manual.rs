@@ -13,15 +13,18 @@ use crate::support::home::{Home, component, repository};
 use crate::support::process::binary;
 
 /// What usages stand for, where not any word is valid.
-const MEANINGS: [(&str, &str); 8] = [
+const MEANINGS: [(&str, &str); 11] = [
     ("ADDR", "127.0.0.1:8080"),
     ("ANSWER", "yes"),
     ("CLIENT", "cursor"),
+    ("COLUMN", "cpu"),
     ("COMMAND", "check"),
     ("GRANT", "keyvalue"),
     ("LANG", "python"),
     ("N", "5"),
     ("SHELL", "bash"),
+    ("TIME", "1h"),
+    ("WHAT", "tool"),
 ];
 
 /// What these do is not up to Wharf, or needs the tools of a language.

@@ -50,6 +50,8 @@ impl View {
     /// As many lines as there is room for, and the number of rows that are left out.
     pub(super) fn to_lines(&self, width: usize, height: usize) -> (Vec<String>, usize) {
         let mut lines = self.header(Some(width));
+        // The table is what it is for.
+        lines.truncate((height / 3).max(1));
         lines.push(String::new());
         let room = height.saturating_sub(lines.len() + 1);
         lines.extend(self.table(Some(width), room));
@@ -85,18 +87,15 @@ impl View {
         }
         if let Some(server) = &self.server {
             facts.extend([
-                format!("{} running", number(server.running)),
-                format!("{} waiting", number(server.waiting)),
-                format!("{} plugins", number(server.plugins)),
+                format!("{:.0} running", server.running),
+                format!("{:.0} waiting", server.waiting),
+                counted(server.plugins, "plugin"),
                 format!("guests {}", bytes(server.guest_memory)),
             ]);
             let cpu = self.cpu_percent().map(|percent| format!("{}% cpu, ", number(percent))).unwrap_or_default();
             facts.push(format!("process {cpu}{}", bytes(server.memory)));
             let open = server.open.iter().filter(|(_, count)| *count > 0.0);
-            facts.extend(open.map(|(kind, count)| {
-                let plural = if *count == 1.0 { "" } else { "s" };
-                format!("{} {}{plural}", number(*count), quote(kind, MAX_TEXT))
-            }));
+            facts.extend(open.map(|(kind, count)| counted(*count, &quote(kind, MAX_TEXT))));
             facts.extend(server.budgets.iter().take(BUDGETS).map(|budget| {
                 let (name, resource) = (quote(&budget.budget, MAX_TEXT), quote(&budget.resource, MAX_TEXT));
                 format!("budget {name}: {:.0}% of {resource} left", budget.left * 100.0)
@@ -151,18 +150,18 @@ impl View {
         let seconds = self.seconds();
         let rows = self.rows.iter().map(|row| row.to_json(self.by, seconds));
         let server = self.server.as_ref().map(|server| {
-            let open = server.open.iter().map(|(kind, count)| (kind.clone(), json!(count)));
+            let open = server.open.iter().map(|(kind, count)| (kind.clone(), whole(*count)));
             let budgets = server
                 .budgets
                 .iter()
                 .map(|budget| json!({ "budget": budget.budget, "resource": budget.resource, "left": budget.left }));
             json!({
                 "version": server.version,
-                "callsRunning": server.running,
-                "callsWaiting": server.waiting,
-                "plugins": server.plugins,
-                "guestMemoryBytes": server.guest_memory,
-                "processMemoryBytes": server.memory,
+                "callsRunning": whole(server.running),
+                "callsWaiting": whole(server.waiting),
+                "plugins": whole(server.plugins),
+                "guestMemoryBytes": whole(server.guest_memory),
+                "processMemoryBytes": whole(server.memory),
                 "processCpuPercent": self.cpu_percent(),
                 "open": open.collect::<Map<_, _>>(),
                 "budgets": budgets.collect::<Vec<_>>(),
@@ -210,7 +209,9 @@ impl Row {
             By::Subject => drop(row.insert("subject".to_owned(), json!(name))),
         }
         for column in Column::ALL.into_iter().skip(1) {
-            row.insert(column.titles().1.to_owned(), json!(column.value(&self.counts, seconds)));
+            let value = column.value(&self.counts, seconds);
+            let value = if column == Column::Memory { value.map(whole) } else { value.map(Value::from) };
+            row.insert(column.titles().1.to_owned(), json!(value));
         }
         Value::Object(row)
     }
@@ -228,6 +229,17 @@ fn fitting(widths: &[usize], width: Option<usize>, sort: Column) -> (usize, Vec<
         shown.remove(last);
     }
     (name.min(width - taken(&shown)), shown)
+}
+
+/// So many things.
+fn counted(count: f64, what: &str) -> String {
+    let plural = if count == 1.0 { "" } else { "s" };
+    format!("{count:.0} {what}{plural}")
+}
+
+/// A number of bytes or things, which has no fraction.
+fn whole(number: f64) -> Value {
+    json!(number as u64)
 }
 
 /// Facts on lines of at most that many columns; one that is longer is cut.
@@ -313,7 +325,7 @@ mod tests {
                 assert_eq!(table.lines().count(), 4, "{width}: {text}");
                 if width >= 40 && sort != Column::Name {
                     assert!(table.contains(&format!("{}↓", sort.titles().0)), "{width}: {text}");
-                    assert!(width > 100 || !table.contains("queue"), "{width}: {text}");
+                    assert!(width > 80 || !table.contains("queue"), "{width}: {text}");
                 }
             }
         }
@@ -326,6 +338,9 @@ mod tests {
         assert_eq!((all.len(), left_out), (6, 0));
         let (some, left_out) = view.to_lines(300, 4);
         assert_eq!((some.len(), left_out), (4, 2));
+        // A header of several lines leaves room.
+        let (narrow, left_out) = view.to_lines(30, 6);
+        assert_eq!((narrow.len(), left_out), (6, 1));
         assert_eq!(view.to_lines(300, 1).0.len(), 1);
     }
 
@@ -335,6 +350,6 @@ mod tests {
         let view = View::of(By::Plugin, Column::Cpu, String::new(), None, &first);
         let text = plain(&view.to_text(Some(100)));
         assert!(text.contains("rates come with the next reading") && !text.contains("one"), "{text}");
-        assert!(view.to_json().contains("\"callsPerSecond\": null"), "{}", view.to_json());
+        assert!(plain(&view.to_json()).contains("\"callsPerSecond\": null"), "{}", view.to_json());
     }
 }
