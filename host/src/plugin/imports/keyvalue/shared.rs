@@ -26,7 +26,6 @@ const WAITING: u32 = 4096;
 const READS: usize = 4;
 /// How often an increment is tried again if other nodes write the key.
 const ATTEMPTS: usize = 64;
-const CHANGING: &str = "other nodes change the value all the time";
 
 /// The store, and what keeps plugins from each other's way there.
 pub(in crate::plugin) struct SharedStore {
@@ -139,33 +138,38 @@ impl Place {
     }
 
     async fn set(&self, key: &str, value: Vec<u8>) -> Result<(), StoreError> {
-        let turn = self.shared.turn(&self.of_owner);
-        let _turn = turn.lock().await;
-        for _ in 0..ATTEMPTS {
-            let before = self.get(key).await?;
-            self.check(key, before.as_ref(), value.len()).await?;
-            // Not whatever is there: a write that had no answer may arrive later than the next one.
-            if self.put(key, value.clone(), version_of(before)).await?.is_some() {
-                return Ok(());
-            }
-        }
-        Err(refused(CHANGING.into()))
+        self.change(key, |_| Ok((value.clone(), ()))).await
     }
 
     async fn increment(&self, key: &str, delta: u64) -> Result<u64, StoreError> {
+        let add = |before: Option<&store::Entry>| {
+            let sum = sum(before.map(|entry| entry.value.as_slice()), delta)?;
+            let value = sum.to_string().into_bytes();
+            check_entry(key, &value)?;
+            Ok((value, sum))
+        };
+        self.change(key, add).await
+    }
+
+    /// Writes what `next` makes of what is there, and makes it again if that is something else by then: also a `set` does
+    /// not replace whatever is there, since a write that had no answer may arrive later than the next one.
+    async fn change<T>(
+        &self,
+        key: &str,
+        next: impl Fn(Option<&store::Entry>) -> Result<(Vec<u8>, T), StoreError>,
+    ) -> Result<T, StoreError> {
         let turn = self.shared.turn(&self.of_owner);
         let _turn = turn.lock().await;
         for _ in 0..ATTEMPTS {
             let before = self.get(key).await?;
-            let sum = sum(before.as_ref().map(|entry| entry.value.as_slice()), delta)?;
-            let value = sum.to_string().into_bytes();
-            check_entry(key, &value)?;
+            let (value, made) = next(before.as_ref())?;
             self.check(key, before.as_ref(), value.len()).await?;
-            if self.put(key, value, version_of(before)).await?.is_some() {
-                return Ok(sum);
+            let expected = before.map_or(Expected::Absent, |entry| Expected::Version(entry.version));
+            if self.put(key, value, expected).await?.is_some() {
+                return Ok(made);
             }
         }
-        Err(refused(CHANGING.into()))
+        Err(refused("other nodes change the value all the time".into()))
     }
 
     async fn put(&self, key: &str, value: Vec<u8>, expected: Expected) -> Result<Option<u64>, StoreError> {
@@ -197,10 +201,6 @@ impl Place {
     fn counted(&self, name: usize) -> usize {
         name.saturating_sub(self.of_owner.len() + HASH)
     }
-}
-
-fn version_of(before: Option<store::Entry>) -> Expected {
-    before.map_or(Expected::Absent, |entry| Expected::Version(entry.version))
 }
 
 #[async_trait]
