@@ -196,6 +196,51 @@ fn a_call_says_what_it_cost_if_it_is_asked() {
 }
 
 #[test]
+fn what_was_compiled_is_counted() {
+    let home = home(ON);
+    let cache = home.path("own-cache");
+    for (result, count) in [("compiled", 2.0), ("cached", 2.0)] {
+        let mut start = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
+        start.env("WHARF_CACHE", &cache);
+        let mut client = Client::initialized(Process::start(start), "2025-11-25");
+        client.call("one_version", json!({}));
+        let address = metrics_address(client.process());
+        let until = Instant::now() + TIMEOUT;
+        let text = loop {
+            let text = scrape(address);
+            if sample_sum(&text, "wharf_plugins ") == 2.0 {
+                break text;
+            }
+            assert!(Instant::now() < until, "{text}");
+        };
+        let each = |result: &str| sample_sum(&text, &format!("wharf_compilations_total{{result=\"{result}\"}}"));
+        assert_eq!((each(result), each("cached") + each("compiled") + each("failed")), (count, count), "{text}");
+        assert_eq!(sample_sum(&text, "wharf_compilation_seconds_total ") > 0.0, result == "compiled", "{text}");
+        client.finish();
+    }
+}
+
+#[test]
+fn resources_and_prompts_say_what_they_cost_if_they_are_asked() {
+    let home = home("");
+    home.put("everything", "everything");
+    let mut client = Client::start(&home);
+    for (method, mut params) in [
+        ("resources/read", json!({"uri": "test://static-text"})),
+        ("prompts/get", json!({"name": "everything_test_simple_prompt"})),
+    ] {
+        let plain = client.result(method, params.clone());
+        assert!(plain.pointer("/_meta/wharf~1cost").is_none(), "{plain}");
+        params["_meta"] = json!({"wharf/cost": true});
+        let asked = client.result(method, params);
+        let cost = &asked["_meta"]["wharf/cost"];
+        assert!(cost["cpuSeconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{method}: {asked}");
+        assert!(cost["memoryBytes"].as_u64().is_some_and(|bytes| bytes >= 65536), "{method}: {asked}");
+    }
+    client.finish();
+}
+
+#[test]
 fn the_log_can_be_json() {
     let home = home("");
     let mut start = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);

@@ -73,12 +73,17 @@ impl Parts {
     fn sample(&self) -> Sample {
         let snapshot = self.catalog.snapshot();
         let running = self.sandbox.get().map(|sandbox| sandbox.running());
+        let compiled = self.sandbox.get().map(|sandbox| sandbox.compiled()).unwrap_or_default();
         Sample {
             plugins: snapshot.members().iter().filter(|member| !member.provider.is_host()).count() as u64,
             running: running.map_or(0, |running| running.calls),
             waiting: running.map_or(0, |running| running.waiting),
             ready: running.map_or(0, |running| running.ready),
             memory: running.map_or(0, |running| running.memory),
+            cached: compiled.cached,
+            compiled: compiled.compiled,
+            not_compiled: compiled.failed,
+            compiling: compiled.took,
             budgets: left(&self.budgets.usage(MAX_ACCOUNTS)),
             process_cpu: usage::cpu(),
             process_memory: usage::memory(),

@@ -100,6 +100,8 @@ struct Now {
     waiting: Gauge,
     ready: Gauge,
     memory: Gauge,
+    compilations: Family<ResultLabels, Counter>,
+    compiling: Seconds,
     budgets: Family<BudgetLabels, Number>,
     process_cpu: Seconds,
     process_memory: Gauge,
@@ -207,6 +209,10 @@ impl Families {
         registry.register("wharf_calls_waiting", "Calls that wait for a slot of the pool", now.waiting.clone());
         registry.register("wharf_instances_ready", "Instances made before their calls", now.ready.clone());
         registry.register_with_unit("wharf_guest_memory", "Memory of all guests", Unit::Bytes, now.memory.clone());
+        let help = "Components, by how they got their code";
+        registry.register("wharf_compilations", help, now.compilations.clone());
+        let help = "Time that the compiler took";
+        registry.register_with_unit("wharf_compilation", help, Unit::Seconds, now.compiling.clone());
         let help = "What is left of a budget, from 0 to 1: of the account that has least";
         registry.register("wharf_budget_left_ratio", help, now.budgets.clone());
         let help = "Memory of the process";
@@ -298,6 +304,11 @@ impl Families {
         for (gauge, value) in gauges {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         }
+        let compilations = [("cached", sample.cached), ("compiled", sample.compiled), ("failed", sample.not_compiled)];
+        for (result, count) in compilations {
+            now.compilations.get_or_create(&ResultLabels { result }).inner().store(count, Ordering::Relaxed);
+        }
+        now.compiling.inner().store(sample.compiling.as_secs_f64().to_bits(), Ordering::Relaxed);
         now.budgets.clear();
         for left in &sample.budgets {
             let labels = BudgetLabels { budget: left.budget.clone(), resource: left.resource };

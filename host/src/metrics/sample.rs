@@ -14,6 +14,12 @@ pub struct Sample {
     pub ready: u64,
     /// Bytes of memory of all guests.
     pub memory: u64,
+    /// Components since the start whose code was in the cache, was compiled, and could not be.
+    pub cached: u64,
+    pub compiled: u64,
+    pub not_compiled: u64,
+    /// Time that the compiler took for them.
+    pub compiling: Duration,
     pub budgets: Vec<BudgetLeft>,
     /// Processor time of the process; `None` if it is not known.
     pub process_cpu: Option<Duration>,

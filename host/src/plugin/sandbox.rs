@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
 
-use super::component::compile::{Compilation, Compiler};
+use super::component::compile::{Compilation, Compiled, Compiler};
 use super::component::engine::{self, Allocation, SLOTS};
 use super::dialects;
 use super::dialects::linked::InUse;
@@ -152,6 +152,11 @@ impl Sandbox {
             ready: ready.count() as u64,
             memory: memory.taken(),
         }
+    }
+
+    /// How components got their code since the start.
+    pub fn compiled(&self) -> Compiled {
+        self.compilation.counts()
     }
 
     /// As [`Runtime::on_idle`].

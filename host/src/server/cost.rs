@@ -16,14 +16,20 @@ pub(in crate::server) fn begin(server: &Server, meta: &str, trace: Option<Arc<Tr
 }
 
 /// Whether that `_meta`, text of an object, asks for the cost.
-pub(in crate::server) fn is_asked(meta: &str) -> bool {
+fn is_asked(meta: &str) -> bool {
     // Most do not.
     memchr::memmem::find(meta.as_bytes(), COST.as_bytes()).is_some()
         && json::members(meta, [COST]).is_ok_and(|[value]| value.is_some_and(|value| value.get() == "true"))
 }
 
-/// The value for results: seconds and bytes.
-pub(in crate::server) fn as_json(spent: &Spent, received: usize) -> String {
+/// What a request with that `_meta`, and so many bytes of params, has cost until now, as the value for its result; `None`
+/// if its sender did not ask.
+pub(in crate::server) fn asked(cost: Option<&Arc<Cost>>, meta: &str, received: usize) -> Option<String> {
+    cost.filter(|_| is_asked(meta)).map(|cost| as_json(&cost.spent(), received))
+}
+
+/// Seconds and bytes.
+fn as_json(spent: &Spent, received: usize) -> String {
     let Spent { cpu, queued, memory, upstream_requests, upstream } = spent;
     format!(
         r#"{{"cpuSeconds":{:?},"queueSeconds":{:?},"memoryBytes":{memory},"receivedBytes":{received},"upstreamRequests":{upstream_requests},"upstreamSeconds":{:?}}}"#,

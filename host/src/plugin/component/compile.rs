@@ -8,7 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
@@ -59,6 +60,28 @@ pub(in crate::plugin) struct Compilation {
     os_sandbox: bool,
     running: Semaphore,
     cache: Option<Cache>,
+    counts: Counts,
+}
+
+/// How components got their code since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compiled {
+    /// From the cache.
+    pub cached: u64,
+    pub compiled: u64,
+    /// Not at all.
+    pub failed: u64,
+    /// Time that the compiler took for them.
+    pub took: Duration,
+}
+
+#[derive(Default)]
+struct Counts {
+    cached: AtomicU64,
+    compiled: AtomicU64,
+    failed: AtomicU64,
+    /// Nanoseconds.
+    took: AtomicU64,
 }
 
 impl Compilation {
@@ -70,7 +93,14 @@ impl Compilation {
         cache: Option<PathBuf>,
     ) -> Arc<Self> {
         let cache = cache.map(|dir| Cache::open(dir, &engine));
-        Arc::new(Self { engine, compiler, os_sandbox, running: Semaphore::new(COMPILERS), cache })
+        Arc::new(Self {
+            engine,
+            compiler,
+            os_sandbox,
+            running: Semaphore::new(COMPILERS),
+            cache,
+            counts: Counts::default(),
+        })
     }
 
     /// The component as native code.
@@ -91,6 +121,16 @@ impl Compilation {
         if let Some(cached) = self.cached(digest).await? {
             return Ok(cached);
         }
+        let began = Instant::now();
+        let compiled = self.compile(component, digest).await;
+        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.counts.took.fetch_add(took, Ordering::Relaxed);
+        let count = if compiled.is_ok() { &self.counts.compiled } else { &self.counts.failed };
+        count.fetch_add(1, Ordering::Relaxed);
+        compiled
+    }
+
+    async fn compile(self: &Arc<Self>, component: Arc<Vec<u8>>, digest: Digest) -> Result<Code, LoadError> {
         let artifact = match &self.compiler {
             Compiler::ChildProcess(program) => in_child(program, self.os_sandbox, &component).await?,
             Compiler::InProcess => blocking(move || in_process(&component)).await??,
@@ -107,6 +147,14 @@ impl Compilation {
         .await?
     }
 
+    /// What was compiled until now, and what was not.
+    pub(in crate::plugin) fn counts(&self) -> Compiled {
+        let Counts { cached, compiled, failed, took } = &self.counts;
+        let [cached, compiled, failed, took] =
+            [cached, compiled, failed, took].map(|count| count.load(Ordering::Relaxed));
+        Compiled { cached, compiled, failed, took: Duration::from_nanos(took) }
+    }
+
     /// Where code and listings are stored.
     pub(in crate::plugin) fn cache(&self) -> Option<&Cache> {
         self.cache.as_ref()
@@ -117,7 +165,10 @@ impl Compilation {
         blocking(move || {
             let kept = compilation.cache.as_ref()?.get(digest)?;
             match kept.load(&compilation.engine) {
-                Ok(code) => Some(code),
+                Ok(code) => {
+                    compilation.counts.cached.fetch_add(1, Ordering::Relaxed);
+                    Some(code)
+                }
                 Err(error) => {
                     tracing::warn!("failed to load a cache entry, compiling its component again: {error:#}");
                     None

@@ -8,8 +8,10 @@ use super::page::Listed;
 use super::rounds::{ResumedInput, Rounds};
 use super::settled::Settled;
 use crate::catalog::{Entry, Names, Snapshot};
+use crate::json::Raw;
 use crate::plugin::abi::Prompt;
 use crate::protocol::cursor::ListKind;
+use crate::protocol::keys::COST;
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{ErrorObject, Revision, error};
 use crate::rights::Item;
@@ -17,7 +19,7 @@ use crate::server::call_record::CallRecord;
 use crate::server::permissions::listed;
 use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
-use crate::server::{Server, fault, wire};
+use crate::server::{Server, cost, fault, wire};
 
 impl Listed for Prompt {
     const KIND: ListKind = ListKind::Prompts;
@@ -90,7 +92,10 @@ async fn answer(
     };
     Settled::answer(rounds.run(resumed, invoke).await, record, refuse, |outcome| {
         let members = wire::prompt::GetPromptResult::new(scope.revision, &outcome);
-        let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
+        let (spent, plugin_meta) =
+            (cost::asked(scope.cost.as_ref(), &scope.meta, scope.bytes), outcome.meta.as_deref());
+        let host_meta: Vec<_> = spent.iter().map(|spent| (COST, Raw(spent))).collect();
+        let envelope = Envelope { plugin_meta, host_meta: &host_meta, ..Envelope::default() };
         result::object(scope.revision, &server.implementation, &members, envelope)
     })
 }

@@ -8,9 +8,11 @@ use super::page::Listed;
 use super::rounds::{ResumedInput, Rounds};
 use super::settled::Settled;
 use crate::catalog::{Entry, Names, Snapshot};
+use crate::json::Raw;
 use crate::plugin::abi::{self, ReadResult, ResourceContents, ResourceDescription};
 use crate::plugin::{CallError, Fault, FrozenTemplate, Provider};
 use crate::protocol::cursor::ListKind;
+use crate::protocol::keys::COST;
 use crate::protocol::result::{self, CacheScope, Caching, Envelope};
 use crate::protocol::{Revision, error};
 use crate::rights::Item;
@@ -19,7 +21,7 @@ use crate::server::refusal::Refusal;
 use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
 use crate::server::wire::resource::{ReadResourceResult, Resource, Template};
-use crate::server::{Server, fault};
+use crate::server::{Server, cost, fault};
 use crate::text;
 
 /// Maximum TTL of a plugin's results, in milliseconds: with a longer one, a client would not notice
@@ -95,7 +97,10 @@ async fn answer(
         // A shared cache would give it to those who may not read it, or would read something else.
         let is_for_all = scope.permissions.is_open() && !provider.differs_by_caller();
         let caching = if is_for_all { caching } else { caching.private() };
-        let envelope = Envelope { caching: Some(caching), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
+        let (spent, plugin_meta) =
+            (cost::asked(scope.cost.as_ref(), &scope.meta, scope.bytes), outcome.meta.as_deref());
+        let host_meta: Vec<_> = spent.iter().map(|spent| (COST, Raw(spent))).collect();
+        let envelope = Envelope { caching: Some(caching), plugin_meta, host_meta: &host_meta, ..Envelope::default() };
         result::object(scope.revision, &server.implementation, &members, envelope)
     })
 }

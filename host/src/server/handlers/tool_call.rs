@@ -76,8 +76,7 @@ impl ToolCall {
         // A page calls the plugin's other tools, and does not know under which names clients see them.
         let prefix = self.entry.item().ui.page.as_ref().and_then(|_| self.entry.prefix());
         let prefix = prefix.map(|id| format!("\"{id}\""));
-        let asked = self.scope.cost.as_ref().filter(|_| cost::is_asked(&self.scope.meta));
-        let spent = asked.map(|cost| cost::as_json(&cost.spent(), self.scope.bytes));
+        let spent = cost::asked(self.scope.cost.as_ref(), &self.scope.meta, self.scope.bytes);
         let plugin = prefix.iter().map(|id| ("wharf/plugin", Raw(id)));
         let host_meta: Vec<_> = plugin.chain(spent.iter().map(|spent| (COST, Raw(spent)))).collect();
         let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), host_meta: &host_meta, ..Envelope::default() };
