@@ -353,9 +353,8 @@ impl Config {
             let hint = "write it like this: page-size = 1000";
             return Err(WrongValue::at(&["server", "page-size"], "must be at least 1, found 0").hint(hint));
         }
-        if self.server.state_key.as_ref().is_some_and(|key| !key.has_one_source()) {
-            return Err(WrongValue::at(&["server", "state-key"], "needs either env or file")
-                .hint("write { env = \"WHARF_STATE_KEY\" } or { file = \"state-key\" }"));
+        if let Some(key) = &self.server.state_key {
+            key.check("state-key", "WHARF_STATE_KEY", "state-key").map_err(|wrong| wrong.below(&["server"]))?;
         }
         self.server.http.check().map_err(|wrong| wrong.below(&["server", "http"]))?;
         server_card::check_texts(self.server.title.as_deref(), self.server.description.as_deref())?;

@@ -21,6 +21,9 @@ pub use sample::{BudgetLeft, Sample};
 /// The label of what has no label of its own.
 pub const OTHER: &str = "other";
 
+/// Results of calls that are no errors: a call that asks goes on with the answers.
+pub const NO_ERRORS: [&str; 4] = ["ok", "asks", "answered", "cancelled"];
+
 /// Whether this build can serve metrics.
 pub const SUPPORTED: bool = cfg!(feature = "metrics");
 

@@ -1,4 +1,4 @@
-//! Exports traces and metrics by OTLP over HTTP, from a thread of its own.
+//! Exports traces and metrics by OTLP over HTTP, from a thread of its own each.
 //!
 //! Knows neither plugins nor MCP: it takes spans from [`crate::traces`], and metrics as the text that Prometheus gets, so
 //! that each is counted once and has one name.
@@ -12,7 +12,7 @@ mod settings;
 mod tests;
 
 pub use export::Exporter;
-pub use settings::{Configured, Endpoint, Settings, endpoint};
+pub use settings::{Configured, Endpoint, Settings, endpoint, header};
 
 /// Whether this build can export.
 pub const SUPPORTED: bool = cfg!(feature = "telemetry");

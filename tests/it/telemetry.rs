@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -90,6 +91,13 @@ fn home(config: &str) -> Home {
     home.put_bytes(&Guest::trapping().build(), "trap");
     home.configure(config);
     home
+}
+
+fn put_secret(home: &Home, path: &str, secret: &str) {
+    let file = home.path(path);
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&file, secret).expect("it is written");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("its owner's");
 }
 
 fn text(attributes: &[KeyValue], key: &str) -> String {
@@ -206,9 +214,7 @@ fn services_are_told_of_the_span() {
 fn metrics_are_exported_under_the_names_of_opentelemetry() {
     let collector = Collector::start("200 OK");
     let home = home(&collector.config("traces = false\ninterval = '100ms'\ntoken = { file = 'collector-token' }"));
-    let token = home.path("config/wharf/collector-token");
-    std::fs::write(&token, "collector-0123456789").expect("it is written");
-    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).expect("its owner's");
+    put_secret(&home, "config/wharf/collector-token", "collector-0123456789");
     let mut client = Client::start(&home);
     client.call("one_version", json!({}));
     let metrics = collector.metrics(|metric| metric.name == "wharf.call.duration");
@@ -229,6 +235,54 @@ fn metrics_are_exported_under_the_names_of_opentelemetry() {
     let heads = collector.site.heads();
     assert_eq!(field(&heads[0], "authorization"), Some("Bearer collector-0123456789"));
     assert!(heads.iter().all(|head| head.starts_with("POST /v1/metrics ")), "{heads:?}");
+    client.finish();
+}
+
+/// In a folder that the OS sandbox does not open for anything else.
+#[test]
+fn secrets_are_read_wherever_they_are() {
+    let collector = Collector::start("200 OK");
+    let home = home("");
+    let place = |name: &str| format!("{{ file = '{}' }}", home.path(name).display());
+    let headers = format!("headers = {{ x-key = {} }}", place("elsewhere/key"));
+    let more = format!("traces = false\ninterval = '50ms'\ntoken = {}\n{headers}", place("elsewhere/token"));
+    home.configure(&collector.config(&more));
+    put_secret(&home, "elsewhere/token", "collector-0123456789");
+    put_secret(&home, "elsewhere/key", "key-0123456789");
+    let client = Client::start(&home);
+    collector.metrics(|_| true);
+    let heads = collector.site.heads();
+    assert_eq!(field(&heads[0], "authorization"), Some("Bearer collector-0123456789"));
+    assert_eq!(field(&heads[0], "x-key"), Some("key-0123456789"));
+    client.finish();
+}
+
+#[test]
+fn a_collector_of_traces_that_hangs_delays_no_metrics() {
+    let (end, ended) = channel::<()>();
+    let ended = Arc::new(Mutex::new(ended));
+    let hanging = Site::start(move |_, _| {
+        let _ = ended.lock().expect("no panic").recv();
+    });
+    let collector = Collector::start("200 OK");
+    let home = home("");
+    let mut serving = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
+    serving
+        .env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", hanging.url("/v1/traces"))
+        .env("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", collector.site.url("/v1/metrics"))
+        .env("OTEL_BSP_SCHEDULE_DELAY", "10")
+        .env("OTEL_METRIC_EXPORT_INTERVAL", "200");
+    let mut client = Client::initialized(Process::start(serving), "2025-11-25");
+    let until = Instant::now() + TIMEOUT;
+    while hanging.heads().is_empty() {
+        assert!(Instant::now() < until, "no trace is sent");
+        client.call("one_version", json!({}));
+    }
+    // More than were on their way when it began to hang.
+    for _ in 0..3 {
+        collector.metrics(|_| true);
+    }
+    drop(end);
     client.finish();
 }
 
@@ -254,6 +308,13 @@ fn a_collector_that_fails_disturbs_no_call_and_is_reported_once() {
 fn what_cannot_be_exported_to_is_an_error_with_its_place() {
     for (config, why, hint) in [
         ("endpoint = 'collector'", "telemetry.endpoint", "write it like this: endpoint = \"http://127.0.0.1:4318\""),
+        ("endpoint = 'http://user:s3cret@a'", "telemetry.endpoint: it has user information", "write it like this: "),
+        ("endpoint = 'http://a/?key=s3cret'", "it has a query: keys are sent in headers", "write it like this: "),
+        (
+            "headers = { content-length = { env = 'A' } }",
+            "is a header field that the server sets",
+            "write it like this: ",
+        ),
         ("sample = 2.0", "telemetry.sample", "for one request of a hundred write sample = 0.01"),
         ("token = {}", "telemetry.token", "write { env = \"OTLP_TOKEN\" } or { file = \"otlp-token\" }"),
         ("headers = { 'a b' = { env = 'A' } }", "telemetry.headers", "is no name of a header field"),
@@ -262,6 +323,7 @@ fn what_cannot_be_exported_to_is_an_error_with_its_place() {
         let output = run(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains(why) && said.contains(hint), "{config}: {said}");
+        assert!(!said.contains("s3cret"), "{config}: {said}");
     }
 }
 

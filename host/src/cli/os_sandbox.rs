@@ -97,26 +97,8 @@ pub(super) fn granted_folders(config: &Config) -> impl Iterator<Item = FolderGra
 
 /// The files that the configuration names: of keys, tokens, secrets, certificates and descriptions of tools.
 fn named_files(config: &Config) -> impl Iterator<Item = PathBuf> {
-    let http = &config.server.http;
-    let key = config.server.state_key.iter().filter_map(|key| key.file.as_ref());
-    let tokens = http.tokens.iter().filter_map(|token| token.file.as_ref());
-    let shared = config.secrets.values().filter(|secret| !secret.is_personal());
-    let named = shared.filter_map(|secret| secret.file.as_ref());
     let described = config.plugins.values().filter_map(|plugin| plugin.command.tool.as_ref());
-    let described = described.map(|file| config.resolve(Path::new(file)));
-    key.chain(tokens)
-        .chain(named)
-        .chain(config.client_secrets())
-        .chain(config.metrics.token.iter().filter_map(|token| token.file.as_ref()))
-        .map(|file| config.resolve(file))
-        .chain(described)
-        .chain(config.store_credentials())
-        .chain(certificates(config))
-}
-
-/// The server's certificate and key.
-fn certificates(config: &Config) -> impl Iterator<Item = PathBuf> {
-    config.server.http.tls.iter().flat_map(|tls| [&tls.cert, &tls.key]).map(|file| config.resolve(file))
+    config.named_files().chain(described.map(|file| config.resolve(Path::new(file))))
 }
 
 /// The parent folders of a path and of its link target, so that a later replacement can be read too.

@@ -77,7 +77,9 @@ pub(super) async fn run(
     if let (Some((_, settings)), Some(files)) = (&http, files) {
         warn_of_low_file_limit(files, settings.connections);
     }
-    let telemetry = super::telemetry::prepare(&config)?;
+    // Of this process, among those that share a store, or export telemetry.
+    let id = random_id::<8>().map_err(|error| Failure::new(format!("draw a random number: {error}")))?;
+    let telemetry = super::telemetry::prepare(&config, &id)?;
     let metered = super::metrics::listen(&config, telemetry.wants_metrics()).await?;
     let metrics = metered.metrics.clone();
     let trust = config.trust(http.as_ref().is_some_and(|(listener, _)| !listener.is_local()));
@@ -90,8 +92,6 @@ pub(super) async fn run(
     let spent = Arc::new(Budgets::default());
     let (built, implied) = config.budgets();
     spent.replace(built, implied);
-    // Of this process, among those that share a store.
-    let id = random_id::<8>().map_err(|error| Failure::new(format!("draw a random number: {error}")))?;
     if let Some((store, runtime)) = shared::store(&config)? {
         runtime.spawn(shared_budgets::exchange(spent.clone(), store, id.clone()));
     }

@@ -21,12 +21,13 @@ pub(super) struct Telemetry {
 /// An exporter that runs, if there is one.
 pub(super) struct Running(Option<Exporter>);
 
-/// Reads the configuration and the environment. Says where it goes, and what is not used.
-pub(super) fn prepare(config: &Config) -> Result<Telemetry, Failure> {
+/// Reads the configuration and the environment. Says where it goes, and what is not used. `id`: of this process.
+pub(super) fn prepare(config: &Config, id: &str) -> Result<Telemetry, Failure> {
     if !telemetry::SUPPORTED {
         return Ok(Telemetry::default());
     }
-    let configured = config.telemetry().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
+    let configured =
+        config.telemetry(id.to_owned()).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let (settings, warnings) = Settings::of(&configured, &|name| std::env::var(name).ok());
     for warning in warnings {
         tracing::warn!("{warning}");

@@ -62,10 +62,7 @@ impl ExchangeConfig {
                 "write the client that the issuer knows this server as",
             );
         }
-        if !self.client_secret.has_one_source() {
-            let hint = "write { env = \"CLIENT_SECRET\" } or { file = \"client-secret\" }";
-            return wrong("client-secret", "needs either env or file".into(), hint);
-        }
+        self.client_secret.check("client-secret", "CLIENT_SECRET", "client-secret")?;
         if let Some(uri) = self.endpoint.as_ref().filter(|uri| !is_fetched(uri)) {
             let hint = "http is for this machine only; write it like this: \"https://login.example/token\"";
             return wrong("endpoint", format!("not an https URI: {uri:?}"), hint);

@@ -25,9 +25,8 @@ impl MetricsConfig {
     /// # Errors
     /// If the address is none, or others could read the metrics.
     pub(super) fn check(&self) -> Result<(), WrongValue> {
-        if self.token.as_ref().is_some_and(|token| !token.has_one_source()) {
-            return Err(WrongValue::at(&["token"], "needs either env or file")
-                .hint("write { env = \"METRICS_TOKEN\" } or { file = \"metrics-token\" }"));
+        if let Some(token) = &self.token {
+            token.check("token", "METRICS_TOKEN", "metrics-token")?;
         }
         let Some(text) = &self.address else { return Ok(()) };
         if !metrics::SUPPORTED {

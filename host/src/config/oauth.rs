@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::address::{MAX_TEXT, check_address, is_fetched, is_text, web_uri};
-use super::{Config, ConfigError, ConfigPath, SecretConfig, WrongValue};
+use super::{Config, ConfigError, SecretConfig, WrongValue};
 
 /// Maximum issuers, and entries of each list.
 const MAX_ENTRIES: usize = 16;
@@ -177,24 +177,20 @@ impl IssuerConfig {
             let hint = "write the client that the issuer knows this server as";
             return wrong(&["introspection", "client-id"], format!("must have 1 to {MAX_TEXT} bytes"), hint);
         }
-        if !introspection.client_secret.has_one_source() {
-            let hint = "write { env = \"CLIENT_SECRET\" } or { file = \"client-secret\" }";
-            return wrong(&["introspection", "client-secret"], "needs either env or file".into(), hint);
-        }
-        Ok(())
+        let checked = introspection.client_secret.check("client-secret", "CLIENT_SECRET", "client-secret");
+        checked.map_err(|wrong| wrong.below(&["introspection"]))
     }
 }
 
 impl Config {
     /// The files of client secrets.
-    pub fn client_secrets(&self) -> impl Iterator<Item = &ConfigPath> {
+    pub(super) fn client_secrets(&self) -> impl Iterator<Item = &SecretConfig> {
         let issuers = self.server.http.oauth.iter().flat_map(|oauth| &oauth.issuers);
         let exchanges = self.secrets.values().filter_map(|secret| secret.exchange.as_ref());
         let introspections = issuers.filter_map(|issuer| issuer.introspection.as_ref());
         introspections
             .map(|introspection| &introspection.client_secret)
             .chain(exchanges.map(|exchange| &exchange.client_secret))
-            .filter_map(|secret| secret.file.as_ref())
     }
 }
 

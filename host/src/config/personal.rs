@@ -168,18 +168,4 @@ impl Config {
     pub fn folders_of_secrets(&self) -> impl Iterator<Item = PathBuf> {
         self.secrets.values().filter_map(|secret| secret.folder_of_all(self))
     }
-
-    /// The variables that the file names for one thing each.
-    fn variables(&self) -> impl Iterator<Item = &str> {
-        let http = &self.server.http;
-        let issuers = http.oauth.iter().flat_map(|oauth| &oauth.issuers);
-        let exchanges = self.secrets.values().filter_map(|secret| secret.exchange.as_ref());
-        let clients = issuers.filter_map(|issuer| issuer.introspection.as_ref()?.client_secret.env.as_deref());
-        let clients = clients.chain(exchanges.filter_map(|exchange| exchange.client_secret.env.as_deref()));
-        let secrets = self.secrets.values().filter(|secret| !secret.is_personal());
-        let key = self.server.state_key.iter().filter_map(|key| key.env.as_deref());
-        key.chain(secrets.filter_map(|secret| secret.env.as_deref()))
-            .chain(http.tokens.iter().filter_map(|token| token.env.as_deref()))
-            .chain(clients)
-    }
 }

@@ -1,39 +1,83 @@
-//! The host's own files that the configuration names. A folder that contains one must not be granted to
-//! a plugin.
+//! Secrets and certificates that the configuration names, and the host's own files. A folder that contains one must not
+//! be granted to a plugin; the OS sandbox lets the server read them.
 
-use super::Config;
+use std::path::PathBuf;
+
+use super::{Config, ConfigPath, SecretConfig};
 use crate::plugin::PrivateFile;
 
+/// Something that the file names for the server, and not for a user.
+struct Named<'a> {
+    what: String,
+    env: Option<&'a str>,
+    file: Option<&'a ConfigPath>,
+}
+
+impl<'a> Named<'a> {
+    fn file(what: &str, file: Option<&'a ConfigPath>) -> Self {
+        Self { what: what.to_owned(), env: None, file }
+    }
+
+    fn secret(what: &str, secret: &'a SecretConfig) -> Self {
+        Self { what: what.to_owned(), env: secret.env.as_deref(), file: secret.file.as_ref() }
+    }
+}
+
 impl Config {
+    fn named(&self) -> impl Iterator<Item = Named<'_>> {
+        let (http, store) = (&self.server.http, &self.store);
+        let tokens = http.tokens.iter().map(|token| Named {
+            what: format!("the token of {}", token.name),
+            env: token.env.as_deref(),
+            file: token.file.as_ref(),
+        });
+        let telemetry = self.telemetry.token.iter().chain(self.telemetry.headers.values());
+        let certificates = http.tls.iter().flat_map(|tls| {
+            [Named::file("the certificate", Some(&tls.cert)), Named::file("the certificate's key", Some(&tls.key))]
+        });
+        let secrets = self.secrets.iter().filter(|(_, secret)| !secret.is_personal());
+        let secrets = secrets.map(|(name, secret)| Named {
+            what: format!("the secret '{name}'"),
+            env: secret.env.as_deref(),
+            file: secret.file.as_ref(),
+        });
+        let store = [
+            Named::file("the credentials of the store", store.credentials.as_ref()),
+            Named::file("the certificates of the store", store.ca.as_ref()),
+        ]
+        .into_iter()
+        .chain(store.password.iter().map(|password| Named::secret("the password of the store", password)));
+        let key = self.server.state_key.iter().map(|key| Named::secret("the state key", key));
+        key.chain(tokens)
+            .chain(self.client_secrets().map(|secret| Named::secret("a client secret of OAuth", secret)))
+            .chain(self.metrics.token.iter().map(|token| Named::secret("the token for metrics", token)))
+            .chain(telemetry.map(|secret| Named::secret("a secret of telemetry", secret)))
+            .chain(certificates)
+            .chain(secrets)
+            .chain(store)
+    }
+
+    /// The files of keys, tokens, secrets and certificates.
+    pub fn named_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.named().filter_map(|named| named.file).map(|file| self.resolve(file))
+    }
+
+    /// The variables that the file names for one thing each.
+    pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
+        self.named().filter_map(|named| named.env)
+    }
+
     /// All private files, each with a description.
     pub fn private_files(&self) -> Vec<PrivateFile> {
-        let http = &self.server.http;
-        let named = |what: &str, path| PrivateFile { what: what.to_owned(), path, is_folder: false };
-        let resolved = |what: &str, path: &_| named(what, self.resolve(path));
-        let mut files = Vec::new();
-        files.extend(self.file.clone().map(|file| named("the configuration", file)));
-        files.extend(self.audit().map(|audit| named("the audit log", audit.path)));
-        let key = self.server.state_key.iter().filter_map(|key| key.file.as_ref());
-        files.extend(key.map(|file| resolved("the state key", file)));
-        let tokens = http.tokens.iter().filter_map(|token| token.file.as_ref().map(|file| (&token.name, file)));
-        files.extend(tokens.map(|(name, file)| resolved(&format!("the token of {name}"), file)));
-        files.extend(self.client_secrets().map(|file| resolved("a client secret of OAuth", file)));
-        let scrapers = self.metrics.token.iter().filter_map(|token| token.file.as_ref());
-        files.extend(scrapers.map(|file| resolved("the token for metrics", file)));
-        let collector = self.telemetry.token.iter().chain(self.telemetry.headers.values());
-        let collector = collector.filter_map(|source| source.file.as_ref());
-        files.extend(collector.map(|file| resolved("a secret of telemetry", file)));
-        if let Some(tls) = &http.tls {
-            files.extend([resolved("the certificate", &tls.cert), resolved("the certificate's key", &tls.key)]);
-        }
-        for (name, secret) in &self.secrets {
-            if let Some(path) = secret.folder_of_all(self) {
-                files.push(PrivateFile { what: format!("the users' secrets '{name}'"), path, is_folder: true });
-            } else if let Some(file) = &secret.file {
-                files.push(resolved(&format!("the secret '{name}'"), file));
-            }
-        }
-        files.extend(self.private_files_of_store());
-        files
+        let private = |what: &str, path| PrivateFile { what: what.to_owned(), path, is_folder: false };
+        let own = self.file.clone().map(|file| private("the configuration", file));
+        let log = self.audit().map(|audit| private("the audit log", audit.path));
+        let store = self.store_file().map(|file| private("the store", file));
+        let named = self.named().filter_map(|named| Some(private(&named.what, self.resolve(named.file?))));
+        let of_users = self.secrets.iter().filter_map(|(name, secret)| {
+            let path = secret.folder_of_all(self)?;
+            Some(PrivateFile { what: format!("the users' secrets '{name}'"), path, is_folder: true })
+        });
+        own.into_iter().chain(log).chain(named).chain(of_users).chain(store).collect()
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use wharf_report::{ShowPath as _, bounded};
 
-use super::{Config, ConfigError, ConfigPath};
+use super::{Config, ConfigError, ConfigPath, WrongValue};
 use crate::os::private;
 
 /// Maximum bytes of a secret's file.
@@ -61,6 +61,18 @@ pub(super) struct Unusable {
 }
 
 impl SecretConfig {
+    /// `variable`, `file`: what to write, for example.
+    ///
+    /// # Errors
+    /// If it has not exactly one source. The keys are those of a table that has it as `key`.
+    pub(super) fn check(&self, key: &str, variable: &str, file: &str) -> Result<(), WrongValue> {
+        if self.has_one_source() {
+            return Ok(());
+        }
+        let hint = format!("write {{ env = \"{variable}\" }} or {{ file = \"{file}\" }}");
+        Err(WrongValue::at(&[key], "needs either env or file").hint(hint))
+    }
+
     /// Whether it has exactly one source.
     pub(super) fn has_one_source(&self) -> bool {
         self.env.is_some() != self.file.is_some()

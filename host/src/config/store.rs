@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Config, ConfigError, ConfigPath, SecretConfig, WrongValue, base};
-use crate::plugin::PrivateFile;
 use crate::store::Place;
 
 /// In the state folder, unless the file says otherwise.
@@ -84,9 +83,8 @@ impl StoreConfig {
             let why = format!("must be from 1 to {MAX_CONNECTIONS}, found {}", self.connections);
             return Err(WrongValue::at(&["connections"], why).hint("write it like this: connections = 4"));
         }
-        if self.password.as_ref().is_some_and(|password| !password.has_one_source()) {
-            let hint = "write { env = \"STORE_PASSWORD\" } or { file = \"store-password\" }";
-            return Err(WrongValue::at(&["password"], "needs either env or file").hint(hint));
+        if let Some(password) = &self.password {
+            password.check("password", "STORE_PASSWORD", "store-password")?;
         }
         match &self.url {
             Some(url) if self.is_shared() => self.check_remote(url),
@@ -126,17 +124,6 @@ impl StoreConfig {
             _ => Ok(()),
         }
     }
-
-    /// The files that the server reads of it.
-    fn read_files<'a>(&'a self, config: &'a Config) -> impl Iterator<Item = (&'static str, std::path::PathBuf)> + 'a {
-        let password = self.password.as_ref().and_then(|password| password.file.as_ref());
-        let named = [
-            ("the password of the store", password),
-            ("the credentials of the store", self.credentials.as_ref()),
-            ("the certificates of the store", self.ca.as_ref()),
-        ];
-        named.into_iter().filter_map(|(what, file)| Some((what, config.resolve(file?))))
-    }
 }
 
 /// The path in a URL of a file.
@@ -169,17 +156,5 @@ impl Config {
     pub fn store_file(&self) -> Option<std::path::PathBuf> {
         let path = self.store.url.as_ref()?.strip_prefix(OF_FILE)?;
         file(path).ok().map(|path| self.resolve(&path))
-    }
-
-    /// The files with which the store is reached.
-    pub fn store_credentials(&self) -> impl Iterator<Item = std::path::PathBuf> {
-        self.store.read_files(self).map(|(_, file)| file)
-    }
-
-    /// Those that no plugin is given.
-    pub(super) fn private_files_of_store(&self) -> impl Iterator<Item = PrivateFile> {
-        let file = self.store_file().map(|file| ("the store", file));
-        let all = self.store.read_files(self).chain(file);
-        all.map(|(what, path)| PrivateFile { what: what.to_owned(), path, is_folder: false })
     }
 }

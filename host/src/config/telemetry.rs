@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::nonzero_time;
 use super::{Config, ConfigError, SecretConfig, WrongValue};
-use crate::telemetry::{self, Configured, endpoint};
+use crate::telemetry::{self, Configured, endpoint, header};
 
 /// Minimum characters of a token, and of a header's value.
 const MIN_TOKEN: usize = 8;
@@ -45,19 +45,15 @@ impl TelemetryConfig {
     /// # Errors
     /// If nothing could be exported so.
     pub(super) fn check(&self) -> Result<(), WrongValue> {
-        if self.token.as_ref().is_some_and(|token| !token.has_one_source()) {
-            return Err(WrongValue::at(&["token"], "needs either env or file")
-                .hint("write { env = \"OTLP_TOKEN\" } or { file = \"otlp-token\" }"));
+        if let Some(token) = &self.token {
+            token.check("token", "OTLP_TOKEN", "otlp-token")?;
         }
         for (name, source) in &self.headers {
-            if http::HeaderName::try_from(name).is_err() {
-                return Err(WrongValue::at(&["headers", name], "is no name of a header field")
+            if let Err(why) = header(name, "") {
+                return Err(WrongValue::at(&["headers", name], why)
                     .hint("write it like this: headers = { x-api-key = { env = \"OTLP_KEY\" } }"));
             }
-            if !source.has_one_source() {
-                return Err(WrongValue::at(&["headers", name], "needs either env or file")
-                    .hint("write { env = \"OTLP_KEY\" } or { file = \"otlp-key\" }"));
-            }
+            source.check(name, "OTLP_KEY", "otlp-key").map_err(|wrong| wrong.below(&["headers"]))?;
         }
         if let Some(sample) = self.sample.filter(|sample| !(0.0..=1.0).contains(sample)) {
             return Err(WrongValue::at(&["sample"], format!("must be from 0 to 1, found {sample}"))
@@ -69,18 +65,17 @@ impl TelemetryConfig {
                 .hint("build it with the feature telemetry, or remove it"));
         }
         endpoint(url, "v1/traces").map(drop).map_err(|why| {
-            WrongValue::at(&["endpoint"], format!("{why}: {url:?}"))
-                .hint("write it like this: endpoint = \"http://127.0.0.1:4318\"")
+            WrongValue::at(&["endpoint"], why).hint("write it like this: endpoint = \"http://127.0.0.1:4318\"")
         })
     }
 }
 
 impl Config {
-    /// What the file says of telemetry.
+    /// What the file says of telemetry. `instance`: the id of this process.
     ///
     /// # Errors
     /// If a secret cannot be read.
-    pub fn telemetry(&self) -> Result<Configured, ConfigError> {
+    pub fn telemetry(&self, instance: String) -> Result<Configured, ConfigError> {
         let own = &self.telemetry;
         let mut headers = Vec::new();
         if let Some(token) = &own.token {
@@ -99,6 +94,7 @@ impl Config {
             sample: own.sample,
             interval: own.interval,
             service: self.server.name.clone(),
+            instance,
         })
     }
 }

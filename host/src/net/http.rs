@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{self, HeaderValue};
+use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, Empty, Full};
@@ -31,6 +31,19 @@ const SMALL: Duration = Duration::from_secs(60);
 /// Header fields, and bytes of a response head.
 const MAX_HEADERS: usize = 128;
 const MAX_HEAD: usize = 64 << 10;
+
+/// Fields that only the host sets: RFC 9110, section 7.6.1, and message framing.
+const RESERVED: [HeaderName; 9] = [
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::EXPECT,
+    header::HOST,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    HeaderName::from_static("keep-alive"),
+];
 
 /// Why there is no response. Reads after "failed to" and what was to be done.
 #[derive(Debug, thiserror::Error)]
@@ -268,6 +281,11 @@ pub fn is_loopback(target: &Target) -> bool {
         Host::Address(address) => address.is_loopback(),
         Host::Name(name) => name == "localhost" || name.ends_with(".localhost"),
     }
+}
+
+/// Whether only the host may set it.
+pub fn is_reserved(name: &HeaderName) -> bool {
+    RESERVED.contains(name) || name.as_str().starts_with("proxy-")
 }
 
 /// Pairs as in a query or a form.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::attribute;
 use super::scope::Scope;
-use crate::metrics::Cost;
+use crate::metrics::{Cost, NO_ERRORS};
 
 /// Maximum characters of a name of a tool or prompt in that of a span.
 const MAX_NAME: usize = 100;
@@ -36,9 +36,9 @@ impl CallTrace {
         });
     }
 
-    /// What became of it, if that was no success.
+    /// What became of it, if that is an error.
     pub(in crate::server) fn set_result(&self, result: &'static str) {
-        if let Some(trace) = self.cost.trace().filter(|_| result != "ok") {
+        if let Some(trace) = self.cost.trace().filter(|_| !NO_ERRORS.contains(&result)) {
             trace.set_error(result);
         }
     }

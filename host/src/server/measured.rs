@@ -7,7 +7,7 @@ use super::Server;
 use super::attribute;
 use super::response::Response;
 use crate::jsonrpc::{ErrorObject, Request};
-use crate::metrics::{Metrics, OTHER, Operation};
+use crate::metrics::{Metrics, NO_ERRORS, OTHER, Operation};
 use crate::protocol::{Revision, methods};
 use crate::traces::{Trace, TraceParent};
 
@@ -79,7 +79,7 @@ impl Measured {
             let took: Duration = began.elapsed();
             metrics.operation(Operation { method, revision, error }, took);
             if let Some(trace) = trace {
-                if !error.is_empty() {
+                if !error.is_empty() && !NO_ERRORS.contains(&error) {
                     trace.set_error(error);
                 }
                 trace.end();

@@ -1,6 +1,7 @@
-//! The thread that exports: it takes what has ended, and sends it.
+//! The threads that export: they take what has ended, and what was counted, and send it.
 
 use std::io;
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -27,49 +28,107 @@ const MAX_ANSWER: u64 = 64 << 10;
 /// Before a request is sent once more.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
-/// A running thread.
+/// The running threads.
 pub struct Exporter {
     queue: Arc<Queue>,
-    /// Closed by the thread when it ends.
+    /// Dropped to end that of metrics.
+    stop: Option<mpsc::Sender<()>>,
+    /// Closed when both have ended.
     ended: mpsc::Receiver<()>,
 }
 
 impl Exporter {
-    /// Exports from now on what comes into `queue`, and what `metrics` says.
+    /// Exports from now on what comes into `queue`, and what `metrics` says: each from a thread of its own, so that a
+    /// collector that hangs delays nothing for another one.
     ///
     /// # Errors
-    /// If the thread cannot be started.
+    /// If a thread cannot be started.
     pub fn start(settings: Settings, queue: Arc<Queue>, metrics: Box<dyn Fn() -> String + Send>) -> io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let Settings { traces, metrics: to_metrics, interval, delay, batch, resource, .. } = settings;
         let (sender, ended) = mpsc::channel();
-        let mut export = Export {
-            began: nanoseconds(SystemTime::now()),
-            http: Http::default(),
-            traces: Signal::new("traces"),
-            metrics: Signal::new("metrics"),
-            runtime,
-            settings,
-        };
-        let own = queue.clone();
-        thread::Builder::new().name("wharf-telemetry".into()).spawn(move || {
-            export.run(&own, &*metrics);
-            drop(sender);
-        })?;
-        Ok(Self { queue, ended })
+        if let Some(endpoint) = traces {
+            let mut signal = Signal::new("traces", endpoint, sender.clone())?;
+            let (queue, resource) = (queue.clone(), resource.clone());
+            spawn("wharf-traces", move || export_traces(&mut signal, &queue, delay, batch, &resource))?;
+        }
+        let (stop, stopped) = mpsc::channel();
+        if let Some(endpoint) = to_metrics {
+            let mut signal = Signal::new("metrics", endpoint, sender)?;
+            spawn("wharf-metrics", move || export_metrics(&mut signal, &*metrics, interval, &stopped, &resource))?;
+        }
+        Ok(Self { queue, stop: Some(stop), ended })
     }
 
     /// Exports what is left, if it takes no longer.
-    pub fn close(self, within: Duration) {
+    pub fn close(mut self, within: Duration) {
         self.queue.close();
+        self.stop = None;
+        // Nothing is sent: it ends with the last of the threads.
         let _ = self.ended.recv_timeout(within);
     }
 }
 
-/// What is known of the exports of one signal.
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name(name.into()).spawn(run).map(drop)
+}
+
+fn export_traces(signal: &mut Signal, queue: &Queue, delay: Duration, most: usize, resource: &[(String, String)]) {
+    let rejected = |answer: &[u8]| {
+        let partial = ExportTraceServiceResponse::decode(answer).ok()?.partial_success?;
+        (partial.rejected_spans > 0).then_some(partial.error_message)
+    };
+    loop {
+        let batch = queue.take(Instant::now() + delay);
+        if batch.dropped > 0 {
+            tracing::warn!("{} traces were dropped: more come than can be exported", batch.dropped);
+        }
+        for ended in batch.ended.chunks(most) {
+            signal.export(otlp::spans::request(resource, ended).encode_to_vec(), batch.is_closed, rejected);
+        }
+        if batch.is_closed {
+            return;
+        }
+    }
+}
+
+fn export_metrics(
+    signal: &mut Signal,
+    text: &dyn Fn() -> String,
+    interval: Duration,
+    stopped: &mpsc::Receiver<()>,
+    resource: &[(String, String)],
+) {
+    let began = nanoseconds(SystemTime::now());
+    let rejected = |answer: &[u8]| {
+        let partial = ExportMetricsServiceResponse::decode(answer).ok()?.partial_success?;
+        (partial.rejected_data_points > 0).then_some(partial.error_message)
+    };
+    loop {
+        let is_last = stopped.recv_timeout(interval) != Err(RecvTimeoutError::Timeout);
+        match read::read(&text()) {
+            Ok(families) => {
+                let now = nanoseconds(SystemTime::now());
+                let request = otlp::metrics::request(resource, &families, began, now);
+                signal.export(request.encode_to_vec(), is_last, rejected);
+            }
+            // It is the host's own text.
+            Err(error) => tracing::error!("failed to read the metrics: {error}"),
+        }
+        if is_last {
+            return;
+        }
+    }
+}
+
+/// Where one signal goes, and what is known of its exports.
 struct Signal {
     name: &'static str,
+    endpoint: Endpoint,
+    http: Http,
+    runtime: Runtime,
     is_failing: bool,
     has_rejected: bool,
+    _running: mpsc::Sender<()>,
 }
 
 /// Why an export failed.
@@ -79,69 +138,17 @@ struct Failed {
     is_temporary: bool,
 }
 
-struct Export {
-    settings: Settings,
-    http: Http,
-    runtime: Runtime,
-    /// When counting began, in nanoseconds since 1970.
-    began: u64,
-    traces: Signal,
-    metrics: Signal,
-}
-
-impl Export {
-    fn run(&mut self, queue: &Queue, text: &dyn Fn() -> String) {
-        let mut due = Instant::now() + self.settings.interval;
-        loop {
-            let batch = queue.take(due.min(Instant::now() + self.settings.delay));
-            if batch.dropped > 0 {
-                tracing::warn!("{} traces were dropped: they come faster than they are exported", batch.dropped);
-            }
-            if let Some(endpoint) = &self.settings.traces {
-                for ended in batch.ended.chunks(self.settings.batch) {
-                    let body = otlp::spans::request(&self.settings.resource, ended).encode_to_vec();
-                    let sent = self.runtime.block_on(send(&self.http, endpoint, body, batch.is_closed));
-                    let rejected = |answer: &[u8]| {
-                        let partial = ExportTraceServiceResponse::decode(answer).ok()?.partial_success?;
-                        (partial.rejected_spans > 0).then_some(partial.error_message)
-                    };
-                    self.traces.tell(endpoint, sent, rejected);
-                }
-            }
-            if batch.is_closed || Instant::now() >= due {
-                due = Instant::now() + self.settings.interval;
-                if let Some(endpoint) = &self.settings.metrics {
-                    let families = read::read(&text()).unwrap_or_else(|error| {
-                        // It is the host's own text.
-                        tracing::error!("failed to read the metrics: {error}");
-                        Vec::new()
-                    });
-                    let now = nanoseconds(SystemTime::now());
-                    let request = otlp::metrics::request(&self.settings.resource, &families, self.began, now);
-                    let body = request.encode_to_vec();
-                    let sent = self.runtime.block_on(send(&self.http, endpoint, body, batch.is_closed));
-                    let rejected = |answer: &[u8]| {
-                        let partial = ExportMetricsServiceResponse::decode(answer).ok()?.partial_success?;
-                        (partial.rejected_data_points > 0).then_some(partial.error_message)
-                    };
-                    self.metrics.tell(endpoint, sent, rejected);
-                }
-            }
-            if batch.is_closed {
-                return;
-            }
-        }
-    }
-}
-
 impl Signal {
-    fn new(name: &'static str) -> Self {
-        Self { name, is_failing: false, has_rejected: false }
+    fn new(name: &'static str, endpoint: Endpoint, running: mpsc::Sender<()>) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let http = Http::default();
+        Ok(Self { name, endpoint, http, runtime, is_failing: false, has_rejected: false, _running: running })
     }
 
-    /// Says once that exports fail, and once that they do not any more.
-    fn tell(&mut self, endpoint: &Endpoint, sent: Result<Vec<u8>, Failed>, rejected: impl Fn(&[u8]) -> Option<String>) {
-        let (name, at) = (self.name, format!("{}{}", endpoint.target, endpoint.uri.path()));
+    /// Says once that exports fail, and once that they do not any more. `is_last`: there is no time to try again.
+    fn export(&mut self, body: Vec<u8>, is_last: bool, rejected: impl Fn(&[u8]) -> Option<String>) {
+        let sent = self.runtime.block_on(send(&self.http, &self.endpoint, body, is_last));
+        let (name, at) = (self.name, format!("{}{}", self.endpoint.target, self.endpoint.uri.path()));
         match sent {
             Err(failed) if !self.is_failing => {
                 tracing::warn!("failed to export {name} to {at}: {}", quote(&failed.why, 300));
@@ -149,9 +156,8 @@ impl Signal {
             }
             Err(failed) => tracing::debug!("failed to export {name} to {at}: {}", quote(&failed.why, 300)),
             Ok(answer) => {
-                if self.is_failing {
+                if std::mem::take(&mut self.is_failing) {
                     tracing::info!("{name} are exported again to {at}");
-                    self.is_failing = false;
                 }
                 if let Some(why) = rejected(&answer).filter(|_| !self.has_rejected) {
                     tracing::warn!("{at} rejected some of the {name}: {}", quote(&why, 300));

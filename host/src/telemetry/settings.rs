@@ -5,15 +5,17 @@
 use std::time::Duration;
 
 use http::Uri;
-use http::header::{HeaderName, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 
-use crate::net::http::target_of;
+use crate::net::http::is_reserved;
 use crate::net::target::Target;
 use crate::traces::Sampler;
 
 /// Where a collector on this machine listens.
 const LOCAL: &str = "http://localhost:4318";
 const PROTOCOL: &str = "http/protobuf";
+/// Settings of the standard that are not implemented. `none` is what is done without `COMPRESSION`.
+const NOT_SUPPORTED: [&str; 4] = ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY", "COMPRESSION"];
 /// Requests that wait at most.
 const MAX_QUEUE: usize = 1 << 16;
 
@@ -28,8 +30,9 @@ pub struct Configured {
     /// The share of requests, from 0 to 1.
     pub sample: Option<f64>,
     pub interval: Option<Duration>,
-    /// The name of the server.
+    /// The name of the server, and of this process among those of that name.
     pub service: String,
+    pub instance: String,
 }
 
 /// Where one signal goes.
@@ -83,7 +86,7 @@ impl Settings {
             delay: reading.time("OTEL_BSP_SCHEDULE_DELAY").unwrap_or(Duration::from_secs(5)),
             queue,
             batch: reading.number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE").map_or(512, |max| max as usize).clamp(1, queue),
-            resource: reading.resource(&configured.service),
+            resource: reading.resource(configured),
         };
         (Some(settings), reading.warnings)
     }
@@ -94,12 +97,33 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// The endpoint of a signal below that of the collector.
 ///
 /// # Errors
-/// If it is no URL of HTTP.
-pub fn endpoint(base: &str, path: &str) -> Result<(Uri, Target), String> {
+/// If it is no URL of HTTP, or has what would be shown where secrets are not. The text is not in the error: it may have
+/// a password.
+pub fn endpoint(base: &str, path: &str) -> Result<(Uri, Target), &'static str> {
+    if !path.is_empty() && ["/v1/traces", "/v1/metrics"].iter().any(|end| base.trim_end_matches('/').ends_with(end)) {
+        return Err("it ends in the path of a signal, which is added to it");
+    }
     let joined = if path.is_empty() { base.to_owned() } else { format!("{}/{path}", base.trim_end_matches('/')) };
-    let uri: Uri = joined.parse().map_err(|_| "it is no URL".to_owned())?;
-    let target = target_of(&uri).map_err(|error| error.to_string())?;
+    let uri: Uri = joined.parse().map_err(|_| "it is no URL")?;
+    if uri.query().is_some() {
+        return Err("it has a query: keys are sent in headers");
+    }
+    let target = Target::of(&uri)?;
     Ok((uri, target))
+}
+
+/// The header fields of exports: not those that only the host sets.
+///
+/// # Errors
+/// If the name or the value is invalid.
+pub fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), &'static str> {
+    let name = HeaderName::try_from(name).map_err(|_| "is no name of a header field")?;
+    if is_reserved(&name) || [CONTENT_TYPE, USER_AGENT].contains(&name) {
+        return Err("is a header field that the server sets");
+    }
+    let mut value = HeaderValue::try_from(value).map_err(|_| "has a value that is none of a header field")?;
+    value.set_sensitive(true);
+    Ok((name, value))
 }
 
 struct Reading<'a> {
@@ -108,6 +132,13 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    /// Once: a variable may be read for each signal.
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
     /// An empty value is as none.
     fn text(&self, name: &str) -> Option<String> {
         (self.variable)(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
@@ -117,7 +148,7 @@ impl Reading<'_> {
         let text = self.text(name)?;
         let number = text.parse().ok().filter(|number| *number > 0);
         if number.is_none() {
-            self.warnings.push(format!("{name} is not used: expected a whole number above 0, found {text:?}"));
+            self.warn(format!("{name} is not used: expected a whole number above 0, found {text:?}"));
         }
         number
     }
@@ -141,11 +172,13 @@ impl Reading<'_> {
         let is_wanted = wants.clone().any(|each| each == "otlp");
         if chosen.is_some() && !is_wanted {
             if wants.any(|each| each != "none") {
-                self.warnings.push(format!("{exporter} is not used: this server has otlp and none"));
+                self.warn(format!("{exporter} is not used: this server has otlp and none"));
             }
             return None;
         }
         let own = format!("OTEL_EXPORTER_OTLP_{signal}_ENDPOINT");
+        // The secrets of the file are for the collector of the file.
+        let mut of_file: &[(String, String)] = &[];
         let (name, base, path) = if let Some(whole) = self.text(&own) {
             (own, whole, "")
         } else if let Some(base) = self.text("OTEL_EXPORTER_OTLP_ENDPOINT") {
@@ -153,6 +186,7 @@ impl Reading<'_> {
         } else if is_off {
             return None;
         } else if let Some(base) = &configured.endpoint {
+            of_file = &configured.headers;
             ("telemetry.endpoint".to_owned(), base.clone(), path)
         } else if is_wanted {
             (exporter, LOCAL.to_owned(), path)
@@ -161,16 +195,21 @@ impl Reading<'_> {
         };
         if let Some((variable, protocol)) = self.of_signal(signal, "PROTOCOL").filter(|(_, text)| text != PROTOCOL) {
             let what = signal.to_ascii_lowercase();
-            self.warnings.push(format!(
+            self.warn(format!(
                 "no {what} are exported: {variable} is {protocol:?}; set it to {PROTOCOL}, and the endpoint to the \
                  port for HTTP, which is usually 4318"
             ));
             return None;
         }
+        for unused in NOT_SUPPORTED {
+            if let Some((variable, _)) = self.of_signal(signal, unused).filter(|(_, text)| text != "none") {
+                self.warn(format!("{variable} is not used: this server does not support it"));
+            }
+        }
         let (uri, target) = match endpoint(&base, path) {
             Ok(found) => found,
             Err(why) => {
-                self.warnings.push(format!("{name} is not used: {why}: {base:?}"));
+                self.warn(format!("{name} is not used: {why}"));
                 return None;
             }
         };
@@ -178,7 +217,7 @@ impl Reading<'_> {
         Some(Endpoint {
             uri,
             target,
-            headers: self.headers(signal, &configured.headers),
+            headers: self.headers(signal, of_file),
             timeout: timeout.unwrap_or(Duration::from_secs(10)),
         })
     }
@@ -190,18 +229,15 @@ impl Reading<'_> {
             for pair in list.split(',').filter(|pair| !pair.trim().is_empty()) {
                 match pair.split_once('=') {
                     Some((key, value)) => texts.push((key.trim().to_owned(), decoded(value.trim()))),
-                    None => self.warnings.push(format!("an entry of {name} is not used: it has no =")),
+                    None => self.warn(format!("an entry of {name} is not used: it has no =")),
                 }
             }
         }
         let mut headers = Vec::new();
         for (key, value) in texts {
-            match (HeaderName::try_from(&key), HeaderValue::try_from(value)) {
-                (Ok(name), Ok(mut value)) => {
-                    value.set_sensitive(true);
-                    headers.push((name, value));
-                }
-                _ => self.warnings.push(format!("a header for telemetry is not sent, since it is invalid: {key:?}")),
+            match header(&key, &value) {
+                Ok(header) => headers.push(header),
+                Err(why) => self.warn(format!("a header for telemetry is not sent: {key:?} {why}")),
             }
         }
         headers
@@ -219,7 +255,7 @@ impl Reading<'_> {
             "always_off" => 0.0,
             "traceidratio" => self.ratio(),
             _ => {
-                self.warnings.push(format!("OTEL_TRACES_SAMPLER is not used: it is not known: {name:?}"));
+                self.warn(format!("OTEL_TRACES_SAMPLER is not used: it is not known: {name:?}"));
                 return default;
             }
         };
@@ -230,15 +266,16 @@ impl Reading<'_> {
         let Some(text) = self.text("OTEL_TRACES_SAMPLER_ARG") else { return 1.0 };
         let ratio = text.parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
         ratio.unwrap_or_else(|| {
-            self.warnings.push(format!("OTEL_TRACES_SAMPLER_ARG is not used: it is not from 0 to 1: {text:?}"));
+            self.warn(format!("OTEL_TRACES_SAMPLER_ARG is not used: it is not from 0 to 1: {text:?}"));
             1.0
         })
     }
 
-    fn resource(&mut self, service: &str) -> Vec<(String, String)> {
+    fn resource(&self, configured: &Configured) -> Vec<(String, String)> {
         let mut resource = vec![
-            ("service.name".to_owned(), service.to_owned()),
+            ("service.name".to_owned(), configured.service.clone()),
             ("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            ("service.instance.id".to_owned(), configured.instance.clone()),
         ];
         let mut set = |key: &str, value: String| {
             resource.retain(|(known, _)| known != key);

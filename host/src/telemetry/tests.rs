@@ -110,12 +110,44 @@ fn what_is_wrong_in_the_environment_is_a_warning() {
         ("OTEL_BSP_MAX_QUEUE_SIZE", "0", "OTEL_BSP_MAX_QUEUE_SIZE is not used"),
         ("OTEL_METRIC_EXPORT_INTERVAL", "1s", "OTEL_METRIC_EXPORT_INTERVAL is not used"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "nothing", "has no ="),
-        ("OTEL_EXPORTER_OTLP_HEADERS", "a b=c", "is invalid"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "a b=c", "is no name of a header field"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:4318/v1/traces", "it ends in the path of a signal"),
     ] {
         let (_, warnings) = settings(&configured(), &[(name, value)]);
         assert!(warnings.iter().any(|warning| warning.contains(part)), "{name}={value}: {warnings:?}");
     }
+    for (value, count) in [("gzip", 1), ("none", 0)] {
+        let given = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:1"), ("OTEL_EXPORTER_OTLP_COMPRESSION", value)];
+        let (on, warnings) = settings(&configured(), &given);
+        assert_eq!((on.is_some(), warnings.len()), (true, count), "{value}: {warnings:?}");
+    }
     let sampler = [("OTEL_TRACES_SAMPLER", "traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "2")];
     let (settings, warnings) = settings(&configured(), &sampler);
     assert_eq!((settings.expect("on").sampler.ratio, warnings.len()), (1.0, 1));
+}
+
+#[test]
+fn secrets_are_in_no_warning_and_only_for_their_collector() {
+    for url in ["http://user:s3cret@127.0.0.1:1", "htp://user:s3cret@a", "user:s3cret@a:1", "http://a:1/?key=s3cret"] {
+        let (_, warnings) = settings(&configured(), &[("OTEL_EXPORTER_OTLP_ENDPOINT", url)]);
+        assert_eq!(warnings.len(), 1, "once, though it is read for each signal: {warnings:?}");
+        assert!(!warnings[0].contains("s3cret"), "{warnings:?}");
+        assert!(!endpoint(url, "v1/traces").expect_err(url).contains("s3cret"));
+    }
+    let own = Configured { headers: vec![("authorization".into(), "Bearer file".into())], ..configured() };
+    let (elsewhere, _) = settings(&own, &[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://other:1/v1/traces")]);
+    let elsewhere = elsewhere.expect("on");
+    assert!(elsewhere.traces.expect("on").headers.is_empty());
+    assert_eq!(elsewhere.metrics.expect("on").headers.len(), 1);
+}
+
+#[test]
+fn what_the_server_sets_is_no_header_of_the_operator() {
+    for name in ["content-length", "Transfer-Encoding", "host", "connection", "content-type", "proxy-authorization"] {
+        assert!(header(name, "3").is_err(), "{name}");
+        let list = format!("{name}=3,x-key=a");
+        let (on, warnings) = settings(&configured(), &[("OTEL_EXPORTER_OTLP_HEADERS", &list)]);
+        assert_eq!(on.expect("on").traces.expect("on").headers.len(), 1, "{name}");
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+    }
 }

@@ -99,6 +99,20 @@ fn spans_and_traces_that_wait_are_bounded() {
 }
 
 #[test]
+fn what_begins_before_the_limit_is_kept_though_it_ends_last() {
+    let (traces, queue) = on(Sampler::default(), 9);
+    let trace = traces.begin(None).expect("on");
+    let guest = trace.span("guest");
+    for _ in 0..MAX_SPANS {
+        drop(trace.span("http"));
+    }
+    drop((guest, trace));
+    let ended = taken(&queue).ended;
+    assert_eq!((ended[0].spans.len(), ended[0].dropped), (MAX_SPANS, 1));
+    assert_eq!(ended[0].spans.last().map(|span| &*span.name), Some("guest"));
+}
+
+#[test]
 fn a_full_batch_is_not_waited_for() {
     let queue = Arc::new(Queue::new(9, 2));
     let traces = Traces::on(Sampler::default(), queue.clone()).expect("random numbers");

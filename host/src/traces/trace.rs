@@ -40,7 +40,8 @@ struct State {
     error: Option<Cow<'static, str>>,
     took: Option<Duration>,
     spans: Vec<Span>,
-    dropped: u32,
+    /// That have begun, which is when the limit counts: what begins early ends late.
+    begun: usize,
 }
 
 /// The trace of a request that has ended.
@@ -115,7 +116,13 @@ impl Trace {
 
     /// Begins a span, which ends when it is dropped.
     pub fn span(self: &Arc<Self>, name: impl Into<Cow<'static, str>>) -> OpenSpan {
+        let is_kept = self.own.is_sampled && {
+            let mut state = lock(&self.state);
+            state.begun += 1;
+            state.begun <= MAX_SPANS
+        };
         OpenSpan {
+            is_kept,
             id: self.collecting.ids.span(),
             name: name.into(),
             is_remote: false,
@@ -138,7 +145,7 @@ impl Drop for Trace {
         if !self.own.is_sampled {
             return;
         }
-        let State { name, attributes, error, took, spans, dropped } = std::mem::take(&mut *lock(&self.state));
+        let State { name, attributes, error, took, spans, begun } = std::mem::take(&mut *lock(&self.state));
         self.collecting.queue.push(Ended {
             own: self.own,
             parent: self.parent,
@@ -148,7 +155,7 @@ impl Drop for Trace {
             attributes,
             error,
             spans,
-            dropped,
+            dropped: u32::try_from(begun.saturating_sub(MAX_SPANS)).unwrap_or(u32::MAX),
         });
     }
 }
@@ -158,6 +165,7 @@ pub struct OpenSpan {
     trace: Arc<Trace>,
     id: [u8; 8],
     name: Cow<'static, str>,
+    is_kept: bool,
     is_remote: bool,
     began: Instant,
     attributes: Vec<Attribute>,
@@ -176,7 +184,7 @@ impl OpenSpan {
     }
 
     pub fn add(&mut self, attributes: impl IntoIterator<Item = Attribute>) {
-        if self.trace.own.is_sampled {
+        if self.is_kept {
             self.attributes.extend(attributes);
         }
     }
@@ -188,16 +196,11 @@ impl OpenSpan {
 
 impl Drop for OpenSpan {
     fn drop(&mut self) {
-        let Self { trace, id, name, is_remote, began, attributes, error } = self;
-        if !trace.own.is_sampled {
+        let Self { trace, id, name, is_kept, is_remote, began, attributes, error } = self;
+        if !*is_kept {
             return;
         }
-        let mut state = lock(&trace.state);
-        if state.spans.len() >= MAX_SPANS {
-            state.dropped += 1;
-            return;
-        }
-        state.spans.push(Span {
+        lock(&trace.state).spans.push(Span {
             id: *id,
             name: std::mem::take(name),
             is_remote: *is_remote,

@@ -11,11 +11,10 @@ use wharf_report::ShowPath as _;
 
 use super::buckets::Buckets;
 use super::reading::{Counts, Key, Reading, Total};
-use super::scraped::NO_ERRORS;
 use crate::audit::{MAX_LINE, generations};
 use crate::cli::options::Options;
 use crate::json;
-use crate::metrics::OTHER;
+use crate::metrics::{NO_ERRORS, OTHER};
 use crate::os::files::{self, Links};
 use crate::os::stamp::Identity;
 use crate::report::Failure;

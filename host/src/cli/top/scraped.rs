@@ -15,6 +15,7 @@ use wharf_report::{ShowPath as _, line};
 use super::reading::{Counts, Key, Reading, Total};
 use super::server::ServerState;
 use crate::cli::options::Options;
+use crate::metrics::NO_ERRORS;
 use crate::metrics::read::{ReadFamily, ReadPoint, Suffix, read};
 use crate::net::http::{Http, NamedBy, is_loopback};
 use crate::net::target::Target;
@@ -27,9 +28,6 @@ const MAX_TEXT: u64 = 32 << 20;
 const MAX_TOKEN: u64 = 16 << 10;
 /// For one reading.
 const TIME: Duration = Duration::from_secs(10);
-
-/// Results of calls that are no errors.
-pub(super) const NO_ERRORS: [&str; 4] = ["ok", "asks", "answered", "cancelled"];
 
 /// Metrics at a URL.
 pub(super) struct Scraped {

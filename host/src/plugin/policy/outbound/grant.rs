@@ -6,8 +6,8 @@ use std::fmt;
 
 use http::{HeaderName, HeaderValue, Method, Uri};
 
-use super::headers::is_reserved;
 use crate::net::address::{LOOPBACK, reach};
+use crate::net::http::is_reserved;
 use crate::net::target::{Host, Target, is_ambiguous, without_dots};
 use crate::plugin::policy::template::SecretTemplate;
 

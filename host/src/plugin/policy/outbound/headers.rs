@@ -2,23 +2,7 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-/// Fields that only the host sets: RFC 9110, section 7.6.1, and message framing.
-const RESERVED: [HeaderName; 9] = [
-    header::CONNECTION,
-    header::CONTENT_LENGTH,
-    header::EXPECT,
-    header::HOST,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-    HeaderName::from_static("keep-alive"),
-];
-
-/// Whether only the host may set it.
-pub(in crate::plugin) fn is_reserved(name: &HeaderName) -> bool {
-    RESERVED.contains(name) || name.as_str().starts_with("proxy-")
-}
+use crate::net::http::is_reserved;
 
 /// Removes the fields that a plugin may not set: the host's own fields, and those that `Connection`
 /// names. `length` is kept if given: it was checked against the body.
