@@ -47,9 +47,17 @@ pub struct AuditSettings {
     pub required: bool,
 }
 
+/// Who is told of records as they are made, on the threads that make them: it must not wait.
+pub trait Observer: Send + Sync {
+    fn observe(&self, record: &Record);
+}
+
 /// A handle to the audit log. Cheap to clone; the default one discards records.
 #[derive(Clone, Default)]
-pub struct Audit(Option<Log>);
+pub struct Audit {
+    log: Option<Log>,
+    observer: Option<Arc<dyn Observer>>,
+}
 
 #[derive(Clone)]
 struct Log {
@@ -73,16 +81,23 @@ impl Audit {
         }
         let queue = Arc::new(Queue::new(settings.required));
         let writer = AuditWriter::start(file, queue.clone())?;
-        Ok((Self(Some(Log { queue, bodies: settings.bodies })), writer))
+        Ok((Self { log: Some(Log { queue, bodies: settings.bodies }), observer: None }, writer))
     }
 
+    /// The same log, with somebody who is told of records also if the log is off.
+    pub fn observed(self, observer: Arc<dyn Observer>) -> Self {
+        Self { observer: Some(observer), ..self }
+    }
+
+    /// Whether anybody wants records.
     pub fn is_on(&self) -> bool {
-        self.0.is_some()
+        self.log.is_some() || self.observer.is_some()
     }
 
     /// Queues a record. If the queue is full, the record is dropped and counted.
     pub fn record(&self, record: &Record) {
-        if let Some(log) = &self.0 {
+        self.tell(record);
+        if let Some(log) = &self.log {
             log.queue.put(&line::render(record));
         }
     }
@@ -90,7 +105,8 @@ impl Audit {
     /// Queues a record; the returned future is ready when it is in the file, or at once if the log is not
     /// required.
     pub fn commit(&self, record: &Record) -> Commit {
-        Commit(self.0.as_ref().map(|log| (log.queue.clone(), log.queue.put(&line::render(record)))))
+        self.tell(record);
+        Commit(self.log.as_ref().map(|log| (log.queue.clone(), log.queue.put(&line::render(record)))))
     }
 
     /// Checks whether a call that will be recorded at its end may start.
@@ -98,17 +114,23 @@ impl Audit {
     /// # Errors
     /// If the log is required and cannot be written. The next record written counts these refusals.
     pub fn admit(&self) -> Result<(), Unrecorded> {
-        if self.0.as_ref().is_none_or(|log| log.queue.admits()) { Ok(()) } else { Err(Unrecorded) }
+        if self.log.as_ref().is_none_or(|log| log.queue.admits()) { Ok(()) } else { Err(Unrecorded) }
     }
 
     /// Waits while the log is required and cannot be written.
     pub fn recording(&self) -> Recording {
-        Recording(self.0.as_ref().map(|log| log.queue.clone()))
+        Recording(self.log.as_ref().map(|log| log.queue.clone()))
+    }
+
+    fn tell(&self, record: &Record) {
+        if let Some(observer) = &self.observer {
+            observer.observe(record);
+        }
     }
 
     /// What is recorded of a body.
     pub fn body(&self, text: &str) -> Body {
-        let with_text = self.0.as_ref().is_some_and(|log| log.bodies);
+        let with_text = self.log.as_ref().is_some_and(|log| log.bodies);
         Body {
             bytes: text.len() as u64,
             hash: blake3::hash(text.as_bytes()),

@@ -2,6 +2,7 @@
 //! WebAssembly components.
 //! ARCHITECTURE.md describes the module layers.
 
+pub mod activity;
 pub mod approvals;
 pub mod audit;
 pub mod budgets;

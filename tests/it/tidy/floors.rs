@@ -1,7 +1,8 @@
 //! The floors of the host, as ARCHITECTURE.md has them.
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-pub(super) const FLOORS: [(&str, &[&str], &[&str]); 45] = [
+pub(super) const FLOORS: [(&str, &[&str], &[&str]); 46] = [
+    ("activity", &["audit", "sync"], &["tokio", "wasmtime", "jsonrpc"]),
     ("approvals", &["os", "random_id", "shared_state", "store", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["metrics", "os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
@@ -107,6 +108,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 45] = [
     (
         "transport",
         &[
+            "activity",
             "byte_budget",
             "identity",
             "idle",
