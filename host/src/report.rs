@@ -118,7 +118,7 @@ impl<'writer> FormatFields<'writer> for OneLine {
 /// Logs an event of the plugin folder.
 pub(crate) fn log(event: &FolderEvent) {
     match event {
-        FolderEvent::Found(_) | FolderEvent::Loading(_) | FolderEvent::FirstScanDone => {}
+        FolderEvent::Found(_) | FolderEvent::Loading(_) | FolderEvent::FirstScanDone | FolderEvent::Unchanged(_) => {}
         FolderEvent::Loaded { id, digest, tools, took, .. } => {
             tracing::info!(plugin = %id, version = %digest.short(), tools, ms = took.as_millis() as u64, "loaded");
         }

@@ -74,6 +74,8 @@ pub enum FolderEvent {
     /// The plugin keeps serving under changed limits, grants or names.
     Reconfigured(PluginId),
     Removed(PluginId),
+    /// Its file has the version in service, whatever it had before.
+    Unchanged(PluginId),
     Refused(RefusedFile),
     Warned(FolderWarning),
 }

@@ -92,6 +92,7 @@ pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
         | FolderEvent::Loading(_)
         | FolderEvent::FirstScanDone
         | FolderEvent::Admitted(_)
+        | FolderEvent::Unchanged(_)
         | FolderEvent::Warned(_) => return None,
     })
 }

@@ -118,6 +118,7 @@ pub(super) fn count(metrics: &Metrics, event: &FolderEvent) {
         | FolderEvent::Loading(_)
         | FolderEvent::FirstScanDone
         | FolderEvent::Admitted(_)
+        | FolderEvent::Unchanged(_)
         | FolderEvent::Warned(_) => {}
     }
 }

@@ -32,6 +32,7 @@ impl Progress {
             FolderEvent::Loading(id) => self.0.set_message(id.to_string()),
             FolderEvent::Loaded { .. } | FolderEvent::Refused(_) | FolderEvent::Held(_) => self.0.inc(1),
             FolderEvent::Admitted(_)
+            | FolderEvent::Unchanged(_)
             | FolderEvent::Reconfigured(_)
             | FolderEvent::Removed(_)
             | FolderEvent::Warned(_)

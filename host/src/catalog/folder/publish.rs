@@ -137,7 +137,10 @@ impl Folder {
             known.and_then(|known| self.guard.may_stay(known, &id, &version).err())
         };
         match outcome {
-            None => file.held = None,
+            None => {
+                file.held = None;
+                self.emit(FolderEvent::Unchanged(id));
+            }
             Some(Ok(Admission { plugin, version, .. })) if let Some(reason) = stopped(&version) => {
                 drop(plugin);
                 let version = version.with_grants(&settings.grants);

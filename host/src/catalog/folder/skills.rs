@@ -167,8 +167,9 @@ impl Folder {
             let content = version.info.content;
             match outcome {
                 Ok(admitted) => {
-                    skills.held.remove(&name);
+                    let was_held = skills.held.remove(&name).is_some();
                     if skills.served.get(&name).is_some_and(|served| Arc::ptr_eq(&served.tree, &version.tree)) {
+                        events.extend(was_held.then_some(FolderEvent::Unchanged(id)));
                         continue;
                     }
                     let provider = SkillProvider::new(id.clone(), content, version.tree.clone());
@@ -176,6 +177,7 @@ impl Folder {
                     let decision = Decision::new(id.clone(), &version.info, Ok(admitted));
                     let before = skills.served.insert(name, version);
                     if before.as_ref().is_some_and(|before| before.info.content == content) {
+                        events.extend(was_held.then_some(FolderEvent::Unchanged(id)));
                         continue;
                     }
                     let decision = match &before {
