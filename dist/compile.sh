@@ -97,6 +97,6 @@ case $profile in dev) shown=debug ;; *) shown=$profile ;; esac
 rm -rf "$out"
 mkdir -p "$out"
 install -m 755 "$folder/$built/$shown/wharf$exe" "$folder/$built/$shown/wharf-mcp$exe" "$out"
-"${cargo[@]}" "${arguments[@]}" --target "$target" --target-dir "$folder" --bin wharf --no-default-features --features metrics,nats,postgres,telemetry
+"${cargo[@]}" "${arguments[@]}" --target "$target" --target-dir "$folder" --bin wharf --no-default-features --features metrics,nats,page,postgres,telemetry
 install -m 755 "$folder/$built/$shown/wharf$exe" "$out/wharf-server$exe"
 (cd "$out" && sha256sum -- *)

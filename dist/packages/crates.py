@@ -38,7 +38,7 @@ class Crate:
 def server(context: Context, name: str) -> list[Crate]:
     """The crates in the binary `wharf` or `wharf-server`, with those of this repository."""
     package = tomllib.loads((context.root / "host/Cargo.toml").read_text())["package"]["name"]
-    features = ["--no-default-features", "--features", "metrics,nats,postgres,telemetry"] if name == "wharf-server" else []
+    features = ["--no-default-features", "--features", "metrics,nats,page,postgres,telemetry"] if name == "wharf-server" else []
     return _linked(context.root, context.target, ("--package", package, *features))
 
 

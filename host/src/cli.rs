@@ -44,6 +44,8 @@ mod oauth;
 mod options;
 mod origins;
 mod os_sandbox;
+#[cfg_attr(not(feature = "page"), path = "cli/no_page.rs")]
+mod page;
 mod personal;
 mod place;
 mod prompt;
@@ -114,6 +116,8 @@ enum Command {
         dir: Option<PathBuf>,
         #[command(flatten)]
         http: http::HttpOptions,
+        #[command(flatten)]
+        page: page::PageOptions,
         /// How the log is written: text, or one JSON object to a line
         #[arg(long, value_name = "FORMAT", default_value = "text", env = "WHARF_LOG_FORMAT")]
         log_format: LogFormat,
@@ -256,6 +260,7 @@ fn run_server(
     options: Options,
     dir: Option<PathBuf>,
     http: &http::HttpOptions,
+    page: &page::PageOptions,
     author: serve::Author,
     log: &Log,
 ) -> Result<ExitCode, Failure> {
@@ -265,13 +270,13 @@ fn run_server(
     memory::retain_buffers();
     os_sandbox::enter(&options, &config, &dir, http);
     log.start().map_err(|error| Failure::new(format!("start a thread for the log: {error}")))?;
-    on_runtime(serve::run(options, config, dir, http, author))
+    on_runtime(serve::run(options, config, dir, (http, page), author))
 }
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let options = cli.options;
     // Interactive commands print their result; only servers log each loaded plugin.
-    if let Command::Serve { dir, http, log_format, for_dev, trust } = cli.command {
+    if let Command::Serve { dir, http, page, log_format, for_dev, trust } = cli.command {
         let log = Log::default();
         let style = match log_format {
             LogFormat::Json => LogStyle::ServerInJson(&log),
@@ -281,7 +286,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         report::start_log(options.log.as_deref().unwrap_or("info"), &style)?;
         let trusts = trust.as_deref().map(target::plugin).transpose()?;
         let author = serve::Author { trusts, is_dev: for_dev };
-        let ended = run_server(options, dir, &http, author, &log);
+        let ended = run_server(options, dir, &http, &page, author, &log);
         log.finish();
         return ended;
     }

@@ -23,6 +23,7 @@ mod metrics;
 mod nodes;
 mod oauth;
 mod outbound;
+mod page;
 mod path;
 mod personal;
 mod private;
@@ -65,6 +66,7 @@ pub use metrics::MetricsConfig;
 pub use nodes::NodesConfig;
 pub use oauth::{IntrospectionConfig, IssuerConfig, OAuthConfig};
 pub use outbound::HttpEntry;
+pub use page::PageConfig;
 pub use path::ConfigPath;
 pub use registries::{PublisherKey, RegistryConfig, RequiredKeys};
 pub use rights::RightsConfig;
@@ -104,6 +106,7 @@ pub struct Config {
     pub signatures: SignaturesConfig,
     pub audit: AuditConfig,
     pub metrics: MetricsConfig,
+    pub page: PageConfig,
     pub telemetry: TelemetryConfig,
     pub sandbox: SandboxConfig,
     /// Who may use what.
@@ -363,6 +366,7 @@ impl Config {
             card.check(self.server.http.server_card_url(), &self.server.name, has_description)?;
         }
         self.metrics.check().map_err(|wrong| wrong.below(&["metrics"]))?;
+        self.page.check().map_err(|wrong| wrong.below(&["page"]))?;
         self.telemetry.check().map_err(|wrong| wrong.below(&["telemetry"]))?;
         self.check_secrets()?;
         self.check_exchanges()?;

@@ -4,4 +4,6 @@
 
 pub mod http;
 pub mod metrics;
+#[cfg(feature = "page")]
+pub mod page;
 pub mod stdio;

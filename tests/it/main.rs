@@ -35,6 +35,7 @@ mod notifications;
 mod oauth;
 mod os_sandbox;
 mod outbound;
+mod page;
 mod pages;
 mod pins;
 mod plain;

@@ -231,9 +231,7 @@ pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) ->
     let lock = lock(&config)?;
     let pins = lock.read().map_err(lock_failure)?;
     let pinned = pins.get(&id);
-    let in_folder =
-        version_in(&config, &id, dir, &pins).await.filter(|content| pinned.is_none_or(|pin| pin.content != *content));
-    let contents: Vec<Digest> = pinned.map(|pin| pin.content).into_iter().chain(in_folder).collect();
+    let contents = contents_to_revoke(&config, &id, dir, &pins).await;
     if contents.is_empty() {
         let files = dir.and_then(|dir| choice_in(&config, dir).ok()).unwrap_or_default();
         // Anything may be in the pin file.
@@ -252,6 +250,18 @@ pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) ->
         report::message(&format!("{NAME}{done}{NAME:#} {id} blake3:{content}; {undo}"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The pinned version of a plugin, and that in its folder if it would run.
+pub(super) async fn contents_to_revoke(
+    config: &Arc<Config>,
+    id: &PluginId,
+    dir: Option<&Path>,
+    pins: &Pins,
+) -> Vec<Digest> {
+    let pinned = pins.get(id).map(|pin| pin.content);
+    let in_folder = version_in(config, id, dir, pins).await.filter(|content| pinned != Some(*content));
+    pinned.into_iter().chain(in_folder).collect()
 }
 
 fn never_run(id: &PluginId, hint: String) -> Failure {
@@ -311,7 +321,7 @@ fn has(config: &Config, dir: &Path, id: &PluginId, content: Digest) -> bool {
 }
 
 /// A pin in the configuration takes precedence over approvals.
-fn check_configured_pin(config: &Config, id: &PluginId, candidate: &Candidate) -> Result<(), Failure> {
+pub(super) fn check_configured_pin(config: &Config, id: &PluginId, candidate: &Candidate) -> Result<(), Failure> {
     let Some(pin) = config.plugins.get(id.as_ref()).and_then(|own| own.pin.as_deref()) else { return Ok(()) };
     if pin.trim_start_matches("blake3:") == candidate.seen.content.to_string() {
         return Ok(());

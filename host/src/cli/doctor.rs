@@ -139,7 +139,8 @@ async fn of_server(options: &Options, config: Arc<Config>, dir: Option<PathBuf>)
 /// Whether the addresses for metrics and for other nodes are free, if they are configured.
 fn other_listeners(config: &Config) -> Vec<Finding> {
     let nodes = config.server.http.nodes.as_ref().and_then(|nodes| nodes.address.parse().ok());
-    let all = [("metrics", config.metrics_address()), ("nodes", nodes)];
+    let page = config.page.address.as_ref().and_then(|address| address.parse().ok());
+    let all = [("metrics", config.metrics_address()), ("page", page), ("nodes", nodes)];
     let set = all.into_iter().filter_map(|(about, address)| Some((about, address?)));
     set.map(|(about, address)| http::is_free(about, address, |_| address.to_string())).collect()
 }

@@ -1,5 +1,6 @@
 //! `wharf serve`: the plugins of a folder, over MCP on stdin and stdout or over HTTP.
 
+use std::future::pending;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -15,6 +16,7 @@ use wharf_report::{ShowPath as _, column, shell_word};
 use super::http::HttpOptions;
 use super::metrics::Parts;
 use super::options::Options;
+use super::page::{self, Desk, Page, PageOptions};
 use super::personal::Secrets;
 use super::reloadable::Reloadable;
 use super::signals::Signals;
@@ -44,6 +46,9 @@ use crate::transport::http::OAuth;
 use crate::transport::{self, stdio};
 use crate::{shared_budgets, shared_changes};
 
+/// Is told of what happens in the plugin folder.
+type Watcher = Box<dyn Fn(&FolderEvent) + Send + Sync>;
+
 /// From the start to the log of versions that wait for approval, if the first scan takes longer.
 const WAITING_DELAY: Duration = Duration::from_secs(3);
 
@@ -58,7 +63,7 @@ pub(super) async fn run(
     options: Options,
     config: Config,
     dir: PathBuf,
-    http: &HttpOptions,
+    (http, page): (&HttpOptions, &PageOptions),
     author: Author,
 ) -> Result<ExitCode, Failure> {
     // The default soft limit may be less than connections and plugins' files may use.
@@ -82,6 +87,9 @@ pub(super) async fn run(
     let telemetry = super::telemetry::prepare(&config, &id)?;
     let metered = super::metrics::listen(&config, telemetry.wants_metrics()).await?;
     let metrics = metered.metrics.clone();
+    let page = page::listen(page, &config, &dir).await?;
+    let audit = page.as_ref().map_or_else(|| audit.clone(), |page| page.observing(audit.clone()));
+    let watcher = page.as_ref().map(Page::watcher);
     let trust = config.trust(http.as_ref().is_some_and(|(listener, _)| !listener.is_local()));
     let on_http = http.is_some();
     if author.is_dev && on_http {
@@ -158,6 +166,20 @@ pub(super) async fn run(
     let parts = Arc::new(Parts { catalog: catalog.clone(), budgets: spent.clone(), sandbox: running.clone() });
     let exporter = telemetry.start(metered.text(&parts))?;
     let scraped = metered.serve(parts);
+    let desk = Desk {
+        config: config.clone(),
+        catalog: catalog.clone(),
+        dir: dir.clone(),
+        sandbox: running.clone(),
+        audit: audit.clone(),
+    };
+    let of_page = server.clone();
+    let shown = async move {
+        match page {
+            Some(page) => page.serve(desk, of_page).await,
+            None => pending().await,
+        }
+    };
     let reporting = budgets::report(spent, dir.clone());
     // The first response must not wait for the sandbox or for compilation.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
@@ -171,7 +193,9 @@ pub(super) async fn run(
                 let _ = running.set(sandbox.clone());
                 hook.set(move || ready.on_idle());
                 let client = if on_http { ON_HTTP } else { ON_STDIN };
-                match follow_folder(config, (trust, author), dir, catalog, sandbox, (audit, metrics), client).await {
+                match follow_folder(config, (trust, author), dir, catalog, sandbox, (audit, metrics, watcher), client)
+                    .await
+                {
                     Ok(never) => match never {},
                     Err(failure) => failure,
                 }
@@ -223,6 +247,7 @@ pub(super) async fn run(
         Some(failure) = failed.recv() => Err(failure),
         never = reporting => match never {},
         never = scraped => match never {},
+        never = shown => match never {},
     };
     exporter.close();
     if let Some(writer) = writer {
@@ -299,7 +324,7 @@ async fn follow_folder(
     dir: PathBuf,
     catalog: Arc<Catalog>,
     sandbox: Arc<Sandbox>,
-    (audit, metrics): (Audit, Metrics),
+    (audit, metrics, watcher): (Audit, Metrics, Option<Watcher>),
     client: &'static str,
 ) -> Result<std::convert::Infallible, Failure> {
     let (events_sender, mut events) = mpsc::unbounded_channel();
@@ -323,6 +348,9 @@ async fn follow_folder(
                 tracing::info!("{id} offers {}", offers.join("; "));
             }
             super::metrics::count(&metrics, event);
+            if let Some(watcher) = &watcher {
+                watcher(event);
+            }
             if let Some(record) = audit::folder_record(event) {
                 audit.record(&record);
             }

@@ -51,6 +51,7 @@ impl Config {
         key.chain(tokens)
             .chain(self.client_secrets().map(|secret| Named::secret("a client secret of OAuth", secret)))
             .chain(self.metrics.token.iter().map(|token| Named::secret("the token for metrics", token)))
+            .chain(self.page.token.iter().map(|token| Named::secret("the token for the page", token)))
             .chain(telemetry.map(|secret| Named::secret("a secret of telemetry", secret)))
             .chain(certificates)
             .chain(secrets)

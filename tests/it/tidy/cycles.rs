@@ -140,6 +140,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "source",
             "private",
             "metrics",
+            "page",
             "telemetry",
             "store",
             "address",

@@ -1,0 +1,169 @@
+//! One plugin: what it offers, what it may do, and which version it is; and one tool with its schema.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use wharf_report::shell_word;
+
+use super::desk::{OperatorDesk, blocking, id, refused};
+use super::overview::{entries_of, is_served};
+use crate::catalog::{Item, Names, Snapshot};
+use crate::cli::extra::ShownExtra;
+use crate::cli::wiring::{lock, lock_failure};
+use crate::plugin::PluginId;
+use crate::transport::page::{Answer, Refused};
+
+/// Entries of one kind that are shown of a plugin.
+const MAX_ENTRIES: usize = 500;
+/// Bytes of a description in a list.
+const MAX_DESCRIPTION: usize = 1000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Named {
+    pub(super) plugin: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tool {
+    tool: String,
+}
+
+pub(super) async fn of_plugin(all: &OperatorDesk, Named { plugin }: Named) -> Answer {
+    let unserved = all.board.get(&plugin);
+    // A file without a name that a plugin can have is refused, and there is no more to say.
+    let Ok(id) = id(&plugin) else {
+        let unserved = unserved.ok_or_else(not_found)?;
+        return Ok(json!({ "name": plugin, "unserved": unserved }).to_string());
+    };
+    let snapshot = all.desk.catalog.snapshot();
+    if unserved.is_none() && !is_served(&snapshot, &id) {
+        return Err(not_found());
+    }
+    let config = all.desk.config.get();
+    let (of_pins, own) = (config.clone(), id.clone());
+    let pin = blocking(move || {
+        let pins = lock(&of_pins).map_err(refused)?.read().map_err(|error| refused(lock_failure(error)))?;
+        let pin = pins.get(&own).map(|pin| {
+            json!({
+                "content": pin.content.to_string(),
+                "signer": pin.signer,
+                "approved": pin.approved,
+                "needs": pin.needs,
+                "time": humantime::format_rfc3339_seconds(pin.time).to_string(),
+                "revoked": pins.is_revoked(pin.content),
+            })
+        });
+        Ok(pin)
+    })
+    .await;
+    // Without a home, or while the store is away, the rest can be shown.
+    let (pin, pin_error) = match pin {
+        Ok(pin) => (pin, None),
+        Err(refused) => (None, Some(refused.error)),
+    };
+    let grants = config.grants(&id);
+    let word =
+        |command: &str, word: &str| format!("{} {command} {id} {} {word}", config.program(), shell_word(&all.desk.dir));
+    let member = snapshot.members().iter().find(|member| *member.provider.id() == id);
+    let missing = member.map(|member| member.provider.missing_grants()).unwrap_or_default();
+    let missing: Vec<Value> = missing
+        .iter()
+        .map(|grant| json!({ "grant": grant, "command": word("grant", &shell_word_of(grant)) }))
+        .collect();
+    Ok(json!({
+        "name": id.as_ref(),
+        "unserved": unserved,
+        "content": member.map(|member| member.provider.digest().to_string()),
+        "pin": pin,
+        "pin_error": pin_error,
+        "granted": grants.own_texts(),
+        "extra": ShownExtra::all(&grants).map(|extra| extra.to_json()).collect::<Vec<_>>(),
+        "missing": missing,
+        "unusable": member.map(|member| member.provider.unusable_grants()).unwrap_or_default(),
+        "change": { "grant": word("grant", "GRANT"), "ungrant": word("ungrant", "GRANT") },
+        "offers": offers(&snapshot, &id),
+    })
+    .to_string())
+}
+
+pub(super) fn of_tool(all: &OperatorDesk, Tool { tool }: &Tool) -> Answer {
+    let snapshot = all.desk.catalog.snapshot();
+    let entry = snapshot.tools.get(tool).ok_or_else(not_found)?;
+    let own = &entry.item().tool;
+    // It was checked when it was listed.
+    let schema = RawValue::from_string(own.input_schema.clone()).ok();
+    let hints = own.annotations.as_ref();
+    Ok(json!({
+        "name": entry.name.as_str(),
+        "plugin": entry.provider.id().as_ref(),
+        "title": own.title,
+        "description": own.description,
+        "schema": schema,
+        "destructive": hints.and_then(|hints| hints.destructive),
+        "readOnly": hints.and_then(|hints| hints.read_only),
+    })
+    .to_string())
+}
+
+fn not_found() -> Refused {
+    Refused::new(http::StatusCode::NOT_FOUND, "find it: nothing of that name is served, held or refused any more")
+}
+
+fn shell_word_of(word: &str) -> String {
+    shell_word(std::path::Path::new(word)).to_string()
+}
+
+fn offers(snapshot: &Snapshot, id: &PluginId) -> Value {
+    let tools = list(&snapshot.tools, id, |name, frozen| {
+        let tool = &frozen.tool;
+        json!({ "name": name, "title": tool.title, "description": cut(tool.description.as_deref()) })
+    });
+    let prompts = list(&snapshot.prompts, id, |name, prompt| {
+        let arguments = prompt.arguments.iter().map(|argument| {
+            json!({
+                "name": argument.name,
+                "title": argument.title,
+                "description": cut(argument.description.as_deref()),
+                "required": argument.required,
+            })
+        });
+        json!({
+            "name": name,
+            "title": prompt.title,
+            "description": cut(prompt.description.as_deref()),
+            "arguments": arguments.collect::<Vec<_>>(),
+        })
+    });
+    let resources = list(
+        &snapshot.resources,
+        id,
+        |uri, resource| json!({ "uri": uri, "title": resource.name, "description": cut(resource.description.as_deref()) }),
+    );
+    let templates = list(&snapshot.templates, id, |uri, frozen| {
+        json!({
+            "uri": uri,
+            "title": frozen.template.name,
+            "description": cut(frozen.template.description.as_deref()),
+            "template": true,
+        })
+    });
+    json!({ "tools": tools, "prompts": prompts, "resources": resources, "templates": templates })
+}
+
+/// The first entries of one kind, and how many more there are.
+fn list<T: Item>(names: &Names<T>, id: &PluginId, show: impl Fn(&str, &T) -> Value) -> Value {
+    let mut own = entries_of(names, id);
+    let shown: Vec<Value> = own.by_ref().take(MAX_ENTRIES).map(|(name, item)| show(name, item)).collect();
+    json!({ "entries": shown, "more": own.count() })
+}
+
+/// The beginning of a description.
+fn cut(text: Option<&str>) -> Option<String> {
+    let text = text?;
+    if text.len() <= MAX_DESCRIPTION {
+        return Some(text.to_owned());
+    }
+    Some(format!("{}\u{2026}", &text[..text.floor_char_boundary(MAX_DESCRIPTION)]))
+}
