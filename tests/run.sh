@@ -2,7 +2,7 @@
 # Runs all tests that a change can break, from a fresh clone: builds the guests, runs the Rust tests
 # and the hostile suite, fuzzes each target for half a minute, counts the instructions of a call,
 # makes and installs packages, publishes to a registry, shares tasks in databases, builds and calls plugins in every language, tests the binary with
-# the official clients, shows a page in a browser, validates its messages with the official schemas, and runs the official
+# the official clients, shows a page in a browser, uses the live page there, validates its messages with the official schemas, and runs the official
 # conformance suite. The last line is the total; the exit code is 0 if all passed.
 #
 # On two cores it takes at most 25 minutes with compiled dependencies, and 45 without. If it takes
@@ -44,6 +44,7 @@ types() { venv 2 && target/clients/python-2/bin/python tests/clients/validate.py
 schemas() { node_packages && node target/clients/node/schema.mjs target/tmp/wire-log; }
 python() { venv "$1" && python_client "$1"; }
 typescript() { node_packages && node_client; }
+page() { need chromium chromium && node_packages && page_client; }
 apps() { need chromium chromium && node_packages && apps_client; }
 # The logs of its steps are in target/dist/logs.
 packages() {
@@ -73,6 +74,7 @@ clients() {
   step python-2 python 2
   step typescript typescript
   step apps apps
+  step page page
   step oauth bash tests/oauth.sh --clients
   step conformance conformance
 }

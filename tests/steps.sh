@@ -96,6 +96,9 @@ node_client() { target/clients/node/node_modules/.bin/node target/clients/node/c
 # A chat client of the official library shows a page in Chromium; screenshots are in target/apps.
 apps_client() { target/clients/node/node_modules/.bin/node target/clients/node/apps.mjs "${WHARF_TEST_BIN:-target/debug/wharf}"; }
 
+# The live page of the server in Chromium; screenshots are in target/page.
+page_client() { target/clients/node/node_modules/.bin/node target/clients/node/page.mjs "${WHARF_TEST_BIN:-target/debug/wharf}"; }
+
 # oauth_packages: what the clients that sign in need, and the official Rust client, which takes a minute to compile.
 oauth_packages() {
   venv 1 && venv 2 && node_packages &&
