@@ -11,14 +11,12 @@ use std::time::Instant;
 use serde_json::Value;
 
 use crate::audit::{Event, Observer, Record};
+use crate::metrics::NO_ERRORS;
 use crate::sync::lock;
 use hour::Hour;
 pub use hour::Totals;
 pub use recent::Batch;
 use recent::Recent;
-
-/// Outcomes of calls that are no errors.
-const NO_ERRORS: [&str; 4] = ["ok", "asks", "answered", "cancelled"];
 
 /// The activity of one server since its start.
 pub struct Activity {

@@ -27,9 +27,8 @@ impl PageConfig {
     /// # Errors
     /// If the address is none, or others could open the page without a token that lasts.
     pub(super) fn check(&self) -> Result<(), WrongValue> {
-        if self.token.as_ref().is_some_and(|token| !token.has_one_source()) {
-            return Err(WrongValue::at(&["token"], "needs either env or file")
-                .hint("write { env = \"PAGE_TOKEN\" } or { file = \"page-token\" }"));
+        if let Some(token) = &self.token {
+            token.check("token", "PAGE_TOKEN", "page-token")?;
         }
         let Some(text) = &self.address else { return Ok(()) };
         if !SUPPORTED {

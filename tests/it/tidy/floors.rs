@@ -2,7 +2,7 @@
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
 pub(super) const FLOORS: [(&str, &[&str], &[&str]); 46] = [
-    ("activity", &["audit", "sync"], &["tokio", "wasmtime", "jsonrpc"]),
+    ("activity", &["audit", "metrics", "sync"], &["tokio", "wasmtime", "jsonrpc"]),
     ("approvals", &["os", "random_id", "shared_state", "store", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["metrics", "os", "sync"], &["tokio", "wasmtime"]),
     ("budgets", &["identity", "rights", "sync"], &["tokio", "wasmtime", "mcp"]),
