@@ -27,6 +27,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "events",
             "schema",
             "fault",
+            "tape",
             "error",
             "skills",
             "surface",
@@ -42,6 +43,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "pinned_pages",
             "loaded",
             "load",
+            "replay",
         ],
     ),
     (
