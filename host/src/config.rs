@@ -27,6 +27,7 @@ mod path;
 mod personal;
 mod private;
 mod program;
+mod record;
 mod registries;
 mod rights;
 mod sandbox;
@@ -66,6 +67,7 @@ pub use nodes::NodesConfig;
 pub use oauth::{IntrospectionConfig, IssuerConfig, OAuthConfig};
 pub use outbound::HttpEntry;
 pub use path::ConfigPath;
+pub use record::{RecordConfig, Recording};
 pub use registries::{PublisherKey, RegistryConfig, RequiredKeys};
 pub use rights::RightsConfig;
 pub use sandbox::SandboxConfig;
@@ -105,6 +107,8 @@ pub struct Config {
     pub audit: AuditConfig,
     pub metrics: MetricsConfig,
     pub telemetry: TelemetryConfig,
+    /// Recordings of calls.
+    pub record: RecordConfig,
     pub sandbox: SandboxConfig,
     /// Who may use what.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -364,6 +368,7 @@ impl Config {
         }
         self.metrics.check().map_err(|wrong| wrong.below(&["metrics"]))?;
         self.telemetry.check().map_err(|wrong| wrong.below(&["telemetry"]))?;
+        self.record.check().map_err(|wrong| wrong.below(&["record"]))?;
         self.check_secrets()?;
         self.check_exchanges()?;
         self.audit.check().map_err(|wrong| wrong.below(&["audit"]))

@@ -1,5 +1,7 @@
 //! `wharf record`, `replay` and `test`: calls of real guests, run again without what they were answered by.
 
+mod serving;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

@@ -133,6 +133,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "path",
             "format",
             "outbound",
+            "record",
             "sandbox",
             "schemas",
             "trust",
