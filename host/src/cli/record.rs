@@ -46,7 +46,8 @@ pub(super) async fn run(options: &Options, how: RecordOptions, screen: &Screen) 
         // Why it could not be called comes first.
         let code = ended?;
         return match why {
-            Some(why) => Err(Failure::new(format!("record the call: {why}"))),
+            Some(why) => Err(Failure::new(format!("record the call: {why}"))
+                .hint("the call itself was made: only its recording is missing".to_owned())),
             None => Ok(code),
         };
     }
