@@ -52,7 +52,10 @@ mod prompt;
 mod proposals;
 mod push;
 mod read;
+mod record;
+mod recordings;
 mod reloadable;
+mod replay;
 mod request;
 mod rights;
 mod search;
@@ -72,6 +75,7 @@ mod sync;
 mod target;
 mod tasks;
 mod telemetry;
+mod test;
 mod top;
 mod typed_input;
 mod unapproved;
@@ -143,6 +147,12 @@ enum Command {
     List(list::ListOptions),
     /// Call one tool
     Call(call::CallOptions),
+    /// Call one tool, and keep a recording: what it asked of the host and what it was answered, without secrets
+    Record(record::RecordOptions),
+    /// Run a recorded call again, without network, and show what is different: also with another version
+    Replay(replay::ReplayOptions),
+    /// Test a plugin with recorded calls
+    Test(test::TestOptions),
     /// Read one resource
     Read(read::ReadOptions),
     /// Get the messages of one prompt
@@ -291,7 +301,9 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         return ended;
     }
     let filter = match &cli.command {
-        Command::Call(_) | Command::Read(_) | Command::Prompt(_) => call::LOG_FILTER,
+        Command::Call(_) | Command::Record(_) | Command::Read(_) | Command::Prompt(_) => call::LOG_FILTER,
+        // What a guest logs is compared, and nothing that it lacks is to be granted.
+        Command::Replay(_) | Command::Test(_) => "warn,guest=off,wharf::missing_grant=off",
         // A plugin that crashes in its listing prints the reason.
         Command::Dev(_) | Command::Check { .. } => "warn,guest=info",
         _ => "warn",
@@ -304,6 +316,9 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Check { paths, json } => check::run(&options, &paths, json, &screen).await,
             Command::List(how) => list::run(&options, how, &screen).await,
             Command::Call(how) => call::run(&options, how, &screen).await,
+            Command::Record(how) => record::run(&options, how, &screen).await,
+            Command::Replay(how) => replay::run(&options, how, &screen).await,
+            Command::Test(how) => test::run(&options, how, &screen).await,
             Command::Read(how) => read::run(&options, how, &screen).await,
             Command::Prompt(how) => prompt::run(&options, how, &screen).await,
             Command::Status { dir, name, json } => status::run(&options, dir, name.as_deref(), json, &screen).await,

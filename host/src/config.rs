@@ -28,6 +28,7 @@ mod path;
 mod personal;
 mod private;
 mod program;
+mod record;
 mod registries;
 mod rights;
 mod sandbox;
@@ -68,6 +69,7 @@ pub use oauth::{IntrospectionConfig, IssuerConfig, OAuthConfig};
 pub use outbound::HttpEntry;
 pub use page::PageConfig;
 pub use path::ConfigPath;
+pub use record::{RecordConfig, Recording};
 pub use registries::{PublisherKey, RegistryConfig, RequiredKeys};
 pub use rights::RightsConfig;
 pub use sandbox::SandboxConfig;
@@ -108,6 +110,8 @@ pub struct Config {
     pub metrics: MetricsConfig,
     pub page: PageConfig,
     pub telemetry: TelemetryConfig,
+    /// Recordings of calls.
+    pub record: RecordConfig,
     pub sandbox: SandboxConfig,
     /// Who may use what.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -368,6 +372,7 @@ impl Config {
         self.metrics.check().map_err(|wrong| wrong.below(&["metrics"]))?;
         self.page.check().map_err(|wrong| wrong.below(&["page"]))?;
         self.telemetry.check().map_err(|wrong| wrong.below(&["telemetry"]))?;
+        self.record.check().map_err(|wrong| wrong.below(&["record"]))?;
         self.check_secrets()?;
         self.check_exchanges()?;
         self.audit.check().map_err(|wrong| wrong.below(&["audit"]))

@@ -20,11 +20,13 @@ mod pending;
 mod pinned_pages;
 mod policy;
 mod provider;
+mod replay;
 mod sandbox;
 pub mod schema;
 mod skills;
 mod stored_listing;
 mod surface;
+mod tape;
 
 mod threads;
 
@@ -59,6 +61,7 @@ pub use policy::personal::PersonalSecrets;
 pub use policy::secret::{Missing, Secret};
 pub use policy::template::SecretTemplate;
 pub use provider::{Call, Provider};
+pub use replay::{Replayed, replay};
 pub use sandbox::{Running, Sandbox, SandboxSettings};
 pub use schema::{Mirrored, Schema, Violation, Wrapping};
 pub use skills::Skills;
@@ -67,6 +70,11 @@ pub use surface::template::UriTemplate;
 pub use surface::{
     FrozenTemplate, FrozenTool, ListingWarning, Parameter, SchemaStyle, Surface, ToolUi, own_pages, parameters,
     signature,
+};
+
+pub use tape::{
+    Difference, MAX_FILE as MAX_RECORDING_FILE, MAX_RECORDING, NotARecording, RecordFolder, RecordSettings, Recorded,
+    Recorder, Retention, Spending, What, read as read_recording,
 };
 
 #[cfg(test)]

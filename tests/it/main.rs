@@ -42,6 +42,7 @@ mod plain;
 mod programs;
 #[cfg(feature = "dev")]
 mod projects;
+mod recording;
 mod refusals;
 mod registry;
 mod reload;

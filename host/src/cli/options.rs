@@ -12,10 +12,10 @@ use crate::config::{self, Base, Config};
 use crate::os::key_folders;
 use crate::os::paths::folder_of;
 use crate::os::process::this_program;
-use crate::plugin::{Compiler, ProtectedFolders, Sandbox, SandboxSettings};
+use crate::plugin::{Compiler, ProtectedFolders, Recorder, Sandbox, SandboxSettings};
 use crate::report::Failure;
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(super) struct Options {
     /// Configuration file [default: $XDG_CONFIG_HOME/wharf/wharf.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE", env = "WHARF_CONFIG")]
@@ -27,6 +27,9 @@ pub(super) struct Options {
     /// Cache folder of compiled plugins [default: $XDG_CACHE_HOME/wharf]
     #[arg(long, global = true, value_name = "DIR", env = "WHARF_CACHE")]
     pub(super) cache: Option<PathBuf>,
+    /// Records the calls of its sandbox.
+    #[arg(skip)]
+    pub(super) recorder: Recorder,
 }
 
 impl Options {
@@ -71,27 +74,33 @@ impl Options {
         let base = config::base();
         let protected = self.protected(config, plugins, base.as_ref());
         let keyvalue = shared::keyvalue(config)?;
-        let cache_dir = self.cache.clone().or_else(|| base.map(|base| base.cache));
-        let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
-        let compiler = Compiler::ChildProcess(this_program().map_err(|error| failed(error.to_string()))?);
-        let os_sandbox = config.sandbox.os_sandbox;
         let settings = SandboxSettings {
-            cache_dir,
-            compiler,
-            os_sandbox,
             keyvalue,
             protected,
             audit,
             shared,
             schemas: config.server.schemas.into(),
             personal: Arc::new(personal),
-            ..SandboxSettings::default()
+            recorder: self.recorder.clone(),
+            ..self.compiling(config, base.map(|base| base.cache))?
         };
-        match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {
-            Ok(Ok(sandbox)) => Ok(sandbox),
-            Ok(Err(error)) => Err(failed(format!("{error:#}"))),
-            Err(error) => Err(failed(error.to_string())),
-        }
+        start(settings).await
+    }
+
+    /// A sandbox for recorded calls: it keeps nothing, and has nothing to give.
+    pub(super) async fn sandbox_of_replays(&self, config: &Config) -> Result<Arc<Sandbox>, Failure> {
+        start(self.compiling(config, config::base().map(|base| base.cache))?).await
+    }
+
+    /// How components are compiled, and where the code is kept.
+    fn compiling(&self, config: &Config, default: Option<PathBuf>) -> Result<SandboxSettings, Failure> {
+        let program = this_program().map_err(|error| unstarted(&error.to_string()))?;
+        Ok(SandboxSettings {
+            cache_dir: self.cache.clone().or(default),
+            compiler: Compiler::ChildProcess(program),
+            os_sandbox: config.sandbox.os_sandbox,
+            ..SandboxSettings::default()
+        })
     }
 
     /// The folders of Wharf's own files: the cache, the key-value store and the pins.
@@ -121,4 +130,16 @@ impl Options {
         }
         protected
     }
+}
+
+async fn start(settings: SandboxSettings) -> Result<Arc<Sandbox>, Failure> {
+    match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {
+        Ok(Ok(sandbox)) => Ok(sandbox),
+        Ok(Err(error)) => Err(unstarted(&format!("{error:#}"))),
+        Err(error) => Err(unstarted(&error.to_string())),
+    }
+}
+
+fn unstarted(why: &str) -> Failure {
+    Failure::new(format!("start the sandbox: {why}"))
 }

@@ -71,7 +71,8 @@ fn allowed_paths(options: &Options, config: &Config, dir: &Path, http: &HttpOpti
     }
     let audit = config.audit().map(|audit| audit.path);
     let files = audit.into_iter().chain(config.store_file());
-    let folders: Vec<PathBuf> = files.filter_map(|file| file.parent().map(Path::to_owned)).collect();
+    let recordings = config.recording().map(|recording| recording.folder);
+    let folders: Vec<PathBuf> = files.filter_map(|file| file.parent().map(Path::to_owned)).chain(recordings).collect();
     for folder in options.own_folders(config::base().as_ref()).into_iter().chain(folders) {
         // As above. An error is reported when the folder is used.
         let _ = private::create_folder(&folder);

@@ -27,7 +27,7 @@ use super::{absent, audit, budgets, nodes, shared, summary, tasks};
 use crate::audit::Audit;
 use crate::budgets::Budgets;
 use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot};
-use crate::config::{self, Config, Live};
+use crate::config::{self, Config, Live, Recording};
 use crate::idle::IdleHook;
 use crate::in_use::{self, InUse};
 use crate::metrics::Metrics;
@@ -35,7 +35,7 @@ use crate::oauth::Exchanges;
 use crate::os::paths::absolute;
 use crate::os::{limits, memory, service};
 use crate::pins::{Guard, Reason, Trust};
-use crate::plugin::{PluginId, Sandbox};
+use crate::plugin::{PluginId, RecordFolder, Recorder, Sandbox};
 use crate::random_id::random_id;
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
@@ -54,6 +54,9 @@ const WAITING_DELAY: Duration = Duration::from_secs(3);
 
 /// How long the store may take to record that this server has ended.
 const LEAVING: Duration = Duration::from_secs(2);
+
+/// How long the end waits for recordings to be written.
+const RECORDING: Duration = Duration::from_secs(2);
 
 /// Shown on a terminal: how clients connect.
 const ON_STDIN: &str = "Waiting for an MCP client on stdin.";
@@ -78,6 +81,8 @@ pub(super) async fn run(
         () = signals.shutdown() => return Ok(ExitCode::SUCCESS),
     };
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
+    let recorder = recorder(&config)?;
+    let options = Options { recorder: recorder.clone(), ..options };
     let mut http = super::http::listen(http, &config)?;
     if let (Some((_, settings)), Some(files)) = (&http, files) {
         warn_of_low_file_limit(files, settings.connections);
@@ -250,10 +255,25 @@ pub(super) async fn run(
         never = shown => match never {},
     };
     exporter.close();
+    recorder.finish(RECORDING);
     if let Some(writer) = writer {
         writer.close(audit::CLOSING);
     }
     ended
+}
+
+/// Records calls as the configuration says. A server that cannot do so does not start: who wrote it counts on it.
+fn recorder(config: &Config) -> Result<Recorder, Failure> {
+    let recorder = Recorder::default();
+    if let Some(Recording { folder, settings, retention }) = config.recording() {
+        let opened = RecordFolder::open(folder.clone(), retention).map_err(|error| {
+            Failure::new(format!("open the folder of recordings: {error}: {}", folder.shown()))
+                .hint("name a folder that only this user can write to: record.folder".to_owned())
+        })?;
+        tracing::info!(folder = %folder.shown(), sample = settings.sample, "recording calls");
+        recorder.write_to(settings, opened);
+    }
+    Ok(recorder)
 }
 
 /// Keeps what this machine has from being moved away. Where that cannot be said, the server runs all the same.

@@ -79,6 +79,9 @@ impl Config {
             let path = secret.folder_of_all(self)?;
             Some(PrivateFile { what: format!("the users' secrets '{name}'"), path, is_folder: true })
         });
-        own.into_iter().chain(log).chain(named).chain(of_users).chain(store).collect()
+        let recordings = self.recording().map(|recording| recording.folder);
+        let recordings =
+            recordings.map(|path| PrivateFile { what: "the recordings".to_owned(), path, is_folder: true });
+        own.into_iter().chain(log).chain(named).chain(of_users).chain(store).chain(recordings).collect()
     }
 }

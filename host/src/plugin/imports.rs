@@ -1,5 +1,6 @@
 //! The host functions that a guest may import, and the store data that they work on.
 
+mod clocks;
 mod config;
 mod environment;
 pub(in crate::plugin) mod filesystem;
@@ -9,7 +10,9 @@ mod host_calls;
 pub(in crate::plugin) mod keyvalue;
 pub(in crate::plugin) mod outbound;
 pub(in crate::plugin) mod people;
+mod poll;
 pub(in crate::plugin) mod program;
+mod random;
 pub(in crate::plugin) mod state;
 
 use wasmtime::component::Linker;
@@ -25,6 +28,9 @@ pub(in crate::plugin) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Resu
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     super::abi::link(linker)?;
     environment::link(linker)?;
+    clocks::link(linker)?;
+    random::link(linker)?;
+    poll::link(linker)?;
     filesystem::bindings::link(linker)?;
     outbound::bindings::link(linker)?;
     keyvalue::bindings::link(linker)?;

@@ -23,6 +23,8 @@ use super::schema::allowance::Allowance;
 use super::skills::Skills;
 use super::stored_listing::StoredListing;
 use super::surface::{Listed, ListingWarning, Surface};
+use super::tape::kept::Kept;
+use super::tape::{Called, Taping};
 use crate::identity::Identity;
 
 /// A loaded component. May be dropped at any time: calls in flight share ownership of what they need.
@@ -101,9 +103,29 @@ impl Plugin {
         self.prepared.compute(compared).await
     }
 
+    /// Records a call, if it is to be recorded.
+    fn taping(&self, prepared: &PreparedComponent, call: &mut Call, called: impl FnOnce() -> Called) -> Option<Taping> {
+        if call.tape.is_some() {
+            return None;
+        }
+        let (of, grants) = ((&self.prepared.id, &self.prepared.digest), &prepared.granted.grants);
+        let mut taping = self.prepared.runtime.recorder.begin(of, grants, call.as_task, called)?;
+        call.tape = Some(taping.tape());
+        taping.cost(&mut call.cost);
+        Some(taping)
+    }
+
     fn dialect(&self) -> &dyn Dialect {
         self.linked.dialect.as_ref()
     }
+}
+
+/// The outcome of a call, which is recorded if the call is.
+fn ended<T: Kept>(taping: Option<Taping>, outcome: Result<T, CallError>) -> Result<T, CallError> {
+    if let Some(taping) = taping {
+        taping.end(&outcome);
+    }
+    outcome
 }
 
 #[async_trait]
@@ -171,14 +193,15 @@ impl Provider for Plugin {
         Ok(Some(Arc::new(newer)))
     }
 
-    async fn call_tool(&self, name: &str, arguments: Arc<str>, call: Call) -> Result<ToolOutcome, CallError> {
+    async fn call_tool(&self, name: &str, arguments: Arc<str>, mut call: Call) -> Result<ToolOutcome, CallError> {
         let tool = self.surface.tool(name).ok_or(CallError::Guest(GuestError::NotFound))?;
         let caller = call.caller.clone();
-        let arguments = tool.taken(arguments);
         let prepared = self.prepared.of_caller(call.identity.as_deref());
         let prepared = if call.as_task { prepared.as_task() } else { prepared };
+        let taping = self.taping(prepared, &mut call, || Called::Tool(name.to_owned(), arguments.to_string()));
+        let arguments = tool.taken(arguments);
         let called = self.dialect().call_tool(prepared, tool, arguments, call);
-        self.prepared.breaker.around(&caller, called).await
+        ended(taping, self.prepared.breaker.around(&caller, called).await)
     }
 
     async fn check_arguments(&self, name: &str, arguments: Arc<str>) -> Result<(), CallError> {
@@ -202,14 +225,15 @@ impl Provider for Plugin {
         self.prepared.compute(checked).await
     }
 
-    async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
+    async fn read_resource(&self, uri: &str, mut call: Call) -> Result<ReadOutcome, CallError> {
         if let Some(read) = self.surface.skills.read_file(uri, call.unread.as_ref()) {
             return read;
         }
         let caller = call.caller.clone();
         let prepared = self.prepared.of_caller(call.identity.as_deref());
+        let taping = self.taping(prepared, &mut call, || Called::Resource(uri.to_owned()));
         let called = self.dialect().read_resource(prepared, uri, call);
-        let read = self.prepared.breaker.around(&caller, called).await?;
+        let read = ended(taping, self.prepared.breaker.around(&caller, called).await)?;
         self.only_pinned(uri, read).await
     }
 
@@ -217,12 +241,13 @@ impl Provider for Plugin {
         &self,
         name: &str,
         arguments: Vec<(String, String)>,
-        call: Call,
+        mut call: Call,
     ) -> Result<PromptOutcome, CallError> {
         let caller = call.caller.clone();
         let prepared = self.prepared.of_caller(call.identity.as_deref());
+        let taping = self.taping(prepared, &mut call, || Called::Prompt(name.to_owned(), arguments.clone()));
         let called = self.dialect().get_prompt(prepared, name, arguments, call);
-        self.prepared.breaker.around(&caller, called).await
+        ended(taping, self.prepared.breaker.around(&caller, called).await)
     }
 
     async fn complete(

@@ -20,6 +20,7 @@ use super::policy::access::Access;
 use super::policy::grants::Grants;
 use super::policy::pages::PageReach;
 use super::surface::Surface;
+use super::tape::Tape;
 use crate::budgets::Charge;
 use crate::byte_budget::ByteBudget;
 use crate::identity::Identity;
@@ -195,6 +196,8 @@ pub struct Call {
     pub events: Option<Arc<Events>>,
     /// Whether it may become a task: it has their limits, and permits of its own.
     pub as_task: bool,
+    /// Where what it asks of the host is written down, or answered from.
+    pub tape: Option<Tape>,
     /// Signals to the plugin that the caller has cancelled. It does not stop the call: dropping the
     /// future does.
     pub cancelled: CancellationToken,
@@ -218,6 +221,7 @@ impl Call {
             deadline: None,
             events: None,
             as_task: false,
+            tape: None,
             cancelled: CancellationToken::new(),
         }
     }

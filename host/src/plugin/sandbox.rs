@@ -25,6 +25,7 @@ use super::limits::TaskLimits;
 use super::limits::fair_semaphore::FairSemaphore;
 use super::policy::personal::{NoPersonalSecrets, PersonalSecrets};
 use super::surface::SchemaStyle;
+use super::tape::Recorder;
 use super::threads::Threads;
 use crate::audit::Audit;
 
@@ -58,6 +59,8 @@ pub struct SandboxSettings {
     pub schemas: SchemaStyle,
     /// Secrets of which each caller has their own.
     pub personal: Arc<dyn PersonalSecrets>,
+    /// Records calls.
+    pub recorder: Recorder,
 }
 
 impl Default for SandboxSettings {
@@ -78,6 +81,7 @@ impl Default for SandboxSettings {
             shared: false,
             schemas: SchemaStyle::default(),
             personal: Arc::new(NoPersonalSecrets),
+            recorder: Recorder::default(),
         }
     }
 }
@@ -132,6 +136,7 @@ impl Sandbox {
             workers,
             shared: settings.shared,
             schemas: settings.schemas,
+            recorder: settings.recorder,
         };
         let compilation = Compilation::new(engine.clone(), settings.compiler, settings.os_sandbox, settings.cache_dir);
         Ok(Arc::new(Self {

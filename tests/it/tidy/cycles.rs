@@ -27,6 +27,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "events",
             "schema",
             "fault",
+            "tape",
             "error",
             "skills",
             "surface",
@@ -42,6 +43,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "pinned_pages",
             "loaded",
             "load",
+            "replay",
         ],
     ),
     (
@@ -131,6 +133,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "path",
             "format",
             "outbound",
+            "record",
             "sandbox",
             "schemas",
             "trust",

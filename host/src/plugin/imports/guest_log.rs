@@ -18,6 +18,8 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use crate::plugin::abi::LogLevel;
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::redact::call::Redaction;
+use crate::plugin::tape::Tape;
+use crate::plugin::tape::kept;
 use crate::sync::lock;
 use crate::text;
 
@@ -34,6 +36,8 @@ pub(in crate::plugin) struct LogBudget {
     /// The id of the call's trace.
     trace: Option<String>,
     redaction: Redaction,
+    /// What is printed is told to it.
+    tape: Option<Tape>,
     left: AtomicU64,
     dropped: AtomicU64,
     /// The last lines on stderr that were over the budget, as printed.
@@ -49,12 +53,18 @@ impl LogBudget {
             plugin,
             trace,
             redaction,
+            tape: None,
             left: AtomicU64::new(bytes),
             dropped: AtomicU64::new(0),
             tail: Mutex::default(),
             tail_limit: bytes.min(TAIL),
             crashed: AtomicBool::new(false),
         }
+    }
+
+    pub(in crate::plugin) fn with_tape(mut self, tape: Option<Tape>) -> Self {
+        self.tape = tape;
+        self
     }
 
     /// Takes a line's cost from the budget; false if the line must be dropped.
@@ -97,7 +107,10 @@ impl LogBudget {
     }
 
     /// Writes one line of a stream.
-    fn write_line(&self, stream: &str, printed: &[u8]) {
+    fn write_line(&self, stream: &'static str, printed: &[u8]) {
+        if let Some(tape) = &self.tape {
+            tape.tell(stream, kept::bytes(printed));
+        }
         let line = self.redacted(printed);
         let line = String::from_utf8_lossy(&line);
         self.write(LogLevel::Info, stream, line.trim_end_matches('\r'));

@@ -5,11 +5,14 @@
 
 use std::borrow::Cow;
 
+use serde_json::{Value, json};
+
 use super::state::GuestState;
 use crate::plugin::abi::{HostCalls, Listing, LogLevel, TypesCalls};
 use crate::plugin::events::{Event, LogBody};
 use crate::plugin::json;
 use crate::plugin::policy::redact::Redactable;
+use crate::plugin::tape::kept::Kept;
 use crate::text;
 
 /// Maximum bytes of a progress message or a logger's name.
@@ -54,6 +57,7 @@ impl TypesCalls for GuestState {}
 
 impl HostCalls for GuestState {
     fn log(&mut self, level: LogLevel, message: String) {
+        self.tell("log", || json!([level.keep(), message]));
         let budget = self.log().clone();
         if !budget.admit(message.len()) {
             return self.drop_message();
@@ -64,6 +68,7 @@ impl HostCalls for GuestState {
     }
 
     fn log_data(&mut self, level: LogLevel, logger: String, data: String) {
+        self.tell("log", || json!([level.keep(), logger, data]));
         let budget = self.log().clone();
         if !budget.admit(data.len() + logger.len()) {
             return self.drop_message();
@@ -80,6 +85,7 @@ impl HostCalls for GuestState {
     }
 
     fn progress(&mut self, progress: f64, total: Option<f64>, message: Option<String>) {
+        self.tell("progress", || json!([progress.keep(), total.keep(), message]));
         if !progress.is_finite() || progress <= self.progress {
             return;
         }
@@ -89,10 +95,12 @@ impl HostCalls for GuestState {
     }
 
     fn list_changed(&mut self, listing: Listing) {
+        self.tell("list changed", || listing.keep());
         self.push_event(Event::ListChanged(listing));
     }
 
     fn resource_updated(&mut self, uri: String) {
+        self.tell("resource updated", || uri.keep());
         if uri.len() <= MAX_URI && text::hidden_in_name(&uri).is_none() {
             let uri = self.redacted(uri);
             self.push_event(Event::ResourceUpdated(uri));
@@ -100,7 +108,8 @@ impl HostCalls for GuestState {
     }
 
     fn cancelled(&mut self) -> bool {
-        self.cancelled.is_cancelled()
+        // In a replay without an answer the guest is stopped anyway.
+        self.through("cancelled", Value::Null, |state| Ok(state.cancelled.is_cancelled())).unwrap_or(true)
     }
 }
 

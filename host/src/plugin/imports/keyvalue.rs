@@ -12,6 +12,7 @@ mod place;
 mod shared;
 mod space;
 mod store;
+mod taped;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -30,6 +31,7 @@ use limits::Limits;
 pub(in crate::plugin) use place::Keyvalue;
 pub use place::KeyvaluePlace;
 use store::StoreError;
+use taped::Taped;
 use values::{Owner, Values};
 
 /// Maximum bytes of a bucket's name.
@@ -66,7 +68,12 @@ impl GuestState {
         let who = self.identity.as_ref().map_or("", |who| who.name());
         let subject = grant.per_subject.map(|_| name::subject(who).into());
         let limits = Limits { quota: grant.quota, total: grant.per_subject };
+        let name = bucket.to_string();
         let values = self.granted.keyvalue.of(Owner { plugin: self.plugin.as_ref().into(), subject, bucket, limits });
+        let values = match self.tape.clone() {
+            None => values,
+            Some(tape) => Box::new(Taped { tape, bucket: name, real: values }),
+        };
         Ok(Operated { values, _span: self.span(operation) })
     }
 

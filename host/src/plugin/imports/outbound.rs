@@ -11,6 +11,7 @@ mod failure;
 mod fetch;
 mod pool;
 mod span;
+mod taped;
 #[cfg(test)]
 mod tests;
 mod wasi;
@@ -42,6 +43,7 @@ use crate::plugin::policy::outbound::grant::{HttpGrant, Requested};
 use crate::plugin::policy::outbound::headers;
 use crate::plugin::policy::redact::call::Redaction;
 use crate::plugin::policy::secret::Missing;
+use crate::plugin::tape::Tape;
 use crate::plugin::threads::Threads;
 use connection::{BoxError, Route};
 use exchange::{Exchange, Received};
@@ -213,17 +215,19 @@ struct Sender {
     caller: Option<Arc<Identity>>,
     redaction: Redaction,
     cost: Option<Arc<Cost>>,
+    tape: Option<Tape>,
 }
 
 impl Sender {
     fn of(state: &GuestState) -> Self {
-        let GuestState { granted, events, identity, redaction, cost, .. } = state;
+        let GuestState { granted, events, identity, redaction, cost, tape, .. } = state;
         Self {
             granted: granted.clone(),
             events: events.clone(),
             caller: identity.clone(),
             redaction: redaction.clone(),
             cost: cost.clone(),
+            tape: tape.clone(),
         }
     }
 

@@ -23,6 +23,8 @@ use crate::plugin::limits::cpu::CpuMeter;
 use crate::plugin::limits::quota::Quota;
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::redact::call::Redaction;
+use crate::plugin::tape::Tape;
+use crate::plugin::tape::kept::Kept;
 use crate::text::Leeway;
 use crate::traces::OpenSpan;
 
@@ -45,6 +47,8 @@ pub(in crate::plugin) struct GuestState {
     /// Adds up what the call costs.
     pub(in crate::plugin) cost: Option<Arc<Cost>>,
     pub(in crate::plugin) redaction: Redaction,
+    /// What it asks and is answered, if that is recorded or replayed.
+    pub(in crate::plugin) tape: Option<Tape>,
     /// The highest progress reported so far.
     pub(in crate::plugin) progress: f64,
     /// The remaining leeway for hidden characters in its messages.
@@ -82,6 +86,7 @@ impl GuestState {
             granted,
             identity: None,
             cost: None,
+            tape: None,
             progress: f64::NEG_INFINITY,
             hidden: Leeway::default(),
             held: OpenHandles::default(),
@@ -111,6 +116,7 @@ impl GuestState {
         self.events = None;
         self.identity = None;
         self.cost = None;
+        self.tape = None;
         self.redaction = Redaction::default();
         self.cancelled = CancellationToken::new();
         self.wasi = None;
@@ -150,6 +156,31 @@ impl GuestState {
         self.cost.as_ref().and_then(|cost| cost.span(name))
     }
 
+    /// Asks something of the host whose answer differs from call to call, as [`Tape::through`].
+    pub(super) fn through<A: Kept>(
+        &mut self,
+        what: &'static str,
+        with: serde_json::Value,
+        real: impl FnOnce(&mut Self) -> wasmtime::Result<A>,
+    ) -> wasmtime::Result<A> {
+        match self.tape.clone() {
+            None => real(self),
+            Some(tape) => tape.through(what, with, || real(self)),
+        }
+    }
+
+    /// As [`Tape::tell`]; `with` makes what is said.
+    pub(super) fn tell(&self, what: &'static str, with: impl FnOnce() -> serde_json::Value) {
+        if let Some(tape) = &self.tape {
+            tape.tell(what, with());
+        }
+    }
+
+    /// Whether the host only answers what was recorded.
+    pub(super) fn replays(&self) -> bool {
+        self.tape.as_ref().is_some_and(Tape::replays)
+    }
+
     /// As [`Granted::deny`].
     pub(in crate::plugin) fn deny(&self, access: Access, remedy: impl FnOnce() -> (String, String)) {
         self.granted.deny(self.events.as_deref(), access, remedy);
@@ -159,7 +190,8 @@ impl GuestState {
     pub(in crate::plugin) fn log(&mut self) -> &Arc<LogBudget> {
         self.log.get_or_insert_with(|| {
             let trace = self.cost.as_ref().and_then(|cost| cost.trace()).map(|trace| trace.own().trace_id());
-            Arc::new(LogBudget::new(self.plugin.clone(), trace, self.redaction.clone(), self.log_limit))
+            let tape = self.tape.clone();
+            Arc::new(LogBudget::new(self.plugin.clone(), trace, self.redaction.clone(), self.log_limit).with_tape(tape))
         })
     }
 }

@@ -348,7 +348,9 @@ impl PreparedComponent {
         self.granted.open_folders().await;
         let granted = self.granted.of_caller(call.identity.as_ref()).await;
         let _ticking = self.runtime.ticker.run();
-        let (mut store, instance) = match self.runtime.ready.take(self) {
+        // What an instance asks while it is made belongs to the recording of its call.
+        let ready = if call.tape.is_none() { self.runtime.ready.take(self) } else { None };
+        let (mut store, instance) = match ready {
             Some(ReadyInstance { mut store, instance }) => {
                 store.data_mut().bind(cpu, call.events, call.cancelled);
                 store.set_epoch_deadline(TICKS);
@@ -360,7 +362,7 @@ impl PreparedComponent {
         let cost = call.cost;
         let span = |name: &'static str| cost.as_ref().and_then(|cost| cost.span(name));
         store.data_mut().cost = cost.clone();
-        let context = CallContext {
+        let mut context = CallContext {
             id: call.id,
             client: call.client & self.granted.grants.features(),
             time_left_ms: (deadline - Instant::now()).as_millis() as u64,
@@ -368,6 +370,11 @@ impl PreparedComponent {
             state: call.state,
             meta: call.meta,
         };
+        if let Some(tape) = &call.tape {
+            let state = store.data();
+            context = tape.begin(context, (&state.granted.grants, &self.limits), &state.redaction);
+        }
+        store.data_mut().tape = call.tape;
         let instance = match instance {
             Some(instance) => instance,
             None => {

@@ -20,6 +20,7 @@ use crate::plugin::limits::fair_semaphore::FairSemaphore;
 use crate::plugin::limits::quota::ByteBudget;
 use crate::plugin::skills::SkillRoom;
 use crate::plugin::surface::SchemaStyle;
+use crate::plugin::tape::Recorder;
 use crate::plugin::threads::Threads;
 
 const MAX_FREEZING: usize = 2;
@@ -47,6 +48,7 @@ pub(in crate::plugin) struct Runtime {
     pub(in crate::plugin) freezing: Semaphore,
     pub(in crate::plugin) schemas: SchemaStyle,
     pub(in crate::plugin) skills: SkillRoom,
+    pub(in crate::plugin) recorder: Recorder,
     workers: u32,
 }
 
@@ -60,6 +62,7 @@ pub(in crate::plugin) struct RuntimeSettings {
     /// Whether there are several callers.
     pub(in crate::plugin) shared: bool,
     pub(in crate::plugin) schemas: SchemaStyle,
+    pub(in crate::plugin) recorder: Recorder,
 }
 
 impl Runtime {
@@ -73,7 +76,7 @@ impl Runtime {
         resources: Resources,
         settings: RuntimeSettings,
     ) -> std::io::Result<Arc<Self>> {
-        let RuntimeSettings { audit, memory, workers, shared, schemas } = settings;
+        let RuntimeSettings { audit, memory, workers, shared, schemas, recorder } = settings;
         let ready = Arc::new(ReadyInstances::new());
         let memory = Arc::new(ByteBudget::new(memory));
         Ok(Arc::new(Self {
@@ -91,6 +94,7 @@ impl Runtime {
             freezing: Semaphore::new(MAX_FREEZING),
             schemas,
             skills: SkillRoom::default(),
+            recorder,
             workers: workers as u32,
         }))
     }

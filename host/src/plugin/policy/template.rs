@@ -26,6 +26,11 @@ impl SecretTemplate {
         Some(Self(pieces))
     }
 
+    /// A text without references, whatever is in it.
+    pub(in crate::plugin) fn literal(text: &str) -> Self {
+        Self(vec![Piece::Text(text.to_owned())])
+    }
+
     /// The names of its secrets.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
@@ -49,13 +54,13 @@ impl SecretTemplate {
     }
 
     /// The text; `None` if a secret is not available.
-    pub(super) fn fill<'a>(&self, secret: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+    pub(in crate::plugin) fn fill<S: AsRef<str>>(&self, secret: impl Fn(&str) -> Option<S>) -> Option<String> {
         let mut text = String::new();
         for piece in &self.0 {
-            text += match piece {
-                Piece::Text(text) => text,
-                Piece::Secret(name) => secret(name)?,
-            };
+            match piece {
+                Piece::Text(own) => text += own,
+                Piece::Secret(name) => text += secret(name)?.as_ref(),
+            }
         }
         Some(text)
     }

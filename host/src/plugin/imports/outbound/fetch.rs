@@ -9,14 +9,22 @@ use http_body_util::{BodyExt as _, Full};
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::{Failure, Stage};
-use super::{GuestTimeouts, Sender};
+use super::{GuestTimeouts, Sender, taped};
 use crate::plugin::abi::{Http, HttpCalls, HttpError};
 use crate::plugin::imports::state::GuestState;
 use crate::plugin::policy::outbound::headers;
 
 impl HttpCalls for GuestState {
     async fn fetch(&mut self, request: Http::Request) -> Result<Http::Response, HttpError> {
-        fetch(Sender::of(self), request).await.map_err(HttpError::from)
+        let sender = Sender::of(self);
+        let fetched = match sender.tape.clone() {
+            None => fetch(sender, request).await,
+            Some(tape) => {
+                let (events, asked) = (sender.events.clone(), request.clone());
+                taped::fetch(tape, events, &asked, fetch(sender, request)).await
+            }
+        };
+        fetched.map_err(HttpError::from)
     }
 }
 

@@ -1,10 +1,11 @@
 //! The front end `wasi:http/outgoing-handler`: bodies are streamed.
 
-use http::{Request, Response};
+use http::Request;
 use http_body_util::BodyExt as _;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpHooks};
 
 use super::failure::{Failure, Stage};
+use super::taped::{self, Sending, Sent};
 use super::{GuestTimeouts, Sender};
 use crate::plugin::imports::state::GuestState;
 
@@ -12,8 +13,6 @@ use crate::plugin::imports::state::GuestState;
 const MAX_FIELDS: usize = 64 << 10;
 /// Maximum buffered bytes of one request body. A guest may have as many bodies as handles.
 const MAX_CHUNK: usize = 64 << 10;
-
-type Sent = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 /// The WASI context of a guest's requests.
 pub(in crate::plugin) struct WasiHttp {
@@ -37,12 +36,7 @@ impl WasiHttpHooks for Hooks {
         false
     }
 
-    fn send_request(
-        &mut self,
-        request: Request<WasiBody>,
-        options: Option<RequestOptions>,
-        _: Sent,
-    ) -> Box<dyn Future<Output = Result<(Response<WasiBody>, Sent), Error>> + Send> {
+    fn send_request(&mut self, request: Request<WasiBody>, options: Option<RequestOptions>, _: Sent) -> Sending {
         let options = options.unwrap_or_default();
         let timeouts = GuestTimeouts {
             connect: options.connect_timeout,
@@ -51,6 +45,10 @@ impl WasiHttpHooks for Hooks {
             whole: None,
         };
         let sender = self.0.clone();
+        if let Some(tape) = sender.tape.clone() {
+            let (events, limit) = (sender.events.clone(), sender.granted.http.outbound.caps.request);
+            return taped::send(tape, events, limit, request, move |request| sender.send(request, timeouts));
+        }
         Box::new(async move {
             let response = sender.send(request, timeouts).await.map_err(Error::from)?;
             let sent: Sent = Box::new(async { Ok(()) });

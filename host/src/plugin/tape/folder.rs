@@ -1,0 +1,202 @@
+//! A folder of recordings: written by a thread of its own, and bounded, so that the oldest go.
+
+use std::fs;
+use std::io;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::time::{Duration, SystemTime};
+
+use wharf_report::ShowPath as _;
+
+use super::recorded::Recorded;
+use crate::os::private;
+
+/// Calls that wait to be written; others are left out.
+const MAX_WAITING: usize = 64;
+/// How the files are called: a time, the plugin, a number.
+const SUFFIX: &str = ".jsonl";
+/// The length of the time in a name.
+const TIME: usize = "2026-01-01T00-00-00.000Z".len();
+
+/// What makes a recording, on the writer's thread.
+type Making = Box<dyn FnOnce() -> Result<Recorded, &'static str> + Send>;
+
+enum Job {
+    Write(Making),
+    /// All that came before is written: the sender is dropped.
+    Reached(Sender<()>),
+}
+
+/// Writes recordings into a folder.
+#[derive(Clone)]
+pub struct RecordFolder {
+    jobs: SyncSender<Job>,
+    left_out: Arc<AtomicU64>,
+}
+
+/// How much is kept in the folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// Maximum files.
+    pub files: usize,
+    /// Maximum bytes of all.
+    pub bytes: u64,
+}
+
+impl RecordFolder {
+    /// Opens a folder, which only this user can write to, and starts the thread.
+    ///
+    /// # Errors
+    /// If the folder cannot be used, or no thread can be started.
+    pub fn open(path: PathBuf, retention: Retention) -> io::Result<Self> {
+        private::create_trusted_folder(&path)?;
+        let (jobs, waiting) = sync_channel(MAX_WAITING);
+        let left_out = Arc::new(AtomicU64::new(0));
+        let writer = Writer { path, retention, left_out: left_out.clone(), is_failing: false };
+        std::thread::Builder::new().name("wharf-record".into()).spawn(move || writer.run(&waiting))?;
+        Ok(Self { jobs, left_out })
+    }
+
+    /// Never waits: a call for which there is no room is left out and counted.
+    pub(super) fn write(&self, make: impl FnOnce() -> Result<Recorded, &'static str> + Send + 'static) {
+        if self.jobs.try_send(Job::Write(Box::new(make))).is_err() {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until what was given to it is written, or that time is over.
+    pub(super) fn finish(&self, most: Duration) {
+        let (sender, reached) = channel();
+        if self.jobs.try_send(Job::Reached(sender)).is_ok() {
+            // Nothing is sent: it ends with its sender.
+            let _ = reached.recv_timeout(most);
+        }
+    }
+}
+
+struct Writer {
+    path: PathBuf,
+    retention: Retention,
+    left_out: Arc<AtomicU64>,
+    /// The last file could not be written, which was logged.
+    is_failing: bool,
+}
+
+impl Writer {
+    fn run(mut self, jobs: &Receiver<Job>) {
+        for job in jobs {
+            match job {
+                Job::Write(make) => match make() {
+                    Ok(recorded) => self.write(&recorded),
+                    Err(why) => tracing::debug!("a call was not recorded: {why}"),
+                },
+                Job::Reached(sender) => drop(sender),
+            }
+            let left_out = self.left_out.swap(0, Ordering::Relaxed);
+            if left_out > 0 {
+                tracing::warn!("left out {left_out} recordings: there are more calls than can be written");
+            }
+        }
+    }
+
+    fn write(&mut self, recorded: &Recorded) {
+        let written = write_new(&self.path, recorded).and_then(|()| clean(&self.path, self.retention));
+        match written {
+            Ok(()) => self.is_failing = false,
+            Err(error) if !self.is_failing => {
+                self.is_failing = true;
+                tracing::error!(
+                    hint = "make room, or allow it; until then calls run without being recorded",
+                    "failed to write a recording: {error}: {}",
+                    self.path.shown()
+                );
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Writes a file of one recording, which appears when it is complete.
+fn write_new(folder: &Path, recorded: &Recorded) -> io::Result<()> {
+    let time = humantime::format_rfc3339_millis(SystemTime::now()).to_string().replace(':', "-");
+    let number = getrandom::u32().map_err(|error| io::Error::other(error.to_string()))?;
+    let name = format!("{time}-{}-{number:08x}{SUFFIX}", recorded.input.plugin);
+    let next = folder.join(format!("{name}.next"));
+    let mut file = io::BufWriter::new(private::create(&next)?);
+    let written = recorded.lines().try_for_each(|line| file.write_all(line.as_bytes())).and_then(|()| file.flush());
+    written.and_then(|()| fs::rename(&next, folder.join(&name))).inspect_err(|_| {
+        // The disk may be full: free the space.
+        let _ = fs::remove_file(&next);
+    })
+}
+
+/// Removes the oldest recordings over what is kept. Files of other names are not touched.
+fn clean(folder: &Path, retention: Retention) -> io::Result<()> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if is_own(&name) {
+            files.push((name, entry.metadata().map_or(0, |found| found.len())));
+        }
+    }
+    // The newest first: names begin with their times.
+    files.sort_by(|one, other| other.0.cmp(&one.0));
+    let mut bytes = 0u64;
+    for (at, (name, size)) in files.iter().enumerate() {
+        bytes = bytes.saturating_add(*size);
+        if at >= retention.files || (bytes > retention.bytes && at > 0) {
+            match fs::remove_file(folder.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file is one that is written here, complete or not.
+fn is_own(name: &str) -> bool {
+    let rest = name.strip_suffix(".next").unwrap_or(name).strip_suffix(SUFFIX);
+    let time = rest.and_then(|rest| rest.get(..TIME));
+    time.is_some_and(|time| {
+        let is_shaped = |(at, byte): (usize, u8)| match at {
+            4 | 7 | 13 | 16 => byte == b'-',
+            10 => byte == b'T',
+            19 => byte == b'.',
+            23 => byte == b'Z',
+            _ => byte.is_ascii_digit(),
+        };
+        time.bytes().enumerate().all(is_shaped)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_go_and_other_files_stay() {
+        let root = tempfile::tempdir().expect("a folder");
+        let name = |number: usize| format!("2026-01-01T00-00-{number:02}.000Z-echo-00000000.jsonl");
+        (0..5).for_each(|number| fs::write(root.path().join(name(number)), [b'x'; 10]).expect("a file"));
+        fs::write(root.path().join("notes.jsonl"), "mine").expect("a file");
+        let left = || {
+            let mut left: Vec<String> = fs::read_dir(root.path())
+                .expect("a folder")
+                .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+                .collect();
+            left.sort();
+            left
+        };
+        clean(root.path(), Retention { files: 3, bytes: 1000 }).expect("cleaned");
+        assert_eq!(left(), [name(2), name(3), name(4), "notes.jsonl".into()]);
+        clean(root.path(), Retention { files: 3, bytes: 20 }).expect("cleaned");
+        assert_eq!(left(), [name(3), name(4), "notes.jsonl".into()]);
+        clean(root.path(), Retention { files: 3, bytes: 1 }).expect("cleaned");
+        assert_eq!(left(), [name(4), "notes.jsonl".into()], "the newest stays in any case");
+    }
+}

@@ -1,0 +1,158 @@
+//! `[record]`: a server keeps recordings of calls.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::json;
+
+use super::{dice, lines, replay, text};
+use crate::support::client::Client;
+use crate::support::home::{Home, component, names_in};
+use crate::support::process::run;
+
+/// A home with two plugins, one of which keeps values.
+fn home(settings: &str) -> Home {
+    let home = Home::with(&["notes", "everything"]);
+    home.configure(&format!("[plugins.notes.grants]\nkeyvalue = true\n[record]\n{settings}"));
+    home
+}
+
+/// The names of the recordings of a home, the oldest first.
+fn kept(home: &Home) -> Vec<String> {
+    names_in(&home.path("config/wharf/recordings"))
+}
+
+fn mode(path: &std::path::Path) -> u32 {
+    fs::metadata(path).expect("it is there").permissions().mode() & 0o777
+}
+
+#[test]
+fn each_call_is_a_file_that_replays() {
+    let home = home("folder = \"recordings\"\n");
+    let mut client = Client::start_modern(&home);
+    for (number, note) in ["milk", "bread"].iter().enumerate() {
+        // The same as from a server that records nothing.
+        let result = client.call("notes_add", json!({"text": note}));
+        assert_eq!(result["structuredContent"]["id"], number + 1, "{result}");
+    }
+    client.result("resources/read", json!({"uri": "notes://2"}));
+    client.result("prompts/get", json!({"name": "everything_test_simple_prompt"}));
+    client.finish();
+    let names = kept(&home);
+    assert_eq!(names.len(), 4, "{names:?}");
+    let folder = home.path("config/wharf/recordings");
+    assert_eq!(mode(&folder), 0o700);
+    for name in &names {
+        let file = folder.join(name);
+        assert_eq!(mode(&file), 0o600);
+        let plugin = lines(&file)[0]["plugin"].as_str().expect("a plugin").to_owned();
+        let (code, shown) = replay(&file, &component(&plugin));
+        assert_eq!(code, Some(0), "{name}: {shown}");
+    }
+    let called: Vec<_> = names.iter().map(|name| lines(&folder.join(name))[0].clone()).collect();
+    assert_eq!(called[2]["resource"], "notes://2");
+    assert_eq!(called[3]["prompt"], "test_simple_prompt");
+}
+
+#[test]
+fn only_what_is_wanted_is_recorded() {
+    for (settings, expected) in [
+        ("plugins = [\"everything\"]\n", 1),
+        ("sample = 0.0\n", 0),
+        // Those that were written last.
+        ("keep = 2\n", 2),
+        ("keep-size = 1\n", 1),
+    ] {
+        let home = home(&format!("folder = \"recordings\"\n{settings}"));
+        let mut client = Client::start_modern(&home);
+        for note in ["milk", "bread", "salt"] {
+            client.call("notes_add", json!({"text": note}));
+        }
+        client.call("everything_test_simple_text", json!({}));
+        client.finish();
+        let names = kept(&home);
+        assert_eq!(names.len(), expected, "{settings}: {names:?}");
+        assert!(names.last().is_none_or(|last| last.contains("-everything-")), "{settings}: {names:?}");
+    }
+}
+
+#[test]
+fn a_call_that_is_larger_than_the_limit_is_left_out() {
+    let home = home("folder = \"recordings\"\nmax-size = \"4 KiB\"\n");
+    let mut client = Client::start_modern(&home);
+    client.call("notes_add", json!({"text": "x".repeat(8 << 10)}));
+    client.call("notes_add", json!({"text": "small"}));
+    client.finish();
+    let names = kept(&home);
+    assert_eq!(names.len(), 1, "{names:?}");
+    let arguments = lines(&home.path("config/wharf/recordings").join(&names[0]))[0]["arguments"].clone();
+    assert_eq!(arguments, r#"{"text":"small"}"#);
+}
+
+#[test]
+fn many_calls_at_a_time_get_their_own_results_and_recordings() {
+    let home = Home::new();
+    home.put_bytes(&dice(""), "dice");
+    home.configure("[record]\nfolder = \"recordings\"\n");
+    let mut client = Client::start_modern(&home);
+    let open: Vec<u64> =
+        (0..40).map(|_| client.post("tools/call", json!({"name": "dice_roll", "arguments": {"seconds": 0}}))).collect();
+    let mut results: Vec<String> = open
+        .into_iter()
+        .map(|id| client.answer(id)["result"]["content"][0]["text"].as_str().expect("a text").to_owned())
+        .collect();
+    client.finish();
+    let folder = home.path("config/wharf/recordings");
+    let mut recorded: Vec<String> = names_in(&folder)
+        .iter()
+        .map(|name| {
+            let lines = lines(&folder.join(name));
+            let outcome = &lines.last().expect("an end")["outcome"]["complete"];
+            let text = outcome["content"][0]["text"]["text"].as_str().or(outcome["structured"].as_str());
+            text.unwrap_or_else(|| panic!("{outcome}")).to_owned()
+        })
+        .collect();
+    results.sort();
+    recorded.sort();
+    assert_eq!(results, recorded);
+}
+
+#[test]
+fn a_folder_that_others_can_write_is_refused_and_so_are_wrong_settings() {
+    let open = home("folder = \"recordings\"\n");
+    let folder = open.path("config/wharf/recordings");
+    fs::create_dir(&folder).expect("a folder");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("a mode");
+    let output = run(&open, ["serve".as_ref(), open.plugins().as_os_str()]);
+    let said = text(&output.stderr);
+    assert!(!output.status.success() && said.contains("failed to open the folder of recordings"), "{said}");
+    for (settings, key) in [
+        ("sample = 1.5\n", "record.sample"),
+        ("plugins = [\"No Name\"]\n", "record.plugins"),
+        ("max-size = \"17 MiB\"\n", "record.max-size"),
+        ("keep = 0\n", "record.keep"),
+        ("directory = \"a\"\n", "did you mean `folder`?"),
+    ] {
+        let wrong = home(settings);
+        let output = run(&wrong, ["list".as_ref(), wrong.plugins().as_os_str()]);
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(key), "{settings}: {said}");
+    }
+}
+
+#[test]
+fn a_plugin_with_a_folder_runs_unrecorded_and_the_log_says_so_once() {
+    let home = Home::with(&["folders"]);
+    let shared = home.path("shared");
+    fs::create_dir_all(&shared).expect("a folder");
+    let granted = format!("[plugins.folders.grants]\nfs = [{{ host = {shared:?}, guest = \"/data\" }}]\n");
+    home.configure(&format!("{granted}[record]\nfolder = \"recordings\"\n"));
+    let mut client = Client::start_modern(&home);
+    for _ in 0..2 {
+        client.call("folders_environment", json!({}));
+    }
+    let log = client.process().log_with("not recorded: calls of plugins that have a folder");
+    assert_eq!(log.matches("not recorded").count(), 1, "{log}");
+    client.finish();
+    assert!(kept(&home).is_empty());
+}
