@@ -6,14 +6,26 @@ import { bytes, count, micros } from "./format.js";
 /** Characters of a text that are shown at first. */
 const MAX_TEXT = 100_000;
 
+/** Parts of a result that are shown. */
+const MAX_PARTS = 200;
+
 /** The parts of a result of any kind. */
 export function content(result) {
-  const parts = [result.isError ? notice("The plugin says that this is an error.", undefined, true) : undefined];
-  for (const block of result.content ?? []) parts.push(shownBlock(block));
-  for (const file of result.contents ?? []) parts.push(shownFile(file));
-  for (const { role, content } of result.messages ?? []) parts.push(h("h3", {}, role), shownBlock(content));
-  if (result.structuredContent !== undefined) {
-    parts.push(h("h3", {}, "Structured"), text(JSON.stringify(result.structuredContent, null, 2), "Structured result"));
+  const parts = shownParts(result);
+  const rest = parts.length - MAX_PARTS;
+  return rest > 0 ? [parts.slice(0, MAX_PARTS).map((part) => part()), notice(`and ${count(rest)} more parts`)] : parts.map((part) => part());
+}
+
+/** What makes each part. */
+function shownParts(result) {
+  const parts = [];
+  if (result.isError) parts.push(() => notice("The plugin says that this is an error.", undefined, true));
+  for (const block of result.content ?? []) parts.push(() => shownBlock(block));
+  for (const file of result.contents ?? []) parts.push(() => shownFile(file));
+  for (const { role, content } of result.messages ?? []) parts.push(() => [h("h3", {}, role), shownBlock(content)]);
+  const { structuredContent: own } = result;
+  if (own !== undefined) {
+    parts.push(() => [h("h3", {}, "Structured"), text(JSON.stringify(own, null, 2), "Structured result")]);
   }
   return parts;
 }

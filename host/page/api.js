@@ -18,6 +18,10 @@ export function setToken(token) {
   sessionStorage.setItem(KEY, token);
 }
 
+export function hasToken() {
+  return sessionStorage.getItem(KEY) !== null;
+}
+
 /** What the server refused. */
 export class Refused extends Error {
   isRefusal = true;

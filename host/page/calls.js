@@ -59,7 +59,7 @@ export function calls(main, state) {
     const rows = records.filter(isShown).slice(-MAX_ROWS).reverse().map(row);
     body.prepend(...rows);
     while (body.children.length > MAX_ROWS) body.lastChild.remove();
-    const text = `${count(state.skipped)} more came faster than they can be shown; the audit log has all of them`;
+    const text = `${count(state.skipped)} more came faster than they can be shown`;
     setText(skipped, state.skipped ? text : "");
   }
 

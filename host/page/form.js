@@ -10,7 +10,9 @@ export function form(schema, label, onready) {
   const members = Object.entries(schema.properties ?? {});
   const fields = members.map(([name, own]) => [name, field(name, own ?? {}, required.has(name))]);
   const isOpen = !members.length && schema.type === "object" && schema.additionalProperties !== false && schema.properties === undefined;
-  const whole = isOpen ? field("arguments", { title: "Arguments", description: "A JSON object", default: {} }, true) : undefined;
+  // What only a reader of the whole schema can fill in.
+  const isComposed = ["$ref", "allOf", "anyOf", "oneOf"].some((key) => key in schema) || [...required].some((name) => !Object.hasOwn(schema.properties ?? {}, name));
+  const whole = isOpen || isComposed ? field("arguments", { title: "Arguments", description: "A JSON object", default: {} }, true) : undefined;
   const problem = h("div");
   const onsubmit = (event) => {
     event.preventDefault();
@@ -22,7 +24,7 @@ export function form(schema, label, onready) {
       error.control?.focus();
     }
   };
-  const controls = [...fields.map(([, { element }]) => element), whole?.element];
+  const controls = whole ? whole.element : fields.map(([, { element }]) => element);
   return h("form", { onsubmit, novalidate: true }, controls, problem, h("div", { class: "row" }, h("button", { class: "strong" }, label)));
 }
 
@@ -42,8 +44,8 @@ function field(name, schema, required) {
   const words = typeof schema.description === "string" ? schema.description : "";
   const described = `${id}-description`;
   const attributes = { id, "aria-describedby": described, "aria-required": required ? "true" : undefined };
-  const { control, read } = choose(schema, attributes, required);
-  const asJson = control.tagName === "TEXTAREA" ? "As JSON." : "";
+  const { control, read, isJson } = choose(schema, attributes, required);
+  const asJson = isJson ? "As JSON." : "";
   const note = h("p", { class: "note", id: described }, [words, asJson].filter(Boolean).join(" "));
   const label = h("label", { for: id }, required ? `${title} (required)` : title);
   const isCheck = control.type === "checkbox";
@@ -67,6 +69,7 @@ function choose(schema, attributes, required) {
   if (many) return selectMany(schema, many, attributes);
   switch (schema.type) {
     case "boolean": {
+      if (!required && schema.default === undefined) return select(schema, [[true, "yes"], [false, "no"]], attributes, required);
       const control = h("input", { ...attributes, type: "checkbox" });
       control.checked = schema.default === true;
       return { control, read: () => control.checked };
@@ -84,7 +87,8 @@ function choose(schema, attributes, required) {
       return { control, read };
     }
     case "string": {
-      const control = h("input", { ...attributes, type: TYPES[schema.format] ?? "text" });
+      const type = TYPES[schema.format];
+      const control = type ? h("input", { ...attributes, type }) : h("textarea", { ...attributes, rows: 1 });
       control.value = typeof schema.default === "string" ? schema.default : "";
       const isEmpty = () => control.value === "" && !required;
       return { control, read: () => (isEmpty() ? undefined : control.value) };
@@ -96,11 +100,13 @@ function choose(schema, attributes, required) {
 
 /** Values with their titles, if there are only so many. */
 function choices({ enum: values, enumNames, oneOf, anyOf }) {
-  if (Array.isArray(values)) return values.map((value, at) => [value, enumNames?.[at] ?? String(value)]);
+  if (Array.isArray(values)) return values.map((value, at) => [value, enumNames?.[at] ?? shown(value)]);
   const listed = oneOf ?? anyOf;
-  if (!Array.isArray(listed) || !listed.length || !listed.every((one) => one && "const" in one)) return undefined;
-  return listed.map((one) => [one.const, one.title ?? String(one.const)]);
+  if (!Array.isArray(listed) || !listed.length || !listed.every((one) => one !== null && typeof one === "object" && "const" in one)) return undefined;
+  return listed.map((one) => [one.const, one.title ?? shown(one.const)]);
 }
+
+const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
 function select(schema, options, attributes, required) {
   const none = required && schema.default !== undefined ? [] : [h("option", { value: "" }, "–")];
@@ -129,5 +135,5 @@ function json(schema, attributes) {
       return fail("it is not JSON");
     }
   };
-  return { control, read };
+  return { control, read, isJson: true };
 }

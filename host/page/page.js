@@ -1,8 +1,8 @@
 // The page: follows the server, and shows the view that the address names.
 
-import { follow, get, setToken, takeToken } from "./api.js";
+import { follow, get, hasToken, setToken, takeToken } from "./api.js";
 import { calls } from "./calls.js";
-import { failure, fill, h, setText } from "./dom.js";
+import { failure, fill, h, notice, setText } from "./dom.js";
 import { graphs } from "./graphs.js";
 import { plugin } from "./plugin.js";
 import { plugins } from "./plugins.js";
@@ -27,12 +27,21 @@ function show() {
   const main = document.getElementById("main");
   view.close?.();
   const make = Object.hasOwn(VIEWS, name) ? VIEWS[name] : plugins;
-  view = make(main, state, decodeURIComponent(rest.join("/"))) ?? {};
+  view = make(main, state, decoded(rest.join("/"))) ?? {};
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash === `#/${name}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   document.title = `${main.querySelector("h1")?.textContent ?? "Wharf"} – Wharf`;
+}
+
+/** What is not encoded, by hand, is taken as it is. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Reads what runs: at once if it has changed, and now and then for what it costs. */
@@ -91,7 +100,7 @@ function signIn(error) {
   fill(
     document.getElementById("main"),
     h("h1", {}, "Sign in"),
-    error.status === 401 ? undefined : failure(error),
+    error.status === 401 ? hasToken() && notice("That is not the token of this server, or it has been started again.") : failure(error),
     h("p", {}, "Open the address that the server printed when it was started, or enter the token of page.token."),
     h("form", { onsubmit }, h("div", { class: "field" }, label, input), h("button", { class: "strong" }, "Sign in")),
   );

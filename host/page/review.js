@@ -18,7 +18,7 @@ export function review(main, state, name) {
   }
 
   function version(shown) {
-    const { content, signer, granted, needs = [], compared, revoked, diff, needs_grants, with_grants } = shown;
+    const { content, signer, pinned_signer, granted, needs = [], compared, revoked, diff, needs_grants, with_grants } = shown;
     const result = h("div");
     const onclick = async ({ currentTarget: button }) => {
       const text = needs_grants
@@ -36,16 +36,20 @@ export function review(main, state, name) {
       }
     };
     return [
+      shown.held ? notice(`It is held: ${shown.held}`) : undefined,
       revoked ? notice("This version was revoked. To approve it takes that back.") : undefined,
       needs_grants ? notice("It cannot list what it offers without its grants.", needs_grants) : undefined,
       with_grants ? notice("With its grants, what it lists is different. Nothing is approved yet.") : undefined,
       pairs([
         ["File", h("code", {}, `blake3:${content}`)],
         ["Signer", signer ?? "none"],
-        ["Granted", granted.length ? granted.join("; ") : "nothing"],
+        ["Signer of the pinned version", pinned_signer && pinned_signer !== signer ? pinned_signer : undefined],
         ["Its imports need", needs.length ? needs.join(", ") : "nothing"],
       ]),
+      h("h2", {}, "What it may do"),
+      granted.length ? h("ul", {}, granted.map((grant) => h("li", {}, h("code", {}, grant)))) : h("p", {}, "Nothing is granted."),
       diff === undefined ? undefined : changes(diff, compared),
+      shown.summary ? h("details", {}, h("summary", {}, "In the words of wharf approve"), h("pre", { tabindex: "0", "aria-label": "Summary" }, shown.summary)) : undefined,
       h("div", { class: "row" }, h("button", { class: "strong", onclick }, needs_grants ? "Let it list, and show me" : "Approve")),
       result,
     ];
@@ -60,5 +64,5 @@ function changes(diff, compared) {
   const kind = (line) => (/^\s+- |^ {4}\S.*: removed$/.test(line) ? "removed" : /^\s+\+ /.test(line) ? "added" : undefined);
   const lines = diff.split("\n").map((line) => [kind(line) ? h("span", { class: kind(line) }, line) : line, "\n"]);
   const title = compared ? "What has changed since the pinned version" : "What it offers";
-  return [h("h2", {}, title), diff ? h("pre", { tabindex: "0", "aria-label": title }, lines) : h("p", {}, "Nothing")];
+  return [h("h2", {}, title), diff ? h("pre", { class: "whole", tabindex: "0", "aria-label": title }, lines) : h("p", {}, "Nothing")];
 }

@@ -86,7 +86,7 @@ function runner() {
         if (result.resultType !== "input_required") return fill(element, h("h2", {}, "Result"), content(result), cost(result));
         const inputResponses = {};
         for (const [key, { params: question }] of Object.entries(result.inputRequests)) {
-          inputResponses[key] = await answered(element, question, own.signal);
+          inputResponses[key] = await answered(element, key, question, own.signal);
         }
         params = { ...params, inputResponses, requestState: result.requestState };
       }
@@ -98,15 +98,16 @@ function runner() {
   return { element, start, close: () => running?.abort() };
 }
 
-/** Asks what a plugin asks. */
-function answered(element, question, signal) {
+/** Asks what a plugin asks, or the server itself, whose keys no plugin can have. */
+function answered(element, key, question, signal) {
+  const who = key.startsWith("wharf/") ? "The server asks before it calls" : "The plugin asks";
   return new Promise((resolve, reject) => {
     signal.addEventListener("abort", () => reject(new DOMException("", "AbortError")));
     const decline = h("button", { onclick: () => resolve({ action: "decline" }) }, "Decline");
     const accept = (values) => resolve(question.mode === "url" ? { action: "accept" } : { action: "accept", content: values });
     const page = question.mode === "url" ? address(question.url) : undefined;
     const fields = form(question.requestedSchema ?? {}, "Accept", accept);
-    fill(element, h("h2", {}, "The plugin asks"), h("p", { class: "note" }, question.message), page, fields, decline);
+    fill(element, h("h2", {}, who), h("p", { class: "note" }, question.message), page, fields, decline);
     (fields.querySelector("input, select, textarea") ?? fields.querySelector("button")).focus();
   });
 }

@@ -50,7 +50,7 @@ cpu = "20ms"
 const VIEWS = {
   plugins: ["#/plugins", "tbody tr"],
   plugin: ["#/plugin/notes", "h2"],
-  review: ["#/review/notes", "pre"],
+  review: ["#/review/notes", "pre.whole"],
   calls: ["#/calls", "tbody tr"],
   hour: ["#/hour", "svg[aria-label]"],
   try: ["#/tool/text_hash", "form"],
@@ -114,7 +114,7 @@ async function checks(check, server, page, problems) {
     await page.getByRole("link", { name: "Look at the version, and decide" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "What has changed since the pinned version" }).waitFor();
-    assert.match(await text("main pre"), /text_|hash/);
+    assert.match(await text("main pre.whole"), /text_|hash/);
     await picture("docs-review");
     const approve = page.getByRole("button", { name: "Approve", exact: true });
     await approve.focus();
@@ -168,14 +168,42 @@ async function checks(check, server, page, problems) {
     await picture("try-light");
   });
 
+  await check("any schema has a form, and any result has an end", async () => {
+    const schemas = [
+      [{ type: "object", properties: { a: { oneOf: [true, { const: 1 }] }, b: { enum: ["x"] } } }, { b: "x" }],
+      [{ $ref: "#/$defs/a", $defs: { a: { type: "object" } } }, { c: 1 }],
+      [{ type: "object", properties: {}, required: ["absent"] }, { absent: 2 }],
+    ];
+    const sent = [];
+    const content = Array.from({ length: 100_000 }, (_, at) => ({ type: "text", text: `${at}` }));
+    await page.route("**/api/mcp", (route) => {
+      sent.push(route.request().postDataJSON().params.arguments);
+      return route.fulfill({ json: { jsonrpc: "2.0", id: 1, result: { content } } });
+    });
+    for (const [at, [schema, values]] of schemas.entries()) {
+      await page.route("**/api/tool", (route) => route.fulfill({ json: { name: "odd", plugin: "text", schema } }));
+      await go(`#/tool/odd-${at}`);
+      await page.getByRole("button", { name: "Call" }).waitFor();
+      const whole = page.getByLabel("Arguments", { exact: false });
+      if (await whole.count()) await whole.fill(JSON.stringify(values));
+      else await page.getByLabel("b", { exact: true }).selectOption({ label: "x" });
+      await page.getByRole("button", { name: "Call" }).click();
+      await page.getByText("and 99,800 more parts").waitFor();
+      assert.deepEqual(sent.at(-1), values);
+      await page.unroute("**/api/tool");
+    }
+    await page.unroute("**/api/mcp");
+  });
+
   await check("a plugin's question is answered", async () => {
     await go("#/tool/survey_ask");
     await page.getByRole("button", { name: "Call" }).click();
     await page.getByRole("heading", { name: "The plugin asks" }).waitFor();
     await page.getByRole("button", { name: "Decline" }).waitFor();
-    await page.locator("section input[type=text]").first().fill("Ada");
+    await page.locator("section textarea").first().fill("Ada");
     for (let round = 0; round < 5 && (await page.getByRole("button", { name: "Accept" }).count()); round += 1) {
       for (const box of await page.locator("section input[type=checkbox]").all()) await box.check();
+      for (const list of await page.locator("section select").all()) await list.selectOption({ index: 1 });
       await page.getByRole("button", { name: "Accept" }).click();
       await page.getByText("Running").waitFor({ state: "detached" });
     }

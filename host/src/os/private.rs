@@ -121,7 +121,8 @@ pub(crate) fn repair(error: &FileError, path: &Path) -> Option<String> {
         Distrust::OthersWrite => "chmod go-w",
     };
     Some(format!(
-        "check the content of the file, then run: {command} {}; a running server reads it again at SIGHUP",
+        "check the content of the file, then run: {command} {}; a running server reads it again at its next start, \
+         those of [server.http] and [secrets] also at SIGHUP",
         shell_word(path)
     ))
 }

@@ -9,6 +9,7 @@ mod connections;
 mod events;
 mod files;
 mod gate;
+mod streams;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -32,9 +33,8 @@ pub use answer::{Answer, Refused};
 use answer::{Response, refusal};
 use connections::{Admitted, Connections};
 use gate::Gate;
+use streams::Streams;
 
-/// Pages that are open at the same time: each has one stream of events.
-const MAX_STREAMS: usize = 8;
 /// Requests below `/api/` that run at the same time, without those streams.
 const MAX_REQUESTS: usize = 32;
 /// For the head of a request, and between two requests.
@@ -69,14 +69,14 @@ pub struct Settings {
 struct Page {
     settings: Settings,
     gate: Gate,
-    streams: Arc<Semaphore>,
+    streams: Streams,
     requests: Semaphore,
 }
 
 /// Answers until it is dropped. `bound`: where the listener is.
 pub async fn serve(listener: TcpListener, bound: SocketAddr, settings: Settings) -> Infallible {
     let gate = Gate::new(bound, settings.token);
-    let (streams, requests) = (Arc::new(Semaphore::new(MAX_STREAMS)), Semaphore::new(MAX_REQUESTS));
+    let (streams, requests) = (Streams::default(), Semaphore::new(MAX_REQUESTS));
     let page = Arc::new(Page { settings, gate, streams, requests });
     let mut open = Connections::default();
     loop {
@@ -96,8 +96,11 @@ async fn connection(stream: TcpStream, page: &Arc<Page>, admitted: &Admitted) {
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
+        .serve_connection(TokioIo::new(stream), service);
+    let served = tokio::select! {
+        served = served => served,
+        () = admitted.closed() => return,
+    };
     if let Err(error) = served {
         tracing::debug!(%error, "a connection for the page ended");
     }
@@ -117,7 +120,7 @@ impl Page {
         self.gate.check(&head)?;
         admitted.set();
         match head.method {
-            Method::GET if path == "events" => events::respond(self),
+            Method::GET if path == "events" => events::respond(self, admitted.closing()),
             Method::GET => {
                 let _running = self.room()?;
                 Ok(answer::json(self.settings.operator.get(path).await?))

@@ -70,6 +70,29 @@ fn an_approval_has_the_effect_of_the_command() {
 }
 
 #[test]
+fn all_that_it_may_do_and_why_it_waits_is_shown() {
+    let home = Home::new();
+    home.configure(&format!("{STRICT}[plugins.p.grants]\nkeyvalue = true\nchange-lists = true\n"));
+    home.put_bytes(&version("1", "Does a thing."), "p");
+    let (client, page) = start(&home);
+    let held = page.plugin_when("p", |own| own["state"] == "held");
+    let shown = review(&page, "p");
+    let granted = shown["granted"].to_string();
+    assert!(granted.contains("keyvalue") && granted.contains("its descriptions may change later"), "{shown}");
+    assert_eq!(shown["held"], held["reason"], "{shown}");
+    let (status, detail) = page.post("/api/plugin", &json!({"plugin": "p"}));
+    assert_eq!((status, detail["granted"].to_string()), (200, granted), "{detail}");
+    // With a grant that it did not have when it was approved, it says which.
+    assert_eq!(page.post("/api/approve", &approval(&shown)).0, 200);
+    page.plugin_when("p", |own| own["state"] == "runs" && own.get("newer").is_none());
+    home.configure(&format!("{STRICT}[plugins.p.grants]\nkeyvalue = true\nchange-lists = true\nelicit = true\n"));
+    page.plugin_when("p", |own| own["state"] == "held" || own["newer"]["state"] == "held");
+    let shown = review(&page, "p");
+    assert!(shown["held"].as_str().is_some_and(|why| why.contains("elicit")), "{shown}");
+    client.finish();
+}
+
+#[test]
 fn only_what_was_shown_is_approved() {
     let home = Home::new();
     home.configure(STRICT);

@@ -9,6 +9,7 @@ use super::desk::{OperatorDesk, blocking, id, refused};
 use super::overview::{entries_of, is_served};
 use crate::catalog::{Item, Names, Snapshot};
 use crate::cli::extra::ShownExtra;
+use crate::cli::summary::CHANGE_LISTS;
 use crate::cli::wiring::{lock, lock_failure};
 use crate::plugin::PluginId;
 use crate::transport::page::{Answer, Refused};
@@ -72,13 +73,15 @@ pub(super) async fn of_plugin(all: &OperatorDesk, Named { plugin }: Named) -> An
         .iter()
         .map(|grant| json!({ "grant": grant, "command": word("grant", &shell_word_of(grant)) }))
         .collect();
+    let mut granted = grants.own_texts();
+    granted.extend(config.may_change_lists(&id).then(|| CHANGE_LISTS.to_owned()));
     Ok(json!({
         "name": id.as_ref(),
         "unserved": unserved,
         "content": member.map(|member| member.provider.digest().to_string()),
         "pin": pin,
         "pin_error": pin_error,
-        "granted": grants.own_texts(),
+        "granted": granted,
         "extra": ShownExtra::all(&grants).map(|extra| extra.to_json()).collect::<Vec<_>>(),
         "missing": missing,
         "unusable": member.map(|member| member.provider.unusable_grants()).unwrap_or_default(),

@@ -11,7 +11,7 @@ use crate::cli::candidate::Candidate;
 use crate::cli::changes::{Change, changes};
 use crate::cli::load_file;
 use crate::cli::skills::{self, found_in};
-use crate::cli::summary::summary;
+use crate::cli::summary::{CHANGE_LISTS, summary};
 use crate::cli::survey::files_of;
 use crate::cli::wiring::{lock, lock_failure};
 use crate::config::Config;
@@ -43,7 +43,14 @@ pub(super) enum Found {
 /// Shows what there is to decide.
 pub(super) async fn show(all: &OperatorDesk, Named { plugin }: Named) -> Answer {
     let review = Review::of(all, &id(&plugin)?).await?;
-    blocking(move || Ok(review.to_json().to_string())).await
+    // Why it waits for a person, as the log says it.
+    let held = all.board.get(&plugin).map(|held| held.reason);
+    blocking(move || {
+        let mut shown = review.to_json();
+        shown["held"] = held.into();
+        Ok(shown.to_string())
+    })
+    .await
 }
 
 impl Review {
@@ -106,6 +113,12 @@ impl Review {
         hash.finalize().to_hex().to_string()
     }
 
+    /// What it is granted, in words.
+    fn granted(&self) -> Vec<&str> {
+        let own = self.seen.granted.iter().map(String::as_str);
+        own.chain(self.config.may_change_lists(&self.id).then_some(CHANGE_LISTS)).collect()
+    }
+
     /// With what it lists without its grants.
     pub(super) fn to_json(&self) -> Value {
         match &self.found {
@@ -119,7 +132,7 @@ impl Review {
                 "plugin": self.id.as_ref(),
                 "content": self.seen.content.to_string(),
                 "terms": self.terms(),
-                "granted": self.seen.granted,
+                "granted": self.granted(),
                 "needs_grants": why,
             }),
         }
@@ -134,7 +147,8 @@ impl Review {
             "terms": self.terms(),
             "surface": version.version.surface.map(|surface| surface.to_string()),
             "signer": self.seen.signer.as_ref().map(ToString::to_string),
-            "granted": self.seen.granted,
+            "pinned_signer": self.pins.get(&self.id).and_then(|pin| pin.signer.as_deref()),
+            "granted": self.granted(),
             "needs": version.version.needs.iter().map(|need| need.name()).collect::<Vec<_>>(),
             "compared": old.is_some(),
             "revoked": self.pins.is_revoked(self.seen.content),
