@@ -302,6 +302,11 @@ fn the_recorded_version_is_found_in_the_plugin_folder() {
     let output = run(&home, words);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).starts_with("dice roll: the same ("));
+    let folder = file.parent().expect("a folder").join("kept");
+    fs::create_dir(&folder).expect("a folder");
+    fs::copy(&file, folder.join("rolled.jsonl")).expect("a copy");
+    let tested = run(&home, ["test".as_ref(), folder.as_os_str(), "--dir".as_ref(), plugins.as_os_str()]);
+    assert!(tested.status.success(), "{}", text(&tested.stderr));
     home.put_bytes(&dice("(nop)"), "dice");
     let output = run(&home, words);
     assert_eq!(output.status.code(), Some(2));
@@ -327,6 +332,7 @@ fn what_differs_is_accepted_with_bless() {
     let (code, shown) = test(less, &[]);
     assert!(code == Some(1) && shown.contains("differs") && shown.contains("0 of 1 recordings"), "{shown}");
     let (code, shown) = test(less, &["--bless"]);
+    assert_eq!(fs::metadata(&file).expect("a recording").permissions().mode() & 0o777, 0o600);
     assert!(code == Some(0) && shown.contains("accepted") && shown.contains("1 of 1 recordings"), "{shown}");
     assert!(events(&lines(&file), "random").is_empty(), "what is asked now");
     assert_eq!(test(less, &[]).0, Some(0));

@@ -39,7 +39,7 @@ pub(super) struct Local {
     path: PathBuf,
     /// The command for hints, with its configuration.
     pub(super) program: String,
-    config: Arc<Config>,
+    pub(super) config: Arc<Config>,
     /// Where progress is shown.
     screen: Screen,
     /// Settings of plugins that are not there.

@@ -1,5 +1,6 @@
 //! `wharf record`: one tool call from the shell, whose recording is kept.
 
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,6 +10,7 @@ use wharf_report::{ShowPath as _, shell_word, warning};
 
 use super::call::{self, CallOptions};
 use super::options::Options;
+use crate::os::paths::folder_of;
 use crate::os::private;
 use crate::plugin::{Recorded, Recorder};
 use crate::report::{self, Failure, Screen};
@@ -28,10 +30,8 @@ pub(super) struct RecordOptions {
 pub(super) async fn run(options: &Options, how: RecordOptions, screen: &Screen) -> Result<ExitCode, Failure> {
     let RecordOptions { call, output } = how;
     // Before the call, which may change something.
-    if let Some(file) = output.as_ref().filter(|file| file.exists()) {
-        return Err(Failure::usage(format!("write the recording: the file exists already: {}", file.shown()))
-            .hint("remove it, or name another one: -o FILE".to_owned()));
-    }
+    output.as_deref().map_or(Ok(()), check_new)?;
+    let path = call.path().to_owned();
     let recorder = Recorder::in_memory();
     let options = Options { recorder: recorder.clone(), ..options.clone() };
     let ended = call::run(&options, call, screen).await;
@@ -56,8 +56,29 @@ pub(super) async fn run(options: &Options, how: RecordOptions, screen: &Screen) 
     }
     let file = write(&calls, output)?;
     let (program, shown) = (options.program(), shell_word(&file));
-    report::message(&format!("recorded in {}; run it again with: {program} replay {shown}", file.shown()));
+    let from = if path.is_dir() { "--dir" } else { "--with" };
+    let again = format!("{program} replay {shown} {from} {}", shell_word(&path));
+    report::message(&format!("recorded in {}; run it again with: {again}", file.shown()));
     ended
+}
+
+/// Whether a recording can be written into a new file of that name.
+fn check_new(file: &Path) -> Result<(), Failure> {
+    let failed =
+        |why: &str, hint: String| Failure::usage(format!("write the recording: {why}: {}", file.shown())).hint(hint);
+    if is_taken(file) {
+        return Err(failed("the file exists already", "remove it, or name another one: -o FILE".to_owned()));
+    }
+    let folder = folder_of(file).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(failed("there is no such folder", format!("make it first: mkdir -p {}", shell_word(folder))));
+    }
+    Ok(())
+}
+
+/// A link without a target has its name, too.
+fn is_taken(file: &Path) -> bool {
+    fs::symlink_metadata(file).is_ok()
 }
 
 /// Writes the calls into a new file that only this user can read.
@@ -79,5 +100,5 @@ fn free_name(call: &Recorded) -> PathBuf {
     let name = format!("{}-{}", call.input.plugin, call.input.name());
     let numbered = (2..MAX_NAMED).map(|number| format!("{name}-{number}"));
     let mut names = std::iter::once(name.clone()).chain(numbered).map(|name| PathBuf::from(name + ".jsonl"));
-    names.find(|file| !file.exists()).unwrap_or_else(|| PathBuf::from(name + ".jsonl"))
+    names.find(|file| !is_taken(file)).unwrap_or_else(|| PathBuf::from(name + ".jsonl"))
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::options::Options;
 use super::recordings::{Components, differences, read, summary, to_json};
 use crate::report::{self, Failure, Screen};
+use crate::text::escape_hidden_in_json;
 
 #[derive(Args)]
 pub(super) struct ReplayOptions {
@@ -41,7 +42,7 @@ pub(super) async fn run(options: &Options, how: ReplayOptions, screen: &Screen) 
         }
     }
     if how.json {
-        report::print(&json!({"same": is_same, "calls": shown}).to_string())?;
+        report::print(&escape_hidden_in_json(&json!({"same": is_same, "calls": shown}).to_string()))?;
     }
     Ok(if is_same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -9,8 +9,8 @@ use wharf_report::{ERROR, GOOD, ShowPath as _, shell_word};
 
 use super::options::Options;
 use super::recordings::{Components, differences, read};
-use crate::os::files::replace;
-use crate::os::paths::folder_of;
+use crate::os::paths::{folder_of, with_suffix};
+use crate::os::private::{self, Durability};
 use crate::plugin::{Recorded, Replayed};
 use crate::report::{self, Failure, Screen};
 
@@ -28,18 +28,22 @@ pub(super) struct TestOptions {
     /// recorded version, from the plugin folder]
     #[arg(long, value_name = "WASM")]
     with: Option<PathBuf>,
+    /// The plugin folder in which the recorded versions are
+    #[arg(long = "dir", value_name = "DIR", conflicts_with = "with")]
+    plugins: Option<PathBuf>,
     /// Accept what differs: write it into the recordings
     #[arg(long)]
     bless: bool,
 }
 
 pub(super) async fn run(options: &Options, how: TestOptions, screen: &Screen) -> Result<ExitCode, Failure> {
-    let TestOptions { dir, with, bless } = how;
+    let TestOptions { dir, with, plugins, bless } = how;
     let own = dir.join(FOLDER);
     let dir = if own.is_dir() { own } else { dir };
     let files = recordings_in(&dir)?;
-    let built = with.is_none().then(|| project_of(&dir)).flatten().map(|project| project.join("dist"));
-    let mut components = Components::new(options, with, built, None).await?;
+    let built =
+        (with.is_none() && plugins.is_none()).then(|| project_of(&dir)).flatten().map(|project| project.join("dist"));
+    let mut components = Components::new(options, with, built, plugins).await?;
     let mut good = 0;
     for file in &files {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -92,7 +96,10 @@ fn accept(file: &Path, calls: &[(Recorded, Replayed)]) -> Result<bool, Failure> 
         return Ok(false);
     };
     let text: String = now.into_iter().flat_map(Recorded::lines).collect();
-    replace(file, text.as_bytes())
+    // As it was recorded, for this user alone; a link is replaced and not followed.
+    let next = with_suffix(file, &format!(".{}.next", std::process::id()));
+    private::write(&next, &[text.as_bytes()], Durability::Synced)
+        .and_then(|()| fs::rename(&next, file))
         .map_err(|error| Failure::new(format!("write the recording: {error}: {}", file.shown())))?;
     Ok(true)
 }
@@ -114,7 +121,8 @@ fn recordings_in(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
         }
     }
     if files.is_empty() {
-        let into = shell_word(&dir.join("NAME.jsonl")).to_string();
+        let folder = if dir.join("plugin.toml").is_file() { dir.join(FOLDER) } else { dir.to_owned() };
+        let into = shell_word(&folder.join("NAME.jsonl")).to_string();
         return Err(Failure::usage(format!("find recordings in {}", dir.shown()))
             .hint(format!("make one with: wharf record TARGET TOOL [ARGUMENT…] -o {into}")));
     }

@@ -66,6 +66,10 @@ fn what_cannot_be_recorded_is_refused_with_the_reason() {
     let said = text(&output.stderr);
     assert!(said.contains("calls of plugins that have a folder (grant fs) cannot be recorded"), "{said}");
     assert!(!file.exists());
+    // Nothing was called.
+    let attempt = ["what=write", "path=a", "count=3"];
+    assert_eq!(record(&home, "folders_attempt", &attempt, &file).status.code(), Some(2));
+    assert!(!shared.join("a").exists());
 
     // A file that exists is not written over, and nothing is called.
     home.put_bytes(&dice(""), "dice");
@@ -74,6 +78,14 @@ fn what_cannot_be_recorded_is_refused_with_the_reason() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("the file exists already"));
     assert_eq!(fs::read_to_string(&file).expect("the file"), "mine");
+    for (file, why) in [("absent/rolled.jsonl", "there is no such folder"), ("link.jsonl", "the file exists already")] {
+        let file = home.path(file);
+        if why.contains("exists") {
+            std::os::unix::fs::symlink("nowhere", &file).expect("a link");
+        }
+        let output = record(&home, "dice_roll", &["seconds=0"], &file);
+        assert!(output.status.code() == Some(2) && text(&output.stderr).contains(why), "{}", text(&output.stderr));
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::time::{Duration, SystemTime};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::time::{Duration, Instant, SystemTime};
 
 use wharf_report::ShowPath as _;
 
@@ -20,6 +20,13 @@ const MAX_WAITING: usize = 64;
 const SUFFIX: &str = ".jsonl";
 /// The length of the time in a name.
 const TIME: usize = "2026-01-01T00-00-00.000Z".len();
+
+/// How often a full queue is tried again at the end.
+const POLL: Duration = Duration::from_millis(10);
+/// Between two lines of the log on what is left out.
+const BETWEEN: Duration = Duration::from_secs(10);
+/// An incomplete file of this age is of a server that has ended.
+const ABANDONED: Duration = Duration::from_secs(60);
 
 /// What makes a recording, on the writer's thread.
 type Making = Box<dyn FnOnce() -> Result<Recorded, &'static str> + Send>;
@@ -53,9 +60,10 @@ impl RecordFolder {
     /// If the folder cannot be used, or no thread can be started.
     pub fn open(path: PathBuf, retention: Retention) -> io::Result<Self> {
         private::create_trusted_folder(&path)?;
+        remove_abandoned(&path)?;
         let (jobs, waiting) = sync_channel(MAX_WAITING);
         let left_out = Arc::new(AtomicU64::new(0));
-        let writer = Writer { path, retention, left_out: left_out.clone(), is_failing: false };
+        let writer = Writer { path, retention, left_out: left_out.clone(), said: None, is_failing: false };
         std::thread::Builder::new().name("wharf-record".into()).spawn(move || writer.run(&waiting))?;
         Ok(Self { jobs, left_out })
     }
@@ -69,10 +77,19 @@ impl RecordFolder {
 
     /// Waits until what was given to it is written, or that time is over.
     pub(super) fn finish(&self, most: Duration) {
+        let until = Instant::now() + most;
         let (sender, reached) = channel();
-        if self.jobs.try_send(Job::Reached(sender)).is_ok() {
-            // Nothing is sent: it ends with its sender.
-            let _ = reached.recv_timeout(most);
+        let mut job = Job::Reached(sender);
+        while let Err(TrySendError::Full(back)) = self.jobs.try_send(job) {
+            if Instant::now() >= until {
+                break;
+            }
+            job = back;
+            std::thread::sleep(POLL);
+        }
+        // Nothing is sent: it ends with its sender.
+        if reached.recv_timeout(until.saturating_duration_since(Instant::now())) == Err(RecvTimeoutError::Timeout) {
+            tracing::warn!("left out the last recordings: they were not written before the end");
         }
     }
 }
@@ -81,6 +98,8 @@ struct Writer {
     path: PathBuf,
     retention: Retention,
     left_out: Arc<AtomicU64>,
+    /// When the log said last that something was left out.
+    said: Option<Instant>,
     /// The last file could not be written, which was logged.
     is_failing: bool,
 }
@@ -91,15 +110,27 @@ impl Writer {
             match job {
                 Job::Write(make) => match make() {
                     Ok(recorded) => self.write(&recorded),
-                    Err(why) => tracing::debug!("a call was not recorded: {why}"),
+                    Err(why) => drop(self.say(|| format!("a call was not recorded: {why}"))),
                 },
                 Job::Reached(sender) => drop(sender),
             }
-            let left_out = self.left_out.swap(0, Ordering::Relaxed);
-            if left_out > 0 {
-                tracing::warn!("left out {left_out} recordings: there are more calls than can be written");
+            let left_out = self.left_out.load(Ordering::Relaxed);
+            if left_out > 0
+                && self.say(|| format!("left out {left_out} recordings: there are more calls than can be written"))
+            {
+                self.left_out.fetch_sub(left_out, Ordering::Relaxed);
             }
         }
+    }
+
+    /// Writes to the log, unless it did a moment ago; returns whether it did.
+    fn say(&mut self, text: impl Fn() -> String) -> bool {
+        let is_due = self.said.is_none_or(|said| said.elapsed() >= BETWEEN);
+        if is_due {
+            self.said = Some(Instant::now());
+            tracing::warn!("{}", text());
+        }
+        is_due
     }
 
     fn write(&mut self, recorded: &Recorded) {
@@ -131,6 +162,20 @@ fn write_new(folder: &Path, recorded: &Recorded) -> io::Result<()> {
         // The disk may be full: free the space.
         let _ = fs::remove_file(&next);
     })
+}
+
+/// Removes incomplete files of servers that have ended.
+fn remove_abandoned(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let modified = entry.metadata().and_then(|found| found.modified());
+        let is_old = modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= ABANDONED));
+        if is_old && name.ends_with(".next") && is_own(&name) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
 }
 
 /// Removes the oldest recordings over what is kept. Files of other names are not touched.
@@ -177,6 +222,41 @@ fn is_own(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_others_left_incomplete_goes() {
+        let root = tempfile::tempdir().expect("a folder");
+        let name = |number: usize| format!("2026-01-01T00-00-{number:02}.000Z-echo-00000000.jsonl.next");
+        for (number, age) in [(0, ABANDONED), (1, Duration::ZERO)] {
+            let file = fs::File::create(root.path().join(name(number))).expect("a file");
+            file.set_modified(SystemTime::now() - age).expect("a time");
+        }
+        remove_abandoned(root.path()).expect("read");
+        assert!(!root.path().join(name(0)).exists() && root.path().join(name(1)).exists());
+    }
+
+    #[test]
+    fn all_that_was_given_is_written_before_the_end_or_the_time_is_over() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = RecordFolder::open(root.path().to_owned(), Retention { files: 3, bytes: 1000 }).expect("a folder");
+        let (go, going) = channel::<()>();
+        folder.write(move || {
+            let _ = going.recv();
+            Err("nothing")
+        });
+        // The queue is full, while the writer waits.
+        (0..2 * MAX_WAITING).for_each(|_| folder.write(|| Err("nothing")));
+        assert!(folder.left_out.load(Ordering::Relaxed) > 0);
+        folder.finish(Duration::from_millis(50));
+        drop(go);
+        let (done, is_done) = channel::<()>();
+        while folder.jobs.try_send(Job::Reached(done.clone())).is_err() {
+            std::thread::yield_now();
+        }
+        drop(done);
+        assert_eq!(is_done.recv_timeout(Duration::from_secs(60)), Err(RecvTimeoutError::Disconnected));
+        folder.finish(Duration::from_secs(60));
+    }
 
     #[test]
     fn the_oldest_go_and_other_files_stay() {

@@ -85,6 +85,15 @@ impl Recorder {
         self.0.store(Some(Arc::new(Recording { settings, sink, room, refused })));
     }
 
+    /// Whether calls of a plugin with these grants can be kept, if that is what it is for.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self, grants: &Grants) -> Result<(), &'static str> {
+        let keeps = matches!(self.0.load().as_deref(), Some(Recording { sink: Sink::Memory(_), .. }));
+        objection(grants).filter(|_| keeps).map_or(Ok(()), Err)
+    }
+
     /// The calls that were kept, and why others were not.
     pub fn take(&self) -> Vec<Result<Recorded, &'static str>> {
         match self.0.load().as_deref() {

@@ -30,8 +30,8 @@ impl Streams {
         all.retain(|stream| stream.strong_count() > 0);
         if all.len() >= MAX_STREAMS {
             let open = |stream: &Weak<OpenStream>| stream.upgrade().is_none_or(|stream| stream.has_stalled(now));
-            let stalled = all.remove(all.iter().position(open)?);
-            if let Some(stalled) = stalled.upgrade() {
+            let at = all.iter().position(open)?;
+            if let Some(stalled) = all.remove(at).upgrade() {
                 stalled.closing.cancel();
             }
         }
