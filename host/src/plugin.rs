@@ -74,7 +74,7 @@ pub use surface::{
 
 pub use tape::{
     Difference, MAX_FILE as MAX_RECORDING_FILE, MAX_RECORDING, NotARecording, RecordFolder, RecordSettings, Recorded,
-    Recorder, Retention, Spending, What, read as read_recording,
+    Recorder, Retention, Spending, What, read as read_recording, recording_of,
 };
 
 #[cfg(test)]

@@ -60,6 +60,8 @@ pub async fn replay(
         ended = timeout(longest, called(&plugin, &recorded.input, call)) => ended.ok(),
         () = tape.unanswered() => None,
     };
+    // A guest that is stopped there ends with a fault, which is none of its own.
+    let ended = ended.filter(|_| !tape.is_unanswered());
     let spent = cost.spent();
     let spending = Spending { cpu: spent.cpu, memory: spent.memory };
     let input =

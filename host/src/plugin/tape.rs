@@ -34,7 +34,7 @@ pub(in crate::plugin) use event::Part;
 use event::{Event, Kind, size};
 pub(in crate::plugin) use exchange::{Answered, Asked};
 pub use file::{MAX_FILE, NotARecording, read};
-pub use folder::{RecordFolder, Retention};
+pub use folder::{RecordFolder, Retention, recording_of};
 use kept::Kept;
 pub(in crate::plugin) use outcome::outcome;
 use played::Played;
@@ -217,6 +217,11 @@ impl Tape {
     /// Completes when a replay has no answer for its guest.
     pub(in crate::plugin) async fn unanswered(&self) {
         self.0.unanswered.cancelled().await;
+    }
+
+    /// Whether a replay had no answer for its guest.
+    pub(in crate::plugin) fn is_unanswered(&self) -> bool {
+        self.0.unanswered.is_cancelled()
     }
 
     /// What was recorded of a call with this input and outcome, without its secrets. Takes long for a large one.

@@ -1,5 +1,6 @@
 //! A version that waits for a person, as the person is shown it: as `wharf approve` shows it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -114,7 +115,7 @@ impl Review {
     }
 
     /// What it is granted, in words.
-    fn granted(&self) -> Vec<&str> {
+    fn granted(&self) -> BTreeSet<&str> {
         let own = self.seen.granted.iter().map(String::as_str);
         own.chain(self.config.may_change_lists(&self.id).then_some(CHANGE_LISTS)).collect()
     }

@@ -203,6 +203,12 @@ fn clean(folder: &Path, retention: Retention) -> io::Result<()> {
     Ok(())
 }
 
+/// The plugin of a complete recording that is written here, by the name of its file.
+pub fn recording_of(name: &str) -> Option<&str> {
+    let rest = name.strip_suffix(SUFFIX).filter(|_| is_own(name))?;
+    rest.get(TIME..)?.strip_prefix('-')?.rsplit_once('-').map(|(plugin, _)| plugin)
+}
+
 /// Whether a file is one that is written here, complete or not.
 fn is_own(name: &str) -> bool {
     let rest = name.strip_suffix(".next").unwrap_or(name).strip_suffix(SUFFIX);
@@ -222,6 +228,15 @@ fn is_own(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_say_whose_a_recording_is() {
+        let own = "2026-01-01T00-00-00.000Z-my-plugin-0a1b2c3d.jsonl";
+        assert_eq!(recording_of(own), Some("my-plugin"));
+        for other in [&format!("{own}.next"), "my-plugin-0a1b2c3d.jsonl", "2026-01-01T00-00-00.000Z.jsonl"] {
+            assert_eq!(recording_of(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn what_others_left_incomplete_goes() {
