@@ -62,6 +62,7 @@ mod search;
 mod serve;
 #[cfg(all(test, feature = "dev"))]
 mod server_only;
+mod shadow;
 mod shared;
 mod shown;
 mod signals;
@@ -153,6 +154,8 @@ enum Command {
     Replay(replay::ReplayOptions),
     /// Test a plugin with recorded calls
     Test(test::TestOptions),
+    /// Run the calls that a server records again with another version, as they come, and show what is different
+    Shadow(shadow::ShadowOptions),
     /// Read one resource
     Read(read::ReadOptions),
     /// Get the messages of one prompt
@@ -303,7 +306,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let filter = match &cli.command {
         Command::Call(_) | Command::Record(_) | Command::Read(_) | Command::Prompt(_) => call::LOG_FILTER,
         // What a guest logs is compared, and nothing that it lacks is to be granted.
-        Command::Replay(_) | Command::Test(_) => "warn,guest=off,wharf::missing_grant=off",
+        Command::Replay(_) | Command::Test(_) | Command::Shadow(_) => "warn,guest=off,wharf::missing_grant=off",
         // A plugin that crashes in its listing prints the reason.
         Command::Dev(_) | Command::Check { .. } => "warn,guest=info",
         _ => "warn",
@@ -319,6 +322,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Record(how) => record::run(&options, how, &screen).await,
             Command::Replay(how) => replay::run(&options, how, &screen).await,
             Command::Test(how) => test::run(&options, how, &screen).await,
+            Command::Shadow(how) => shadow::run(&options, how, &screen).await,
             Command::Read(how) => read::run(&options, how, &screen).await,
             Command::Prompt(how) => prompt::run(&options, how, &screen).await,
             Command::Status { dir, name, json } => status::run(&options, dir, name.as_deref(), json, &screen).await,

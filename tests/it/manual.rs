@@ -27,8 +27,8 @@ const MEANINGS: [(&str, &str); 11] = [
     ("WHAT", "tool"),
 ];
 
-/// What these do is not up to Wharf, or needs the tools of a language.
-const ELSEWHERE: [&str; 13] = [
+/// What these do is not up to Wharf, or needs the tools of a language, or a server that records calls.
+const ELSEWHERE: [&str; 14] = [
     "apt-get",
     "cargo",
     "cd",
@@ -41,6 +41,7 @@ const ELSEWHERE: [&str; 13] = [
     "wharf build",
     "wharf dev",
     "wharf new",
+    "wharf shadow",
     "wharf upgrade",
 ];
 

@@ -1,7 +1,8 @@
-//! `wharf record`, `replay` and `test`: calls of real guests, run again without what they were answered by.
+//! `wharf record`, `replay`, `test` and `shadow`: calls of real guests, run again without what they were answered by.
 
 mod refused;
 mod serving;
+mod shadow;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -15,7 +15,8 @@ use super::survey::files_of;
 use crate::config::Config;
 use crate::os::files;
 use crate::plugin::{
-    Difference, Digest, MAX_RECORDING_FILE, Recorded, Replayed, Sandbox, What, read_component, read_recording, replay,
+    Difference, Digest, MAX_RECORDING_FILE, Recorded, Replayed, Sandbox, Spending, What, read_component,
+    read_recording, replay,
 };
 use crate::report::Failure;
 
@@ -113,9 +114,36 @@ pub(super) fn summary(recorded: &Recorded, replayed: &Replayed) -> String {
 
 fn cost(recorded: &Recorded, replayed: &Replayed) -> String {
     let Some(now) = &replayed.now else { return String::new() };
-    let (was, now) = (&recorded.cost, &now.cost);
-    let (cpu, memory) = ((time(now.cpu), time(was.cpu)), (size(now.memory), size(was.memory)));
-    format!(" ({} of CPU, was {}; {} of memory, was {})", cpu.0, cpu.1, memory.0, memory.1)
+    Spent::of(&now.cost).compared(&Spent::of(&recorded.cost))
+}
+
+/// What calls have cost.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Spent {
+    /// Of all together.
+    cpu: Duration,
+    /// Of the one that had most, in bytes.
+    memory: u64,
+}
+
+impl Spent {
+    fn of(cost: &Spending) -> Self {
+        Self { cpu: cost.cpu, memory: cost.memory }
+    }
+
+    pub(super) fn add(&mut self, cost: &Spending) {
+        self.cpu += cost.cpu;
+        self.memory = self.memory.max(cost.memory);
+    }
+
+    pub(super) fn compared(&self, was: &Self) -> String {
+        let (cpu, memory) = ((time(self.cpu), time(was.cpu)), (size(self.memory), size(was.memory)));
+        format!(" ({} of CPU, was {}; {} of memory, was {})", cpu.0, cpu.1, memory.0, memory.1)
+    }
+
+    pub(super) fn to_json(self) -> Value {
+        json!({"cpu_us": self.cpu.as_micros() as u64, "memory": self.memory})
+    }
 }
 
 fn time(time: Duration) -> String {
@@ -155,7 +183,6 @@ fn pretty(value: &Value) -> String {
 /// The same for programs.
 pub(super) fn to_json(recorded: &Recorded, replayed: &Replayed) -> Value {
     let one = |difference: &Difference| json!({"what": word(difference.what), "text": difference.text});
-    let cost = |cost: &crate::plugin::Spending| json!({"cpu_us": cost.cpu.as_micros() as u64, "memory": cost.memory});
     let (was, now) = replayed.outcomes.as_ref().map_or((Value::Null, Value::Null), Clone::clone);
     json!({
         "plugin": recorded.input.plugin.as_ref(),
@@ -164,7 +191,10 @@ pub(super) fn to_json(recorded: &Recorded, replayed: &Replayed) -> Value {
         "answered": replayed.now.is_some(),
         "differences": replayed.differences.iter().map(one).collect::<Vec<_>>(),
         "outcome": {"was": was, "now": now},
-        "cost": {"was": cost(&recorded.cost), "now": replayed.now.as_ref().map(|now| cost(&now.cost))},
+        "cost": {
+            "was": Spent::of(&recorded.cost).to_json(),
+            "now": replayed.now.as_ref().map(|now| Spent::of(&now.cost).to_json()),
+        },
     })
 }
 
