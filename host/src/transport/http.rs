@@ -24,9 +24,9 @@ use crate::idle::IdleHook;
 pub use mcp::SessionSettings;
 pub use nodes::NodeListener;
 pub use request::{OAuth, Token, TokenSet};
-pub(super) use request::{bearer, is_address};
-pub(super) use socket::accept;
+pub(super) use request::{bearer, is_address_or_localhost};
 pub use socket::{Address, ConnectionThreads, ListenError, Listener, Tls, serve};
+pub(super) use socket::{accept, serve_operator};
 
 /// A request whose body has been read.
 type Request = http::Request<Bytes>;

@@ -10,24 +10,18 @@ use http::header::{self, HeaderMap};
 use http::{Method, StatusCode, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::http::{accept, bearer, is_address};
+use super::http::{accept, bearer, is_address_or_localhost, serve_operator};
 use crate::identity::TokenHash;
 
 /// Connections at the same time. For one more the oldest is closed: one of Prometheus takes milliseconds.
 const MAX_CONNECTIONS: usize = 64;
-/// For the head of a request.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// For a connection: Prometheus opens another one.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(120);
-/// Bytes of the head of a request.
-const MAX_HEAD: usize = 16 << 10;
 
 /// The media type of OpenMetrics 1.0.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -62,15 +56,7 @@ async fn connection(stream: TcpStream, settings: &Settings) {
         let response = respond(request.method(), request.uri(), request.headers(), settings);
         async move { Ok::<_, Infallible>(response) }
     });
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
-    if let Err(error) = served {
-        tracing::debug!(%error, "a connection for metrics ended");
-    }
+    serve_operator(stream, service).await;
 }
 
 fn respond(method: &Method, uri: &Uri, headers: &HeaderMap, settings: &Settings) -> http::Response<Full<Bytes>> {
@@ -102,11 +88,8 @@ fn has_token(uri: &Uri, headers: &HeaderMap, token: &TokenHash) -> bool {
 
 /// Whether the server is called by an IP address or `localhost`: a page cannot have those names.
 fn names_an_address(uri: &Uri, headers: &HeaderMap) -> bool {
-    let is_local = |name: &str| {
-        let host = name.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(name, |(host, _)| host);
-        host.eq_ignore_ascii_case("localhost") || is_address(name)
-    };
     let hosts = headers.get_all(header::HOST);
     let mut hosts = hosts.iter().map(|host| host.to_str().unwrap_or_default()).peekable();
-    hosts.peek().is_some() && hosts.chain(uri.authority().map(|authority| authority.as_str())).all(is_local)
+    hosts.peek().is_some()
+        && hosts.chain(uri.authority().map(|authority| authority.as_str())).all(is_address_or_localhost)
 }

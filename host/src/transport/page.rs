@@ -9,23 +9,19 @@ mod connections;
 mod events;
 mod files;
 mod gate;
-mod streams;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use http::{Method, StatusCode};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use super::http::accept;
+use super::http::{accept, serve_operator};
 use crate::activity::Activity;
 use crate::identity::TokenHash;
 use crate::server::Server;
@@ -33,14 +29,11 @@ pub use answer::{Answer, Refused};
 use answer::{Response, refusal};
 use connections::{Admitted, Connections};
 use gate::Gate;
-use streams::Streams;
 
+/// Pages that are open at the same time: each has one stream of events.
+const MAX_STREAMS: usize = 8;
 /// Requests below `/api/` that run at the same time, without those streams.
 const MAX_REQUESTS: usize = 32;
-/// For the head of a request, and between two requests.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of the head of a request.
-const MAX_HEAD: usize = 16 << 10;
 
 /// Who knows what there is to show, and decides. Paths are those below `/api/`.
 #[async_trait]
@@ -69,14 +62,14 @@ pub struct Settings {
 struct Page {
     settings: Settings,
     gate: Gate,
-    streams: Streams,
+    streams: Arc<Semaphore>,
     requests: Semaphore,
 }
 
 /// Answers until it is dropped. `bound`: where the listener is.
 pub async fn serve(listener: TcpListener, bound: SocketAddr, settings: Settings) -> Infallible {
     let gate = Gate::new(bound, settings.token);
-    let (streams, requests) = (Streams::default(), Semaphore::new(MAX_REQUESTS));
+    let (streams, requests) = (Arc::new(Semaphore::new(MAX_STREAMS)), Semaphore::new(MAX_REQUESTS));
     let page = Arc::new(Page { settings, gate, streams, requests });
     let mut open = Connections::default();
     loop {
@@ -92,18 +85,7 @@ async fn connection(stream: TcpStream, page: &Arc<Page>, admitted: &Admitted) {
         let response = page.respond(request, admitted).await.unwrap_or_else(|refused| refusal(&refused));
         Ok::<_, Infallible>(answer::secured(response))
     });
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), service);
-    let served = tokio::select! {
-        served = served => served,
-        () = admitted.closed() => return,
-    };
-    if let Err(error) = served {
-        tracing::debug!(%error, "a connection for the page ended");
-    }
+    serve_operator(stream, service).await;
 }
 
 impl Page {
@@ -120,7 +102,7 @@ impl Page {
         self.gate.check(&head)?;
         admitted.set();
         match head.method {
-            Method::GET if path == "events" => events::respond(self, admitted.closing()),
+            Method::GET if path == "events" => events::respond(self),
             Method::GET => {
                 let _running = self.room()?;
                 Ok(answer::json(self.settings.operator.get(path).await?))

@@ -13,6 +13,6 @@ mod tokens;
 
 pub(in crate::transport) use auth::bearer;
 pub(super) use front::{ClientConnection, Front};
-pub(in crate::transport) use guard::is_address;
+pub(in crate::transport) use guard::is_address_or_localhost;
 pub use oauth::OAuth;
 pub use tokens::{Token, TokenSet};

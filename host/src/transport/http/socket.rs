@@ -4,6 +4,7 @@ mod admission;
 mod connection;
 mod listen;
 mod of_nodes;
+mod of_operators;
 mod rejection;
 mod threads;
 mod tls;
@@ -26,6 +27,7 @@ use rejection::Rejections;
 
 pub(in crate::transport) use listen::accept;
 pub use listen::{Address, ListenError, Listener};
+pub(in crate::transport) use of_operators::serve as serve_operator;
 pub use threads::ConnectionThreads;
 pub use tls::Tls;
 

@@ -4,34 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 const MAX_CONNECTIONS: usize = 64;
 
-/// Whether a request of the connection was let in, and what closes it.
+/// Whether a request of the connection was let in.
 #[derive(Clone, Default)]
-pub(super) struct Admitted {
-    is_admitted: Arc<AtomicBool>,
-    closing: CancellationToken,
-}
+pub(super) struct Admitted(Arc<AtomicBool>);
 
 impl Admitted {
     pub(super) fn set(&self) {
-        self.is_admitted.store(true, Ordering::Relaxed);
+        self.0.store(true, Ordering::Relaxed);
     }
 
     fn get(&self) -> bool {
-        self.is_admitted.load(Ordering::Relaxed)
-    }
-
-    /// Closes the connection when it is cancelled.
-    pub(super) fn closing(&self) -> CancellationToken {
-        self.closing.clone()
-    }
-
-    pub(super) async fn closed(&self) {
-        self.closing.cancelled().await;
+        self.0.load(Ordering::Relaxed)
     }
 }
 

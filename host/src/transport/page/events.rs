@@ -11,12 +11,11 @@ use http::StatusCode;
 use http::header::{self, HeaderValue};
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
-use tokio_util::sync::CancellationToken;
 
 use super::Page;
 use super::answer::{Refused, Response};
-use super::streams::OpenStream;
 use crate::activity::Batch;
 
 /// Between two events.
@@ -34,18 +33,18 @@ struct Events {
     /// Of the last event; `None` before the first one.
     revision: Option<u64>,
     last: Instant,
-    stream: Arc<OpenStream>,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// # Errors
 /// 503 if as many streams are open as there may be.
-pub(super) fn respond(page: &Arc<Page>, closing: CancellationToken) -> Result<Response, Refused> {
+pub(super) fn respond(page: &Arc<Page>) -> Result<Response, Refused> {
     let full =
-        || Refused::new(StatusCode::SERVICE_UNAVAILABLE, "follow the server: too many pages are open; close one");
-    let stream = page.streams.open(closing, Instant::now()).ok_or_else(full)?;
+        |_| Refused::new(StatusCode::SERVICE_UNAVAILABLE, "follow the server: too many pages are open; close one");
+    let permit = page.streams.clone().try_acquire_owned().map_err(full)?;
     let mut ticks = interval(PAUSE);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let events = Events { page: page.clone(), ticks, next: 0, revision: None, last: Instant::now(), stream };
+    let events = Events { page: page.clone(), ticks, next: 0, revision: None, last: Instant::now(), _permit: permit };
     let frames = stream::unfold(events, |mut events| async move {
         let text = events.next().await;
         Some((Ok::<_, std::convert::Infallible>(Frame::data(Bytes::from(text))), events))
@@ -58,7 +57,6 @@ pub(super) fn respond(page: &Arc<Page>, closing: CancellationToken) -> Result<Re
 impl Events {
     /// The next event. It is made when there is room for it on the connection: who reads slowly gets fewer records.
     async fn next(&mut self) -> String {
-        self.stream.take(Instant::now());
         loop {
             self.ticks.tick().await;
             let Batch { next, skipped, records } = self.page.settings.activity.since(self.next, MAX_RECORDS);

@@ -12,7 +12,7 @@ use http::{StatusCode, Uri};
 
 use super::answer::Refused;
 use crate::identity::TokenHash;
-use crate::transport::http::{bearer, is_address};
+use crate::transport::http::{bearer, is_address_or_localhost};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -31,7 +31,7 @@ impl Gate {
     /// 403 for a name that a page of another site may have given this address (DNS rebinding); 400 without a name.
     pub(super) fn check_host(&self, head: &Parts) -> Result<(), Refused> {
         let host = host(&head.uri, &head.headers)?;
-        if self.is_local && !is_local(host) {
+        if self.is_local && !is_address_or_localhost(host) {
             let error = "use the page by this name: write 127.0.0.1 or localhost in its address";
             return Err(Refused::new(StatusCode::FORBIDDEN, error));
         }
@@ -85,10 +85,4 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>
 
 fn malformed(name: &str) -> Refused {
     Refused::new(StatusCode::BAD_REQUEST, format!("read the header {name}: it is missing, repeated or malformed"))
-}
-
-/// Whether a name is an IP address or `localhost`: a page of another site cannot have those.
-fn is_local(name: &str) -> bool {
-    let host = name.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(name, |(host, _)| host);
-    host.eq_ignore_ascii_case("localhost") || is_address(name)
 }

@@ -85,9 +85,15 @@ impl Guard {
 }
 
 /// Whether a `Host` is an IP address. A page that attacks by DNS rebinding sends a name.
-pub(in crate::transport) fn is_address(host: &str) -> bool {
+fn is_address(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     bare.unwrap_or(host).parse::<IpAddr>().is_ok() || host.parse::<SocketAddr>().is_ok()
+}
+
+/// Whether a `Host` is an IP address or `localhost`: a page of another site cannot have those names.
+pub(in crate::transport) fn is_address_or_localhost(name: &str) -> bool {
+    let host = name.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(name, |(host, _)| host);
+    host.eq_ignore_ascii_case("localhost") || is_address(name)
 }
 
 /// The response to a CORS preflight request; `None` if it is not one.
