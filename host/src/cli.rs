@@ -11,6 +11,7 @@ mod arguments;
 mod ask;
 mod audit;
 mod beside;
+mod bind;
 mod budgets;
 mod call;
 mod candidate;

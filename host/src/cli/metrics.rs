@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::net::TcpListener;
 
+use super::bind::bind;
 use crate::budgets::{Budgets, Usage};
 use crate::catalog::{Catalog, FolderEvent};
 use crate::config::Config;
@@ -44,12 +45,7 @@ pub(super) async fn listen(config: &Config, is_exported: bool) -> Result<Metered
         return Ok(Metered { metrics, listener: None });
     };
     let token = config.metrics_token().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
-    let failed = |error| {
-        Failure::new(format!("listen for metrics: {error}: {address}"))
-            .hint("choose another port in metrics.address, or stop what listens there".to_owned())
-    };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let bound = listener.local_addr().map_err(failed)?;
+    let (listener, bound) = bind(address, "metrics", "metrics.address").await?;
     report::message(&format!("metrics at http://{bound}/metrics"));
     Ok(Metered { metrics: counted(), listener: Some((listener, token.map(|token| TokenHash::of(token.as_bytes())))) })
 }

@@ -19,6 +19,7 @@ pub(super) struct PageOptions {}
 /// There is none.
 pub(super) enum Page {}
 
+#[expect(dead_code, reason = "no page shows it")]
 pub(super) struct Desk {
     pub(super) config: Live,
     pub(super) catalog: Arc<Catalog>,
@@ -40,8 +41,7 @@ impl Page {
         match *self {}
     }
 
-    pub(super) async fn serve(self, desk: Desk, _: Arc<Server>) -> Infallible {
-        let Desk { config: _, catalog: _, dir: _, sandbox: _, audit: _ } = desk;
+    pub(super) async fn serve(self, _: Desk, _: Arc<Server>) -> Infallible {
         match self {}
     }
 }

@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 
 use self::board::Board;
 pub(super) use self::desk::Desk;
+use super::bind::bind;
 use crate::activity::Activity;
 use crate::audit::Audit;
 use crate::catalog::FolderEvent;
@@ -60,14 +61,9 @@ pub(super) async fn listen(options: &PageOptions, config: &Config, dir: &Path) -
     let address = config
         .page
         .checked(address)
-        .map_err(|(why, hint)| Failure::usage(format!("read the address of the page: {why}")).hint(hint.to_owned()))?;
+        .map_err(|(why, hint)| Failure::usage(format!("read the address of the page: {why}")).hint(hint))?;
     let configured = config.page_token().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
-    let failed = |error| {
-        Failure::new(format!("listen for the page: {error}: {address}"))
-            .hint("choose another port in --page or page.address, or stop what listens there".to_owned())
-    };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let bound = listener.local_addr().map_err(failed)?;
+    let (listener, bound) = bind(address, "the page", "--page or page.address").await?;
     let token = match configured {
         Some(token) => {
             report::message(&format!("page at http://{bound}/"));

@@ -1,6 +1,6 @@
-//! Addresses of servers, as the file has them: of this one, and of those that it asks.
+//! Addresses of servers, as the file has them: of this one, of its listeners for operators, and of those that it asks.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use fluent_uri::Uri;
 
@@ -8,6 +8,28 @@ use super::error::WrongValue;
 
 /// Maximum bytes of a URL, and of another text: some of them are sent with every challenge.
 pub(super) const MAX_TEXT: usize = 512;
+
+/// Where operators find something: an IP address and a port, which only this machine reaches without a token. `table`: that
+/// of the address and the token; `example`: an address.
+///
+/// # Errors
+/// What is wrong with it, and what to write.
+pub(super) fn operators(
+    text: &str,
+    table: &str,
+    example: &str,
+    has_token: bool,
+) -> Result<SocketAddr, (String, String)> {
+    let Ok(address) = text.parse::<SocketAddr>() else {
+        let why = format!("expected an IP address and a port, found {text:?}");
+        return Err((why, format!("write it like this: address = \"{example}\"")));
+    };
+    if !address.ip().to_canonical().is_loopback() && !has_token {
+        let why = format!("needs a token, since other machines can connect: {address}");
+        return Err((why, format!("set {table}.token, or write address = \"{example}\"")));
+    }
+    Ok(address)
+}
 
 /// Checks the value of that key: what clients are given as the address of this server.
 ///

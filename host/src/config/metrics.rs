@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Config, ConfigError, SecretConfig, WrongValue};
+use super::{Config, ConfigError, SecretConfig, WrongValue, address};
 use crate::metrics;
 
 /// Minimum characters of a token.
@@ -33,17 +33,8 @@ impl MetricsConfig {
             return Err(WrongValue::at(&["address"], "this build has no metrics")
                 .hint("build it with the feature metrics, or remove it"));
         }
-        let Ok(address) = text.parse::<SocketAddr>() else {
-            let why = format!("expected an IP address and a port, found {text:?}");
-            return Err(WrongValue::at(&["address"], why).hint("write it like this: address = \"127.0.0.1:9464\""));
-        };
-        if !address.ip().to_canonical().is_loopback() && self.token.is_none() {
-            let why = format!("needs a token, since other machines can connect: {address}");
-            return Err(
-                WrongValue::at(&["address"], why).hint("set metrics.token, or write address = \"127.0.0.1:9464\"")
-            );
-        }
-        Ok(())
+        let checked = address::operators(text, "metrics", "127.0.0.1:9464", self.token.is_some());
+        checked.map(drop).map_err(|(why, hint)| WrongValue::at(&["address"], why).hint(hint))
     }
 }
 

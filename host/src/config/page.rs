@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Config, ConfigError, SecretConfig, WrongValue};
+use super::{Config, ConfigError, SecretConfig, WrongValue, address};
 
 /// Minimum characters of a token: 128 bits in hexadecimal. Who has it may call every tool.
 const MIN_TOKEN: usize = 32;
@@ -42,16 +42,8 @@ impl PageConfig {
     ///
     /// # Errors
     /// What is wrong with it, and what to write.
-    pub fn checked(&self, text: &str) -> Result<SocketAddr, (String, &'static str)> {
-        let Ok(address) = text.parse::<SocketAddr>() else {
-            let why = format!("expected an IP address and a port, found {text:?}");
-            return Err((why, "write it like this: address = \"127.0.0.1:9480\""));
-        };
-        if !address.ip().to_canonical().is_loopback() && self.token.is_none() {
-            let why = format!("needs a token, since other machines can connect: {address}");
-            return Err((why, "set page.token, or write address = \"127.0.0.1:9480\""));
-        }
-        Ok(address)
+    pub fn checked(&self, text: &str) -> Result<SocketAddr, (String, String)> {
+        address::operators(text, "page", "127.0.0.1:9480", self.token.is_some())
     }
 }
 
