@@ -113,37 +113,13 @@ pub(super) fn summary(recorded: &Recorded, replayed: &Replayed) -> String {
 }
 
 fn cost(recorded: &Recorded, replayed: &Replayed) -> String {
-    let Some(now) = &replayed.now else { return String::new() };
-    Spent::of(&now.cost).compared(&Spent::of(&recorded.cost))
+    replayed.now.as_ref().map(|now| compared(&now.cost, &recorded.cost)).unwrap_or_default()
 }
 
-/// What calls have cost.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Spent {
-    /// Of all together.
-    cpu: Duration,
-    /// Of the one that had most, in bytes.
-    memory: u64,
-}
-
-impl Spent {
-    fn of(cost: &Spending) -> Self {
-        Self { cpu: cost.cpu, memory: cost.memory }
-    }
-
-    pub(super) fn add(&mut self, cost: &Spending) {
-        self.cpu += cost.cpu;
-        self.memory = self.memory.max(cost.memory);
-    }
-
-    pub(super) fn compared(&self, was: &Self) -> String {
-        let (cpu, memory) = ((time(self.cpu), time(was.cpu)), (size(self.memory), size(was.memory)));
-        format!(" ({} of CPU, was {}; {} of memory, was {})", cpu.0, cpu.1, memory.0, memory.1)
-    }
-
-    pub(super) fn to_json(self) -> Value {
-        json!({"cpu_us": self.cpu.as_micros() as u64, "memory": self.memory})
-    }
+/// What was spent now and before.
+pub(super) fn compared(now: &Spending, was: &Spending) -> String {
+    let (cpu, memory) = ((time(now.cpu), time(was.cpu)), (size(now.memory), size(was.memory)));
+    format!(" ({} of CPU, was {}; {} of memory, was {})", cpu.0, cpu.1, memory.0, memory.1)
 }
 
 fn time(time: Duration) -> String {
@@ -192,8 +168,8 @@ pub(super) fn to_json(recorded: &Recorded, replayed: &Replayed) -> Value {
         "differences": replayed.differences.iter().map(one).collect::<Vec<_>>(),
         "outcome": {"was": was, "now": now},
         "cost": {
-            "was": Spent::of(&recorded.cost).to_json(),
-            "now": replayed.now.as_ref().map(|now| Spent::of(&now.cost).to_json()),
+            "was": recorded.cost.to_json(),
+            "now": replayed.now.as_ref().map(|now| now.cost.to_json()),
         },
     })
 }

@@ -15,11 +15,11 @@ use tokio::time::{Instant, sleep, sleep_until};
 use wharf_report::{ShowPath as _, warning};
 
 use super::options::Options;
-use super::recordings::{Components, Spent, differences, read, summary, to_json};
+use super::recordings::{Components, compared, differences, read, summary, to_json};
 use super::target;
 use crate::config::Config;
 use crate::os::signals::Signals;
-use crate::plugin::{PluginId, recording_of};
+use crate::plugin::{PluginId, Spending, recording_of};
 use crate::report::{self, Failure, Screen};
 use crate::text::escape_hidden_in_json;
 
@@ -144,8 +144,8 @@ struct Seen {
     same: u64,
     /// Recordings that could not be read: most are gone, since more came than are kept.
     missed: u64,
-    was: Spent,
-    now: Spent,
+    was: Spending,
+    now: Spending,
     /// Those that differ.
     shown: Vec<Value>,
 }
@@ -197,7 +197,7 @@ impl Seen {
         let Self { calls, same, missed, was, now, .. } = self;
         let mut text = format!("{same} of {calls} calls of {plugin} are the same with {}", with.shown());
         if *calls > 0 {
-            text += &now.compared(was);
+            text += &compared(now, was);
         }
         if *missed > 0 {
             text += &format!("; {missed} recordings were missed");

@@ -27,11 +27,14 @@ use state::GuestState;
 pub(in crate::plugin) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     super::abi::link(linker)?;
+    // These take the place of the engine's.
+    linker.allow_shadowing(true);
     environment::link(linker)?;
     clocks::link(linker)?;
     random::link(linker)?;
     poll::link(linker)?;
     filesystem::bindings::link(linker)?;
+    linker.allow_shadowing(false);
     outbound::bindings::link(linker)?;
     keyvalue::bindings::link(linker)?;
     config::link(linker)

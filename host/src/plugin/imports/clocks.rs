@@ -12,10 +12,8 @@ use super::state::GuestState;
 
 /// Adds the interfaces to the linker, replacing those it has.
 pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-    linker.allow_shadowing(true);
     wall_clock::add_to_linker::<_, HasSelf<GuestState>>(linker, |state| state)?;
     monotonic_clock::add_to_linker::<_, HasSelf<GuestState>>(linker, |state| state)?;
-    linker.allow_shadowing(false);
     Ok(())
 }
 

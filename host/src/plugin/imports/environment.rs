@@ -7,9 +7,7 @@ use super::state::GuestState;
 
 /// Adds the interface to the linker, replacing the one it has.
 pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-    linker.allow_shadowing(true);
     environment::add_to_linker::<_, HasSelf<GuestState>>(linker, |state| state)?;
-    linker.allow_shadowing(false);
     Ok(())
 }
 

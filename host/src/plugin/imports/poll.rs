@@ -15,9 +15,7 @@ const POLL: &str = "poll";
 
 /// Adds the interface to the linker, replacing the one it has.
 pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-    linker.allow_shadowing(true);
     poll::add_to_linker::<_, HasSelf<GuestState>>(linker, |state| state)?;
-    linker.allow_shadowing(false);
     Ok(())
 }
 

@@ -10,11 +10,9 @@ use crate::plugin::tape::kept::member;
 
 /// Adds the interfaces to the linker, replacing those it has.
 pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-    linker.allow_shadowing(true);
     random::add_to_linker::<_, HasSelf<GuestState>>(linker, |state| state)?;
     insecure::add_to_linker::<_, HasSelf<GuestState>>(linker, |state| state)?;
     insecure_seed::add_to_linker::<_, HasSelf<GuestState>>(linker, |state| state)?;
-    linker.allow_shadowing(false);
     Ok(())
 }
 

@@ -31,6 +31,11 @@ const MAX_CACHE_BYTES: usize = 8 << 20;
 /// Maximum number of overlapping matches in a row.
 const MAX_OVERLAPPING: usize = 256;
 
+/// What stands where a secret was.
+pub(in crate::plugin) fn placeholder(secret: &str) -> String {
+    format!("[redacted {secret}]")
+}
+
 /// Finds and replaces the secrets of one plugin.
 pub(in crate::plugin) struct Redactor {
     finder: Finder,
@@ -144,7 +149,7 @@ impl Redactor {
             if escapes % 2 == 1 {
                 redacted.push(b'\\');
             }
-            redacted.extend_from_slice(format!("[redacted {}]", self.names[secret]).as_bytes());
+            redacted.extend_from_slice(placeholder(&self.names[secret]).as_bytes());
             from = at.end;
         }
         if from == 0 {

@@ -1,7 +1,5 @@
 //! One line of a recording: what a guest asked or said, and what it was answered.
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
@@ -114,12 +112,11 @@ impl Part {
     }
 
     fn read(value: &Value) -> Option<Self> {
-        if let Some(text) = value.as_str() {
-            return Some(Self::Chunk(Bytes::copy_from_slice(text.as_bytes())));
+        if let Some(bytes) = Vec::<u8>::read(value) {
+            return Some(Self::Chunk(bytes.into()));
         }
         let (name, value) = value.as_object()?.iter().next()?;
         match name.as_str() {
-            "base64" => Some(Self::Chunk(BASE64_STANDARD.decode(value.as_str()?).ok()?.into())),
             "trailers" => Some(Self::Trailers(Kept::read(value)?)),
             "error" => Some(Self::Error(value.clone())),
             "end" => Some(Self::End),

@@ -11,15 +11,11 @@ use crate::plugin::id::{Digest, PluginId};
 use crate::plugin::limits::{Limits, TaskLimits};
 use crate::plugin::policy::command::CommandSettings;
 use crate::plugin::policy::grants::{Grants, KeyvalueGrant};
+use crate::plugin::policy::redact::placeholder;
 use crate::plugin::policy::template::SecretTemplate;
 
 /// The version of the format: of what lines mean, and of the members that they have.
 pub(super) const FORMAT: u64 = 1;
-
-/// What stands where a secret was, as in all texts that are redacted.
-pub(super) fn placeholder(secret: &str) -> String {
-    format!("[redacted {secret}]")
-}
 
 /// A recorded call.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,6 +83,18 @@ pub struct Spending {
     pub cpu: Duration,
     /// Bytes.
     pub memory: u64,
+}
+
+impl Spending {
+    pub fn to_json(&self) -> Value {
+        json!({"cpu_us": self.cpu.as_micros() as u64, "memory": self.memory})
+    }
+
+    /// Adds what another call cost: its time, and its memory if that is more.
+    pub fn add(&mut self, other: &Self) {
+        self.cpu += other.cpu;
+        self.memory = self.memory.max(other.memory);
+    }
 }
 
 /// Bounds of limits that a file may set.
@@ -233,8 +241,7 @@ impl Recorded {
         let mut first = self.input.keep();
         first.insert("context".into(), self.context.keep());
         first.insert("grants".into(), self.surroundings.keep());
-        let cost = json!({"cpu_us": self.cost.cpu.as_micros() as u64, "memory": self.cost.memory});
-        let last = json!({"outcome": self.outcome, "cost": cost});
+        let last = json!({"outcome": self.outcome, "cost": self.cost.to_json()});
         let lines = std::iter::once(Value::Object(first)).chain(self.events.iter().map(Event::keep));
         lines.chain([last]).map(|line| line.to_string() + "\n")
     }

@@ -17,9 +17,7 @@ pub(in crate::plugin) fn link<T>(linker: &mut Linker<T>) -> wasmtime::Result<()>
 where
     T: ErrorCalls + DescriptorCalls + ListingCalls + PreopenCalls + Send + 'static,
 {
-    linker.allow_shadowing(true);
     types::add_to_linker::<_, HasSelf<T>>(linker, |state| state)?;
     preopens::add_to_linker::<_, HasSelf<T>>(linker, |state| state)?;
-    linker.allow_shadowing(false);
     Ok(())
 }
