@@ -4,6 +4,7 @@
 #   bench/run.sh             everything, about half an hour
 #   bench/run.sh --quick     a smoke test of less than a minute once built
 #   bench/run.sh --others    calls, compared with servers on the Python and TypeScript SDKs
+#   bench/run.sh --languages calls of plugins in Python, TypeScript, Go, C and C++, a table each
 #   bench/run.sh --help      more options
 #
 # WHARF_COMPONENTS names the folder of the guests' components; if it is not set they are built with
@@ -37,17 +38,52 @@ TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
-if [[ ${1:-} == --others ]]; then
-    shift
-    # The tests install their clients in the same way.
+# The servers on the SDKs; the tests install their clients in the same way.
+node=target/clients/node/node_modules/.bin/node python=target/clients/python-2
+typescript_sdk=(--other "TypeScript SDK=$node target/clients/node/server.mjs")
+python_sdk=(--other "Python SDK=$python/bin/python bench/others/server.py")
+install_sdks() {
     tests/clients/install.sh >&2
-    node=target/clients/node/node_modules/.bin/node
     cp bench/others/server.mjs target/clients/node/server.mjs
-    python=target/clients/python-2
     [[ -x $python/bin/python ]] || python3 -m venv "$python"
     "$python/bin/python" -m pip install --quiet --requirement tests/clients/requirements-2.txt
-    set -- --only calls --other "Python SDK=$python/bin/python bench/others/server.py" \
-        --other "TypeScript SDK=$node target/clients/node/server.mjs" "$@"
-fi
+}
 
-"$binaries/drive" --wharf "$binaries/wharf" --native "$binaries/native" --components "$components" "$@"
+# measure ARGUMENT…
+measure() {
+    "$binaries/drive" --wharf "$binaries/wharf" --components "$components" "$@"
+}
+
+# built LANGUAGE: builds its plugin, and prints the component's path.
+built() {
+    local project=target/bench-languages/$1
+    mkdir -p "$project"
+    cp -R "bench/languages/." target/bench-languages
+    local wharf tools=$PWD/target/languages/venv/bin
+    wharf=$(realpath -- "$binaries/wharf")
+    (cd "$project" && PATH=$tools:$PATH "$wharf" build --install >&2)
+    printf '%s\n' "$project/dist/echo.wasm"
+}
+
+case ${1:-} in
+    --others)
+        install_sdks
+        measure --native "$binaries/native" --only calls "${python_sdk[@]}" "${typescript_sdk[@]}" "${@:2}"
+        ;;
+    --languages)
+        install_sdks
+        tests/languages.sh --prepare python typescript go c cpp >&2
+        for language in python typescript go c cpp; do
+            component=$(built "$language")
+            against=() calls=20000
+            case $language in
+                python) against=("${python_sdk[@]}") calls=1000 ;;
+                typescript) against=("${typescript_sdk[@]}") ;;
+                *) against=(--native "$binaries/native") ;;
+            esac
+            printf '\n### %s\n\n' "$language"
+            measure --only calls --echo "$component" --calls "$calls" "${against[@]}" "${@:2}"
+        done
+        ;;
+    *) measure --native "$binaries/native" "$@" ;;
+esac

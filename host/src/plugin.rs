@@ -36,6 +36,7 @@ pub use component::compile::Compiler;
 pub use component::file::{MAX_SIZE as MAX_COMPONENT, check_size, content_of, is_writable_by_others, read_component};
 pub use component::inspect::{Import, Inspection, could_be_plugin, inspect};
 pub use component::kind::{FileSummary, Kind, Producer, summarize};
+pub use component::link::linked;
 pub use component::metadata::metadata;
 pub use component::signature::{Signatures, Signer, signature_file};
 pub use dialects::peek::exports_completions;

@@ -6,6 +6,7 @@ mod cursor;
 mod headers;
 mod json;
 mod jsonrpc;
+mod link;
 mod plain;
 mod sealed;
 mod stdio;
@@ -34,6 +35,7 @@ pub(crate) const TARGETS: &[fn() -> Target] = &[
     template::target,
     plain::target,
     component::target,
+    link::target,
     token::target,
 ];
 

@@ -11,6 +11,7 @@ pub(in crate::plugin) mod file;
 mod header;
 pub(in crate::plugin) mod inspect;
 pub(in crate::plugin) mod kind;
+pub(in crate::plugin) mod link;
 pub(in crate::plugin) mod metadata;
 pub(in crate::plugin) mod prescan;
 pub(in crate::plugin) mod proposals;

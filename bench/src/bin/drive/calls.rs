@@ -1,8 +1,10 @@
 //! The latency and rate of calls, and the memory of a server with one plugin. All servers, alternating.
 
+use std::fs;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::Bench;
 use crate::batch::{ADD, Batch, ECHO};
@@ -15,11 +17,17 @@ use crate::report::{Report, Unit};
 const WINDOW: usize = 64;
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
+    let echo = match &bench.options.echo {
+        Some(file) => &fs::read(file).with_context(|| format!("read the component {}", file.display()))?,
+        None => &bench.echo,
+    };
     let homes = bench.all_contenders().iter().map(|_| bench.scratch.home()).collect::<Result<Vec<_>>>()?;
     for (home, contender) in homes.iter().zip(bench.all_contenders()) {
-        home.put("echo", &bench.echo)?;
+        home.put("echo", echo)?;
         // Not measured: fills the cache of compiled components.
-        contender.start(home)?.tools_until(2)?;
+        let mut client = contender.start(home)?;
+        client.tools_until(2)?;
+        compiled(&mut client, contender)?;
     }
     let mut turns: Vec<_> = bench.all_contenders().iter().zip(&homes).collect();
     for round in 0..bench.options.rounds {
@@ -35,13 +43,24 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
+/// Waits until a call is not refused because the plugin is being compiled: a component that `wharf build` has made is
+/// listed before that.
+fn compiled(client: &mut Client, contender: &Contender) -> Result<()> {
+    let call = [contender.echo().to_owned()];
+    while client.call_at_once(&call)?.iter().any(|(_, result)| result["_meta"]["wharf/fault"]["code"] == "compiling") {
+        thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
 fn one_server(bench: &Bench, contender: &Contender, client: &mut Client, report: &mut Report) -> Result<()> {
     let mut add = |what: &str, unit, figure| report.add(what, unit, contender.name(), figure);
     let idle = settled(client.process.id())?;
     add("one plugin, after handshake and first list: RSS", Unit::MiB, idle.resident);
     add("one plugin, after handshake and first list: PSS", Unit::MiB, idle.proportional);
 
-    let (warm_up, singles, piped) = bench.options.size((2_000, 20_000, 100_000), (200, 1_000, 5_000));
+    let singles = bench.options.calls;
+    let (warm_up, piped) = (singles / 10, 5 * singles);
     let mut batch = |workload, count| Batch::new(workload, contender, client.ids(count as u64), count);
     let (warm, echo, sum) = (batch(ECHO, warm_up), batch(ECHO, singles), batch(ADD, singles));
     let (warm_pipe, many) = (batch(ECHO, warm_up), batch(ECHO, piped));

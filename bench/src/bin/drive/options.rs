@@ -8,7 +8,8 @@ use crate::contender::{Contender, Kind};
 
 pub const USAGE: &str = "\
 usage: drive [--wharf FILE] [--native FILE] [--other NAME=COMMAND]… [--components DIR]
-             [--only SUITE[,SUITE]…] [--rounds N] [--quick] [--json] [--plot FILE]
+             [--only SUITE[,SUITE]…] [--echo FILE] [--calls N] [--rounds N] [--quick] [--json]
+             [--plot FILE]
 
   --wharf FILE       the host's binary; if not given, only the others are measured
   --native FILE      the baseline's binary; likewise
@@ -18,6 +19,9 @@ usage: drive [--wharf FILE] [--native FILE] [--other NAME=COMMAND]… [--compone
                      hostile.wasm, notes.wasm and online.wasm
   --only SUITE       calls, large, start, reload, http, kill, bystander,
                      kept, grants, outbound, scale or sleepers; default all
+  --echo FILE        for the suite `calls`: another component with the tools echo and add
+  --calls N          for the suite `calls`: so many one at a time, a tenth to warm up, and five
+                     times as many in flight; default 20000, with --quick 1000
   --rounds N         paired rounds; default 5, with --quick 2
   --quick            fewer rounds, calls and files, less than a minute in all: a smoke test,
                      whose figures are not to be cited. Omits from `kept` the file that the
@@ -63,6 +67,10 @@ pub struct Options {
     pub contenders: Vec<Contender>,
     pub components: PathBuf,
     pub suites: Vec<Suite>,
+    /// What the suite `calls` calls instead of the guest `echo`.
+    pub echo: Option<PathBuf>,
+    /// Calls one at a time in the suite `calls`.
+    pub calls: usize,
     pub rounds: usize,
     pub quick: bool,
     pub json: bool,
@@ -72,11 +80,13 @@ pub struct Options {
 impl Options {
     /// The parsed options; `None` for help. The last of repeated options counts.
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Self>> {
-        let (mut wharf, mut native, mut others, mut rounds) = (None, None, Vec::new(), None);
+        let (mut wharf, mut native, mut others, mut rounds, mut calls) = (None, None, Vec::new(), None, None);
         let mut options = Self {
             contenders: Vec::new(),
             components: PathBuf::from("."),
             suites: Suite::ALL.map(|(_, suite)| suite).into(),
+            echo: None,
+            calls: 0,
             rounds: 0,
             quick: false,
             json: false,
@@ -90,6 +100,8 @@ impl Options {
                 "--other" => others.push(parse_other(&value()?)?),
                 "--components" => options.components = value()?.into(),
                 "--only" => options.suites = value()?.split(',').map(parse_suite).collect::<Result<_>>()?,
+                "--echo" => options.echo = Some(value()?.into()),
+                "--calls" => calls = Some(value()?.parse().context("read the number of calls")?),
                 "--rounds" => rounds = Some(value()?.parse().context("read the number of rounds")?),
                 "--quick" => options.quick = true,
                 "--plot" => options.plot = Some(value()?.into()),
@@ -98,6 +110,7 @@ impl Options {
                 _ => bail!("recognise the option {option}"),
             }
         }
+        options.calls = calls.unwrap_or(options.size(20_000, 1_000));
         options.rounds = rounds.unwrap_or(options.size(5, 2));
         let named = [(Kind::Wharf, wharf), (Kind::Native, native)];
         for (kind, program) in named.into_iter().filter_map(|(kind, program)| Some((kind, program?))) {

@@ -1,5 +1,5 @@
-//! The cost of tokens, of metrics and of traces: calls over HTTP without tokens, with a static one, with each of these
-//! too, and with access tokens of one user and of many.
+//! The cost of tokens, of metrics, traces, the page and recordings: calls over HTTP without tokens, with a static one,
+//! with each of these too, and with access tokens of one user and of many.
 //! Wharf only; its servers run at the same time and are loaded in turn.
 
 use std::thread;
@@ -36,6 +36,9 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         ("a static token, with metrics".into(), "metrics", one(STATIC)),
         ("a static token, with traces of one call of a hundred".into(), "some traces", one(STATIC)),
         ("a static token, with traces of all calls".into(), "traces", one(STATIC)),
+        ("a static token, with the page".into(), "page", one(STATIC)),
+        ("a static token, with recordings of one call of a hundred".into(), "some recordings", one(STATIC)),
+        ("a static token, with recordings of all calls".into(), "recordings", one(STATIC)),
     ];
     for users in USERS {
         let users = bench.options.size(users, users.min(1_000));
@@ -76,6 +79,9 @@ fn rates(
         ("metrics", format!("{STATIC_SETTINGS}[metrics]\naddress = \"127.0.0.1:0\"\n")),
         ("some traces", traced(&collector, 0.01)),
         ("traces", traced(&collector, 1.0)),
+        ("page", format!("{STATIC_SETTINGS}[page]\naddress = \"127.0.0.1:0\"\n")),
+        ("some recordings", recorded(0.01)),
+        ("recordings", recorded(1.0)),
         ("oauth", issuer.settings()),
     ] {
         let home = bench.scratch.home()?;
@@ -126,6 +132,10 @@ fn ready(client: &Client) -> Result<()> {
 fn traced(collector: &Site, sample: f64) -> String {
     let endpoint = collector.url("");
     format!("{STATIC_SETTINGS}[telemetry]\nendpoint = \"{endpoint}\"\nmetrics = false\nsample = {sample:?}\n")
+}
+
+fn recorded(sample: f64) -> String {
+    format!("{STATIC_SETTINGS}[record]\nfolder = \"recordings\"\nsample = {sample:?}\n")
 }
 
 fn one(token: &str) -> Vec<String> {

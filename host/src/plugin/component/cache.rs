@@ -19,6 +19,7 @@ use wharf_report::ShowPath as _;
 
 pub(in crate::plugin) use artifact::{Artifact, Code, SealedCode};
 
+use super::link;
 use crate::os::private::{self, Durability, OpenMode};
 use crate::os::sealed::{Sealed, Unsealed};
 use crate::plugin::id::Digest;
@@ -36,7 +37,7 @@ const CHUNK: usize = 256 << 10;
 
 pub(in crate::plugin) struct Cache {
     dir: PathBuf,
-    /// Hash of the engine's version and settings.
+    /// Hash of the engine's version and settings, and of what is done before it compiles.
     compatibility: u64,
     max_total: u64,
     /// An error was logged since the last entry was stored.
@@ -48,6 +49,7 @@ impl Cache {
     pub(in crate::plugin) fn open(dir: PathBuf, engine: &Engine) -> Self {
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
+        link::VERSION.hash(&mut hasher);
         let cache = Self { dir, compatibility: hasher.finish(), max_total: MAX_TOTAL, failing: AtomicBool::new(false) };
         if let Err(error) = key(&cache.dir) {
             cache.warn("open", &error);

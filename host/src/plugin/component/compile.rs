@@ -19,6 +19,7 @@ use wasmtime::Engine;
 use super::cache::{Artifact, Cache, Code};
 use super::engine;
 use super::engine::Allocation;
+use super::link::linked;
 use super::proposals;
 use crate::os::process::{clear_environment, was_killed_by_filter};
 use crate::plugin::error::LoadError;
@@ -181,10 +182,18 @@ impl Compilation {
 
 fn in_process(component: &[u8]) -> Result<Artifact, LoadError> {
     let engine = engine::engine(Allocation::OnDemand).map_err(|error| host(&error))?;
-    let compiled = engine.precompile_component(component);
-    compiled
+    precompile(&engine, component)
         .map(Artifact::of_compiler)
         .map_err(|error| proposals::refused(&engine, component).unwrap_or_else(|| invalid(&format!("{error:#}"))))
+}
+
+/// Compiles what [`linked`] makes of a component, if it makes something that the engine accepts; else the component.
+fn precompile(engine: &Engine, component: &[u8]) -> wasmtime::Result<Vec<u8>> {
+    let linked = linked(component, engine.get_wasm_features());
+    match linked.map(|linked| engine.precompile_component(&linked)) {
+        Some(Ok(code)) => Ok(code),
+        Some(Err(_)) | None => engine.precompile_component(component),
+    }
 }
 
 async fn in_child(program: &Path, os_sandbox: bool, component: &[u8]) -> Result<Artifact, LoadError> {

@@ -4,6 +4,7 @@
 
 use std::io::{self, Read as _, Write as _};
 
+use super::precompile;
 use crate::os::limits;
 use crate::os::sandbox::{self, Enforcement};
 use crate::plugin::component::engine;
@@ -52,12 +53,11 @@ fn compile(os_sandbox: bool) -> Result<(), (i32, String)> {
         .map_err(|error| failed("read the component", &error))?;
     let engine =
         engine::engine(Allocation::OnDemand).map_err(|error| failed("create the engine", &format!("{error:#}")))?;
-    let artifact =
-        engine.precompile_component(&component).map_err(|error| match proposals::refused(&engine, &component) {
-            Some(LoadError::Proposals { names, .. }) => (PROPOSALS, names),
-            Some(LoadError::Asynchronous) => (ASYNCHRONOUS, String::new()),
-            _ => (INVALID, format!("{error:#}")),
-        })?;
+    let artifact = precompile(&engine, &component).map_err(|error| match proposals::refused(&engine, &component) {
+        Some(LoadError::Proposals { names, .. }) => (PROPOSALS, names),
+        Some(LoadError::Asynchronous) => (ASYNCHRONOUS, String::new()),
+        _ => (INVALID, format!("{error:#}")),
+    })?;
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(&artifact).and_then(|()| stdout.flush()).map_err(|error| failed("write the code", &error))
 }
