@@ -20,7 +20,7 @@ pub(in crate::plugin) const SLOTS_PER_PLUGIN: u32 = Limits::MAX_CONCURRENCY;
 /// Elements of one table.
 const TABLE_ELEMENTS: usize = 20_000;
 /// Tables that one core module defines.
-const TABLES_PER_MODULE: u32 = 2;
+pub(in crate::plugin) const TABLES_PER_MODULE: u32 = 2;
 /// Bytes of an instance besides memories and tables, which no quota counts: the contexts of all its
 /// core instances together, and its own. Guests in Rust take 12 KiB, in Python 400 KiB.
 const INSTANCE_SIZE: usize = 1 << 20;

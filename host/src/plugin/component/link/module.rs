@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wasm_encoder::reencode::{Error, Reencode, utils};
 use wasm_encoder::{
     CodeSection, ConstExpr, DataCountSection, DataSection, ElementSection, Elements, EntityType, ExportKind,
-    ExportSection, FunctionSection, GlobalSection, ImportSection, IndirectNameMap, Instruction, MemorySection, Module,
-    NameMap, NameSection, TableSection, TypeSection,
+    ExportSection, FunctionSection, GlobalSection, ImportSection, Instruction, MemorySection, Module, NameMap,
+    NameSection, TableSection, TypeSection,
 };
 use wasmparser::Operator;
 
@@ -180,7 +180,6 @@ impl Parts {
             functions.append(*index, name);
         }
         names.functions(&functions);
-        names.locals(&IndirectNameMap::new());
         module.section(&names);
         module
     }

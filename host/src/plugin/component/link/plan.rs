@@ -6,9 +6,8 @@ use wasmparser::{ConstExpr, Operator};
 
 use super::Unsupported;
 use super::outline::{Core, CoreModule, Definition, Import, Kind, Made, Outline};
+use crate::plugin::component::engine::TABLES_PER_MODULE;
 
-/// Tables of the linked module.
-const TABLES_PER_MODULE: u32 = 2;
 /// Steps from an import to what it refers to, over instances that export what they import.
 const MAX_STEPS: usize = 256;
 
