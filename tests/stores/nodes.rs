@@ -80,6 +80,15 @@ impl<S: Server> Nodes<S> {
         Client::with_capabilities(process, revision, capabilities())
     }
 
+    /// The store does not answer, until [`Self::thaw`].
+    pub(crate) fn freeze(&self) {
+        self.server.freeze();
+    }
+
+    pub(crate) fn thaw(&self) {
+        self.server.thaw();
+    }
+
     /// A command on the second node; its outputs have no password.
     pub(crate) fn run(&self, words: &[&str]) -> (Output, String) {
         let output = run(&self.homes[1], words);
