@@ -15,6 +15,7 @@ mod sqlite;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 mod tls;
 mod turn;
+mod unread;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 mod url;
 
@@ -33,6 +34,7 @@ pub use place::Place;
 pub use postgres::{Postgres, PostgresSettings};
 pub use sqlite::Sqlite;
 pub use turn::Turn;
+pub use unread::Unread;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 pub use url::UnusableUrl;
 
