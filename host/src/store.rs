@@ -120,6 +120,8 @@ pub enum Changed {
 
 /// Bytes of a key.
 pub const MAX_KEY: usize = 1024;
+/// What the keys begin with whose [usage](Store::usage) is asked for before each write.
+pub const QUOTAS: &str = "keyvalue/";
 
 /// Why the store could not be used, for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
