@@ -32,7 +32,7 @@ debug_programs() {
 referees() {
   need mandoc mandoc && need lintian lintian && need rpm rpm && need rpmlint rpmlint && need curl curl && need sudo sudo &&
     need systemd-analyze systemd && need skopeo skopeo && need umoci umoci &&
-    need runc runc && need ruby ruby && need nix-instantiate nix-bin
+    need runc runc && need ruby ruby && need nix-instantiate nix-bin && need kubectl kubernetes-client
 }
 
 if [ "${1:-}" = --quick ]; then

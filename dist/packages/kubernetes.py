@@ -7,7 +7,8 @@ from packages import files
 from packages.context import Context
 from packages.files import File, Files
 
-# What each has, in folders of dist/files: of two files of one name, the later one counts.
+# What each has, in folders of dist/files: of two files of one name, the later one counts. What several nodes change of
+# the StatefulSet is a patch.
 SETS = {"wharf-kubernetes": ["kubernetes"], "wharf-kubernetes-nodes": ["kubernetes", "kubernetes-nodes"]}
 
 

@@ -18,6 +18,16 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// continuously would starve the others.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
+/// What an error of SQLite says, for people: without the statement, which is always one of ours.
+pub fn reason(error: &rusqlite::Error) -> String {
+    let (said, is_of_tables) = match error {
+        rusqlite::Error::SqlInputError { msg, .. } => (msg.clone(), true),
+        rusqlite::Error::SqliteFailure(_, Some(said)) => (said.clone(), said.starts_with("no such ")),
+        other => (other.to_string(), false),
+    };
+    if is_of_tables { format!("its tables are not those of this program: {said}") } else { said }
+}
+
 /// The tables of a file.
 pub struct Schema {
     /// In the file's `user_version`; not 0.
@@ -35,7 +45,7 @@ impl Schema {
     /// Also if other users can write one of its files, or if it has tables of another version.
     pub fn open(&self, path: &Path) -> Result<Connection, String> {
         private_file(path).map_err(|error| error.to_string())?;
-        let mut connection = Connection::open(path).map_err(|error| error.to_string())?;
+        let mut connection = Connection::open(path).map_err(|error| reason(&error))?;
         let deadline = Instant::now() + BUSY_TIMEOUT;
         loop {
             match self.prepare(&mut connection) {
@@ -49,7 +59,7 @@ impl Schema {
                 {
                     std::thread::sleep(POLL_INTERVAL);
                 }
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Err(reason(&error)),
             }
         }
     }

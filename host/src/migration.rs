@@ -5,6 +5,7 @@
 //! lost if a copy fails; a mark in the new one says that it has begun, and it can be begun again.
 
 mod machine;
+mod progress;
 mod shared;
 
 use std::fmt;
@@ -16,6 +17,8 @@ use tokio::sync::mpsc::{Sender, channel};
 use crate::store::{Entry, StoreError};
 use crate::{approvals, in_use, nodes, pins, proposals, state_keys, tasks};
 pub use machine::Machine;
+pub use progress::Progress;
+use progress::Step;
 pub use shared::{Shared, is_whole};
 
 /// Says that the copy of a place has begun, and of which: what is there is not used until it has ended.
@@ -120,12 +123,18 @@ impl Moved {
     }
 }
 
-/// Copies everything that has not expired. `from`: what the old place is called.
+/// Copies everything that has not expired. `from`: what the old place is called. `progress` says meanwhile how far it is.
 ///
 /// # Errors
 /// Before anything was written, if a server uses either place, or other entries are in the new one. Later, if one of them
 /// fails or is written to; it can then be begun again.
-pub async fn migrate(old: &dyn Entries, new: &dyn Entries, from: &str, now: u64) -> Result<Moved, MigrationError> {
+pub async fn migrate(
+    old: &dyn Entries,
+    new: &dyn Entries,
+    from: &str,
+    now: u64,
+    progress: &Progress,
+) -> Result<Moved, MigrationError> {
     if !new.claim(now).await.map_err(MigrationError::New)? {
         return Err(MigrationError::Used { is_new: true });
     }
@@ -133,7 +142,7 @@ pub async fn migrate(old: &dyn Entries, new: &dyn Entries, from: &str, now: u64)
         Err(error) => Err(MigrationError::Old(error)),
         Ok(false) => Err(MigrationError::Used { is_new: false }),
         Ok(true) => {
-            let done = copy(old, new, from, now).await;
+            let done = copy(old, new, from, now, progress).await;
             old.release().await;
             done
         }
@@ -142,16 +151,26 @@ pub async fn migrate(old: &dyn Entries, new: &dyn Entries, from: &str, now: u64)
     done
 }
 
-async fn copy(old: &dyn Entries, new: &dyn Entries, from: &str, now: u64) -> Result<Moved, MigrationError> {
+async fn copy(
+    old: &dyn Entries,
+    new: &dyn Entries,
+    from: &str,
+    now: u64,
+    progress: &Progress,
+) -> Result<Moved, MigrationError> {
     let text = |mark: Vec<u8>| String::from_utf8_lossy(&mark).into_owned();
     if let Some(begun) = old.get(MARK).await.map_err(MigrationError::Old)? {
         return Err(MigrationError::Unfinished(text(begun)));
     }
-    match new.get(MARK).await.map_err(MigrationError::New)? {
-        Some(begun) if begun == from.as_bytes() => {}
+    let of = match new.get(MARK).await.map_err(MigrationError::New)? {
+        Some(begun) if begun == from.as_bytes() => None,
         Some(begun) => return Err(MigrationError::Begun(text(begun))),
-        None => conflicts(old, new, now).await?,
-    }
+        None => {
+            conflicts(old, new, now, progress).await?;
+            Some(progress.entries())
+        }
+    };
+    progress.begin(Step::Copy, of);
     let mark = Entry { key: MARK.to_owned(), value: from.as_bytes().to_vec(), version: 0, expires: None };
     new.put(&mark).await.map_err(MigrationError::New)?;
     // These first: what was revoked does not run, even if a server is started too early.
@@ -165,13 +184,16 @@ async fn copy(old: &dyn Entries, new: &dyn Entries, from: &str, now: u64) -> Res
         });
         let now_due = entries.try_filter(|entry| std::future::ready(is_decision(&entry.key) == is_first));
         let written = now_due.inspect_ok(|entry| moved.count(&entry.key)).map_ok(|entry| write(new, entry));
-        let left = written.try_buffer_unordered(AT_ONCE).try_fold(0, async |left, kept| Ok(left + u64::from(!kept)));
+        let written = written.try_buffer_unordered(AT_ONCE).inspect_ok(|_| progress.count());
+        let left = written.try_fold(0, async |left, kept| Ok(left + u64::from(!kept)));
         let left = left.await?;
         moved.left += left;
     }
     moved.other -= moved.left;
+    progress.begin(Step::Check, of);
     let mut again = blake3::Hasher::new();
     let check = live(old, now).try_for_each(|entry| {
+        progress.count();
         add(&mut again, &entry);
         std::future::ready(Ok(()))
     });
@@ -189,11 +211,13 @@ async fn write(new: &dyn Entries, entry: Entry) -> Result<bool, MigrationError> 
     if is_there { Ok(true) } else { new.put(&entry).await.map_err(MigrationError::New) }
 }
 
-/// What is in the new place and would be overwritten.
-async fn conflicts(old: &dyn Entries, new: &dyn Entries, now: u64) -> Result<(), MigrationError> {
+/// What is in the new place and would be overwritten. Entries of the old one are counted.
+async fn conflicts(old: &dyn Entries, new: &dyn Entries, now: u64, progress: &Progress) -> Result<(), MigrationError> {
     let (mut named, mut count) = (Vec::new(), 0);
+    progress.begin(Step::Compare, None);
     let mut entries = std::pin::pin!(live(old, now));
     while let Some(entry) = entries.try_next().await.map_err(MigrationError::Old)? {
+        progress.count();
         if is_own(&entry.key) {
             continue;
         }

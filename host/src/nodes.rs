@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::{client, server};
 use tokio_util::sync::CancellationToken;
 
-use self::tls::OwnKey;
+use self::tls::{OtherNode, OwnKey};
 use crate::json;
 use crate::store::{OwnEntry, Store, StoreError, now};
 use crate::sync::lock;
@@ -91,9 +91,9 @@ pub struct Nodes {
     /// Where the others find this one.
     address: String,
     store: Arc<dyn Store>,
-    /// What the store said, and when.
     /// What this one says of itself.
     said: OwnEntry,
+    /// What the store said of the others, and when.
     known: Mutex<HashMap<NodeId, (Option<String>, Instant)>>,
     has_left: CancellationToken,
 }
@@ -211,7 +211,11 @@ impl Nodes {
             Ok(Ok(stream)) => Ok(stream),
             // Nobody listens there: its process has ended, and could not say so.
             Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => Err(Unreachable::Gone),
-            Ok(Err(error)) => Err(error.into()),
+            Ok(Err(error)) => match OtherNode::of(&error) {
+                // One process at a time listens at an address: that of the node has ended, and another one has begun.
+                Some(OtherNode(other)) if self.find(other).await? == Some(address) => Err(Unreachable::Gone),
+                _ => Err(error.into()),
+            },
             Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
         }
     }

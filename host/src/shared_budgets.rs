@@ -9,12 +9,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::budgets::{Budgets, Spending};
 use crate::json;
-use crate::store::{Changed, OwnEntry, Page, Store, StoreError, now};
+use crate::store::{Entry, OwnEntry, Store, StoreError, Unread, now};
 
 /// What the keys of all nodes begin with.
 const PREFIX: &str = "budgets/";
@@ -29,8 +28,6 @@ const ALL_INTERVAL: Duration = Duration::from_secs(5);
 /// Accounts in one entry, and bytes.
 const MOST: usize = 2000;
 const MOST_BYTES: usize = 512 << 10;
-/// Entries of others that are read at the start: two of each node.
-const MOST_ENTRIES: usize = 512;
 
 /// An entry.
 #[derive(Serialize, Deserialize)]
@@ -47,7 +44,7 @@ const REMOVED: usize = 64;
 struct Node {
     budgets: Arc<Budgets>,
     store: Arc<dyn Store>,
-    id: String,
+    unread: Unread,
     recent: OwnEntry,
     all: OwnEntry,
     /// When it was told what has changed, and all.
@@ -56,6 +53,8 @@ struct Node {
     /// Whether something has changed since all was told.
     has_news: bool,
     is_away: bool,
+    /// A damaged entry was named; there may be many.
+    has_warned: bool,
     /// There were no budgets.
     had_none: bool,
 }
@@ -69,108 +68,79 @@ pub async fn exchange(budgets: Arc<Budgets>, store: Arc<dyn Store>, id: String) 
         all: own(ALL),
         budgets,
         store,
-        id,
+        unread: Unread::new(PREFIX, format!("{PREFIX}{id}/")),
         told: None,
         told_all: None,
         has_news: false,
         is_away: false,
+        has_warned: false,
         had_none: false,
     };
     node.had_none = node.budgets.is_empty();
     let mut ticks = interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // What was told before this one started.
-    let mut changed = Some(Changed::All);
+    node.unread.all();
     loop {
-        if let Some(changed) = changed.take() {
-            let heard = node.hear(&changed).await;
+        if node.unread.is_due() && !node.budgets.is_empty() {
+            let heard = node.hear().await;
             node.note(heard);
         }
         tokio::select! {
             _ = ticks.tick() => {
+                node.unread.next_turn();
                 let told = node.tell().await;
                 node.note(told);
                 // The first ones: what was spent before is to be known.
                 if std::mem::replace(&mut node.had_none, node.budgets.is_empty()) && !node.had_none {
-                    changed = Some(Changed::All);
+                    node.unread.all();
                 }
             }
-            heard = changes.recv() => changed = node.of_others(heard),
+            heard = changes.recv() => node.unread.heard(heard),
         }
     }
 }
 
 impl Node {
-    /// Once for each time that it is away.
-    fn note(&mut self, done: Result<(), StoreError>) {
+    /// Once for each time that it is away. `done`: whether it was used.
+    fn note(&mut self, done: Result<bool, StoreError>) {
         match done {
             Err(error) if !self.is_away => {
                 tracing::warn!(%error, "budgets are counted by each node until the store answers again");
                 self.is_away = true;
             }
-            Err(_) => {}
-            Ok(()) => self.is_away = false,
+            Err(_) | Ok(false) => {}
+            Ok(true) => self.is_away = false,
         }
     }
 
-    /// A change that concerns this node.
-    fn of_others(&self, heard: Result<Changed, RecvError>) -> Option<Changed> {
-        match heard {
-            Ok(Changed::Key(key)) => is_of_other(&key, &self.id).then_some(Changed::Key(key)),
-            Ok(Changed::All) | Err(RecvError::Lagged(_)) => Some(Changed::All),
-            // Its sender is in the store, which is ours.
-            Err(RecvError::Closed) => None,
-        }
-    }
-
-    async fn hear(&self, changed: &Changed) -> Result<(), StoreError> {
-        if self.budgets.is_empty() {
-            return Ok(());
-        }
-        match changed {
-            Changed::Key(key) => {
-                if let Some(entry) = self.store.get(key).await? {
-                    self.charge(key, &entry.value);
-                }
+    async fn hear(&mut self) -> Result<bool, StoreError> {
+        let Self { unread, store, budgets, has_warned, .. } = self;
+        let take = |entry: Entry| {
+            if !charge(budgets, &entry) && !std::mem::replace(has_warned, true) {
+                tracing::warn!(key = entry.key, "the store has damaged entries of budgets, which are not counted");
             }
-            Changed::All => {
-                let Page { entries, .. } =
-                    self.store.list(PREFIX, "", MOST_ENTRIES, MOST_ENTRIES * MOST_BYTES / 8).await?;
-                for entry in entries.iter().filter(|entry| is_of_other(&entry.key, &self.id)) {
-                    self.charge(&entry.key, &entry.value);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What the entry of another node says.
-    fn charge(&self, key: &str, value: &[u8]) {
-        let Some(process) = process(key) else { return };
-        let read = str::from_utf8(value).ok().and_then(|text| json::read::<Report>(text).ok());
-        let Some(report) = read.filter(|report| report.accounts.len() <= MOST) else {
-            tracing::warn!(key, "the store has a damaged entry of budgets, which is not counted");
-            return;
         };
-        let ago = Duration::from_millis(now().saturating_sub(report.at));
-        self.budgets.spent_elsewhere(process, &report.accounts, (report.at, ago), Instant::now());
+        unread.read(&**store, take).await.map(|()| true)
     }
 
-    async fn tell(&mut self) -> Result<(), StoreError> {
+    async fn tell(&mut self) -> Result<bool, StoreError> {
+        let mut has_told = false;
         let recent = self.budgets.recent_spending(MOST);
         let is_due = |told: Option<Instant>, pause| told.is_none_or(|told| told.elapsed() >= pause);
         if !recent.accounts.is_empty() && (recent.has_changed || is_due(self.told, STILL_RUNNING)) {
             self.has_news |= recent.has_changed;
             self.write(&self.recent, recent.accounts).await?;
-            self.told = Some(Instant::now());
+            (self.told, has_told) = (Some(Instant::now()), true);
         }
         if self.has_news && is_due(self.told_all, ALL_INTERVAL) {
             self.write(&self.all, self.budgets.spending(MOST)).await?;
             (self.told_all, self.has_news) = (Some(Instant::now()), false);
             // Of processes that have ended; a server without tasks removes nothing else.
             self.store.remove_expired(now(), REMOVED).await?;
+            has_told = true;
         }
-        Ok(())
+        Ok(has_told)
     }
 
     async fn write(&self, own: &OwnEntry, accounts: Vec<Spending>) -> Result<(), StoreError> {
@@ -181,6 +151,16 @@ impl Node {
         let expires = at.saturating_add(self.budgets.window().as_millis() as u64);
         own.put(&*self.store, value.into_bytes(), Some(expires)).await
     }
+}
+
+/// What the entry of another node says. `false`: it is damaged.
+fn charge(budgets: &Budgets, Entry { key, value, .. }: &Entry) -> bool {
+    let Some(process) = process(key) else { return false };
+    let read = str::from_utf8(value).ok().and_then(|text| json::read::<Report>(text).ok());
+    let Some(report) = read.filter(|report| report.accounts.len() <= MOST) else { return false };
+    let ago = Duration::from_millis(now().saturating_sub(report.at));
+    budgets.spent_elsewhere(process, &report.accounts, (report.at, ago), Instant::now());
+    true
 }
 
 /// As many as an entry may have.
@@ -197,8 +177,4 @@ fn bounded(mut accounts: Vec<Spending>) -> Vec<Spending> {
 /// The process that an entry is of.
 fn process(key: &str) -> Option<&str> {
     key.strip_prefix(PREFIX)?.split_once('/').map(|(process, _)| process)
-}
-
-fn is_of_other(key: &str, own: &str) -> bool {
-    process(key).is_some_and(|process| process != own)
 }

@@ -10,13 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::json;
 use crate::plugin::PluginId;
 use crate::server::{OwnChanges, Server};
-use crate::store::{Changed, OwnEntry, Store, StoreError, now};
+use crate::store::{Entry, OwnEntry, Store, StoreError, Unread, now};
 
 /// What the keys of all nodes begin with.
 const PREFIX: &str = "changes/";
@@ -26,8 +25,10 @@ const INTERVAL: Duration = Duration::from_millis(250);
 const KEPT: usize = 8;
 /// For how long an entry is kept, in milliseconds: those who hear of it read it at once.
 const EXPIRES: u64 = 60_000;
-/// Nodes whose numbers are remembered, and entries that are read at the start.
+/// Nodes whose numbers are remembered.
 const MOST: usize = 4096;
+/// Bytes of an entry: more than rounds have.
+const MAX_ENTRY: usize = 1 << 20;
 
 /// Changes that were told together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,9 +48,22 @@ struct Round {
 struct Heard {
     /// The number of the last round of each node, by key.
     last: HashMap<String, u64>,
+    /// A damaged entry was named; there may be many.
+    has_warned: bool,
 }
 
 impl Heard {
+    /// What is new in an entry.
+    fn news(&mut self, Entry { key, value, .. }: &Entry) -> OwnChanges {
+        let Some(rounds) = read(value) else {
+            if !std::mem::replace(&mut self.has_warned, true) {
+                tracing::warn!(key, "the store has damaged entries of changes, which nobody is told of");
+            }
+            return OwnChanges::default();
+        };
+        self.new_in(key, &rounds)
+    }
+
     /// What is new in the entry of a node.
     fn new_in(&mut self, key: &str, rounds: &[Round]) -> OwnChanges {
         let mut changes = OwnChanges::default();
@@ -73,9 +87,9 @@ impl Heard {
 /// Tells the others, and hears of them, until it is dropped. `id`: of this process.
 pub async fn exchange(server: Arc<Server>, store: Arc<dyn Store>, id: String) -> Infallible {
     let own = OwnEntry::new(format!("{PREFIX}{id}"));
-    let key = own.key();
     let mut changes = store.watch();
-    let (mut heard, mut rounds, mut is_away) = (Heard::default(), VecDeque::new(), false);
+    let (mut unread, mut heard) = (Unread::new(PREFIX, own.key().to_owned()), Heard::default());
+    let (mut rounds, mut is_away) = (VecDeque::new(), false);
     let mut untold = OwnChanges::default();
     server.take_own_changes();
     let mut ticks = interval(INTERVAL);
@@ -89,10 +103,12 @@ pub async fn exchange(server: Arc<Server>, store: Arc<dyn Store>, id: String) ->
         Ok(()) => is_away = false,
     };
     // What was told before this one started is no news.
-    note(hear_all(&*store, key, &mut heard).await.map(drop));
+    unread.all();
+    note(unread.read(&*store, |entry| drop(heard.news(&entry))).await);
     loop {
         tokio::select! {
             _ = ticks.tick() => {
+                unread.next_turn();
                 untold.add(server.take_own_changes());
                 if !untold.is_empty() {
                     let told = tell(&*store, &own, &untold, &mut rounds).await;
@@ -102,40 +118,20 @@ pub async fn exchange(server: Arc<Server>, store: Arc<dyn Store>, id: String) ->
                     note(told);
                 }
             }
-            changed = changes.recv() => {
-                let done = match changed {
-                    Ok(Changed::Key(of)) if of.starts_with(PREFIX) && of != key => hear(&*store, &of, &mut heard).await,
-                    Ok(Changed::Key(_)) => continue,
-                    Ok(Changed::All) | Err(RecvError::Lagged(_)) => hear_all(&*store, key, &mut heard).await,
-                    // Its sender is in the store, which is ours.
-                    Err(RecvError::Closed) => continue,
-                };
-                note(done.map(|changes| server.changed_elsewhere(&changes)));
-            }
+            changed = changes.recv() => unread.heard(changed),
+        }
+        if unread.is_due() {
+            let mut elsewhere = OwnChanges::default();
+            note(unread.read(&*store, |entry| elsewhere.add(heard.news(&entry))).await);
+            server.changed_elsewhere(&elsewhere);
         }
     }
 }
 
-async fn hear(store: &dyn Store, key: &str, heard: &mut Heard) -> Result<OwnChanges, StoreError> {
-    let Some(entry) = store.get(key).await? else { return Ok(OwnChanges::default()) };
-    Ok(read(key, &entry.value).map_or_else(OwnChanges::default, |rounds| heard.new_in(key, &rounds)))
-}
-
-async fn hear_all(store: &dyn Store, own: &str, heard: &mut Heard) -> Result<OwnChanges, StoreError> {
-    let mut changes = OwnChanges::default();
-    for key in store.keys(PREFIX, "", MOST).await?.keys.iter().filter(|key| *key != own) {
-        changes.add(hear(store, key, heard).await?);
-    }
-    Ok(changes)
-}
-
 /// `None`: the entry is damaged.
-fn read(key: &str, value: &[u8]) -> Option<Vec<Round>> {
-    let rounds = str::from_utf8(value).ok().and_then(|text| json::read::<Vec<Round>>(text).ok());
-    if rounds.is_none() {
-        tracing::warn!(key, "the store has a damaged entry of changes, which nobody is told of");
-    }
-    rounds
+fn read(value: &[u8]) -> Option<Vec<Round>> {
+    let text = str::from_utf8(value).ok().filter(|text| text.len() <= MAX_ENTRY)?;
+    json::read(text).ok()
 }
 
 /// Writes a round after those before. If that fails, there is none.

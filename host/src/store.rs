@@ -15,6 +15,7 @@ mod sqlite;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 mod tls;
 mod turn;
+mod unread;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 mod url;
 
@@ -33,6 +34,7 @@ pub use place::Place;
 pub use postgres::{Postgres, PostgresSettings};
 pub use sqlite::Sqlite;
 pub use turn::Turn;
+pub use unread::Unread;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 pub use url::UnusableUrl;
 
@@ -118,6 +120,8 @@ pub enum Changed {
 
 /// Bytes of a key.
 pub const MAX_KEY: usize = 1024;
+/// What the keys begin with whose [usage](Store::usage) is asked for before each write.
+pub const QUOTAS: &str = "keyvalue/";
 
 /// Why the store could not be used, for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::nodes::{Nodes, with_each_engine};
-use crate::servers::Server;
 use crate::servers::nats::NatsServer;
 use crate::servers::postgres::PostgresServer;
+use crate::servers::{Server, free_port};
 use crate::support::client::{Client, first_text};
 use crate::support::http::{HttpConnection, listening_address};
 use crate::support::process::{Process, command};
@@ -22,20 +22,23 @@ const SETTINGS: &str = "[server.http.nodes]\naddress = '127.0.0.1:0'\n";
 with_each_engine! {
     a_session_is_answered_by_any_node
     a_session_whose_node_has_ended_is_not_found
+    a_session_of_the_process_before_is_not_found_at_once
     what_one_node_seals_another_one_opens_once
     what_is_decided_on_one_node_holds_on_all
 }
 
 /// Both nodes over HTTP.
 pub(crate) fn serve<S: Server>(nodes: &Nodes<S>) -> [(Process, SocketAddr); 2] {
+    [0, 1].map(|node| serve_one(nodes, node))
+}
+
+fn serve_one<S: Server>(nodes: &Nodes<S>, node: usize) -> (Process, SocketAddr) {
     let plugins = nodes.homes[0].plugins();
-    [0, 1].map(|node| {
-        let mut command = command(&nodes.homes[node], ["serve".as_ref(), plugins.as_os_str()]);
-        command.args(["--http", "127.0.0.1:0"]);
-        let process = Process::start(command);
-        let address = listening_address(&process);
-        (process, address)
-    })
+    let mut command = command(&nodes.homes[node], ["serve".as_ref(), plugins.as_os_str()]);
+    command.args(["--http", "127.0.0.1:0"]);
+    let process = Process::start(command);
+    let address = listening_address(&process);
+    (process, address)
 }
 
 pub(crate) fn addresses(running: &[(Process, SocketAddr); 2]) -> [SocketAddr; 2] {
@@ -110,13 +113,8 @@ fn a_session_whose_node_has_ended_is_not_found<S: Server>() {
     assert!(stream.next_message().is_none(), "it ends");
     // One that hangs is taken for gone when its lease has ended, and its callers are answered meanwhile.
     let again = Endpoint::initialize(stays, "2025-06-18");
-    let process = Process::start({
-        let plugins = nodes.homes[0].plugins();
-        let mut command = command(&nodes.homes[0], ["serve".as_ref(), plugins.as_os_str()]);
-        command.args(["--http", "127.0.0.1:0"]);
-        command
-    });
-    let mut elsewhere = at(&again, listening_address(&process));
+    let (_process, address) = serve_one(&nodes, 0);
+    let mut elsewhere = at(&again, address);
     elsewhere.session = again.session.clone();
     assert_eq!(elsewhere.exchange(&request(3, "ping", json!({}))).status, 200);
     running[1].0.freeze();
@@ -131,6 +129,26 @@ fn a_session_whose_node_has_ended_is_not_found<S: Server>() {
         assert!(Instant::now() < deadline, "{}", answer.text());
     }
     running[1].0.signal(Signal::CONT);
+}
+
+/// The store says of a process that was killed for six seconds more that it lives, and the next one has its address.
+fn a_session_of_the_process_before_is_not_found_at_once<S: Server>() {
+    let nodes = Nodes::<S>::configured(SETTINGS);
+    let file = nodes.homes[0].path("config/wharf/wharf.toml");
+    let settings = std::fs::read_to_string(&file).expect("a configuration");
+    let fixed = settings.replace("127.0.0.1:0", &format!("127.0.0.1:{}", free_port()));
+    std::fs::write(file, fixed).expect("a configuration");
+    let mut running = serve(&nodes);
+    let [killed, stays] = addresses(&running);
+    let client = Endpoint::initialize(killed, "2025-11-25");
+    assert_eq!(at(&client, stays).exchange(&request(1, "ping", json!({}))).status, 200);
+    running[0].0.signal(Signal::KILL);
+    running[0].0.wait();
+    let (_again, restarted) = serve_one(&nodes, 0);
+    for address in [stays, restarted] {
+        let gone = at(&client, address).exchange(&request(2, "ping", json!({})));
+        assert!(gone.status == 404 && gone.text().contains("session_not_found"), "{}: {}", gone.status, gone.text());
+    }
 }
 
 fn what_one_node_seals_another_one_opens_once<S: Server>() {
@@ -199,12 +217,8 @@ fn what_is_decided_on_one_node_holds_on_all<S: Server>() {
         assert!(took < Duration::from_secs(3), "it takes long: {took:?}");
     }
     // A node that starts now has it from the others.
-    let mut late = Process::start({
-        let mut command = command(&nodes.homes[1], ["serve".as_ref(), folder.as_os_str()]);
-        command.args(["--http", "127.0.0.1:0"]);
-        command
-    });
-    let mut client = Client::with_capabilities(Streamable::connect(listening_address(&late)), MODERN, json!({}));
+    let (mut late, address) = serve_one(&nodes, 1);
+    let mut client = Client::with_capabilities(Streamable::connect(address), MODERN, json!({}));
     assert_eq!(client.tools(), Vec::<String>::new());
     drop(client);
     late.signal(Signal::TERM);

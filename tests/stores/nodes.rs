@@ -80,6 +80,15 @@ impl<S: Server> Nodes<S> {
         Client::with_capabilities(process, revision, capabilities())
     }
 
+    /// The store does not answer, until [`Self::thaw`].
+    pub(crate) fn freeze(&self) {
+        self.server.freeze();
+    }
+
+    pub(crate) fn thaw(&self) {
+        self.server.thaw();
+    }
+
     /// A command on the second node; its outputs have no password.
     pub(crate) fn run(&self, words: &[&str]) -> (Output, String) {
         let output = run(&self.homes[1], words);
@@ -161,9 +170,19 @@ fn a_store_that_is_away_is_said_and_comes_back_by_itself<S: Server>() {
         let (output, text) = nodes.run(&words);
         assert!(!output.status.success() && text.contains("see that it runs there"), "{words:?}: {text}");
     }
-    // It would be of no use without the pins.
-    let (output, text) = nodes.run(&["status", dir]);
-    assert!(!output.status.success() && text.contains("failed to use the pins"), "{text}");
+    // They would be of no use without the pins, and say so once: no command tries it again.
+    for words in [
+        vec!["status", dir],
+        vec!["approve", "everything", dir, "--yes"],
+        vec!["approve", "--all", dir, "--yes"],
+        vec!["revoke", "everything", dir],
+        vec!["store", "publish", dir, "--yes"],
+    ] {
+        let (output, text) = nodes.run(&words);
+        assert!(!output.status.success() && text.contains("failed to use the pins"), "{words:?}: {text}");
+        assert_eq!(text.matches("see that it runs there").count(), 1, "{words:?}: {text}");
+        assert!(!text.contains("again"), "{words:?}: {text}");
+    }
     nodes.server.start_again();
     assert_eq!(get(&mut client, &id), asks);
     answer(&mut client, &id, json!({key(&asks): accept(json!({"confirm": true}))}));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use wharf::store::{Postgres, PostgresSettings, Store as _, StoreError};
+use wharf::store::{Expected, Postgres, PostgresSettings, Put, Store as _, StoreError, Usage};
 
 use crate::asked::{self, SHORT, put};
 use crate::promises::{self, for_each_promise};
@@ -62,9 +62,102 @@ async fn many_nodes_create_the_tables_at_the_same_time() {
         assert!(node.expect("no panic").expect("usable").is_some());
     }
     assert_eq!(store(&url).usage("node/").await.expect("usable").entries, 12);
+    assert_eq!(server.sql("fresh", "SELECT version FROM wharf_schema").trim(), "2");
     // Tables of another release are left alone.
     server.sql("fresh", "UPDATE wharf_schema SET version = 7");
     error(Instant::now(), store(&url).get("a").await, "its tables have version 7");
+}
+
+/// The tables, as they were at first.
+const VERSION_1: &str = "
+    CREATE SEQUENCE wharf_version;
+    CREATE TABLE wharf_entry (
+        key text COLLATE \"C\" NOT NULL,
+        version bigint NOT NULL,
+        expires bigint,
+        size bigint NOT NULL,
+        value bytea NOT NULL,
+        PRIMARY KEY (key) INCLUDE (size)
+    );
+    CREATE INDEX wharf_entry_expires ON wharf_entry (expires) WHERE expires IS NOT NULL;
+    CREATE TABLE wharf_schema (version integer NOT NULL);
+    INSERT INTO wharf_schema VALUES (1);
+    INSERT INTO wharf_entry SELECT 'keyvalue/notes/' || who || '/b/' || number, nextval('wharf_version'), NULL, 30, 'x'
+        FROM generate_series(1, 2000) AS number, unnest(ARRAY['ada', 'bob']) AS who;
+    INSERT INTO wharf_entry VALUES ('tasks/1', nextval('wharf_version'), NULL, 8, 'x');
+";
+
+/// The sums of values, beside what is there.
+fn sums(server: &PostgresServer, database: &str) -> (String, String) {
+    let summed = "SELECT prefix, entries, bytes FROM wharf_usage ORDER BY prefix";
+    let there = "SELECT substring(key FROM 'keyvalue/[^/]*/[^/]*/'), count(*), sum(size) FROM wharf_entry
+        WHERE key LIKE 'keyvalue/%' GROUP BY 1 ORDER BY 1";
+    (server.sql(database, summed), server.sql(database, there))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_of_an_earlier_version_are_changed_by_the_first_node() {
+    let server = PostgresServer::start();
+    let url = server.store("earlier");
+    server.sql("earlier", VERSION_1);
+    let nodes = (0..8).map(|_| {
+        let mut settings = settings(&url);
+        settings.connect_timeout = Duration::from_secs(30);
+        let node = Postgres::new(settings);
+        tokio::spawn(async move { node.usage("keyvalue/notes/ada/").await })
+    });
+    for node in join_all(nodes).await {
+        assert_eq!(node.expect("no panic"), Ok(Usage { entries: 2000, bytes: 60_000 }));
+    }
+    assert_eq!(server.sql("earlier", "SELECT version FROM wharf_schema").trim(), "2");
+    // A node of the release before that has its connection still.
+    server.sql("earlier", "DELETE FROM wharf_entry WHERE key LIKE 'keyvalue/notes/ada/%' AND right(key, 1) <> '7'");
+    let (summed, there) = sums(&server, "earlier");
+    assert!(summed == there && summed.contains("keyvalue/notes/ada/|200|6000"), "{summed}");
+    assert_eq!(store(&url).usage("keyvalue/notes/").await, Ok(Usage { entries: 2200, bytes: 66_000 }));
+    assert_eq!(store(&url).usage("keyvalue/notes/ada/b/").await, Ok(Usage { entries: 200, bytes: 6000 }));
+    assert_eq!(store(&url).usage("tasks/").await, Ok(Usage { entries: 1, bytes: 8 }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sums_of_values_are_right_whoever_writes_at_the_same_time() {
+    let server = PostgresServer::start();
+    let url = server.store("counted");
+    let writers = (0..6).map(|writer| {
+        let url = url.clone();
+        tokio::spawn(async move {
+            let mut settings = settings(&url);
+            (settings.connect_timeout, settings.request_timeout) = (Duration::from_secs(30), Duration::from_secs(30));
+            let node = Postgres::new(settings);
+            for round in 0..60_usize {
+                // Of two users, the same keys by all nodes: added, replaced and removed.
+                let key = format!("keyvalue/notes/{}/b/{}", round % 2, round % 7);
+                let written = put(&key, "v".repeat(round % 5));
+                let done = match (round + writer) % 3 {
+                    0 => node.delete(&key).await.map(drop),
+                    1 => node.put(Put { expected: Expected::Absent, ..written }).await.map(drop),
+                    _ => node.put(written).await.map(drop),
+                };
+                done.expect("usable");
+            }
+        })
+    });
+    for writer in join_all(writers).await {
+        writer.expect("no panic");
+    }
+    let (summed, there) = sums(&server, "counted");
+    assert_eq!(summed, there);
+    let node = store(&url);
+    node.put(put("keyvalue/notes/0/b/last", "")).await.expect("usable");
+    for key in node.keys("keyvalue/", "", 99).await.expect("usable").keys {
+        node.delete(&key).await.expect("usable");
+    }
+    // Nothing is left of users without values.
+    assert_eq!(sums(&server, "counted"), (String::new(), String::new()));
+    // What is there is not added up to know it.
+    node.put(put("keyvalue/notes/0/b/1", "")).await.expect("usable");
+    server.sql("counted", "UPDATE wharf_usage SET entries = 7");
+    assert_eq!(node.usage("keyvalue/notes/0/").await.expect("usable").entries, 7);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -44,6 +44,11 @@ fn what_is_published_once_is_served_by_a_node_that_follows<S: Server>() {
     client.tools_until(|tools| ["echo_add", "versioned_version"].iter().all(|name| tools.iter().any(|t| t == name)));
     assert_eq!(client.text("versioned_version", json!({})), "1");
 
+    // What was pinned for another folder runs here too.
+    let status = run(node, ["status".as_ref(), served.as_os_str()]);
+    let status = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert!(status.contains("approved") && status.contains("2 run") && !status.contains("  folder "), "{status}");
+
     // Replaced, removed and added at once.
     author.put("echo-v2", "versioned");
     std::fs::remove_file(author.plugin("echo")).expect("a plugin");

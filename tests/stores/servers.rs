@@ -30,7 +30,7 @@ pub(crate) trait Server {
     fn thaw(&self);
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port()
 }
 

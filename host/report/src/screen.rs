@@ -16,6 +16,8 @@ const ERASE: &str = "\r\u{1b}[2K";
 const CUT: (&str, &str) = ("\u{1b}[?7l", "\u{1b}[?7h");
 /// Until something is shown, and between two times.
 const SECOND: Duration = Duration::from_secs(1);
+/// Off a terminal, between two lines about work that may take minutes.
+const NOW_AND_THEN: Duration = Duration::from_secs(10);
 /// Maximum characters of it.
 const MAX_PROGRESS: usize = 300;
 
@@ -57,14 +59,31 @@ impl Screen {
     }
 
     /// The same for work whose description changes meanwhile.
-    pub async fn timed_as<T>(&self, mut what: impl FnMut() -> String, work: impl Future<Output = T>) -> T {
+    pub async fn timed_as<T>(&self, what: impl FnMut() -> String, work: impl Future<Output = T>) -> T {
+        self.shown_every(None, what, work).await
+    }
+
+    /// The same for work that may take minutes: off a terminal there is a line every ten seconds.
+    pub async fn followed<T>(&self, what: impl FnMut() -> String, work: impl Future<Output = T>) -> T {
+        self.shown_every(Some(NOW_AND_THEN), what, work).await
+    }
+
+    /// `line_every`: after which time there is another line off a terminal.
+    async fn shown_every<T>(
+        &self,
+        line_every: Option<Duration>,
+        mut what: impl FnMut() -> String,
+        work: impl Future<Output = T>,
+    ) -> T {
         let (mut work, started, mut is_shown) = (pin!(work), Instant::now(), false);
         let is_terminal = io::stderr().is_terminal();
         loop {
-            if is_shown && !is_terminal {
-                return work.await;
-            }
-            match timeout(SECOND, &mut work).await {
+            let pause = match line_every {
+                _ if is_terminal || !is_shown => SECOND,
+                Some(pause) => pause,
+                None => return work.await,
+            };
+            match timeout(pause, &mut work).await {
                 Ok(result) => {
                     if is_shown {
                         self.end_progress();

@@ -33,7 +33,7 @@ impl Choice {
     /// # Errors
     /// If the folder cannot be read.
     pub fn of(folder: &Path, guard: &Guard, is_reserved: impl Fn(&PluginId) -> bool) -> io::Result<Self> {
-        let (mut scan, pins) = (scan(folder)?, guard.read_pins());
+        let (mut scan, pins) = (scan(folder)?, guard.read_pins_silently());
         let mut choice = Self { left_out: std::mem::take(&mut scan.ignored), ..Self::default() };
         let mut compared: HashMap<PluginId, u64> = HashMap::new();
         for (path, id) in in_order(scan, |id| Pinned::of(guard, &pins, id).is_some()) {

@@ -44,7 +44,7 @@ pub(super) enum StoreCommand {
 
 pub(super) async fn run(options: &Options, command: StoreCommand, screen: &Screen) -> Result<ExitCode, Failure> {
     match command {
-        StoreCommand::Migrate { from } => migrate::run(options, from.as_deref()).await,
+        StoreCommand::Migrate { from } => migrate::run(options, from.as_deref(), screen).await,
         StoreCommand::Publish { dir, yes } => publish::publish(options, dir, yes, screen).await,
         StoreCommand::Pull { dir, follow } => publish::pull(options, dir, follow).await,
     }

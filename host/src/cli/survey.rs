@@ -37,9 +37,10 @@ impl Survey {
     pub(super) async fn open(options: &Options, config: Config, dir: Option<PathBuf>) -> Result<Self, Failure> {
         let config = Arc::new(config);
         let dir = plugin_folder(options, dir)?;
-        let files = files_of(&config, &dir)?;
+        // First: without the pins nothing else is of use.
         let lock = lock(&config)?.for_plugins(&dir);
         let pins = lock.read().map_err(lock_failure)?;
+        let files = files_of(&config, &dir)?;
         let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
         absent::warnings(&config, &dir, files.names()).iter().for_each(|absent| warning(&absent.text));
         Ok(Self { config, sandbox, lock, pins, dir, files })

@@ -54,6 +54,10 @@ fn put(key: &str, value: &str, expires: Option<u64>) -> Entry {
     Entry { key: key.to_owned(), value: value.as_bytes().to_vec(), version: 0, expires }
 }
 
+async fn migrated(old: &dyn Entries, new: &dyn Entries, from: &str, now: u64) -> Result<Moved, MigrationError> {
+    migrate(old, new, from, now, &Progress::default()).await
+}
+
 async fn write(place: &dyn Entries, entries: &[Entry]) {
     for entry in entries {
         assert_eq!(place.put(entry).await, Ok(true), "{}", entry.key);
@@ -85,7 +89,7 @@ async fn what_a_machine_keeps_is_in_a_store_and_on_another_machine_afterwards() 
     write(&old, &[put(VALUE, "v", None), put(TASK, "{}", Some(later)), put("tasks/0a/task/0b/2", "{}", Some(1))]).await;
 
     let (store, place) = (store(two.path()), shared(two.path()));
-    let moved = migrate(&old, &place, "one", now()).await.expect("moved");
+    let moved = migrated(&old, &place, "one", now()).await.expect("moved");
     let expected = Moved { tasks: 1, values: 1, approvals: 2, pins: 1, proposals: 1, other: 0, left: 0 };
     assert_eq!(moved, expected);
     let document = |key| Document::new(store.clone(), key, "the store", Handle::current());
@@ -102,7 +106,7 @@ async fn what_a_machine_keeps_is_in_a_store_and_on_another_machine_afterwards() 
 
     write(&place, &[put("state-keys", "{}", None), put("budgets/a", "{}", None)]).await;
     let new = machine(three.path());
-    let moved = migrate(&place, &new, "two", now()).await.expect("moved");
+    let moved = migrated(&place, &new, "two", now()).await.expect("moved");
     assert_eq!(moved, Moved { approvals: 3, left: 2, ..expected });
     assert!(new.pins.read().expect("pins").is_revoked(revoked));
     assert_eq!(new.approvals.take(&deed("ada"), wanted).expect("readable"), Standing::Denied);
@@ -113,7 +117,7 @@ async fn what_a_machine_keeps_is_in_a_store_and_on_another_machine_afterwards() 
     assert_eq!(Entries::get(&new, VALUE).await, Ok(Some(b"v".to_vec())));
     assert_eq!(Entries::get(&new, TASK).await, Ok(Some(b"{}".to_vec())));
     // Nothing is left to do, and nothing is in the way.
-    assert_eq!(migrate(&old, &place, "one", now()).await, Ok(expected));
+    assert_eq!(migrated(&old, &place, "one", now()).await, Ok(expected));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,12 +127,12 @@ async fn what_is_in_the_new_place_is_not_overwritten() {
     write(&old, &[put("pins", "a", None), put("state-keys", "a", None), put("tasks/0a/task/0b/1", "a", None)]).await;
     write(&new, &[put("pins", "b", None), put("state-keys", "b", None), put("keyvalue/x", "b", None)]).await;
     let before = all_of(&new).await;
-    let refused = migrate(&old, &new, "one", now()).await;
+    let refused = migrated(&old, &new, "one", now()).await;
     assert_eq!(refused, Err(MigrationError::Conflicts(vec!["pins".into()], 1)));
     assert_eq!(all_of(&new).await, before);
     // The new place's own keys stay.
     write(&new, &[put("pins", "a", None)]).await;
-    migrate(&old, &new, "one", now()).await.expect("moved");
+    migrated(&old, &new, "one", now()).await.expect("moved");
     assert_eq!(Entries::get(&new, "state-keys").await, Ok(Some(b"b".to_vec())));
 }
 
@@ -140,17 +144,17 @@ async fn nothing_is_moved_from_or_to_where_a_server_is() {
     let lease = Lease::new(Ledger::new(store(one.path()), "plugins")).expect("random numbers");
     lease.renew().await.expect("written");
     let used = |is_new| Err(MigrationError::Used { is_new });
-    assert_eq!(migrate(&old, &new, "one", now()).await, used(false));
+    assert_eq!(migrated(&old, &new, "one", now()).await, used(false));
     lease.leave().await.expect("written");
     let node = format!("{}a", nodes::PREFIX);
     write(&new, &[put(&node, "{}", Some(now() + 6000))]).await;
-    assert_eq!(migrate(&old, &new, "one", now()).await, used(true));
+    assert_eq!(migrated(&old, &new, "one", now()).await, used(true));
     let server = format!("{}a", in_use::PREFIX);
     write(&new, &[put(&node, "{}", Some(1)), put(&server, "", Some(now() + 6000))]).await;
-    assert_eq!(migrate(&old, &new, "one", now()).await, used(true));
+    assert_eq!(migrated(&old, &new, "one", now()).await, used(true));
     // One that was killed does not count for long, and is not moved.
-    migrate(&old, &new, "one", now() + 6000).await.expect("moved");
-    assert_eq!(migrate(&new, &old, "two", now() + 6000).await.expect("moved").other, 0);
+    migrated(&old, &new, "one", now() + 6000).await.expect("moved");
+    assert_eq!(migrated(&new, &old, "two", now() + 6000).await.expect("moved").other, 0);
 }
 
 /// A place whose writes fail from one on, or that is written to while it is read.
@@ -202,25 +206,33 @@ async fn a_copy_that_failed_goes_on_and_no_other_one_mixes_with_it() {
     write(&old, &entries).await;
     write(&old, &[put("pins", "a", None)]).await;
     let faulty = Faulty { store: shared(two.path()), left: AtomicUsize::new(300), grows: false };
-    assert_eq!(migrate(&old, &faulty, "one", now()).await, Err(MigrationError::New(StoreError("full".into()))));
+    let progress = Progress::default();
+    assert_eq!(progress.to_string(), "looking for what is in the new place: 0 entries");
+    let failed = migrate(&old, &faulty, "one", now(), &progress).await;
+    assert_eq!(failed, Err(MigrationError::New(StoreError("full".into()))));
+    let shown = progress.to_string();
+    assert!(shown.starts_with("copying: ") && shown.ends_with(" of 601 entries"), "{shown}");
     assert_eq!(Entries::get(&new, "pins").await, Ok(Some(b"a".to_vec())), "they are first");
-    assert_eq!(migrate(&old, &new, "other", now()).await, Err(MigrationError::Begun("one".into())));
+    assert_eq!(migrated(&old, &new, "other", now()).await, Err(MigrationError::Begun("one".into())));
     let third = folder();
-    let unfinished = migrate(&new, &shared(third.path()), "two", now()).await;
+    let unfinished = migrated(&new, &shared(third.path()), "two", now()).await;
     assert_eq!(unfinished, Err(MigrationError::Unfinished("one".into())));
     // What changed in the old place since then is not in the way.
     write(&old, &[put("tasks/0a/task/0b/0", "new", None)]).await;
-    assert_eq!(migrate(&old, &new, "one", now()).await.expect("moved").tasks, 600);
+    let done = migrate(&old, &new, "one", now(), &progress).await;
+    assert_eq!(done.expect("moved").tasks, 600);
+    // How many there are was not counted again.
+    assert_eq!(progress.to_string(), "looking for what was written meanwhile: 601 entries");
     assert_eq!(all_of(&new).await, all_of(&old).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_place_that_is_written_to_meanwhile_is_not_called_moved() {
+async fn a_place_that_is_written_to_meanwhile_is_not_called_migrated() {
     let [one, two] = [folder(), folder()];
     let (old, new) = (shared(one.path()), shared(two.path()));
     let growing = Faulty { store: shared(one.path()), left: AtomicUsize::new(0), grows: true };
-    assert_eq!(migrate(&growing, &new, "one", now()).await, Err(MigrationError::Changed));
-    migrate(&old, &new, "one", now()).await.expect("moved");
+    assert_eq!(migrated(&growing, &new, "one", now()).await, Err(MigrationError::Changed));
+    migrated(&old, &new, "one", now()).await.expect("moved");
     assert_eq!(all_of(&new).await, all_of(&old).await);
 }
 
@@ -231,15 +243,15 @@ async fn one_copy_at_a_time_and_one_that_died_does_not_count_for_long() {
     write(&old, &[put(TASK, "{}", None)]).await;
     let other = shared(two.path());
     assert_eq!(other.claim(now()).await, Ok(true));
-    assert_eq!(migrate(&old, &new, "one", now()).await, Err(MigrationError::Used { is_new: true }));
-    assert_eq!(migrate(&new, &old, "two", now()).await, Err(MigrationError::Used { is_new: false }));
+    assert_eq!(migrated(&old, &new, "one", now()).await, Err(MigrationError::Used { is_new: true }));
+    assert_eq!(migrated(&new, &old, "two", now()).await, Err(MigrationError::Used { is_new: false }));
     // As if it had been killed.
     drop(other);
-    migrate(&old, &new, "one", now() + 61_000).await.expect("moved");
+    migrated(&old, &new, "one", now() + 61_000).await.expect("moved");
     let (here, there) = (machine(three.path()), machine(three.path()));
     assert_eq!(here.claim(now()).await, Ok(true));
-    assert_eq!(migrate(&old, &there, "one", now()).await, Err(MigrationError::Used { is_new: true }));
+    assert_eq!(migrated(&old, &there, "one", now()).await, Err(MigrationError::Used { is_new: true }));
     here.release().await;
-    migrate(&old, &there, "one", now()).await.expect("moved");
+    migrated(&old, &there, "one", now()).await.expect("moved");
     assert_eq!(there.get(MARK).await, Ok(None));
 }

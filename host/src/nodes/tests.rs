@@ -89,3 +89,27 @@ async fn a_node_that_leaves_is_gone_at_once_for_who_asks_next() {
     other.leave().await.expect("a store");
     one.gone(other.own()).await;
 }
+
+/// A process that was killed does not say that it has ended, and the next one at its address is another node.
+#[tokio::test]
+async fn a_node_whose_address_another_one_has_is_gone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store(&folder);
+    let ((one, _one), (killed, listener)) = (node(&store).await, node(&store).await);
+    killed.say().await.expect("a store");
+    let restarted = |address: &str| Arc::new(Nodes::new(store.clone(), address.to_owned()).expect("a key"));
+    let (next, elsewhere) = (restarted(&killed.address), restarted("127.0.0.1:1"));
+    elsewhere.say().await.expect("a store");
+    let unreachable = async |listens: &Arc<Nodes>| {
+        let accepting = async { listens.accept(listener.accept().await.expect("a connection").0).await.is_err() };
+        let (connected, refused) = tokio::join!(one.connect(killed.own()), accepting);
+        assert!(refused, "it is not the node that was meant");
+        connected.expect_err("not the node that was meant")
+    };
+    // Whoever is no node, or is one elsewhere, says nothing about it.
+    assert!(matches!(unreachable(&next).await, Unreachable::Io(_)));
+    assert!(matches!(unreachable(&elsewhere).await, Unreachable::Io(_)));
+    next.say().await.expect("a store");
+    tokio::time::sleep(FRESH).await;
+    assert!(matches!(unreachable(&next).await, Unreachable::Gone));
+}

@@ -1,7 +1,7 @@
 //! TLS 1.3 between nodes, with bare keys on both sides in place of certificates (RFC 7250): a node is known by its key.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ring::rand::SystemRandom;
 use ring::signature::Ed25519KeyPair;
@@ -44,7 +44,7 @@ impl OwnKey {
         let mut server = ServerConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&TLS13])
             .map_err(io::Error::other)?
-            .with_client_cert_verifier(Arc::new(Peer { expected: None, provider: provider.clone() }))
+            .with_client_cert_verifier(Arc::new(Peer::new(None, provider.clone())))
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(key.clone())));
         // A session that is resumed would not be verified again.
         server.session_storage = Arc::new(NoServerSessionStorage {});
@@ -53,18 +53,25 @@ impl OwnKey {
     }
 
     /// As the client of that node.
+    ///
+    /// # Errors
+    /// With an [`OtherNode`] inside, if the other side shows another key.
     pub(super) async fn connect(&self, node: NodeId, stream: TcpStream) -> io::Result<client::TlsStream<TcpStream>> {
-        let peer = Peer { expected: Some(node), provider: self.provider.clone() };
+        let peer = Arc::new(Peer::new(Some(node), self.provider.clone()));
         let mut config = ClientConfig::builder_with_provider(self.provider.clone())
             .with_protocol_versions(&[&TLS13])
             .map_err(io::Error::other)?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(peer))
+            .with_custom_certificate_verifier(peer.clone())
             .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(self.key.clone())));
         config.resumption = Resumption::disabled();
         // Not looked at: it is the key that counts.
         let name = ServerName::try_from("node").map_err(io::Error::other)?;
-        TlsConnector::from(Arc::new(config)).connect(name, stream).await
+        let connected = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
+        connected.map_err(|error| match peer.other.get() {
+            Some(other) => io::Error::new(io::ErrorKind::InvalidData, OtherNode(*other)),
+            None => error,
+        })
     }
 
     /// As the server of another node, which is to be looked up.
@@ -76,17 +83,37 @@ impl OwnKey {
     }
 }
 
+/// Another node than the one that is meant has shown its key. It was not asked to prove that it has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("another node listens there: {0}")]
+pub(super) struct OtherNode(pub(super) NodeId);
+
+impl OtherNode {
+    /// That inside an error of [`OwnKey::connect`].
+    pub(super) fn of(error: &io::Error) -> Option<Self> {
+        error.get_ref()?.downcast_ref().copied()
+    }
+}
+
 /// Verifies that the other side has the key that it shows; `expected`: and that it is the one of that node.
 #[derive(Debug)]
 struct Peer {
     expected: Option<NodeId>,
+    /// The one that has shown a key in its place.
+    other: OnceLock<NodeId>,
     provider: Arc<CryptoProvider>,
 }
 
 impl Peer {
+    fn new(expected: Option<NodeId>, provider: Arc<CryptoProvider>) -> Self {
+        Self { expected, other: OnceLock::new(), provider }
+    }
+
     fn check(&self, key: &CertificateDer<'_>) -> Result<(), Error> {
+        let shown = NodeId::of(key);
         match self.expected {
-            Some(expected) if NodeId::of(key) != expected => {
+            Some(expected) if shown != expected => {
+                self.other.get_or_init(|| shown);
                 Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
             }
             _ => Ok(()),

@@ -79,13 +79,14 @@ impl PinFile {
         Self { plugins: absolute(folder).to_str().map(str::to_owned), ..self }
     }
 
-    /// The pin with the place of its file, unless it was made for another plugin folder.
+    /// The pin with the place of its file, unless it was made for another plugin folder. Nodes have the same files, each
+    /// under a path of its own: of these pins, the place alone is written.
     pub(super) fn with_place(&self, pin: Pin, file: &Path) -> Pin {
         let Some(plugins) = self.plugins.as_ref().filter(|own| pin.folder.as_ref().is_none_or(|of| of == *own)) else {
             return pin;
         };
         let place = absolute(file).strip_prefix(plugins).ok().and_then(Path::to_str).map(str::to_owned);
-        Pin { folder: Some(plugins.clone()), file: place, ..pin }
+        Pin { folder: (!self.is_shared()).then(|| plugins.clone()), file: place, ..pin }
     }
 
     pub fn folder(&self) -> &Path {
@@ -117,10 +118,14 @@ impl PinFile {
         let Some(text) = text else { return Ok(Pins::default()) };
         let damaged =
             |what: String| self.error(what, Some("repair the file, or move it away to start without pins".into()));
-        let pins: Pins = toml::from_str(&text).map_err(|error| {
+        let mut pins: Pins = toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
             damaged(format!("read the pin file, line {line}: {}", error.message()))
         })?;
+        if self.is_shared() {
+            // From when the pins were those of one machine: the folder may be another one's.
+            pins.plugins.values_mut().for_each(|pin| pin.folder = None);
+        }
         match pins.version {
             FORMAT => Ok(pins),
             other => Err(damaged(format!("read the pin file: unknown format version {other}"))),
@@ -276,8 +281,7 @@ impl PinFile {
 
     /// The store cannot be used now.
     fn away(&self, error: &StoreError) -> PinFileError {
-        let hint = "a server goes on with what it serves, and reads the pins again by itself".to_owned();
-        PinFileError { temporary: true, ..self.error(format!("use the pins: {error}"), Some(hint)) }
+        PinFileError { temporary: true, ..self.error(format!("use the pins: {error}"), None) }
     }
 
     fn error(&self, what: String, hint: Option<String>) -> PinFileError {

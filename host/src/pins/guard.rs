@@ -115,12 +115,19 @@ impl Guard {
 
     /// Reads the pin file. Callers that decide on several plugins read it once.
     pub fn read_pins(&self) -> KnownPins {
-        let Some(file) = &self.file else { return Some(Pins::default()) };
-        let failed = |error: PinFileError| {
+        self.try_read_pins().map_err(|error| self.report(error)).ok()
+    }
+
+    /// The same for what decides on no version: whoever does reports that the pins cannot be read.
+    pub fn read_pins_silently(&self) -> KnownPins {
+        self.try_read_pins().ok()
+    }
+
+    fn try_read_pins(&self) -> Result<Pins, PinFileError> {
+        let Some(file) = &self.file else { return Ok(Pins::default()) };
+        file.read().inspect_err(|error| {
             self.unread.fetch_or(error.temporary, Ordering::Relaxed);
-            self.report(error);
-        };
-        file.read().map_err(failed).ok()
+        })
     }
 
     /// Whether a version may be listed; `true`: with its plugin's grants.
@@ -363,7 +370,9 @@ impl Guard {
     fn report(&self, error: PinFileError) {
         let mut last_error = lock(&self.last_error);
         if last_error.as_ref() != Some(&error) {
-            tracing::error!(hint = error.hint.as_deref(), "failed to {error}");
+            // A command ends.
+            let again = (self.writes && error.temporary).then_some("they are read again until that succeeds");
+            tracing::error!(hint = error.hint.as_deref().or(again), "failed to {error}");
             *last_error = Some(error);
         }
     }

@@ -49,11 +49,12 @@ pub struct Pin {
     /// [`Grants::texts`]: crate::plugin::Grants::texts
     #[serde(default, rename = "approved-grants", skip_serializing_if = "Option::is_none")]
     pub approved_grants: Option<BTreeSet<String>>,
-    /// The plugin folder for which it was pinned, absolute. `None`: its path is not Unicode, or it was pinned by an
-    /// earlier Wharf. It decides nothing: a pin is for all folders.
+    /// The plugin folder for which it was pinned, absolute. `None`: its path is not Unicode, it was pinned by an earlier
+    /// Wharf, or the pin is that of several nodes. It decides nothing: a pin is for all folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// The path of its file in that folder: where a server looks first for that content. `None` as above.
+    /// The path of its file in that folder: where a server looks first for that content. `None`: as the first
+    /// two above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     #[serde(with = "moment")]

@@ -2,6 +2,7 @@
 //!
 //! A server that is away is an error within the timeouts; connections are made again when they are needed.
 
+mod counted;
 mod failure;
 mod listener;
 mod schema;
@@ -138,7 +139,8 @@ impl Store for Postgres {
     }
 
     async fn usage(&self, prefix: &str) -> Result<Usage, StoreError> {
-        let rows = self.query(statements::USAGE, &[&prefix, &end(prefix)]).await?;
+        let statement = if counted::covers(prefix) { counted::USAGE } else { statements::USAGE };
+        let rows = self.query(statement, &[&prefix, &end(prefix)]).await?;
         Ok(rows
             .first()
             .map(|row| Usage { entries: unsigned(row.get(0)), bytes: unsigned(row.get(1)) })

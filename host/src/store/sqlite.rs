@@ -14,7 +14,7 @@ use tokio::sync::{Semaphore, broadcast, oneshot};
 use wharf_report::ShowPath as _;
 
 use super::{Changed, Durability, Entry, Expected, Keys, Page, Put, Store, StoreError, Usage, end};
-use crate::database::Schema;
+use crate::database::{Schema, reason};
 use crate::sync::{Mutex, lock};
 
 /// `version` is that of the last write of any key. The sizes are in an index: what is below a prefix is counted without
@@ -92,7 +92,7 @@ impl Sqlite {
             // An error of sending means that nobody waits any more.
             match transaction {
                 Ok(transaction) => {
-                    let done = work(transaction).map_err(|error| StoreError(error.to_string()));
+                    let done = work(transaction).map_err(failed);
                     Some(Box::new(move |failed| {
                         let _ = sender.send(failed.map_or(done, |failed| Err(failed.clone())));
                     }))
@@ -362,7 +362,7 @@ fn last(connection: &Connection) -> rusqlite::Result<u64> {
 }
 
 fn failed(error: rusqlite::Error) -> StoreError {
-    StoreError(error.to_string())
+    StoreError(reason(&error))
 }
 
 #[cfg(test)]

@@ -10,14 +10,14 @@ use super::place;
 use crate::approvals::Approvals;
 use crate::cli::options::Options;
 use crate::config::{self, Config, StoreConfig};
-use crate::migration::{Entries, Machine, MigrationError, Moved, Shared, migrate};
+use crate::migration::{Entries, Machine, MigrationError, Moved, Progress, Shared, migrate};
 use crate::pins::PinFile;
 use crate::plugin::KeyvalueFile;
 use crate::proposals::Proposals;
-use crate::report::{self, Failure, NAME};
+use crate::report::{self, Failure, NAME, Screen};
 use crate::store::{Place, now};
 
-pub(super) async fn run(options: &Options, from: Option<&Path>) -> Result<ExitCode, Failure> {
+pub(super) async fn run(options: &Options, from: Option<&Path>, screen: &Screen) -> Result<ExitCode, Failure> {
     let new = options.config()?;
     let old = match from {
         Some(file) => Config::read(file).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?,
@@ -31,7 +31,9 @@ pub(super) async fn run(options: &Options, from: Option<&Path>) -> Result<ExitCo
     }
     let [old_entries, new_entries] = [entries(&places[0])?, entries(&places[1])?];
     report::message(&format!("copying from {from} to {to}"));
-    let moved = migrate(&*old_entries, &*new_entries, &from, now()).await;
+    let progress = Progress::default();
+    let moving = migrate(&*old_entries, &*new_entries, &from, now(), &progress);
+    let moved = screen.followed(|| progress.to_string(), moving).await;
     let moved = moved.map_err(|error| failure(&error, &from, &to, places[1].is_shared()))?;
     report::print(&shown(&moved, &from, &to))?;
     if moved.left > 0 {

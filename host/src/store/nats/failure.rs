@@ -3,8 +3,7 @@
 use super::settings::NatsSettings;
 use crate::store::StoreError;
 
-pub(super) const IS_IT_THERE: &str =
-    "see that it runs there and that this machine can reach it; it is tried again by itself";
+pub(super) const IS_IT_THERE: &str = "see that it runs there and that this machine can reach it";
 const SET_PASSWORD: &str = "set the user in store.url, and store.password or store.credentials, as the server has them";
 const GRANT: &str = "grant the user the subjects of docs/store.md";
 const ENABLE: &str = "enable JetStream there, and for the account of the user";

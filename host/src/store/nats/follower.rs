@@ -123,7 +123,7 @@ impl Following {
             Ok(reports) => reports,
             Err(error) => {
                 if !self.is_lost {
-                    tracing::warn!(%error, "failed to watch the store");
+                    tracing::warn!(%error, "failed to watch the store, which is tried until it answers");
                     self.is_lost = true;
                 }
                 return;

@@ -9,7 +9,7 @@ use tokio_postgres::error::SqlState;
 use super::settings::PostgresSettings;
 use crate::store::StoreError;
 
-const IS_IT_THERE: &str = "see that it runs there and that this machine can reach it; it is tried again by itself";
+const IS_IT_THERE: &str = "see that it runs there and that this machine can reach it";
 const SET_PASSWORD: &str = "set the user in store.url and store.password as the database has them";
 
 /// The error of a request or a connection.

@@ -40,7 +40,7 @@ pub(super) async fn listen(settings: PostgresSettings, changes: Sender<Changed>)
                 while is_alive(&session, &settings).await && timeout(CHECKING, ended.notified()).await.is_err() {}
             }
             Err(error) if !is_lost => {
-                tracing::warn!(%error, "failed to watch the store");
+                tracing::warn!(%error, "failed to watch the store, which is tried until it answers");
                 is_lost = true;
             }
             Err(_) => {}

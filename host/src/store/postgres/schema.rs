@@ -1,14 +1,15 @@
-//! The tables, which the first node creates.
+//! The tables, which the first node creates, or turns into those of its release.
 
 use std::time::{Duration, Instant};
 
 use tokio_postgres::{Client, Error};
 
+use super::counted;
 use crate::store::clock::{MAX_SKEW, now};
 
 /// Of the tables. A node uses no tables of another version.
-const VERSION: i32 = 1;
-/// Held while the tables are created: `IF NOT EXISTS` alone fails if two nodes do that at the same time.
+const VERSION: i32 = 2;
+/// Held while the tables are created or changed: `IF NOT EXISTS` alone fails if two nodes do that at the same time.
 const LOCK: i64 = 0x7768_6172_6601;
 
 /// Keys are compared by their bytes, whatever the locale of the database. Sizes are in the index of keys: what is below a
@@ -41,8 +42,7 @@ pub(super) enum Found {
 
 /// Prepares a connection, and the tables if there are none.
 pub(super) async fn prepare(client: &mut Client, request_timeout: Duration) -> Result<Found, Error> {
-    // So that the server does not go on with what nobody waits for any more.
-    client.batch_execute(&format!("SET statement_timeout = {}", request_timeout.as_millis())).await?;
+    set_timeout(client, request_timeout).await?;
     let asked = Instant::now();
     let row = client
         .query_one(
@@ -63,8 +63,10 @@ pub(super) async fn prepare(client: &mut Client, request_timeout: Duration) -> R
     if !client.query_one(HAS_TABLES, &[]).await?.get::<_, bool>(0) {
         create(client).await?;
     }
-    let found: i32 = client.query_one("SELECT version FROM wharf_schema", &[]).await?.get(0);
-    Ok(match found {
+    if version(client).await? == 1 {
+        upgrade(client, request_timeout).await?;
+    }
+    Ok(match version(client).await? {
         VERSION => Found::Usable,
         other => {
             let why = format!("its tables have version {other}, which this program does not support");
@@ -79,9 +81,40 @@ async fn create(client: &mut Client) -> Result<(), Error> {
     // Another node may have created them meanwhile.
     if !transaction.query_one(HAS_TABLES, &[]).await?.get::<_, bool>(0) {
         transaction.batch_execute(TABLES).await?;
+        transaction.batch_execute(counted::TABLES).await?;
         transaction.execute("INSERT INTO wharf_schema VALUES ($1)", &[&VERSION]).await?;
     }
     transaction.commit().await
+}
+
+async fn version(client: &Client) -> Result<i32, Error> {
+    Ok(client.query_one("SELECT version FROM wharf_schema", &[]).await?.get(0))
+}
+
+/// From version 1 to 2. In one statement, which the server carries out although the connection may be given up meanwhile:
+/// it takes as long as there is much.
+async fn upgrade(client: &Client, request_timeout: Duration) -> Result<(), Error> {
+    let (tables, fill) = (counted::TABLES, counted::FILL);
+    let statement = format!(
+        "DO $upgrade$ BEGIN
+            PERFORM pg_advisory_xact_lock({LOCK});
+            -- Another node may have done it meanwhile.
+            IF (SELECT version FROM wharf_schema) = 1 THEN
+                LOCK TABLE wharf_entry IN SHARE ROW EXCLUSIVE MODE;
+                {tables}
+                {fill}
+                UPDATE wharf_schema SET version = 2;
+            END IF;
+        END $upgrade$"
+    );
+    client.batch_execute("SET statement_timeout = 0").await?;
+    client.batch_execute(&statement).await?;
+    set_timeout(client, request_timeout).await
+}
+
+/// So that the server does not go on with what nobody waits for any more.
+async fn set_timeout(client: &Client, request_timeout: Duration) -> Result<(), Error> {
+    client.batch_execute(&format!("SET statement_timeout = {}", request_timeout.as_millis())).await
 }
 
 /// `there`: the time of the server, asked for `since` ago.

@@ -36,3 +36,36 @@ async fn a_file_that_cannot_be_used_is_an_error_until_it_is_repaired() {
     std::fs::remove_file(path).expect("it is there");
     assert_eq!(store.get("a").await, Ok(None));
 }
+
+#[tokio::test]
+async fn errors_have_no_statements() {
+    let folder = Folder::new("words");
+    let store = folder.store();
+    store.get("a").await.expect("usable");
+    let other = Connection::open(folder.0.join("store.db")).expect("a database");
+    other.execute_batch("DROP TABLE entry; CREATE TABLE entry (other)").expect("another table");
+    let put = Put {
+        key: "a".into(),
+        value: Vec::new(),
+        expected: Expected::Absent,
+        durability: Durability::Process,
+        expires: None,
+    };
+    let errors = [
+        store.get("a").await.expect_err("another table"),
+        store.put(put).await.expect_err("another table"),
+        store.list("", "", 1, 1).await.expect_err("another table"),
+        store.keys("", "", 1).await.expect_err("another table"),
+        store.usage("").await.expect_err("another table"),
+        store.delete("a").await.expect_err("another table"),
+        store.remove_expired(1, 1).await.expect_err("another table"),
+    ];
+    for StoreError(error) in errors {
+        assert!(
+            error.starts_with("its tables are not those of this program: no such ")
+                && error.contains("store.db")
+                && !["SELECT", "INSERT", "DELETE", "offset"].iter().any(|word| error.contains(word)),
+            "{error}"
+        );
+    }
+}

@@ -1,5 +1,6 @@
 //! Pins of several nodes.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -39,6 +40,31 @@ fn nodes_have_the_pins_of_their_store() {
     other.update(|pins| pins.revoke(&id("a"), pin(b"a").content)).expect("it is written");
     assert!(one.read().expect("pins").is_revoked(pin(b"a").content));
     assert!(own.read().expect("the file").get(&id("b")).is_none(), "the file stays as it was");
+}
+
+/// Each node has the same files in a folder of its own.
+#[test]
+fn pins_of_nodes_say_where_in_the_plugin_folder_a_file_is_and_not_where_that_is() {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
+    let of_store = tempfile::tempdir().expect("a folder");
+    let store = Sqlite::new(of_store.path().join("store.db"));
+    let ((_first, own), (_second, none)) = (lock(), lock());
+    let here = own.for_plugins(Path::new("/here"));
+    here.update(|pins| pins.insert(&id("a"), here.with_place(pin(b"a"), Path::new("/here/a.wasm")))).expect("written");
+    let node = |file: &PinFile, plugins: &str| {
+        let document = Document::new(store.clone(), "pins", "the store", runtime.handle().clone());
+        PinFile::in_store(file.folder().to_owned(), document).for_plugins(Path::new(plugins))
+    };
+    let (one, other) = (node(&here, "/here"), node(&none, "/elsewhere"));
+    one.update(|pins| pins.insert(&id("b"), one.with_place(pin(b"b"), Path::new("/here/sub/b.wasm"))))
+        .expect("written");
+    let pins = other.read().expect("pins");
+    for (plugin, file) in [("a", "a.wasm"), ("b", "sub/b.wasm")] {
+        let pin = pins.get(&id(plugin)).expect("it is pinned");
+        assert_eq!((pin.folder.as_deref(), pin.file.as_deref()), (None, Some(file)));
+        // The other node has nothing to write about them.
+        assert_eq!(other.with_place(pin.clone(), &Path::new("/elsewhere").join(file)), *pin);
+    }
 }
 
 /// A store that does not answer.

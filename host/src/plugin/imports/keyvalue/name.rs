@@ -3,8 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use crate::store::QUOTAS;
+
 /// What the keys of all values begin with.
-pub(super) const ALL: &str = "keyvalue/";
+pub(super) const ALL: &str = QUOTAS;
 /// The digits of a key's hash, by which keys are in order: the cursor of a listing is a number.
 pub(super) const HASH: usize = 16;
 /// In place of a user.

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use wharf_report::ShowPath as _;
 
 use super::entries::hash_subjects;
-use crate::database::Schema;
+use crate::database::{Schema, reason};
 
 /// Triggers update `used`, so no write can forget it. `number` increases with each new key of a
 /// bucket, and is a listing's cursor. `plugin` is the owner: [`super::local::owner`].
@@ -61,7 +61,7 @@ pub(in crate::plugin) enum StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Failed(error.to_string())
+        Self::Failed(reason(&error))
     }
 }
 

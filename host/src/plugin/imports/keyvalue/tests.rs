@@ -164,6 +164,24 @@ async fn tables_of_a_later_version_are_refused() {
     assert!(why.contains("version 3"), "{why}");
 }
 
+#[tokio::test]
+async fn errors_have_no_statements() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("keyvalue.sqlite");
+    let store = Store::new(Some(file.clone()));
+    assert_eq!(set(&store, ("a", "b", QUOTA), "k", 1).await, "stored");
+    let other = rusqlite::Connection::open(&file).expect("a database");
+    for (tables, said) in [("DROP TABLE entry", "no such table"), ("CREATE TABLE entry (other)", "no such column")] {
+        other.execute_batch(tables).expect("other tables");
+        let why = set(&store, ("a", "b", QUOTA), "k", 1).await;
+        assert!(
+            why.contains(&format!("not those of this program: {said}")) && why.contains("keyvalue.sqlite"),
+            "{why}"
+        );
+        assert!(!why.contains("SELECT") && !why.contains("INSERT"), "{why}");
+    }
+}
+
 /// Users of a plugin have values, quotas and lists of their own, and a limit together.
 #[tokio::test]
 async fn users_of_a_plugin_do_not_see_each_other_and_share_a_total() {
