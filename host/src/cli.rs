@@ -273,8 +273,7 @@ pub fn main() -> ExitCode {
 fn run_server(
     options: Options,
     dir: Option<PathBuf>,
-    http: &http::HttpOptions,
-    page: &page::PageOptions,
+    (http, page, is_for_people): (&http::HttpOptions, &page::PageOptions, bool),
     author: serve::Author,
     log: &Log,
 ) -> Result<ExitCode, Failure> {
@@ -284,14 +283,15 @@ fn run_server(
     memory::retain_buffers();
     os_sandbox::enter(&options, &config, &dir, http);
     log.start().map_err(|error| Failure::new(format!("start a thread for the log: {error}")))?;
-    on_runtime(serve::run(options, config, dir, (http, page), author))
+    on_runtime(serve::run(options, config, dir, (http, page, is_for_people), author))
 }
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let options = cli.options;
     // Interactive commands print their result; only servers log each loaded plugin.
     if let Command::Serve { dir, http, page, log_format, for_dev, trust } = cli.command {
-        let log = Log::default();
+        let is_json = matches!(log_format, LogFormat::Json);
+        let log = Log::new(is_json);
         let style = match log_format {
             LogFormat::Json => LogStyle::ServerInJson(&log),
             LogFormat::Text if for_dev => LogStyle::ServerOfAuthor(&log),
@@ -300,7 +300,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         report::start_log(options.log.as_deref().unwrap_or("info"), &style)?;
         let trusts = trust.as_deref().map(target::plugin).transpose()?;
         let author = serve::Author { trusts, is_dev: for_dev };
-        let ended = run_server(options, dir, &http, &page, author, &log);
+        let ended = run_server(options, dir, (&http, &page, !is_json), author, &log);
+        let ended = if is_json { Ok(ended.unwrap_or_else(report::log_failure)) } else { ended };
         log.finish();
         return ended;
     }

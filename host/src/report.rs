@@ -1,6 +1,7 @@
 //! Output of a server for people, on the terminal and in the log. Output common to all commands is in
 //! `wharf_report`.
 
+mod announced;
 mod clock;
 mod guest_lines;
 mod log;
@@ -20,6 +21,8 @@ use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use wharf_report::{ERROR, ShowPath as _, WARNING, hint, is_coloured, line};
 pub(crate) use wharf_report::{Failure, NAME, Screen, failure, message, print};
 
+use self::announced::{Announced, DIRECTIVE};
+pub(crate) use self::announced::{announce, log_failure};
 use self::clock::Clock;
 use self::guest_lines::GuestLines;
 pub(crate) use self::log::Log;
@@ -76,7 +79,8 @@ pub(crate) fn start_log(filter: &str, style: &LogStyle<'_>) -> Result<(), Failur
     if let Some(word) = filter.split(',').find(|part| !part.contains('=') && part.parse::<LevelFilter>().is_err()) {
         return Err(invalid(&format!("there is no level {word:?}")));
     }
-    let filter = EnvFilter::try_new(filter).map_err(|error| invalid(&format!("{error}: {filter}")))?;
+    let with_announced = format!("{filter},{DIRECTIVE}");
+    let filter = EnvFilter::try_new(with_announced).map_err(|error| invalid(&format!("{error}: {filter}")))?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(is_coloured())
@@ -88,11 +92,12 @@ pub(crate) fn start_log(filter: &str, style: &LogStyle<'_>) -> Result<(), Failur
     let clock = if is_read_along { Clock::OfDay } else { Clock::Complete };
     let format = tracing_subscriber::fmt::format().with_target(false).with_timer(clock);
     match style {
-        LogStyle::Server(log) => builder.event_format(format).with_writer((*log).clone()).init(),
+        LogStyle::Server(log) => builder.event_format(Announced { others: format }).with_writer((*log).clone()).init(),
         LogStyle::ServerInJson(log) => {
             builder.json().flatten_event(true).with_ansi(false).with_writer((*log).clone()).init();
         }
         LogStyle::ServerOfAuthor(log) => {
+            let format = Announced { others: format };
             builder.event_format(GuestLines { others: format, screen: None }).with_writer((*log).clone()).init();
         }
         LogStyle::Command(screen) => {

@@ -256,6 +256,40 @@ fn the_log_can_be_json() {
     client.finish();
 }
 
+#[test]
+fn where_the_log_is_json_every_line_is() {
+    let home = home("[metrics]\naddress = 'localhost:0'\n[telemetry]\nendpoint = 'http://127.0.0.1:9'\n");
+    let started = |options: &[&str]| {
+        let mut start = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
+        start.args(["--log-format", "json"]).args(options);
+        start
+    };
+    let lines = |log: &str| -> Vec<Value> {
+        let read = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+        log.lines().map(read).collect()
+    };
+    // No level hides what scripts read.
+    let process = Process::start(started(&["--log", "off", "--http", "127.0.0.1:0", "--page"]));
+    let said = ["traces are exported to", "metrics are exported to", "metrics at http://", "page at http://"];
+    let log = said.map(|text| process.log_with(text)).concat();
+    let messages: Vec<Value> = lines(&log).iter().map(|line| line["message"].clone()).collect();
+    for text in said.iter().chain(&["listening on http://"]) {
+        assert!(messages.iter().any(|message| message.as_str().is_some_and(|own| own.starts_with(text))), "{log}");
+    }
+    drop(process);
+    // So is why it ends.
+    let output = started(&["--http", "nowhere"]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let all = lines(&said);
+    let last = all.last().expect("a line");
+    assert_eq!(
+        (&last["level"], &last["message"]),
+        (&json!("ERROR"), &json!("failed to read the address to listen on: not an address: \"nowhere\""))
+    );
+    assert!(last["hint"].is_string(), "{last}");
+}
+
 /// What a dashboard or an alert asks for would otherwise never be there, and nobody would notice.
 #[test]
 fn dashboard_and_alerts_name_only_metrics_that_there_are() {

@@ -96,11 +96,14 @@ fn there_is_no_page_unless_it_is_wanted() {
     client.call("one_version", json!({}));
     assert!(!client.process().log().contains("page at"), "{}", client.process().log());
     client.finish();
-    home.configure("[page]\naddress = '127.0.0.1:0'\n");
-    let mut client = Client::start(&home);
-    let page = Page::of(client.process());
-    page.plugin_when("one", |own| own["state"] == "runs");
-    client.finish();
+    for address in ["127.0.0.1:0", "localhost:0"] {
+        home.configure(&format!("[page]\naddress = '{address}'\n"));
+        let mut client = Client::start(&home);
+        let page = Page::of(client.process());
+        assert!(page.address.ip().is_loopback() && page.address.port() > 0, "{address}: {}", page.address);
+        page.plugin_when("one", |own| own["state"] == "runs");
+        client.finish();
+    }
 }
 
 #[test]
@@ -114,7 +117,7 @@ fn an_address_that_others_reach_needs_a_token_that_is_long_enough() {
         assert!(said.contains(why), "{said}");
     };
     refused("--page=0.0.0.0:0", "needs a token, since other machines can connect: 0.0.0.0:0");
-    refused("--page=here", "expected an IP address and a port, found \"here\"");
+    refused("--page=here", "expected an IP address or localhost, and a port, found \"here\"");
     home.configure("[page]\naddress = '0.0.0.0:0'\n");
     refused("--page", "page.address: needs a token");
     home.configure("[page]\naddress = '0.0.0.0:0'\ntoken = { file = 'operator' }\n");

@@ -52,7 +52,7 @@ pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(L
     if !listener.is_local() {
         allow_remote(options.allow_remote_without_auth, &settings, text)?;
     }
-    report::message(&format!("listening on {}", listener.url(tls)));
+    report::announce(&format!("listening on {}", listener.url(tls)));
     if !listener.is_local() && !settings.has_authentication() {
         tracing::warn!("authentication is disabled: anyone who can connect may call every tool");
     }

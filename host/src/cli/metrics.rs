@@ -46,7 +46,7 @@ pub(super) async fn listen(config: &Config, is_exported: bool) -> Result<Metered
     };
     let token = config.metrics_token().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let (listener, bound) = bind(address, "metrics", "metrics.address").await?;
-    report::message(&format!("metrics at http://{bound}/metrics"));
+    report::announce(&format!("metrics at http://{bound}/metrics"));
     Ok(Metered { metrics: counted(), listener: Some((listener, token.map(|token| TokenHash::of(token.as_bytes())))) })
 }
 

@@ -33,8 +33,8 @@ const ANY_PORT: &str = "127.0.0.1:0";
 
 #[derive(Args)]
 pub(super) struct PageOptions {
-    /// Show what runs and what it costs on a live page for a browser, on a listener of its own: IP:PORT (port 0 picks
-    /// a free one) [default: page.address, or a free port of 127.0.0.1]
+    /// Show what runs and what it costs on a live page for a browser, on a listener of its own: IP:PORT or
+    /// localhost:PORT (port 0 picks a free one) [default: page.address, or a free port of 127.0.0.1]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     page: Option<String>,
 }
@@ -66,13 +66,13 @@ pub(super) async fn listen(options: &PageOptions, config: &Config, dir: &Path) -
     let (listener, bound) = bind(address, "the page", "--page or page.address").await?;
     let token = match configured {
         Some(token) => {
-            report::message(&format!("page at http://{bound}/"));
+            report::announce(&format!("page at http://{bound}/"));
             TokenHash::of(token.as_bytes())
         }
         None => {
             let token = random_id::<32>().map_err(|error| Failure::new(format!("draw a random number: {error}")))?;
             // What is after # is not sent, and so is in no log of a proxy.
-            report::message(&format!("page at http://{bound}/#{token}"));
+            report::announce(&format!("page at http://{bound}/#{token}"));
             TokenHash::of(token.as_bytes())
         }
     };

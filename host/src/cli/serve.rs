@@ -66,7 +66,7 @@ pub(super) async fn run(
     options: Options,
     config: Config,
     dir: PathBuf,
-    (http, page): (&HttpOptions, &PageOptions),
+    (http, page, is_for_people): (&HttpOptions, &PageOptions, bool),
     author: Author,
 ) -> Result<ExitCode, Failure> {
     // The default soft limit may be less than connections and plugins' files may use.
@@ -161,7 +161,9 @@ pub(super) async fn run(
     tokio::spawn(budgets::follow(config.clone(), spent.clone()));
     let reloadable = http.as_ref().map(|(_, settings)| Reloadable::of(settings));
     let shutdown = signals.shutdown_or_reload(config.clone(), reloadable);
-    if !on_http && io::stdin().is_terminal() {
+    // Where the log is for programs, nothing else is written to stderr.
+    let is_greeted = is_for_people && io::stdin().is_terminal();
+    if !on_http && is_greeted {
         report::message(&meant_for_a_client(&config.get().program(), &dir));
     }
     // As running calls have: a client that ends the server waits two seconds, if that.
@@ -197,7 +199,7 @@ pub(super) async fn run(
                 let ready = sandbox.clone();
                 let _ = running.set(sandbox.clone());
                 hook.set(move || ready.on_idle());
-                let client = if on_http { ON_HTTP } else { ON_STDIN };
+                let client = is_greeted.then_some(if on_http { ON_HTTP } else { ON_STDIN });
                 match follow_folder(config, (trust, author), dir, catalog, sandbox, (audit, metrics, watcher), client)
                     .await
                 {
@@ -215,7 +217,12 @@ pub(super) async fn run(
         let Some((listener, settings)) = http else {
             let settings = stdio::Settings { idle, ..stdio::Settings::default() };
             if io::stdin().is_terminal() {
-                let input = TypedInput::new(io::stdin(), move || report::message(&words));
+                let explain = move || {
+                    if is_for_people {
+                        report::message(&words)
+                    }
+                };
+                let input = TypedInput::new(io::stdin(), explain);
                 stdio::serve(server, input, io::stdout(), settings, shutdown).await;
             } else {
                 stdio::serve(server, io::stdin(), io::stdout(), settings, shutdown).await;
@@ -345,7 +352,7 @@ async fn follow_folder(
     catalog: Arc<Catalog>,
     sandbox: Arc<Sandbox>,
     (audit, metrics, watcher): (Audit, Metrics, Option<Watcher>),
-    client: &'static str,
+    client: Option<&'static str>,
 ) -> Result<std::convert::Infallible, Failure> {
     let (events_sender, mut events) = mpsc::unbounded_channel();
     let program = config.get().program();
@@ -397,13 +404,13 @@ async fn follow_folder(
                 return Vec::new();
             }
             let Ok(files) = choice_in(&absent_config, &absent_dir) else { return Vec::new() };
-            if files.is_empty() && !has_skills {
-                warn_if_empty(&absent_dir);
+            if files.is_empty() && !has_skills && client.is_none() {
+                warn_of_empty(&absent_dir);
             }
             absent::warnings(&absent_config, &absent_dir, files.names())
         });
         absent.await.unwrap_or_default().iter().for_each(|absent| tracing::warn!("{}", absent.text));
-        if io::stdin().is_terminal() {
+        if let Some(client) = client {
             greet(&shown_program, &shown_dir, &shown_catalog.snapshot(), client);
         }
         while let Some(event) = events.recv().await {
@@ -448,11 +455,8 @@ fn warn_of_waiting(count: usize, program: &str, dir: &Path, snapshot: &Snapshot)
     tracing::warn!("{who} for approval; {rest}: run {program} approve --all {}", shell_word(&dir));
 }
 
-/// Logs for a client that the folder has no plugins. [`greet`] shows it to a person at the terminal.
-fn warn_if_empty(dir: &Path) {
-    if io::stdin().is_terminal() {
-        return;
-    }
+/// Logs that the folder has no plugins. [`greet`] shows it to a person at the terminal.
+fn warn_of_empty(dir: &Path) {
     let dir = absolute(dir);
     tracing::warn!(
         "nothing is served yet: no .wasm files in {0}, which is watched; to serve one: cp plugin.wasm {1}",

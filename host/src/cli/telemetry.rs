@@ -38,10 +38,10 @@ pub(super) fn prepare(config: &Config, id: &str) -> Result<Telemetry, Failure> {
     if let Some(endpoint) = &settings.traces {
         traces = Traces::on(settings.sampler, queue.clone())
             .map_err(|error| Failure::new(format!("draw a random number: {error}")))?;
-        report::message(&format!("traces are exported to {}", endpoint.target));
+        report::announce(&format!("traces are exported to {}", endpoint.target));
     }
     if let Some(endpoint) = &settings.metrics {
-        report::message(&format!("metrics are exported to {}", endpoint.target));
+        report::announce(&format!("metrics are exported to {}", endpoint.target));
     }
     Ok(Telemetry { traces, exporting: Some((settings, queue)) })
 }

@@ -5,11 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 use fluent_uri::Uri;
 
 use super::error::WrongValue;
+use crate::os::sockets::Address;
 
 /// Maximum bytes of a URL, and of another text: some of them are sent with every challenge.
 pub(super) const MAX_TEXT: usize = 512;
 
-/// Where operators find something: an IP address and a port, which only this machine reaches without a token. `table`: that
+/// Where operators find something: an IP address or `localhost`, and a port, which only this machine reaches without a token. `table`: that
 /// of the address and the token; `example`: an address.
 ///
 /// # Errors
@@ -20,8 +21,8 @@ pub(super) fn operators(
     example: &str,
     has_token: bool,
 ) -> Result<SocketAddr, (String, String)> {
-    let Ok(address) = text.parse::<SocketAddr>() else {
-        let why = format!("expected an IP address and a port, found {text:?}");
+    let Some(address) = tcp(text) else {
+        let why = format!("expected an IP address or localhost, and a port, found {text:?}");
         return Err((why, format!("write it like this: address = \"{example}\"")));
     };
     if !address.ip().to_canonical().is_loopback() && !has_token {
@@ -29,6 +30,14 @@ pub(super) fn operators(
         return Err((why, format!("set {table}.token, or write address = \"{example}\"")));
     }
     Ok(address)
+}
+
+/// The address of a listener over TCP, as that of clients is written: `localhost` is 127.0.0.1.
+pub(super) fn tcp(text: &str) -> Option<SocketAddr> {
+    match text.parse() {
+        Ok(Address::Tcp(address)) => Some(address),
+        _ => None,
+    }
 }
 
 /// Checks the value of that key: what clients are given as the address of this server.

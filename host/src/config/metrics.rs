@@ -41,7 +41,7 @@ impl MetricsConfig {
 impl Config {
     /// Where metrics are served; `None`: nowhere.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
-        self.metrics.address.as_ref()?.parse().ok()
+        self.metrics.address.as_deref().and_then(address::tcp)
     }
 
     /// The token of scrapers, if they need one.

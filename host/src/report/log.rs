@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -18,11 +18,12 @@ const BUFFER_CAPACITY: usize = 1 << 20;
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The log. Clones share it.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Log(Arc<Shared>);
 
-#[derive(Default)]
 struct Shared {
+    /// Its lines are JSON objects.
+    is_json: bool,
     buffer: Mutex<Buffer>,
     changed: Condvar,
 }
@@ -38,6 +39,10 @@ struct Buffer {
 }
 
 impl Log {
+    pub(crate) fn new(is_json: bool) -> Self {
+        Self(Arc::new(Shared { is_json, buffer: Mutex::default(), changed: Condvar::new() }))
+    }
+
     /// Starts the thread. Earlier lines are buffered until then.
     ///
     /// # Errors
@@ -85,7 +90,7 @@ impl Shared {
         buffer.writing = true;
         drop(buffer);
         if dropped > 0 {
-            lines.extend_from_slice(format!("{dropped} log lines dropped: stderr is not read\n").as_bytes());
+            lines.extend_from_slice(self.dropped(dropped).as_bytes());
         }
         // Fails if the reader is gone; there is nowhere to report it.
         let _ = io::stderr().write_all(&lines);
@@ -95,6 +100,16 @@ impl Shared {
         drop(buffer);
         self.changed.notify_all();
         more
+    }
+
+    /// The line that says how many are missing.
+    fn dropped(&self, count: u64) -> String {
+        let message = format!("{count} log lines dropped: stderr is not read");
+        if !self.is_json {
+            return format!("{message}\n");
+        }
+        let now = humantime::format_rfc3339_micros(SystemTime::now());
+        format!("{{\"timestamp\":\"{now}\",\"level\":\"WARN\",\"message\":\"{message}\"}}\n")
     }
 
     fn lock(&self) -> MutexGuard<'_, Buffer> {
@@ -130,7 +145,7 @@ mod tests {
 
     #[test]
     fn lines_over_the_capacity_are_dropped_and_counted() {
-        let log = Log::default();
+        let log = Log::new(true);
         let line = [b'x'; 1000];
         let fit = BUFFER_CAPACITY / line.len();
         for _ in 0..fit + 7 {
@@ -138,5 +153,8 @@ mod tests {
         }
         let buffer = log.0.lock();
         assert_eq!((buffer.lines.len(), buffer.dropped), (fit * line.len(), 7));
+        let told: serde_json::Value = serde_json::from_str(&log.0.dropped(7)).expect("one object");
+        assert_eq!(told["message"], "7 log lines dropped: stderr is not read");
+        assert_eq!(Log::new(false).0.dropped(7), "7 log lines dropped: stderr is not read\n");
     }
 }
