@@ -2,6 +2,7 @@
 
 import { fill, h, notice, pairs } from "./dom.js";
 import { bytes, count, micros } from "./format.js";
+import { shown } from "./json.js";
 
 /** Characters of a text that are shown at first. */
 const MAX_TEXT = 100_000;
@@ -25,7 +26,7 @@ function shownParts(result) {
   for (const { role, content } of result.messages ?? []) parts.push(() => [h("h3", {}, role), shownBlock(content)]);
   const { structuredContent: own } = result;
   if (own !== undefined) {
-    parts.push(() => [h("h3", {}, "Structured"), text(JSON.stringify(own, null, 2), "Structured result")]);
+    parts.push(() => [h("h3", {}, "Structured"), text(shown(own, 2), "Structured result")]);
   }
   return parts;
 }
@@ -55,7 +56,7 @@ function shownBlock(block) {
     case "audio":
       return binary(block.mimeType, block.data);
     default:
-      return text(JSON.stringify(block, null, 2), block.type);
+      return text(shown(block, 2), block.type);
   }
 }
 

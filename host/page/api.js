@@ -1,5 +1,7 @@
 // Requests to the server. The token is sent in a header: nothing else in the browser sends it, so no other page can use it.
 
+import { parse } from "./json.js";
+
 const KEY = "wharf-token";
 /** Milliseconds between two attempts to follow the server. */
 const FIRST_PAUSE = 500;
@@ -41,12 +43,12 @@ async function request(path, options = {}) {
 }
 
 export async function get(path) {
-  return (await request(path)).json();
+  return parse(await (await request(path)).text());
 }
 
 export async function post(path, body, signal) {
   const headers = { "Content-Type": "application/json" };
-  return (await request(path, { method: "POST", headers, body: JSON.stringify(body), signal })).json();
+  return parse(await (await request(path, { method: "POST", headers, body: JSON.stringify(body), signal })).text());
 }
 
 /** One request of MCP to a plugin; the result, or an error with what was wrong. */

@@ -72,7 +72,7 @@ function row(record) {
   const isCall = took_us !== undefined;
   const result = isCall && event === "call" ? (code ?? "") : [event, code].filter(Boolean).join(": ");
   const kind = event === "fault" || event === "reject" ? "bad" : NO_ERRORS.includes(code) && event === "call" ? "good" : "warning";
-  const more = ["reason", "rule", "access", "task", "trace"].filter((name) => record[name]);
+  const more = ["reason", "rule", "access", "via", "task", "trace"].filter((name) => record[name]);
   const notes = more.map((name) => h("p", { class: "note" }, `${name}: ${record[name]}`));
   const sizes = record.in_bytes === undefined ? "" : `${bytes(record.in_bytes)}, ${bytes(record.out_bytes ?? 0)}`;
   const cells = [

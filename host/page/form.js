@@ -1,6 +1,7 @@
 // A form made of a JSON Schema: a control for each member that has a simple type, and JSON for all else.
 
 import { fill, h, notice } from "./dom.js";
+import { isWhole, number, parse, shown } from "./json.js";
 
 let count = 0;
 
@@ -76,13 +77,13 @@ function choose(schema, attributes, required) {
     }
     case "integer":
     case "number": {
-      const control = h("input", { ...attributes, type: "text", inputmode: schema.type === "integer" ? "numeric" : "decimal", value: schema.default });
+      const control = h("input", { ...attributes, type: "text", inputmode: schema.type === "integer" ? "numeric" : "decimal", value: schema.default === undefined ? undefined : shown(schema.default) });
       const read = (fail) => {
         const text = control.value.trim();
         if (text === "") return undefined;
-        const number = Number(text);
-        if (!Number.isFinite(number)) return fail("a number is needed");
-        return schema.type === "integer" && !Number.isInteger(number) ? fail("a whole number is needed") : number;
+        const value = number(text);
+        if (value === undefined) return fail("a number is needed");
+        return schema.type === "integer" && !isWhole(value) ? fail("a whole number is needed") : value;
       };
       return { control, read };
     }
@@ -106,12 +107,12 @@ function choices({ enum: values, enumNames, oneOf, anyOf }) {
   return listed.map((one) => [one.const, one.title ?? shown(one.const)]);
 }
 
-const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 function select(schema, options, attributes, required) {
   const none = required && schema.default !== undefined ? [] : [h("option", { value: "" }, "–")];
   const control = h("select", attributes, none, options.map(([, title], at) => h("option", { value: at }, title)));
-  const chosen = options.findIndex(([value]) => value === schema.default);
+  const chosen = options.findIndex(([value]) => isSame(value, schema.default));
   control.value = chosen < 0 ? (none.length ? "" : "0") : String(chosen);
   return { control, read: () => (control.value === "" ? undefined : options[Number(control.value)][0]) };
 }
@@ -119,7 +120,7 @@ function select(schema, options, attributes, required) {
 function selectMany(schema, options, attributes) {
   const control = h("select", { ...attributes, multiple: true }, options.map(([, title], at) => h("option", { value: at }, title)));
   const chosen = Array.isArray(schema.default) ? schema.default : [];
-  options.forEach(([value], at) => (control.options[at].selected = chosen.includes(value)));
+  options.forEach(([value], at) => (control.options[at].selected = chosen.some((own) => isSame(own, value))));
   return { control, read: () => [...control.selectedOptions].map(({ value }) => options[Number(value)][0]) };
 }
 
@@ -130,7 +131,7 @@ function json(schema, attributes) {
   const read = (fail) => {
     if (control.value.trim() === "") return undefined;
     try {
-      return JSON.parse(control.value);
+      return parse(control.value);
     } catch {
       return fail("it is not JSON");
     }

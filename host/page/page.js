@@ -1,9 +1,12 @@
 // The page: follows the server, and shows the view that the address names.
 
 import { follow, get, hasToken, setToken, takeToken } from "./api.js";
+import { approvals } from "./approvals.js";
 import { calls } from "./calls.js";
 import { failure, fill, h, notice, setText } from "./dom.js";
+import { plural } from "./format.js";
 import { graphs } from "./graphs.js";
+import { isExact } from "./json.js";
 import { plugin } from "./plugin.js";
 import { plugins } from "./plugins.js";
 import { review } from "./review.js";
@@ -14,20 +17,24 @@ const MAX_RECORDS = 500;
 /** Milliseconds between two readings of what runs, while calls come. */
 const PAUSE = 2000;
 
-/** A view is made with this and its name in the address. It may have `update`, which is called for each event. */
-const VIEWS = { plugins, plugin, review, calls, hour: graphs, tool, resource, prompt };
+/**
+ * A view is made with this, with what follows its name in the address, and with what reads the decisions again. It may
+ * have `update`, which is called for each event.
+ */
+const VIEWS = { plugins, plugin, review, calls, approvals, hour: graphs, tool, resource, prompt };
 
-const state = { overview: undefined, records: [], skipped: 0, revision: undefined };
+const state = { overview: undefined, approvals: undefined, records: [], skipped: 0, revision: undefined };
 let view = {};
 let readAt = 0;
 let reading;
+let asking;
 
 function show() {
   const [, name = "plugins", ...rest] = location.hash.split("/");
   const main = document.getElementById("main");
   view.close?.();
   const make = Object.hasOwn(VIEWS, name) ? VIEWS[name] : plugins;
-  view = make(main, state, decoded(rest.join("/"))) ?? {};
+  view = make(main, state, decoded(rest.join("/")), readApprovals) ?? {};
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash === `#/${name}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -62,6 +69,21 @@ function readOverview(changed) {
         state.stale = false;
         readOverview(true);
       }
+    });
+}
+
+/** Reads which calls wait for a decision. */
+function readApprovals() {
+  asking ??= get("approvals")
+    .then(({ calls }) => {
+      state.approvals = { calls };
+      const waiting = calls.filter((call) => call.state === "waits").length;
+      setText(document.getElementById("waiting"), waiting ? ` (${plural(waiting, "waits", "wait")})` : "");
+    })
+    .catch((error) => (state.approvals = { error }))
+    .finally(() => {
+      asking = undefined;
+      view.update?.({ approvals: true });
     });
 }
 
@@ -121,6 +143,11 @@ addEventListener("hashchange", () => {
   show();
   document.getElementById("main").focus();
 });
-setInterval(() => state.revision !== undefined && document.visibilityState === "visible" && readOverview(false), PAUSE);
+setInterval(() => {
+  if (state.revision === undefined || document.visibilityState !== "visible") return;
+  readOverview(false);
+  readApprovals();
+}, PAUSE);
+if (!isExact) document.getElementById("main").before(notice("This browser rounds whole numbers of more than 15 digits, in forms and in results. A newer one does not."));
 show();
 follow(onBatch, onState);

@@ -37,21 +37,20 @@ function unserved({ name, unserved }) {
   return [notice(what, unserved.hint), unserved.approvable ? h("p", {}, look) : undefined];
 }
 
-function version({ name, content, pin, pin_error }, again) {
+function version({ name, content, pin, pin_error, revocable }, again) {
   const decided = pin && (pin.revoked ? "revoked" : pin.approved ? "approved by a person" : "approved automatically");
   const result = h("div");
   const onclick = async () => {
-    const version = pin?.content ?? content;
-    const text = `Calls end, and ${short(version)} does not run again until a person approves it.`;
+    const text = `Calls end, and ${short(revocable)} does not run again until a person approves it.`;
     if (!(await confirm(`Revoke this version of ${name}?`, text, "Revoke"))) return;
     try {
-      await post("revoke", { plugin: name, content: version });
+      await post("revoke", { plugin: name, content: revocable });
       await again();
     } catch (error) {
       fill(result, failure(error));
     }
   };
-  const button = pin && !pin.revoked ? h("button", { onclick }, "Revoke") : undefined;
+  const button = revocable ? h("button", { onclick }, "Revoke") : undefined;
   return [
     h("h2", {}, "Version"),
     pairs([
@@ -100,7 +99,8 @@ function list(title, { entries, more }, link) {
     return h(
       "li",
       {},
-      h("div", { class: "row" }, h("code", {}, name), h("a", { href, "aria-label": `${label} ${name}` }, label)),
+      h("div", { class: "row" }, h("code", {}, name), entry.denied ? undefined : h("a", { href, "aria-label": `${label} ${name}` }, label)),
+      entry.denied ? h("p", { class: "warning" }, `Denied to local clients, and so here: ${entry.denied}`) : undefined,
       entry.title && entry.title !== name ? h("p", { class: "note" }, entry.title) : undefined,
       entry.description ? h("p", { class: "note" }, entry.description) : undefined,
     );

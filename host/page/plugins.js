@@ -1,6 +1,6 @@
 // All plugins: their state, what they offer, what they may do, and what their calls cost.
 
-import { failure, fill, h, scrolling, setText } from "./dom.js";
+import { failure, fill, h, notice, scrolling, setText } from "./dom.js";
 import { bytes, count, micros, plural } from "./format.js";
 
 /** Columns: heading, class, text of an entry. */
@@ -41,7 +41,8 @@ export function plugins(main, state) {
   function update({ overview, error }) {
     if (error) return fill(problem, failure(error));
     if (!overview || !state.overview) return;
-    fill(problem);
+    const { folder, has_folder } = state.overview.server;
+    fill(problem, has_folder ? undefined : notice(`The plugin folder is missing: ${folder}`, "Put it back, and what is in it is served again.", true));
     const wanted = filter.value.trim().toLowerCase();
     const all = state.overview.plugins;
     // What waits for a person comes first.

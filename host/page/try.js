@@ -15,7 +15,7 @@ export function tool(main, state, name) {
   post("tool", { tool: name })
     .then((tool) => {
       const ready = async (values) => {
-        const text = "Its author says that it may destroy something.";
+        const text = tool.declared ? "Its author says that it may destroy something." : "Its author does not say that it destroys nothing.";
         if (tool.destructive && !(await confirm(`Call ${name}?`, text, "Call"))) return;
         await run.start("tools/call", { name, arguments: values });
       };
@@ -23,7 +23,7 @@ export function tool(main, state, name) {
         body,
         pairs([["Plugin", h("a", { href: `#/plugin/${encodeURIComponent(tool.plugin)}` }, tool.plugin)], ["Title", tool.title]]),
         tool.description ? h("p", { class: "note" }, tool.description) : undefined,
-        form(tool.schema ?? {}, "Call", ready),
+        tool.denied ? notice(`It is denied to local clients, and so here: ${tool.denied}`, undefined, true) : form(tool.schema ?? {}, "Call", ready),
         run.element,
       );
     })

@@ -151,7 +151,24 @@ impl Approvals {
     /// # Errors
     /// As [`Self::take`].
     pub fn decide(&self, id: &str, decision: Decision) -> Result<Option<Request>, ApprovalError> {
-        self.edit(|state| Ok(state.decide(id, decision, now())))
+        self.decide_as_shown(id, decision, |_| true)
+    }
+
+    /// As [`Self::decide`], of a request that is as it was shown to the operator. `None`: there is none such.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn decide_as_shown(
+        &self,
+        id: &str,
+        decision: Decision,
+        is_as_shown: impl Fn(&Request) -> bool,
+    ) -> Result<Option<Request>, ApprovalError> {
+        self.edit(|state| {
+            let now = now();
+            let is_meant = state.find(id, now).is_some_and(&is_as_shown);
+            Ok(if is_meant { state.decide(id, decision, now) } else { None })
+        })
     }
 
     /// The entries of a store that these decisions are.

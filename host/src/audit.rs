@@ -220,6 +220,8 @@ pub struct Record {
     pub extra: Option<String>,
     /// Who decided on it: `user` or `operator`.
     pub by: Option<&'static str>,
+    /// Through what it was done, if neither by a client nor by a command: `page`.
+    pub via: Option<&'static str>,
     /// The network address of a sender that is not known otherwise.
     pub peer: Option<String>,
     /// The MCP method.
@@ -262,6 +264,7 @@ impl Record {
             rule: None,
             extra: None,
             by: None,
+            via: None,
             peer: None,
             method: None,
             tool: None,
@@ -290,6 +293,7 @@ impl Record {
             client: self.client.clone(),
             rule: self.rule.clone(),
             by: self.by,
+            via: self.via,
             tool: self.tool.clone(),
             id: self.id.clone(),
             trace: self.trace.clone(),

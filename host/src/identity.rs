@@ -24,6 +24,8 @@ pub struct Identity {
     pub grant: Option<Arc<AccessGrant>>,
     /// The access token, where something is to be had for it; for the host alone.
     pub token: Option<SecretText>,
+    /// Through what it was sent, if not by a client of its own: for records.
+    pub via: Option<&'static str>,
 }
 
 /// What a verified access token says.
@@ -61,24 +63,29 @@ impl Identity {
 
     /// Without authentication; the same as over stdio.
     pub fn local() -> Self {
-        Self { name: Self::LOCAL.into(), grant: None, token: None }
+        Self::token(Self::LOCAL)
     }
 
     /// The owner of a static token.
     pub fn token(name: &str) -> Self {
-        Self { name: name.into(), grant: None, token: None }
+        Self { name: name.into(), grant: None, token: None, via: None }
     }
 
     /// The subject of an access token.
     pub fn subject(grant: AccessGrant) -> Self {
         // The name of a static token is no URL: `config` refuses one.
         let name = format!("{}#{}", grant.issuer, grant.subject.escape_default());
-        Self { name: name.into(), grant: Some(Arc::new(grant)), token: None }
+        Self { name: name.into(), grant: Some(Arc::new(grant)), token: None, via: None }
     }
 
     /// The same with the token that it comes from.
     pub fn with_token(&self, token: SecretText) -> Self {
         Self { token: Some(token), ..self.clone() }
+    }
+
+    /// The same, for a request that is sent through that.
+    pub fn through(self, via: &'static str) -> Self {
+        Self { via: Some(via), ..self }
     }
 
     pub fn name(&self) -> &Arc<str> {
@@ -91,7 +98,7 @@ impl Identity {
 }
 
 impl PartialEq for Identity {
-    /// Whatever the token: another one may say the same.
+    /// Whatever the token: another one may say the same. Nor does it matter through what it was sent.
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.grant == other.grant
     }

@@ -70,7 +70,7 @@ pub use bounds::unread::Unread;
 pub use built_in::DISCOVERY_ID;
 pub use connection::{Answered, Connection, Posted};
 pub use outgoing::{MessageKind, Outgoing, Remedy};
-pub use permissions::{Allowed, asks, verdict};
+pub use permissions::{Allowed, asks, may_destroy, verdict};
 pub use proposing::ID as PROPOSALS_ID;
 pub use questions::Sealed;
 pub use seal::{Binding, Seal, SealError};

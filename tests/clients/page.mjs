@@ -5,7 +5,7 @@
 // Prints a line per check and a count at the end; the exit code is 0 if all passed. Screenshots are in target/page.
 
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -44,6 +44,16 @@ keyvalue = true
 elicit = true
 [plugins.slow.limits]
 cpu = "20ms"
+[rights]
+default = "everything"
+approver = "operator"
+[[rights.rules]]
+tools = ["asked/*"]
+ask = "always"
+[[rights.rules]]
+name = "no differences"
+deny = true
+tools = ["text/diff"]
 `;
 
 /** What each view must have before it is looked at. */
@@ -52,6 +62,7 @@ const VIEWS = {
   plugin: ["#/plugin/notes", "h2"],
   review: ["#/review/notes", "pre.whole"],
   calls: ["#/calls", "tbody tr"],
+  approvals: ["#/approvals", "section"],
   hour: ["#/hour", "svg[aria-label]"],
   try: ["#/tool/text_hash", "form"],
 };
@@ -195,9 +206,64 @@ async function checks(check, server, page, problems) {
     await page.unroute("**/api/mcp");
   });
 
+  await check("whole numbers keep their digits in forms and results", async () => {
+    const big = ["9007199254740993", "-12345678901234567890123", "18446744073709551615"];
+    const schema = `{"type":"object","properties":{"a":{"type":"integer","default":${big[0]}},"b":{"type":"number"},"c":{"enum":[1,${big[2]}]},"d":{"type":"object"}}}`;
+    await page.route("**/api/tool", (route) => route.fulfill({ contentType: "application/json", body: `{"name":"odd","plugin":"text","schema":${schema}}` }));
+    let sent;
+    await page.route("**/api/mcp", (route) => {
+      sent = route.request().postData();
+      return route.fulfill({ contentType: "application/json", body: `{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"id":${big[1]}}}}` });
+    });
+    await go("#/tool/odd-numbers");
+    assert.equal(await page.getByLabel("a", { exact: true }).inputValue(), big[0]);
+    await page.getByLabel("b", { exact: true }).fill(big[1]);
+    await page.getByLabel("c", { exact: true }).selectOption({ label: big[2] });
+    await page.getByLabel("d", { exact: true }).fill(`{"e":[${big[0]},1.50]}`);
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.getByText(`"id": ${big[1]}`).waitFor();
+    assert.match(sent, new RegExp(`"arguments":\\{"a":${big[0]},"b":${big[1]},"c":${big[2]},"d":\\{"e":\\[${big[0]},1.5\\]\\}\\}`));
+    await page.getByLabel("a", { exact: true }).fill("1.5");
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.getByText("a whole number is needed").waitFor();
+    await page.unroute("**/api/tool");
+    await page.unroute("**/api/mcp");
+  });
+
+  await check("what local clients may not use is listed as denied", async () => {
+    await go("#/plugin/text");
+    await page.getByText("Denied to local clients, and so here: by the rule no differences").waitFor();
+    assert.equal(await page.getByRole("link", { name: "Try text_diff" }).count(), 0);
+    await go("#/tool/text_diff");
+    await page.getByText("It is denied to local clients").waitFor();
+    assert.equal(await page.locator("main form").count(), 0);
+  });
+
+  await check("a call that waits for the operator is decided on", async () => {
+    server.put("math", "asked");
+    await go("#/plugins");
+    await row("asked").getByText("runs").waitFor();
+    const call = async () => (await server.call("asked_evaluate", { expression: "1+1" })).result;
+    assert.ok((await call()).isError);
+    await page.getByRole("link", { name: "Decisions (1 waits)" }).click();
+    const waiting = page.getByRole("region", { name: "asked/evaluate for local" });
+    assert.match(await waiting.innerText(), /\{"expression":"1\+1"\}/);
+    await waiting.getByRole("button", { name: "Allow" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Allow" }).click();
+    await waiting.getByText("allowed by the operator").waitFor();
+    assert.ok(!(await call()).isError);
+    await page.getByText("No call waits for a decision").waitFor();
+    assert.ok((await call()).isError);
+    await waiting.getByRole("button", { name: "Deny" }).click();
+    await waiting.getByText("denied by the operator").waitFor();
+    await page.getByRole("link", { name: "Decisions", exact: true }).waitFor();
+  });
+
   await check("a plugin's question is answered", async () => {
     await go("#/tool/survey_ask");
     await page.getByRole("button", { name: "Call" }).click();
+    // Its author does not say that it destroys nothing.
+    await page.getByRole("dialog", { name: "Call survey_ask?" }).getByRole("button", { name: "Call" }).click();
     await page.getByRole("heading", { name: "The plugin asks" }).waitFor();
     await page.getByRole("button", { name: "Decline" }).waitFor();
     await page.locator("section textarea").first().fill("Ada");
@@ -297,6 +363,12 @@ async function checks(check, server, page, problems) {
     await go("#/hour");
     await page.locator("svg[aria-label]").first().waitFor();
     await picture("hour-light");
+  });
+
+  await check("a plugin folder that is deleted is said to be missing", async () => {
+    await go("#/plugins");
+    rmSync(server.plugins, { recursive: true });
+    await page.getByText("The plugin folder is missing: ").waitFor();
   });
 
   await check("nothing was thrown, and no policy was violated", async () => assert.deepEqual(problems, []));

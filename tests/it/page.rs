@@ -3,6 +3,7 @@
 
 mod deciding;
 mod following;
+mod rights;
 mod sources;
 
 use std::fs;
@@ -137,10 +138,10 @@ fn what_the_page_shows_needs_the_token() {
     let home = home();
     let (client, page) = start(&home);
     let plain = |method: &str, path: &str| Request::new(method, path, page.address);
-    for path in ["/api/overview", "/api/events", "/api/hour", "/api/nothing"] {
+    for path in ["/api/overview", "/api/events", "/api/approvals", "/api/hour", "/api/nothing"] {
         assert_eq!(page.ask(&plain("GET", path)).status, 401, "{path}");
     }
-    for path in ["/api/mcp", "/api/approve", "/api/revoke", "/api/review", "/api/plugin"] {
+    for path in ["/api/mcp", "/api/approve", "/api/revoke", "/api/decide", "/api/review", "/api/plugin"] {
         assert_eq!(page.ask(&plain("POST", path).json("{}")).status, 401, "{path}");
     }
     let with = |value: &str| page.ask(&plain("GET", "/api/overview").with("Authorization", value)).status;
@@ -279,6 +280,10 @@ fn a_plugin_is_shown_with_its_powers_versions_and_offers() {
     assert_eq!(calls, 2, "{hour}");
     home.remove("one");
     page.plugin_when("one", Value::is_null);
+    assert_eq!(page.get("/api/overview")["server"]["has_folder"], true);
+    fs::remove_dir_all(home.plugins()).expect("it is there");
+    page.plugin_when("trap", Value::is_null);
+    assert_eq!(page.get("/api/overview")["server"]["has_folder"], false);
     client.finish();
 }
 

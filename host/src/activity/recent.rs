@@ -47,6 +47,8 @@ struct Shown<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     principal: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    via: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'a str>,
@@ -112,6 +114,7 @@ fn shown(record: &Record) -> Shown<'_> {
         tool: record.tool.as_deref(),
         method: record.method.as_deref(),
         principal: record.principal.as_deref(),
+        via: record.via,
         peer: record.peer.as_deref(),
         rule: record.rule.as_deref(),
         code: record.code,

@@ -278,6 +278,11 @@ impl State {
         Ok(request)
     }
 
+    /// The request of that id, whatever was decided.
+    pub(super) fn find(&self, id: &str, now: u64) -> Option<&Request> {
+        self.requests.iter().find(|request| request.id == id && request.is_live(now))
+    }
+
     /// Decides on a request that waits, or again on one that was decided.
     pub(super) fn decide(&mut self, id: &str, decision: Decision, now: u64) -> Option<Request> {
         self.forget_expired(now);

@@ -59,6 +59,8 @@ struct Members<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    via: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<&'a str>,
@@ -127,6 +129,7 @@ pub(super) fn render(record: &Record) -> Vec<u8> {
         rule: record.rule.as_deref(),
         extra: record.extra.as_deref(),
         by: record.by,
+        via: record.via,
         peer: record.peer.as_deref(),
         method: record.method.as_deref(),
         tool: record.tool.as_deref(),

@@ -82,6 +82,12 @@ fn decide(options: &Options, approvals: &Approvals, id: &str, decision: Decision
     let log = audit::open(&config)?;
     let decided = approvals.decide(id, decision).map_err(|error| failed(approvals, error))?;
     let request = decided.ok_or_else(|| unknown(options, approvals, id))?;
+    report::print(&wrapped::for_stdout(&shown(&request)))?;
+    audit::recorded(log, &config, &record_of(&request), id)
+}
+
+/// The record of an operator's decision.
+pub(in crate::cli) fn record_of(request: &Request) -> Record {
     let call = &request.call;
     let digest = |hex: &str| Digest::parse(hex).map(|digest| *digest.as_bytes());
     let input = digest(&call.digest).map(|digest| Body {
@@ -89,7 +95,7 @@ fn decide(options: &Options, approvals: &Approvals, id: &str, decision: Decision
         hash: blake3::Hash::from_bytes(digest),
         text: None,
     });
-    let record = Record {
+    Record {
         plugin: Some(call.plugin.clone()),
         content: digest(&call.version),
         principal: Some(call.by.as_str().into()),
@@ -97,14 +103,12 @@ fn decide(options: &Options, approvals: &Approvals, id: &str, decision: Decision
         reason: Some(Record::capped(&request.id)),
         input,
         by: Some("operator"),
-        code: Some(word(decision)),
+        code: Some(word(request.decision)),
         ..Record::new(Event::Decide)
-    };
-    report::print(&wrapped::for_stdout(&shown(&request)))?;
-    audit::recorded(log, &config, &record, id)
+    }
 }
 
-fn failed(approvals: &Approvals, error: ApprovalError) -> Failure {
+pub(in crate::cli) fn failed(approvals: &Approvals, error: ApprovalError) -> Failure {
     Failure::new(format!("use the approvals: {error}: {approvals}"))
 }
 
@@ -149,7 +153,7 @@ fn shown(request: &Request) -> String {
     format!("{NAME}{id}{NAME:#} {DIM}{}{by}{DIM:#}\n{rows}", word(*decision))
 }
 
-fn to_json(request: &Request) -> Value {
+pub(in crate::cli) fn to_json(request: &Request) -> Value {
     let Request { id, call, once, decision, by, .. } = request;
     let time = |at| humantime::format_rfc3339_seconds(at).to_string();
     json!({

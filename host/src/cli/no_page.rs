@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use clap::Args;
 
+use crate::approvals::Approvals;
 use crate::audit::Audit;
 use crate::catalog::{Catalog, FolderEvent};
 use crate::config::{Config, Live};
@@ -26,6 +27,7 @@ pub(super) struct Desk {
     pub(super) dir: PathBuf,
     pub(super) sandbox: Arc<OnceLock<Arc<Sandbox>>>,
     pub(super) audit: Audit,
+    pub(super) approvals: Approvals,
 }
 
 pub(super) async fn listen(_: &PageOptions, _: &Config, _: &Path) -> Result<Option<Page>, Failure> {

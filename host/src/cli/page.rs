@@ -1,5 +1,6 @@
 //! `wharf serve --page`: the live page of a server, on a listener of its own.
 
+mod approvals;
 mod board;
 mod decide;
 mod desk;
@@ -94,7 +95,7 @@ impl Page {
     /// Answers pages.
     pub(super) async fn serve(self, desk: Desk, server: Arc<Server>) -> Infallible {
         let Self { listener, bound, token, activity, board } = self;
-        let operator = Arc::new(desk::OperatorDesk { desk, board, activity: activity.clone() });
+        let operator = Arc::new(desk::OperatorDesk { desk, board, activity: activity.clone(), server: server.clone() });
         transport::page::serve(listener, bound, transport::page::Settings { token, operator, activity, server }).await
     }
 }

@@ -128,6 +128,7 @@ pub(super) async fn run(
     let own = http.as_ref().and_then(|(_, http)| http.nodes.as_ref()).map(|own| own.nodes.clone());
     let leaving = own.clone();
     let node = own.as_ref().map(|own| own.own().0);
+    let approvals = settings.approvals.clone();
     let settings = Settings { node, tasks: tasks::settings(of_tasks, &dir, told_apart), ..settings };
     let server = Server::new(catalog.clone(), settings);
     let shared_store = store.filter(|(place, _)| place.is_shared()).map(|(_, store)| store);
@@ -179,6 +180,7 @@ pub(super) async fn run(
         dir: dir.clone(),
         sandbox: running.clone(),
         audit: audit.clone(),
+        approvals,
     };
     let of_page = server.clone();
     let shown = async move {

@@ -23,6 +23,7 @@ use crate::protocol::{ErrorObject, error};
 use crate::rights::Item;
 use crate::tasks::Record as Task;
 use crate::text::quote;
+use crate::traces::TraceParent;
 
 /// Maximum bytes of a name in the log.
 const MAX_NAME: usize = 120;
@@ -36,7 +37,8 @@ fn of(scope: &Scope) -> Record {
         subject: grant.map(|grant| Record::capped_name(&grant.subject)),
         client: grant.and_then(|grant| grant.client.as_ref().map(Record::capped_name)),
         scopes: grant.and_then(|grant| Record::capped_names(&grant.scopes)),
-        trace: scope.span.map(|span| span.trace_id()),
+        via: scope.identity.via,
+        trace: scope.span.as_ref().map(TraceParent::trace_id),
         ..Record::new(Event::Call)
     }
 }

@@ -40,6 +40,11 @@ impl CurrentRights {
 }
 
 impl Server {
+    /// Another number when other rights are in force.
+    pub fn rights_generation(&self) -> u64 {
+        self.rights.generation()
+    }
+
     /// Replaces the rights (by one task), from the next request on. Clients are told that their lists may have changed.
     pub fn set_rights(&self, rights: Rights) {
         let generation = self.rights.generation() + 1;
@@ -47,7 +52,8 @@ impl Server {
         self.rights.changed.send_replace(());
     }
 
-    pub(super) fn permissions_of(&self, identity: &Identity) -> Permissions {
+    /// What an identity may use, by the rights in force.
+    pub fn permissions_of(&self, identity: &Identity) -> Permissions {
         let rights = self.rights.rights.load();
         if rights.is_open() { Permissions::open() } else { rights.of(identity) }
     }
@@ -130,11 +136,15 @@ pub fn asks(rights: &Rights, permissions: &Permissions, provider: &dyn Provider,
     if is_discovery(provider) {
         return Ask::Never;
     }
+    rights.ask(permissions, provider.id().as_ref(), tool.own_name(), may_destroy(tool))
+}
+
+/// Whether a tool may destroy something, by what its author says of it.
+pub fn may_destroy(tool: &FrozenTool) -> bool {
     let said = tool.tool.annotations.as_ref();
     // The defaults are those of MCP, schema `ToolAnnotations`.
     let is_read_only = said.and_then(|said| said.read_only).unwrap_or(false);
-    let is_destructive = !is_read_only && said.and_then(|said| said.destructive).unwrap_or(true);
-    rights.ask(permissions, provider.id().as_ref(), tool.own_name(), is_destructive)
+    !is_read_only && said.and_then(|said| said.destructive).unwrap_or(true)
 }
 
 fn is_discovery(provider: &dyn Provider) -> bool {

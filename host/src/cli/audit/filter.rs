@@ -40,6 +40,9 @@ pub(super) struct FilterOptions {
     /// Only what a person decided: user or operator
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
+    /// Only what was done through this: page
+    #[arg(long, value_name = "WHAT")]
+    via: Option<String>,
 }
 
 /// The id of a trace, also out of a `traceparent`.
@@ -73,6 +76,7 @@ impl FilterOptions {
             ("extra", self.extra),
             ("trace", self.trace.as_deref().map(trace_id).transpose()?),
             ("by", self.by),
+            ("via", self.via),
         ];
         let wanted = wanted.into_iter().filter_map(|(member, value)| Some((member, value?))).collect();
         Ok(Filter { since, wanted })

@@ -48,8 +48,9 @@ impl Row {
         let time = text("ts").map(|ts| ts.get(..19).map_or_else(|| ts.to_owned(), |seconds| format!("{seconds}Z")));
         let target: Vec<&str> = [text("plugin"), text("tool")].into_iter().flatten().collect();
         let by = text("by").map(|by| format!("by the {by}"));
+        let via = text("via").map(|via| format!("on the {via}"));
         let extra = text("extra").map(|names| format!("with {names}"));
-        let reasons = [text("rule"), extra.as_deref(), by.as_deref(), text("access"), text("reason")];
+        let reasons = [text("rule"), extra.as_deref(), by.as_deref(), via.as_deref(), text("access"), text("reason")];
         let reasons = reasons.map(|text| text.map(cell));
         let counts = [("count", "lost"), ("refused", "refused"), ("omitted", "omitted")]
             .map(|(member, word)| number(member).map(|count| format!("{count} {word}")));

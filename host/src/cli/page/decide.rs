@@ -41,6 +41,7 @@ pub(super) struct Revocation {
 /// answer, with the status 409.
 pub(super) async fn approve(all: &OperatorDesk, approval: Approval) -> Answer {
     let id = id(&approval.plugin)?;
+    all.admit()?;
     let review = Review::of(all, &id).await?;
     if review.seen.content.to_string() != approval.content {
         let now = review.seen.content.short();
@@ -105,6 +106,7 @@ fn other_surface(review: &Review, version: &ListedVersion) -> Refused {
 /// Revokes what is pinned, and what is in the folder if it would run.
 pub(super) async fn revoke(all: &OperatorDesk, revocation: Revocation) -> Answer {
     let id = id(&revocation.plugin)?;
+    all.admit()?;
     let config = all.desk.config.get();
     let of_pins = config.clone();
     let (file, pins) = blocking(move || {
@@ -133,9 +135,8 @@ async fn record(all: &OperatorDesk, event: Event, id: &PluginId, content: Digest
         plugin: Some(id.to_string()),
         content: Some(*content.as_bytes()),
         by: Some("operator"),
+        via: Some("page"),
         ..Record::new(event)
     };
-    let hint = format!("the decision is in effect, but the log has no '{}' record of it", event.name());
-    let written = all.desk.audit.commit(&record).await;
-    written.map_err(|_| refused(Failure::new(format!("write to the audit log: {id}")).hint(hint)))
+    all.record(&record, id.as_ref()).await
 }

@@ -8,14 +8,16 @@ use http::StatusCode;
 use serde::de::DeserializeOwned;
 
 use super::board::Board;
-use super::{decide, detail, overview, review};
+use super::{approvals, decide, detail, overview, review};
 use crate::activity::Activity;
-use crate::audit::Audit;
+use crate::approvals::Approvals;
+use crate::audit::{Audit, Record};
 use crate::catalog::Catalog;
 use crate::config::Live;
 use crate::json;
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::Failure;
+use crate::server::Server;
 use crate::transport::page::{Answer, Operator, Refused};
 
 /// What a server is made of, as far as it is shown.
@@ -26,6 +28,7 @@ pub(in crate::cli) struct Desk {
     /// Set when it was made.
     pub(in crate::cli) sandbox: Arc<OnceLock<Arc<Sandbox>>>,
     pub(in crate::cli) audit: Audit,
+    pub(in crate::cli) approvals: Approvals,
 }
 
 /// Answers the page.
@@ -33,27 +36,30 @@ pub(super) struct OperatorDesk {
     pub(super) desk: Desk,
     pub(super) board: Arc<Board>,
     pub(super) activity: Arc<Activity>,
+    pub(super) server: Arc<Server>,
 }
 
 #[async_trait]
 impl Operator for OperatorDesk {
     fn revision(&self) -> u64 {
         let listings = self.desk.catalog.snapshot().listings();
+        let rights = self.server.rights_generation();
         // None of them becomes smaller.
-        self.board.revision() + listings.tools + listings.prompts + listings.resources
+        self.board.revision() + listings.tools + listings.prompts + listings.resources + rights
     }
 
     async fn get(&self, path: &str) -> Answer {
         match path {
             "overview" => {
-                let board = self.board.clone();
-                blocking(move || {
+                let (board, dir) = (self.board.clone(), self.desk.dir.clone());
+                let has_folder = blocking(move || {
                     board.forget_gone();
-                    Ok(())
+                    Ok(dir.is_dir())
                 })
                 .await?;
-                Ok(overview::to_json(self).to_string())
+                Ok(overview::to_json(self, has_folder).to_string())
             }
+            "approvals" => approvals::list(self).await,
             "hour" => Ok(self.activity.hour().to_string()),
             _ => Err(unknown()),
         }
@@ -66,8 +72,30 @@ impl Operator for OperatorDesk {
             "review" => review::show(self, read(body)?).await,
             "approve" => decide::approve(self, read(body)?).await,
             "revoke" => decide::revoke(self, read(body)?).await,
+            "decide" => approvals::decide(self, read(body)?).await,
             _ => Err(unknown()),
         }
+    }
+}
+
+impl OperatorDesk {
+    /// Whether a decision may be made.
+    ///
+    /// # Errors
+    /// If it must be recorded, and cannot be.
+    pub(super) fn admit(&self) -> Result<(), Refused> {
+        let hint = "nothing is decided while the audit log is required and cannot be written";
+        self.desk.audit.admit().map_err(|_| refused(Failure::new("write to the audit log").hint(hint.to_owned())))
+    }
+
+    /// Records a decision of the operator on what is named so.
+    ///
+    /// # Errors
+    /// If it is not recorded although it must be.
+    pub(super) async fn record(&self, record: &Record, name: &str) -> Result<(), Refused> {
+        let hint = format!("the decision is in effect, but the log has no '{}' record of it", record.event.name());
+        let written = self.desk.audit.commit(record).await;
+        written.map_err(|_| refused(Failure::new(format!("write to the audit log: {name}")).hint(hint)))
     }
 }
 

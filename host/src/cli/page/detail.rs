@@ -1,6 +1,7 @@
-//! One plugin: what it offers, what it may do, and which version it is; and one tool with its schema.
+//! One plugin: what it offers, what of that a local client may use, what it may do, and which version it is; and one tool
+//! with its schema.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use wharf_report::shell_word;
@@ -11,7 +12,11 @@ use crate::catalog::{Item, Names, Snapshot};
 use crate::cli::extra::ShownExtra;
 use crate::cli::summary::CHANGE_LISTS;
 use crate::cli::wiring::{lock, lock_failure};
-use crate::plugin::PluginId;
+use crate::identity::Identity;
+use crate::pins::Pins;
+use crate::plugin::{Digest, PluginId, Provider};
+use crate::rights::{Permissions, Verdict};
+use crate::server::{Allowed, may_destroy, verdict};
 use crate::transport::page::{Answer, Refused};
 
 /// Entries of one kind that are shown of a plugin.
@@ -43,9 +48,14 @@ pub(super) async fn of_plugin(all: &OperatorDesk, Named { plugin }: Named) -> An
         return Err(not_found());
     }
     let config = all.desk.config.get();
+    let member = snapshot.members().iter().find(|member| *member.provider.id() == id);
     let (of_pins, own) = (config.clone(), id.clone());
+    let served = member.filter(|member| id.is_skill() || !member.provider.is_host());
+    let served = served.map(|member| *member.provider.digest());
+    let held = unserved.as_ref().and_then(|unserved| Digest::parse(unserved.content.as_deref()?));
     let pin = blocking(move || {
         let pins = lock(&of_pins).map_err(refused)?.read().map_err(|error| refused(lock_failure(error)))?;
+        let revocable = revocable(&pins, &own, served, held).map(|content| content.to_string());
         let pin = pins.get(&own).map(|pin| {
             json!({
                 "content": pin.content.to_string(),
@@ -56,18 +66,17 @@ pub(super) async fn of_plugin(all: &OperatorDesk, Named { plugin }: Named) -> An
                 "revoked": pins.is_revoked(pin.content),
             })
         });
-        Ok(pin)
+        Ok((pin, revocable))
     })
     .await;
     // Without a home, or while the store is away, the rest can be shown.
-    let (pin, pin_error) = match pin {
-        Ok(pin) => (pin, None),
-        Err(refused) => (None, Some(refused.error)),
+    let (pin, revocable, pin_error) = match pin {
+        Ok((pin, revocable)) => (pin, revocable, None),
+        Err(refused) => (None, None, Some(refused.error)),
     };
     let grants = config.grants(&id);
     let word =
         |command: &str, word: &str| format!("{} {command} {id} {} {word}", config.program(), shell_word(&all.desk.dir));
-    let member = snapshot.members().iter().find(|member| *member.provider.id() == id);
     let missing = member.map(|member| member.provider.missing_grants()).unwrap_or_default();
     let missing: Vec<Value> = missing
         .iter()
@@ -81,12 +90,13 @@ pub(super) async fn of_plugin(all: &OperatorDesk, Named { plugin }: Named) -> An
         "content": member.map(|member| member.provider.digest().to_string()),
         "pin": pin,
         "pin_error": pin_error,
+        "revocable": revocable,
         "granted": granted,
         "extra": ShownExtra::all(&grants).map(|extra| extra.to_json()).collect::<Vec<_>>(),
         "missing": missing,
         "unusable": member.map(|member| member.provider.unusable_grants()).unwrap_or_default(),
         "change": { "grant": word("grant", "GRANT"), "ungrant": word("ungrant", "GRANT") },
-        "offers": offers(&snapshot, &id),
+        "offers": member.map(|member| Offered::of(all, &snapshot, &*member.provider).to_json()),
     })
     .to_string())
 }
@@ -95,19 +105,51 @@ pub(super) fn of_tool(all: &OperatorDesk, Tool { tool }: &Tool) -> Answer {
     let snapshot = all.desk.catalog.snapshot();
     let entry = snapshot.tools.get(tool).ok_or_else(not_found)?;
     let own = &entry.item().tool;
-    // It was checked when it was listed.
-    let schema = RawValue::from_string(own.input_schema.clone()).ok();
-    let hints = own.annotations.as_ref();
-    Ok(json!({
-        "name": entry.name.as_str(),
-        "plugin": entry.provider.id().as_ref(),
-        "title": own.title,
-        "description": own.description,
-        "schema": schema,
-        "destructive": hints.and_then(|hints| hints.destructive),
-        "readOnly": hints.and_then(|hints| hints.read_only),
-    })
-    .to_string())
+    let permissions = all.server.permissions_of(&Identity::local());
+    let shown = ShownTool {
+        name: entry.name.as_str(),
+        plugin: entry.provider.id().as_ref(),
+        title: own.title.as_deref(),
+        description: own.description.as_deref(),
+        // It was checked when it was listed.
+        schema: RawValue::from_string(own.input_schema.clone()).ok(),
+        destructive: may_destroy(entry.item()),
+        declared: own.annotations.as_ref().is_some_and(|hints| hints.destructive.is_some()),
+        denied: denied(&verdict(&permissions, &*entry.provider, entry.item().item())),
+    };
+    serde_json::to_string(&shown).map_err(|_| Refused::internal())
+}
+
+/// A tool. It is written member by member: a tree of JSON would round the numbers of its schema.
+#[derive(Serialize)]
+struct ShownTool<'a> {
+    name: &'a str,
+    plugin: &'a str,
+    title: Option<&'a str>,
+    description: Option<&'a str>,
+    schema: Option<Box<RawValue>>,
+    /// It may destroy something, by what its author says or leaves out.
+    destructive: bool,
+    /// Its author says whether it does.
+    declared: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    denied: Option<String>,
+}
+
+/// The version that a revocation is about, if one would have an effect: the pinned one, or else one that is not pinned.
+fn revocable(pins: &Pins, id: &PluginId, served: Option<Digest>, held: Option<Digest>) -> Option<Digest> {
+    let pinned = pins.get(id).map(|pin| pin.content);
+    let other = served.or(held.filter(|_| pinned.is_none()));
+    [pinned, other].into_iter().flatten().find(|content| !pins.is_revoked(*content))
+}
+
+/// Why a local client may not use it, if that is so.
+fn denied(verdict: &Verdict<'_>) -> Option<String> {
+    match verdict {
+        Verdict::Allowed(_) => None,
+        Verdict::Denied { rule: Some(rule), .. } => Some(format!("by the rule {rule}")),
+        Verdict::Denied { rule: None, .. } => Some(verdict.to_string()),
+    }
 }
 
 fn not_found() -> Refused {
@@ -118,48 +160,67 @@ fn shell_word_of(word: &str) -> String {
     shell_word(std::path::Path::new(word)).to_string()
 }
 
-fn offers(snapshot: &Snapshot, id: &PluginId) -> Value {
-    let tools = list(&snapshot.tools, id, |name, frozen| {
-        let tool = &frozen.tool;
-        json!({ "name": name, "title": tool.title, "description": cut(tool.description.as_deref()) })
-    });
-    let prompts = list(&snapshot.prompts, id, |name, prompt| {
-        let arguments = prompt.arguments.iter().map(|argument| {
-            json!({
-                "name": argument.name,
-                "title": argument.title,
-                "description": cut(argument.description.as_deref()),
-                "required": argument.required,
-            })
-        });
-        json!({
-            "name": name,
-            "title": prompt.title,
-            "description": cut(prompt.description.as_deref()),
-            "arguments": arguments.collect::<Vec<_>>(),
-        })
-    });
-    let resources = list(
-        &snapshot.resources,
-        id,
-        |uri, resource| json!({ "uri": uri, "title": resource.name, "description": cut(resource.description.as_deref()) }),
-    );
-    let templates = list(&snapshot.templates, id, |uri, frozen| {
-        json!({
-            "uri": uri,
-            "title": frozen.template.name,
-            "description": cut(frozen.template.description.as_deref()),
-            "template": true,
-        })
-    });
-    json!({ "tools": tools, "prompts": prompts, "resources": resources, "templates": templates })
+/// What a plugin in service offers, and what of that a local client may use.
+struct Offered<'a> {
+    snapshot: &'a Snapshot,
+    provider: &'a dyn Provider,
+    permissions: Permissions,
 }
 
-/// The first entries of one kind, and how many more there are.
-fn list<T: Item>(names: &Names<T>, id: &PluginId, show: impl Fn(&str, &T) -> Value) -> Value {
-    let mut own = entries_of(names, id);
-    let shown: Vec<Value> = own.by_ref().take(MAX_ENTRIES).map(|(name, item)| show(name, item)).collect();
-    json!({ "entries": shown, "more": own.count() })
+impl<'a> Offered<'a> {
+    fn of(all: &OperatorDesk, snapshot: &'a Snapshot, provider: &'a dyn Provider) -> Self {
+        Self { snapshot, provider, permissions: all.server.permissions_of(&Identity::local()) }
+    }
+
+    fn to_json(&self) -> Value {
+        let tools = self.list(&self.snapshot.tools, |name, frozen| {
+            let tool = &frozen.tool;
+            json!({ "name": name, "title": tool.title, "description": cut(tool.description.as_deref()) })
+        });
+        let prompts = self.list(&self.snapshot.prompts, |name, prompt| {
+            let arguments = prompt.arguments.iter().map(|argument| {
+                json!({
+                    "name": argument.name,
+                    "title": argument.title,
+                    "description": cut(argument.description.as_deref()),
+                    "required": argument.required,
+                })
+            });
+            json!({
+                "name": name,
+                "title": prompt.title,
+                "description": cut(prompt.description.as_deref()),
+                "arguments": arguments.collect::<Vec<_>>(),
+            })
+        });
+        let resources = self.list(
+            &self.snapshot.resources,
+            |uri, resource| json!({ "uri": uri, "title": resource.name, "description": cut(resource.description.as_deref()) }),
+        );
+        let templates = self.list(&self.snapshot.templates, |uri, frozen| {
+            json!({
+                "uri": uri,
+                "title": frozen.template.name,
+                "description": cut(frozen.template.description.as_deref()),
+                "template": true,
+            })
+        });
+        json!({ "tools": tools, "prompts": prompts, "resources": resources, "templates": templates })
+    }
+
+    /// The first entries of one kind, and how many more there are.
+    fn list<T: Item + Allowed>(&self, names: &Names<T>, show: impl Fn(&str, &T) -> Value) -> Value {
+        let mut own = entries_of(names, self.provider.id());
+        let shown = own.by_ref().take(MAX_ENTRIES).map(|(name, item)| {
+            let mut shown = show(name, item);
+            if let Some(why) = denied(&verdict(&self.permissions, self.provider, item.item())) {
+                shown["denied"] = why.into();
+            }
+            shown
+        });
+        let shown: Vec<Value> = shown.collect();
+        json!({ "entries": shown, "more": own.count() })
+    }
 }
 
 /// The beginning of a description.

@@ -14,7 +14,8 @@ use crate::plugin::PluginId;
 /// How much of each kind a plugin offers.
 type Counts<'s> = HashMap<&'s PluginId, usize>;
 
-pub(super) fn to_json(all: &OperatorDesk) -> Value {
+/// `has_folder`: whether the plugin folder is there.
+pub(super) fn to_json(all: &OperatorDesk, has_folder: bool) -> Value {
     let snapshot = all.desk.catalog.snapshot();
     let totals: BTreeMap<String, Totals> = all.activity.totals().into_iter().collect();
     let (tools, prompts) = (counts(&snapshot.tools), counts(&snapshot.prompts));
@@ -52,6 +53,7 @@ pub(super) fn to_json(all: &OperatorDesk) -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "program": config.program(),
             "folder": all.desk.dir.shown().to_string(),
+            "has_folder": has_folder,
             "ready": all.desk.catalog.is_ready(),
             "running": running.map_or(0, |running| running.calls),
             "waiting": running.map_or(0, |running| running.waiting),

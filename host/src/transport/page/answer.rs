@@ -48,7 +48,7 @@ impl Refused {
         Self { status, error: error.into(), hint: None, shown: None }
     }
 
-    pub(super) fn internal() -> Self {
+    pub fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "answer: the log of the server says why")
     }
 }

@@ -14,7 +14,7 @@ use crate::server::{Connection, MessageKind, Server};
 
 /// The requests that a person makes on the page.
 const METHODS: [&str; 3] = ["tools/call", "resources/read", "prompts/get"];
-/// By this the page shares fairly with other clients.
+/// By this the page shares fairly with other clients, and its calls have this in their records.
 const CALLER: &str = "page";
 /// Messages that wait for the page.
 const OUTBOX: usize = 16;
@@ -43,7 +43,7 @@ pub(super) async fn respond(server: &Arc<Server>, text: &str) -> Result<Response
         return Err(Refused::new(StatusCode::BAD_REQUEST, error));
     }
     let (outbox, mut messages) = mpsc::channel(OUTBOX);
-    let connection = Abandon(server.connect_for(outbox, &Arc::new(Identity::local()), &CALLER.into()));
+    let connection = Abandon(server.connect_for(outbox, &Arc::new(Identity::local().through(CALLER)), &CALLER.into()));
     if let Some(answered) = connection.0.begin(text.as_bytes(), false).await {
         return Ok(answer::json(answered.message));
     }

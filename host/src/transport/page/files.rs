@@ -17,7 +17,7 @@ macro_rules! file {
 }
 
 /// Names, media types and texts.
-const FILES: [(&str, &str, &str); 15] = [
+const FILES: [(&str, &str, &str); 17] = [
     file!("index.html", HTML),
     file!("icon.svg", PICTURE),
     file!("page.css", STYLE),
@@ -25,10 +25,12 @@ const FILES: [(&str, &str, &str); 15] = [
     file!("api.js", SCRIPT),
     file!("dom.js", SCRIPT),
     file!("format.js", SCRIPT),
+    file!("json.js", SCRIPT),
     file!("plugins.js", SCRIPT),
     file!("plugin.js", SCRIPT),
     file!("review.js", SCRIPT),
     file!("calls.js", SCRIPT),
+    file!("approvals.js", SCRIPT),
     file!("try.js", SCRIPT),
     file!("form.js", SCRIPT),
     file!("answer.js", SCRIPT),
