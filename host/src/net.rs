@@ -6,5 +6,6 @@
 pub mod address;
 pub mod dial;
 pub mod http;
+pub mod interim;
 pub mod resolve;
 pub mod target;

@@ -417,3 +417,34 @@ fn an_invalid_grant_is_an_error_with_its_position() {
     assert_eq!(output.status.code(), Some(2), "{reported}");
     assert!(reported.contains("column 9: plugins.online.grants.http: a grant is a scheme, a host"), "{reported}");
 }
+
+#[test]
+fn a_site_sends_only_so_many_interim_responses() {
+    const MOST: usize = 16;
+    let site = Site::start(|head, connection| {
+        let interim = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+        if head.starts_with("GET /endless") {
+            while connection.write_all(&interim.repeat(1000)).is_ok() {}
+            return;
+        }
+        let count = if head.starts_with("GET /most") { MOST } else { MOST + 1 };
+        let _ = connection.write_all(&interim.repeat(count));
+        write(connection, "200 OK", "", "late");
+    });
+    let home = home(&site.grant());
+    let mut client = Client::start_modern(&home);
+    assert_eq!(client.text("online_outgoing", outgoing(&site, "/most")), "200\nlate");
+    assert_eq!(client.text("online_fetch", json!({"url": site.url("/most")})), "200 \nlate");
+    let began = std::time::Instant::now();
+    for path in ["/more", "/endless"] {
+        for (tool, arguments) in
+            [("online_outgoing", outgoing(&site, path)), ("online_fetch", json!({"url": site.url(path)}))]
+        {
+            let why = refusal(&mut client, tool, arguments);
+            assert!(why.contains("interim responses") || tool == "online_outgoing", "{path} {tool}: {why}");
+        }
+    }
+    // Long before the deadline for the first byte.
+    assert!(began.elapsed() < TIMEOUT / 2, "{:?}", began.elapsed());
+    assert_eq!(site.connections(0).open, 0, "their connections are closed");
+}

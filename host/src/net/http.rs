@@ -1,6 +1,7 @@
 //! One request over a connection of its own: to an address that may be used, through a proxy if the environment names
 //! one, with a time limit for each step.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use tokio_rustls::TlsConnector;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::dial::{self, DialError, Stream};
+use super::interim;
 use super::resolve::{Resolve, SystemResolver};
 use super::target::{Host, Target};
 
@@ -186,10 +188,12 @@ impl Http {
         let (mut sender, connection) =
             if target.https { open(self.tls(stream, target).await.map_err(failed)?).await } else { open(stream).await }
                 .map_err(|error| HttpError::Protocol(format!("{host}: {error}")))?;
-        match timeout(STALL, sender.send_request(request)).await {
+        let protocol = |why: &dyn fmt::Display| HttpError::Protocol(format!("{host}: {why}"));
+        match timeout(STALL, interim::bounded(request, |request| sender.send_request(request))).await {
             Err(_) => Err(HttpError::Timeout { host }),
-            Ok(Err(error)) => Err(HttpError::Protocol(format!("{host}: {error}"))),
-            Ok(Ok(response)) => Ok(Received { response, host, _connection: connection }),
+            Ok(Err(too_many)) => Err(protocol(&too_many)),
+            Ok(Ok(Err(error))) => Err(protocol(&error)),
+            Ok(Ok(Ok(response))) => Ok(Received { response, host, _connection: connection }),
         }
     }
 
@@ -222,19 +226,21 @@ impl Http {
         }
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|e| invalid(&e.to_string()))?;
-        tokio::spawn(connection.with_upgrades());
+        let connection = AbortOnDropHandle::new(tokio::spawn(connection.with_upgrades()));
         let to = format!("{}:{}", target.host, target.port);
         let mut connect = Request::builder().method(Method::CONNECT).uri(&to).header(header::HOST, &to);
         if let Some(auth) = proxy.basic_auth() {
             connect = connect.header(header::PROXY_AUTHORIZATION, auth);
         }
         let connect = connect.body(Empty::<Bytes>::new()).map_err(|error| invalid(&error.to_string()))?;
-        let answer = timeout(STALL, sender.send_request(connect)).await.map_err(|_| failed(DialError::Timeout))?;
+        let sent = timeout(STALL, interim::bounded(connect, |connect| sender.send_request(connect))).await;
+        let answer = sent.map_err(|_| failed(DialError::Timeout))?.map_err(|error| invalid(&error.to_string()))?;
         let answer = answer.map_err(|error| invalid(&error.to_string()))?;
         if answer.status() != StatusCode::OK {
             return Err(invalid(&format!("it answered {} to CONNECT {to}", answer.status())));
         }
         let tunnel = hyper::upgrade::on(answer).await.map_err(|error| invalid(&error.to_string()))?;
+        drop(connection);
         Ok(Box::new(TokioIo::new(tunnel)))
     }
 

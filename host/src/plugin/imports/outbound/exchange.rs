@@ -22,7 +22,7 @@ use super::connection::{Connection, RequestBody, Route, request_body};
 use super::failure::{Failure, Stage};
 use super::pool::Pool;
 use super::{Caps, Outbound};
-use crate::net::dial;
+use crate::net::{dial, interim};
 
 /// How recently a connection must have been used to be reused for a request that cannot be retried.
 /// If the server closes it while the request is in transit, it is unknown whether the request was
@@ -124,7 +124,9 @@ async fn response_head(
     request: Request<RequestBody>,
     caps: &Caps,
 ) -> Result<Result<Response<Incoming>, TrySendError<Request<RequestBody>>>, Failure> {
-    timeout(caps.first_byte, connection.send(request)).await.map_err(|_| Failure::Timeout(Stage::FirstByte))
+    let sent = timeout(caps.first_byte, interim::bounded(request, |request| connection.send(request))).await;
+    let sent = sent.map_err(|_| Failure::Timeout(Stage::FirstByte))?;
+    sent.map_err(|too_many| Failure::Protocol(too_many.to_string()))
 }
 
 async fn open(
