@@ -7,6 +7,8 @@
 mod export;
 #[cfg(feature = "telemetry")]
 mod otlp;
+#[cfg(feature = "telemetry")]
+mod retry_after;
 mod settings;
 #[cfg(test)]
 mod tests;

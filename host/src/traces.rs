@@ -7,6 +7,7 @@ mod context;
 mod ids;
 mod queue;
 mod sampler;
+mod state;
 mod trace;
 
 use std::sync::Arc;
@@ -15,7 +16,8 @@ pub use context::TraceParent;
 use ids::Ids;
 pub use queue::{Batch, Queue};
 pub use sampler::Sampler;
-pub use trace::{Attribute, Ended, MAX_SPANS, OpenSpan, Span, Trace, Value};
+pub use state::TraceState;
+pub use trace::{Attribute, Ended, MAX_SPANS, OpenSpan, Span, SpanId, Trace, Value};
 
 /// The traces of a server. Cheap to clone; the default one is off.
 #[derive(Clone, Default)]
@@ -41,12 +43,14 @@ impl Traces {
     }
 
     /// Begins the trace of a request, as a part of that of its sender, if there is one. `None` if traces are off.
-    pub fn begin(&self, parent: Option<TraceParent>) -> Option<Arc<Trace>> {
+    /// `caller`: the key under which the room for traces that wait is shared.
+    pub fn begin(&self, caller: &Arc<str>, parent: Option<&TraceParent>) -> Option<Arc<Trace>> {
         self.0.as_ref().map(|collecting| {
             let trace = parent.map_or_else(|| collecting.ids.trace(), |parent| parent.trace);
             let is_sampled = collecting.sampler.samples(parent, &trace);
-            let own = TraceParent { trace, span: collecting.ids.span(), is_sampled };
-            Arc::new(Trace::new(own, parent.map(|parent| parent.span), collecting.clone()))
+            let state = parent.and_then(|parent| parent.state.clone());
+            let own = TraceParent { trace, span: collecting.ids.span(), is_sampled, state };
+            Arc::new(Trace::new(own, parent.map(|parent| parent.span), caller.clone(), collecting.clone()))
         })
     }
 }

@@ -1,5 +1,8 @@
 //! `[telemetry]`: traces and metrics by OTLP, as a collector gets them.
 
+mod context;
+mod failing;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};

@@ -29,9 +29,12 @@ pub struct TelemetryConfig {
     pub traces: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<bool>,
-    /// The share of requests whose spans are exported, from 0 to 1, if their senders do not decide it.
+    /// The share of requests whose spans are exported, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<f64>,
+    /// Which requests that is the share of; unset: those whose senders do not say whether they are sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampler: Option<SamplerConfig>,
     /// Between two exports of metrics.
     #[serde(
         serialize_with = "super::duration::serialize",
@@ -39,6 +42,16 @@ pub struct TelemetryConfig {
         skip_serializing_if = "Option::is_none"
     )]
     pub interval: Option<Duration>,
+}
+
+/// By the names of `OTEL_TRACES_SAMPLER`.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq)]
+pub enum SamplerConfig {
+    #[serde(rename = "parentbased_traceidratio")]
+    ParentBased,
+    /// Whatever senders say.
+    #[serde(rename = "traceidratio")]
+    Ratio,
 }
 
 impl TelemetryConfig {
@@ -92,6 +105,7 @@ impl Config {
             no_traces: own.traces == Some(false),
             no_metrics: own.metrics == Some(false),
             sample: own.sample,
+            ignores_parents: own.sampler == Some(SamplerConfig::Ratio),
             interval: own.interval,
             service: self.server.name.clone(),
             instance,

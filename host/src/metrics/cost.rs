@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::traces::{OpenSpan, Trace};
+use crate::traces::{OpenSpan, SpanId, Trace};
 
 /// The cost of one call, in all its rounds. Readers see what was added before the call's outcome was handed over.
 #[derive(Debug, Default)]
@@ -47,9 +47,10 @@ impl Cost {
         self.trace.as_ref()
     }
 
-    /// Begins a span of the call, which ends when it is dropped.
-    pub fn span(&self, name: impl Into<Cow<'static, str>>) -> Option<OpenSpan> {
-        self.trace.as_ref().map(|trace| trace.span(name))
+    /// Begins a span of the call, which ends when it is dropped. `within`: the span that it is a part of; `None`: that
+    /// of the call.
+    pub fn span(&self, within: Option<SpanId>, name: impl Into<Cow<'static, str>>) -> Option<OpenSpan> {
+        self.trace.as_ref().map(|trace| trace.span(within, name))
     }
 
     pub fn add_cpu(&self, time: Duration) {

@@ -13,6 +13,7 @@ pub const COST: &str = "wharf/cost";
 
 /// Reserved without a prefix, for W3C Trace Context.
 pub const TRACEPARENT: &str = "traceparent";
+pub const TRACESTATE: &str = "tracestate";
 
 /// The extension for tasks.
 pub const TASKS: &str = "io.modelcontextprotocol/tasks";

@@ -197,7 +197,8 @@ impl Connection {
     ) -> Option<Answered> {
         let Posted { frame, size, headers, is_stateless } = posted;
         let era = if is_stateless { Era::Stateless(headers) } else { Era::Handshake };
-        let arrival = Arrival { stream, era, identity, size, parent: headers.trace, accepts_stream, more: false };
+        let arrival =
+            Arrival { stream, era, identity, size, parent: headers.trace.as_ref(), accepts_stream, more: false };
         self.receive_frame(&arrival, frame).await
     }
 

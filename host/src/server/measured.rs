@@ -40,11 +40,11 @@ impl Measured {
     pub(in crate::server) fn begin_trace(
         &mut self,
         server: &Server,
-        request: &Request<'_>,
-        parent: Option<TraceParent>,
+        (caller, request): (&Arc<str>, &Request<'_>),
+        parent: Option<&TraceParent>,
     ) -> Option<Arc<Trace>> {
         let running = self.0.as_mut()?;
-        running.trace = server.settings.traces.begin(parent);
+        running.trace = server.settings.traces.begin(caller, parent);
         let trace = running.trace.as_ref()?;
         trace.describe(|| {
             let mut attributes = vec![attribute::method(running.method), attribute::request_id(&request.id)];

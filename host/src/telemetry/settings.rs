@@ -29,6 +29,8 @@ pub struct Configured {
     pub no_metrics: bool,
     /// The share of requests, from 0 to 1.
     pub sample: Option<f64>,
+    /// It is that of all requests, whatever their senders say.
+    pub ignores_parents: bool,
     pub interval: Option<Duration>,
     /// The name of the server, and of this process among those of that name.
     pub service: String,
@@ -81,7 +83,7 @@ impl Settings {
         let settings = Self {
             traces,
             metrics,
-            sampler: reading.sampler(configured.sample),
+            sampler: reading.sampler(configured),
             interval: reading.time("OTEL_METRIC_EXPORT_INTERVAL").or(configured.interval).unwrap_or(MINUTE),
             delay: reading.time("OTEL_BSP_SCHEDULE_DELAY").unwrap_or(Duration::from_secs(5)),
             queue,
@@ -243,8 +245,8 @@ impl Reading<'_> {
         headers
     }
 
-    fn sampler(&mut self, configured: Option<f64>) -> Sampler {
-        let default = Sampler { ratio: configured.unwrap_or(1.0), ..Sampler::default() };
+    fn sampler(&mut self, configured: &Configured) -> Sampler {
+        let default = Sampler { follows_parent: !configured.ignores_parents, ratio: configured.sample.unwrap_or(1.0) };
         let Some(name) = self.text("OTEL_TRACES_SAMPLER") else { return default };
         let (follows_parent, own) = match name.strip_prefix("parentbased_") {
             Some(own) => (true, own),

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::*;
+use crate::traces::Sampler;
 
 fn settings(configured: &Configured, variables: &[(&str, &str)]) -> (Option<Settings>, Vec<String>) {
     let variables: HashMap<&str, &str> = variables.iter().copied().collect();
@@ -68,6 +69,9 @@ fn variables_go_before_the_file() {
     let file = file.expect("on");
     assert_eq!((file.sampler.ratio, file.interval), (0.5, Duration::from_secs(7)));
     assert_eq!(file.traces.expect("on").headers[0].1, "Bearer file");
+    assert!(file.sampler.follows_parent);
+    let (all, _) = settings(&Configured { ignores_parents: true, ..own.clone() }, &[]);
+    assert_eq!(all.expect("on").sampler, Sampler { follows_parent: false, ratio: 0.5 });
     let variables = [
         ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20all, x-key = a%3Db"),
         ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "x-key=own"),

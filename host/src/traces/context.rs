@@ -4,17 +4,21 @@
 
 use std::fmt;
 
+use super::state::TraceState;
+
 /// Bytes of a `traceparent` of version 00: version, trace, parent and flags, with `-` between them.
 const LENGTH: usize = 55;
 /// Maximum bytes: later versions may add members, which are not read.
 const MAX_LENGTH: usize = 256;
 
 /// A span of a trace. As text it is a `traceparent` of version 00.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceParent {
     pub trace: [u8; 16],
     pub span: [u8; 8],
     pub is_sampled: bool,
+    /// What goes with it, on to all that it causes.
+    pub state: Option<TraceState>,
 }
 
 impl TraceParent {
@@ -29,7 +33,12 @@ impl TraceParent {
             return None;
         }
         let (trace, span, [flags]) = (hex(trace)?, hex(span)?, hex(flags)?);
-        (trace != [0; 16] && span != [0; 8]).then_some(Self { trace, span, is_sampled: flags & 1 == 1 })
+        (trace != [0; 16] && span != [0; 8]).then_some(Self { trace, span, is_sampled: flags & 1 == 1, state: None })
+    }
+
+    /// The same with a `tracestate`, if that is valid.
+    pub fn with_state(self, text: &str) -> Self {
+        Self { state: TraceState::parse(text), ..self }
     }
 
     /// 32 hexadecimal digits.

@@ -18,7 +18,7 @@ impl Default for Sampler {
 }
 
 impl Sampler {
-    pub(super) fn samples(&self, parent: Option<TraceParent>, trace: &[u8; 16]) -> bool {
+    pub(super) fn samples(&self, parent: Option<&TraceParent>, trace: &[u8; 16]) -> bool {
         match parent {
             Some(parent) if self.follows_parent => parent.is_sampled,
             _ => self.is_in_share(trace),

@@ -13,20 +13,26 @@ fn taken(queue: &Queue) -> Batch {
 }
 
 fn parent(is_sampled: bool) -> TraceParent {
-    TraceParent { trace: [7; 16], span: [8; 8], is_sampled }
+    let state = TraceState::parse("vendor=1");
+    TraceParent { trace: [7; 16], span: [8; 8], is_sampled, state }
+}
+
+/// Of one caller.
+fn begin(traces: &Traces, parent: Option<&TraceParent>) -> Option<Arc<Trace>> {
+    traces.begin(&"caller".into(), parent)
 }
 
 #[test]
 fn a_trace_is_handed_over_when_nobody_knows_it_any_more() {
     let (traces, queue) = on(Sampler::default(), 9);
-    let trace = traces.begin(Some(parent(true))).expect("on");
+    let trace = begin(&traces, Some(&parent(true))).expect("on");
     trace.describe(|| ("call".into(), vec![("plugin", Value::Text("a".into()))]));
-    let mut span = trace.span("http").remote();
+    let open = trace.span(None, "guest");
+    let mut span = trace.span(Some(open.id()), "http").remote();
     let told = span.context();
     span.add([("status", Value::Integer(500))]);
     span.set_error("500");
     drop(span);
-    let open = trace.span("guest");
     trace.set_error("first");
     trace.set_error("second");
     trace.end();
@@ -40,27 +46,30 @@ fn a_trace_is_handed_over_when_nobody_knows_it_any_more() {
     let [http, guest] = ended.spans.as_slice() else { panic!("two spans") };
     assert_eq!((told.trace, told.span, told.is_sampled), ([7; 16], http.id, true));
     assert!(http.is_remote && !guest.is_remote && http.id != guest.id);
+    assert_eq!((http.within, guest.within), (Some(guest.id), None));
+    assert_eq!(told.state, parent(true).state, "it goes with the parent");
     assert_eq!(http.error.as_deref(), Some("500"));
-    assert!(guest.began >= http.began && ended.took >= http.took);
+    assert!(guest.began <= http.began && ended.took >= http.took);
 }
 
 #[test]
 fn what_is_not_sampled_has_a_context_and_is_not_kept() {
     let (traces, queue) = on(Sampler::default(), 9);
-    let trace = traces.begin(Some(parent(false))).expect("on");
+    let trace = begin(&traces, Some(&parent(false))).expect("on");
     trace.describe(|| panic!("it is not collected"));
-    let context = trace.span("http").context();
+    let context = trace.span(None, "http").context();
     assert_eq!((context.trace, context.is_sampled), ([7; 16], false));
     drop(trace);
     assert!(taken(&queue).ended.is_empty());
-    assert!(Traces::default().begin(None).is_none());
+    assert!(begin(&Traces::default(), None).is_none());
 }
 
 #[test]
 fn the_sampler_decides_for_those_without_a_parent() {
     let sampled = |sampler: Sampler, parent: Option<TraceParent>| {
         let (traces, _) = on(sampler, 9);
-        let number = (0..2000).filter(|_| traces.begin(parent).is_some_and(|trace| trace.own().is_sampled)).count();
+        let number =
+            (0..2000).filter(|_| begin(&traces, parent.as_ref()).is_some_and(|trace| trace.own().is_sampled)).count();
         number as f64 / 2000.0
     };
     let own = |ratio| Sampler { follows_parent: false, ratio };
@@ -73,38 +82,66 @@ fn the_sampler_decides_for_those_without_a_parent() {
         (Sampler { ratio: 0.0, ..Sampler::default() }, Some(parent(true)), 1.0),
         (Sampler::default(), Some(parent(false)), 0.0),
     ] {
-        assert_eq!(sampled(sampler, parent), expected, "{sampler:?} {parent:?}");
+        let shown = format!("{sampler:?} {parent:?}");
+        assert_eq!(sampled(sampler, parent), expected, "{shown}");
     }
 }
 
 #[test]
 fn spans_and_traces_that_wait_are_bounded() {
     let (traces, queue) = on(Sampler::default(), 3);
-    let trace = traces.begin(None).expect("on");
+    let trace = begin(&traces, None).expect("on");
     for _ in 0..MAX_SPANS + 2 {
-        drop(trace.span("http"));
+        drop(trace.span(None, "http"));
     }
     drop(trace);
     for _ in 0..4 {
-        drop(traces.begin(None));
+        drop(begin(&traces, None));
     }
     let batch = taken(&queue);
     assert_eq!((batch.ended.len(), batch.dropped), (3, 2));
     assert_eq!((batch.ended[0].spans.len(), batch.ended[0].dropped), (MAX_SPANS, 2));
     assert_eq!(taken(&queue).dropped, 0);
     queue.close();
-    drop(traces.begin(None));
+    drop(begin(&traces, None));
     let batch = taken(&queue);
     assert!(batch.is_closed && batch.ended.is_empty() && batch.dropped == 1);
 }
 
 #[test]
+fn one_caller_takes_no_room_of_the_others() {
+    const MAX: usize = 40;
+    let (traces, queue) = on(Sampler::default(), MAX);
+    let by = |caller: &str, trace: u8, number: usize| {
+        for _ in 0..number {
+            drop(traces.begin(&caller.into(), Some(&TraceParent { trace: [trace; 16], ..parent(true) })));
+        }
+    };
+    by("many", 1, 20_000);
+    by("few", 2, 5);
+    by("other", 3, MAX);
+    by("many", 1, 20_000);
+    let batch = taken(&queue);
+    let count = |trace: u8| batch.ended.iter().filter(|ended| ended.own.trace == [trace; 16]).count();
+    assert_eq!(batch.ended.len(), MAX);
+    assert_eq!(count(2), 5, "all of one who sends little");
+    assert!(count(1).abs_diff(count(3)) <= 1, "{} {}", count(1), count(3));
+    assert_eq!(batch.dropped as usize, 40_000 + 5 + MAX - MAX);
+    // As many callers as there is room for: the next one waits for room.
+    for caller in 0..=MAX {
+        by(&caller.to_string(), 4, 1);
+    }
+    let batch = taken(&queue);
+    assert_eq!((batch.ended.len(), batch.dropped), (MAX, 1));
+}
+
+#[test]
 fn what_begins_before_the_limit_is_kept_though_it_ends_last() {
     let (traces, queue) = on(Sampler::default(), 9);
-    let trace = traces.begin(None).expect("on");
-    let guest = trace.span("guest");
+    let trace = begin(&traces, None).expect("on");
+    let guest = trace.span(None, "guest");
     for _ in 0..MAX_SPANS {
-        drop(trace.span("http"));
+        drop(trace.span(None, "http"));
     }
     drop((guest, trace));
     let ended = taken(&queue).ended;
@@ -121,7 +158,7 @@ fn a_full_batch_is_not_waited_for() {
         move || queue.take(Instant::now() + Duration::from_secs(60)).ended.len()
     });
     for _ in 0..2 {
-        drop(traces.begin(None));
+        drop(begin(&traces, None));
     }
     assert_eq!(waiting.join().expect("no panic"), 2);
 }
@@ -130,6 +167,6 @@ fn a_full_batch_is_not_waited_for() {
 fn ids_differ() {
     let (traces, _) = on(Sampler::default(), 1);
     let ids: std::collections::HashSet<_> =
-        (0..1000).filter_map(|_| traces.begin(None)).map(|trace| (trace.own().trace, trace.own().span)).collect();
+        (0..1000).filter_map(|_| begin(&traces, None)).map(|trace| (trace.own().trace, trace.own().span)).collect();
     assert_eq!(ids.len(), 1000);
 }

@@ -20,6 +20,9 @@ pub enum Value {
     Number(f64),
 }
 
+/// The id of a span.
+pub type SpanId = [u8; 8];
+
 /// A name and its value.
 pub type Attribute = (&'static str, Value);
 
@@ -27,7 +30,8 @@ pub type Attribute = (&'static str, Value);
 /// task goes on after its request.
 pub struct Trace {
     own: TraceParent,
-    parent: Option<[u8; 8]>,
+    parent: Option<SpanId>,
+    caller: Arc<str>,
     began: (SystemTime, Instant),
     collecting: Arc<Collecting>,
     state: Mutex<State>,
@@ -48,7 +52,7 @@ struct State {
 pub struct Ended {
     /// The request's own span.
     pub own: TraceParent,
-    pub parent: Option<[u8; 8]>,
+    pub parent: Option<SpanId>,
     pub name: Cow<'static, str>,
     pub began: SystemTime,
     pub took: Duration,
@@ -62,7 +66,9 @@ pub struct Ended {
 /// Something that the request did.
 #[derive(Debug, PartialEq)]
 pub struct Span {
-    pub id: [u8; 8],
+    pub id: SpanId,
+    /// The span that it is a part of; `None`: the request's.
+    pub within: Option<SpanId>,
     pub name: Cow<'static, str>,
     /// It was done by another service.
     pub is_remote: bool,
@@ -74,8 +80,8 @@ pub struct Span {
 }
 
 impl Trace {
-    pub(super) fn new(own: TraceParent, parent: Option<[u8; 8]>, collecting: Arc<Collecting>) -> Self {
-        Self { own, parent, began: (SystemTime::now(), Instant::now()), collecting, state: Mutex::default() }
+    pub(super) fn new(own: TraceParent, parent: Option<SpanId>, caller: Arc<str>, collecting: Arc<Collecting>) -> Self {
+        Self { own, parent, caller, began: (SystemTime::now(), Instant::now()), collecting, state: Mutex::default() }
     }
 
     /// The request's span.
@@ -114,8 +120,8 @@ impl Trace {
         }
     }
 
-    /// Begins a span, which ends when it is dropped.
-    pub fn span(self: &Arc<Self>, name: impl Into<Cow<'static, str>>) -> OpenSpan {
+    /// Begins a span, which ends when it is dropped. `within`: the span that it is a part of; `None`: the request's.
+    pub fn span(self: &Arc<Self>, within: Option<SpanId>, name: impl Into<Cow<'static, str>>) -> OpenSpan {
         let is_kept = self.own.is_sampled && {
             let mut state = lock(&self.state);
             state.begun += 1;
@@ -124,6 +130,7 @@ impl Trace {
         OpenSpan {
             is_kept,
             id: self.collecting.ids.span(),
+            within,
             name: name.into(),
             is_remote: false,
             began: Instant::now(),
@@ -146,8 +153,8 @@ impl Drop for Trace {
             return;
         }
         let State { name, attributes, error, took, spans, begun } = std::mem::take(&mut *lock(&self.state));
-        self.collecting.queue.push(Ended {
-            own: self.own,
+        let ended = Ended {
+            own: self.own.clone(),
             parent: self.parent,
             name,
             began: self.began.0,
@@ -156,14 +163,16 @@ impl Drop for Trace {
             error,
             spans,
             dropped: u32::try_from(begun.saturating_sub(MAX_SPANS)).unwrap_or(u32::MAX),
-        });
+        };
+        self.collecting.queue.push(&self.caller, ended);
     }
 }
 
 /// A span until it is dropped.
 pub struct OpenSpan {
     trace: Arc<Trace>,
-    id: [u8; 8],
+    id: SpanId,
+    within: Option<SpanId>,
     name: Cow<'static, str>,
     is_kept: bool,
     is_remote: bool,
@@ -179,8 +188,12 @@ impl OpenSpan {
         self
     }
 
+    pub fn id(&self) -> SpanId {
+        self.id
+    }
+
     pub fn context(&self) -> TraceParent {
-        TraceParent { span: self.id, ..self.trace.own }
+        TraceParent { span: self.id, ..self.trace.own.clone() }
     }
 
     pub fn add(&mut self, attributes: impl IntoIterator<Item = Attribute>) {
@@ -196,12 +209,13 @@ impl OpenSpan {
 
 impl Drop for OpenSpan {
     fn drop(&mut self) {
-        let Self { trace, id, name, is_kept, is_remote, began, attributes, error } = self;
+        let Self { trace, id, within, name, is_kept, is_remote, began, attributes, error } = self;
         if !*is_kept {
             return;
         }
         lock(&trace.state).spans.push(Span {
             id: *id,
+            within: *within,
             name: std::mem::take(name),
             is_remote: *is_remote,
             began: began.saturating_duration_since(trace.began.1),

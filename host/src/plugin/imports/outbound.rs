@@ -45,6 +45,7 @@ use crate::plugin::policy::redact::call::Redaction;
 use crate::plugin::policy::secret::Missing;
 use crate::plugin::tape::Tape;
 use crate::plugin::threads::Threads;
+use crate::traces::SpanId;
 use connection::{BoxError, Route};
 use exchange::{Exchange, Received};
 use failure::Failure;
@@ -215,18 +216,21 @@ struct Sender {
     caller: Option<Arc<Identity>>,
     redaction: Redaction,
     cost: Option<Arc<Cost>>,
+    /// The span of the guest.
+    within: Option<SpanId>,
     tape: Option<Tape>,
 }
 
 impl Sender {
     fn of(state: &GuestState) -> Self {
-        let GuestState { granted, events, identity, redaction, cost, tape, .. } = state;
+        let GuestState { granted, events, identity, redaction, cost, within, tape, .. } = state;
         Self {
             granted: granted.clone(),
             events: events.clone(),
             caller: identity.clone(),
             redaction: redaction.clone(),
             cost: cost.clone(),
+            within: *within,
             tape: tape.clone(),
         }
     }
@@ -257,19 +261,18 @@ impl Sender {
             self.granted.deny_unusable(self.events.as_deref(), Access::Http, &problem);
             Failure::Unusable(problem.to_string())
         })?;
-        let mut span =
-            self.cost.as_ref().and_then(|cost| RequestSpan::begin(cost, request.method(), &requested.target));
-        let headers = match &span {
-            Some(span) => [headers, vec![span.header()]].concat(),
-            None => headers,
-        };
+        let begin = |cost: &Arc<Cost>| RequestSpan::begin(cost, self.within, request.method(), &requested.target);
+        let mut span = self.cost.as_ref().and_then(begin);
         let outbound = own.outbound.clone();
         let mut caps = outbound.caps.clone();
         let shorter = |cap: &mut Duration, asked: Option<Duration>| *cap = asked.unwrap_or(*cap).min(*cap);
         shorter(&mut caps.connect, timeouts.connect);
         shorter(&mut caps.first_byte, timeouts.first_byte);
         shorter(&mut caps.whole, timeouts.whole);
-        let request = prepare(request, &requested, &headers, caps.headers)?;
+        let mut request = prepare(request, &requested, &headers, caps.headers)?;
+        if let Some(span) = &span {
+            span.tell(request.headers_mut());
+        }
         let exchange = Exchange {
             request: request.map(|body| connection::request_body(body, caps.request)),
             route: Route { target: requested.target.clone(), private: rule.grant.private },

@@ -26,7 +26,7 @@ use crate::plugin::policy::redact::call::Redaction;
 use crate::plugin::tape::Tape;
 use crate::plugin::tape::kept::Kept;
 use crate::text::Leeway;
-use crate::traces::OpenSpan;
+use crate::traces::{OpenSpan, SpanId};
 
 /// Maximum handles of host resources that a guest holds, files and buckets included.
 const MAX_HANDLES: usize = 128;
@@ -46,6 +46,8 @@ pub(in crate::plugin) struct GuestState {
     pub(in crate::plugin) identity: Option<Arc<Identity>>,
     /// Adds up what the call costs.
     pub(in crate::plugin) cost: Option<Arc<Cost>>,
+    /// The span of the guest, which what it does is a part of.
+    pub(in crate::plugin) within: Option<SpanId>,
     pub(in crate::plugin) redaction: Redaction,
     /// What it asks and is answered, if that is recorded or replayed.
     pub(in crate::plugin) tape: Option<Tape>,
@@ -86,6 +88,7 @@ impl GuestState {
             granted,
             identity: None,
             cost: None,
+            within: None,
             tape: None,
             progress: f64::NEG_INFINITY,
             hidden: Leeway::default(),
@@ -116,6 +119,7 @@ impl GuestState {
         self.events = None;
         self.identity = None;
         self.cost = None;
+        self.within = None;
         self.tape = None;
         self.redaction = Redaction::default();
         self.cancelled = CancellationToken::new();
@@ -151,9 +155,9 @@ impl GuestState {
         (self.identity, self.granted) = (caller, granted);
     }
 
-    /// Begins a span of the call, which ends when it is dropped.
+    /// Begins a span of what the guest does, which ends when it is dropped.
     pub(in crate::plugin) fn span(&self, name: &'static str) -> Option<OpenSpan> {
-        self.cost.as_ref().and_then(|cost| cost.span(name))
+        self.cost.as_ref().and_then(|cost| cost.span(self.within, name))
     }
 
     /// Asks something of the host whose answer differs from call to call, as [`Tape::through`].

@@ -47,6 +47,7 @@ use crate::plugin::policy::grants::Grants;
 use crate::plugin::policy::redact::Redactable;
 use crate::plugin::provider::Call;
 use crate::plugin::schema::forms::Forms;
+use crate::traces::OpenSpan;
 use failure::panicked;
 use store::TICKS;
 
@@ -323,7 +324,7 @@ impl PreparedComponent {
             return Ok([permit, slot]);
         }
         let queued = Instant::now();
-        let _span = call.cost.as_ref().and_then(|cost| cost.span("queue"));
+        let _span = call.cost.as_ref().and_then(|cost| cost.span(None, "queue"));
         let until = deadline.min(queued + self.queue_wait);
         let both = async {
             let permit = self.concurrency.acquire(caller).await.ok_or(Fault::Busy)?;
@@ -360,7 +361,7 @@ impl PreparedComponent {
         };
         store.data_mut().set_caller(call.identity, granted);
         let cost = call.cost;
-        let span = |name: &'static str| cost.as_ref().and_then(|cost| cost.span(name));
+        let span = |name: &'static str| cost.as_ref().and_then(|cost| cost.span(None, name));
         store.data_mut().cost = cost.clone();
         let mut context = CallContext {
             id: call.id,
@@ -378,7 +379,8 @@ impl PreparedComponent {
         let instance = match instance {
             Some(instance) => instance,
             None => {
-                let _span = span("instantiate");
+                let instantiating = span("instantiate");
+                store.data_mut().within = instantiating.as_ref().map(OpenSpan::id);
                 match BoundInstance::new(&self.pre, &mut store).await {
                     Ok(instance) => instance,
                     Err(error) => return Err(self.fault(cause::of_instantiation(&error), &error, store.data())),
@@ -387,6 +389,7 @@ impl PreparedComponent {
         };
         store.set_hostcall_fuel(self.lift_limit(I::LIFTED));
         let running = span("guest");
+        store.data_mut().within = running.as_ref().map(OpenSpan::id);
         let ran = invocation.run(&mut store, &instance, context).await;
         drop(running);
         if let Some(cost) = &cost {

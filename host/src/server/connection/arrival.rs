@@ -28,7 +28,7 @@ pub(super) struct Arrival<'a> {
     /// Bytes of the whole frame.
     pub(super) size: usize,
     /// The trace that it belongs to, if it does not say another one.
-    pub(super) parent: Option<TraceParent>,
+    pub(super) parent: Option<&'a TraceParent>,
     /// The client reads messages that precede the response, so it can be sent requests.
     pub(super) accepts_stream: bool,
     /// The transport has further frames ready.

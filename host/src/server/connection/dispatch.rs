@@ -70,13 +70,13 @@ impl Connection {
                 Err(error) => return Dispatched::Now(Err(error)),
             },
             (Verdict::Initialize | Verdict::Legacy(_), _) => {
-                measured.begin_trace(&self.own.server, request, arrival.parent);
+                measured.begin_trace(&self.own.server, (&self.caller, request), arrival.parent);
                 return self.initialize(arrival, &request.method, &params);
             }
         };
         measured.set_revision(revision);
-        let parent = trace::parent_of(&meta).or(arrival.parent);
-        let trace = measured.begin_trace(&self.own.server, request, parent);
+        let parent = trace::parent_of(&meta).or_else(|| arrival.parent.cloned());
+        let trace = measured.begin_trace(&self.own.server, (&self.caller, request), parent.as_ref());
         if let Err(error) = tasks::declared(revision, &request.method, &client.capabilities) {
             return Dispatched::Now(Err(error));
         }
@@ -84,7 +84,7 @@ impl Connection {
             Ok(typed) => typed,
             Err(error) => return Dispatched::Now(Err(error)),
         };
-        let span = trace.as_ref().map(|trace| *trace.own()).or(parent);
+        let span = trace.as_ref().map(|trace| trace.own().clone()).or(parent);
         let cost = typed.calls_a_plugin().then(|| cost::begin(&self.own.server, &meta, trace)).flatten();
         let scope = Scope {
             id: request.id.clone(),

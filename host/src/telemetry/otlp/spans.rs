@@ -53,7 +53,7 @@ fn child(ended: &Ended, each: &traces::Span) -> Span {
     let kind = if each.is_remote { SpanKind::Client } else { SpanKind::Internal };
     let time = (ended.began + each.began, each.took);
     Span {
-        parent_span_id: ended.own.span.to_vec(),
+        parent_span_id: each.within.unwrap_or(ended.own.span).to_vec(),
         kind: kind.into(),
         ..span(ended, each.id, &each.name, time, (&each.attributes, each.error.as_deref()))
     }
@@ -70,6 +70,7 @@ fn span(
     Span {
         trace_id: ended.own.trace.to_vec(),
         span_id: id.to_vec(),
+        trace_state: ended.own.state.as_ref().map(|state| state.as_str().to_owned()).unwrap_or_default(),
         flags: SAMPLED,
         name: name.to_owned(),
         start_time_unix_nano: nanoseconds(began),

@@ -82,6 +82,7 @@ fn call_of(sandbox: &Sandbox, http: Vec<HttpGrant>, secrets: Vec<Secret>) -> Sen
         caller: None,
         redaction: Redaction::default(),
         cost: None,
+        within: None,
         tape: None,
     }
 }

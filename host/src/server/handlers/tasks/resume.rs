@@ -176,7 +176,7 @@ fn scope_of(
         .filter(|ask| record.capabilities.iter().any(|name| name == ask.name()))
         .fold(ClientCapabilities::default(), ClientCapabilities::with);
     let parent = trace::parent_of(record.meta.get());
-    let trace = server.settings.traces.begin(parent);
+    let trace = server.settings.traces.begin(&caller, parent.as_ref());
     if let Some(trace) = &trace {
         trace.describe(|| ("tools/call".into(), vec![attribute::method("tools/call")]));
     }
@@ -197,7 +197,7 @@ fn scope_of(
         verbosity: Verbosity::Request(None),
         headers: None,
         task: Some(promotion.clone()),
-        span: trace.as_ref().map(|trace| *trace.own()).or(parent),
+        span: trace.as_ref().map(|trace| trace.own().clone()).or(parent),
         cost: cost::begin(server, record.meta.get(), trace),
         cancelled: cancelled.clone(),
     }

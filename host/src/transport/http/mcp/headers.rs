@@ -35,5 +35,8 @@ pub(super) fn read(headers: &HeaderMap) -> Result<Headers, ErrorObject> {
     // W3C Trace Context, section 4.3: one that is not valid is as if there were none.
     let mut traces = headers.get_all("traceparent").iter();
     let trace = traces.next().filter(|_| traces.next().is_none()).and_then(|only| only.to_str().ok());
-    Ok(Headers { version, method, name, params, trace: trace.and_then(TraceParent::parse) })
+    // Section 3.3.1: further ones go on with the list.
+    let states: Result<Vec<&str>, _> = headers.get_all("tracestate").iter().map(HeaderValue::to_str).collect();
+    let with_state = |parent: TraceParent| parent.with_state(&states.unwrap_or_default().join(","));
+    Ok(Headers { version, method, name, params, trace: trace.and_then(TraceParent::parse).map(with_state) })
 }
