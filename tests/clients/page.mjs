@@ -240,14 +240,14 @@ async function checks(check, server, page, problems) {
   });
 
   await check("a call that waits for the operator is decided on", async () => {
-    server.put("math", "asked");
+    server.put("time", "asked");
     await go("#/plugins");
     await row("asked").getByText("runs").waitFor();
-    const call = async () => (await server.call("asked_evaluate", { expression: "1+1" })).result;
+    const call = async () => (await server.call("asked_now", { zone: "UTC" })).result;
     assert.ok((await call()).isError);
     await page.getByRole("link", { name: "Decisions (1 waits)" }).click();
-    const waiting = page.getByRole("region", { name: "asked/evaluate for local" });
-    assert.match(await waiting.innerText(), /\{"expression":"1\+1"\}/);
+    const waiting = page.getByRole("region", { name: "asked/now for local" });
+    assert.match(await waiting.innerText(), /\{"zone":"UTC"\}/);
     await waiting.getByRole("button", { name: "Allow" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Allow" }).click();
     await waiting.getByText("allowed by the operator").waitFor();

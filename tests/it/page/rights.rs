@@ -194,6 +194,9 @@ fn a_version_that_is_not_pinned_is_revoked_too() {
     let (_, shown) = page.post("/api/plugin", &json!({"plugin": "new"}));
     assert_eq!(shown["revocable"], held["content"], "{shown}");
     assert_eq!(page.post("/api/revoke", &json!({"plugin": "new", "content": shown["revocable"]})).0, 200);
-    page.plugin_when("new", |own| own["code"] == "revoked");
+    let (_, shown) = page.post("/api/plugin", &json!({"plugin": "new"}));
+    assert_eq!(shown["revocable"], Value::Null, "{shown}");
+    let (_, shown) = page.post("/api/review", &json!({"plugin": "new"}));
+    assert_eq!(shown["revoked"], true, "{shown}");
     client.finish();
 }
