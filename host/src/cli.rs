@@ -54,6 +54,7 @@ mod proposals;
 mod push;
 mod read;
 mod record;
+mod recorder;
 mod recordings;
 mod reloadable;
 mod replay;

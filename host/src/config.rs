@@ -483,6 +483,30 @@ const EXAMPLES: &str = "
 # enabled = false             # or true: serve nothing without it
 # path = \"audit.jsonl\"        # otherwise $XDG_STATE_HOME/wharf/audit.jsonl
 
+# Where Prometheus asks for metrics:
+# [metrics]
+# address = \"127.0.0.1:9464\"
+# token = { env = \"METRICS_TOKEN\" }  # or { file = \"metrics-token\" }; needed where other machines connect
+
+# Where operators open the live page in a browser:
+# [page]
+# address = \"127.0.0.1:9480\"
+# token = { env = \"PAGE_TOKEN\" }  # or { file = \"page-token\" }; otherwise drawn at each start
+
+# Where traces and metrics are exported to:
+# [telemetry]
+# endpoint = \"http://127.0.0.1:4318\"
+# token = { env = \"OTLP_TOKEN\" }  # or { file = \"otlp-token\" }
+
+# Which calls are recorded, to be run again by wharf replay, wharf test and wharf shadow:
+# [record]
+# folder = \"recordings\"
+# sample = 0.01               # one call of a hundred; otherwise all
+# plugins = [\"example\"]     # otherwise all
+# max-size = \"16 MiB\"       # of one recording
+# keep = 1000                 # files; the oldest go
+# keep-size = \"1 GiB\"
+
 # For one plugin; its name is the file name without '.wasm':
 # [plugins.example]
 # prefix = true               # tools are named example_<tool>

@@ -152,12 +152,16 @@ pub(crate) fn log(event: &FolderEvent) {
     }
 }
 
+/// The tables that hold from the next start on, besides `[server]`.
+const AT_START: &str = "[audit], [metrics], [page], [telemetry], [record] and [sandbox]";
+
 /// Logs each reload of the configuration file. `start` is the configuration at the start.
 pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigError>) + use<> {
     let fixed = |config: &Config| {
         let mut server = config.server.clone();
         server.http.tokens.clear();
-        (server, config.audit.clone(), config.metrics.clone(), config.sandbox.clone())
+        let operators = (config.metrics.clone(), config.page.clone(), config.telemetry.clone());
+        (server, config.audit.clone(), operators, config.record.clone(), config.sandbox.clone())
     };
     let (at_start, tokens) = (fixed(start), start.server.http.tokens.clone());
     let file = start.file.clone();
@@ -165,12 +169,12 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
     move |read| match read.inspect(|config| warn(config)) {
         Ok(_) if file.as_ref().is_some_and(|file| !file.exists()) => tracing::warn!(
             "the configuration file was removed: no plugin has grants, and the defaults apply, those of [server], \
-             [audit], [metrics] and [sandbox] from the next start"
+             {AT_START} from the next start"
         ),
         Ok(config) if fixed(config) != at_start => {
             tracing::warn!(
-                "configuration reloaded; changes of [server], [audit], [metrics] and [sandbox] take effect at the next \
-                 start, but those of server.http.tokens and of certificates at SIGHUP"
+                "configuration reloaded; changes of [server], {AT_START} take effect at the next start, but those of \
+                 server.http.tokens and of certificates at SIGHUP"
             );
         }
         Ok(config) if config.server.http.tokens != tokens => {

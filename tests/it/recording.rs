@@ -1,8 +1,10 @@
 //! `wharf record`, `replay`, `test` and `shadow`: calls of real guests, run again without what they were answered by.
 
+mod project;
 mod refused;
 mod serving;
 mod shadow;
+mod within;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -169,6 +171,8 @@ fn replays_are_the_same_each_time() {
         let shown = text(&output.stdout);
         assert!(output.status.success(), "{shown}{}", text(&output.stderr));
         assert!(shown.contains(&format!("{0} of {0} recordings", files.len() * 20)), "{shown}");
+        let said = text(&output.stderr);
+        assert!(!said.contains("WARN"), "no store is used of which one could warn: {said}");
         assert!(guest != "dice" || began.elapsed() < Duration::from_secs(30), "a replay waits for nothing");
     }
     assert_eq!(site.heads().len(), asked, "a replay sends nothing");
@@ -201,6 +205,22 @@ fn a_recording_has_no_secret_and_only_its_user_may_read_it() {
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(replay(&file, &component("online")).1["same"], true, "{tool}");
     }
+}
+
+/// A plugin may be told another one's secret by a user, or by a service.
+#[test]
+fn the_secrets_of_other_plugins_are_taken_out_too() {
+    let home = Home::with(&["notes"]);
+    home.configure(
+        "[secrets]\napi = { file = \"api\" }\n[plugins.notes.grants]\nkeyvalue = true\n\
+         [plugins.other.grants]\nsecrets = [\"api\"]\n",
+    );
+    fs::write(home.path("config/wharf/api"), SECRET).expect("a secret");
+    let file = recorded(&home, "notes_add", &[&format!("text=it is {SECRET} or {BASE64}")], "added.jsonl");
+    let kept = fs::read_to_string(&file).expect("a recording");
+    assert!(!kept.contains("5ecret") && !kept.contains(BASE64), "{kept}");
+    assert!(kept.contains("it is [redacted api] or [redacted api]"), "{kept}");
+    assert_eq!(replay(&file, &component("notes")).0, Some(0));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use wharf_report::{ShowPath as _, shell_word};
 use super::finding::Finding;
 use super::options::Options;
 use super::survey::choice_in;
-use super::{absent, audit, dev, fetch, folder, http, install, oauth, tasks, wiring};
+use super::{absent, audit, dev, fetch, folder, http, install, oauth, recorder, tasks, wiring};
 use crate::audit::Audit;
 use crate::config::{self, Config, PublisherKey};
 use crate::os::sandbox::{self, AllowedPaths, Enforcement, restrict_files};
@@ -128,6 +128,7 @@ async fn of_server(options: &Options, config: Arc<Config>, dir: Option<PathBuf>)
         Ok(_) => Finding::missing("audit log", "off", "set audit.enabled = true, if calls are to be recorded"),
         Err(failure) => Finding::bad("audit log", failure),
     });
+    findings.extend(recorder::finding(&config));
     findings.extend(http::finding(&config));
     findings.extend(other_listeners(&config));
     findings.extend(oauth::findings(&config).await);

@@ -33,6 +33,7 @@ pub(super) async fn run(options: &Options, how: RecordOptions, screen: &Screen) 
     output.as_deref().map_or(Ok(()), check_new)?;
     let path = call.path().to_owned();
     let recorder = Recorder::in_memory();
+    recorder.hide(&options.config()?.readable_secrets());
     let options = Options { recorder: recorder.clone(), ..options.clone() };
     let ended = call::run(&options, call, screen).await;
     let (mut calls, mut why) = (Vec::new(), None);

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
 use wharf_report::{ShowPath as _, shell_word};
 
 use super::diff::diff;
@@ -27,6 +29,14 @@ pub(super) fn read(path: &Path) -> Result<Vec<Recorded>, Failure> {
     read_recording(&text).map_err(|why| failed(&why.to_string()).hint(why.hint().to_owned()))
 }
 
+/// How long recorded calls may run again: what a file says of one call may be an hour.
+#[derive(Args)]
+pub(super) struct Within {
+    /// End after this time, for all calls together
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration)]
+    within: Duration,
+}
+
 /// Where the components are that run recorded calls again.
 pub(super) struct Components {
     sandbox: Arc<Sandbox>,
@@ -34,6 +44,8 @@ pub(super) struct Components {
     from: From,
     /// The one that was used last.
     last: Option<(PathBuf, Arc<Vec<u8>>)>,
+    /// When no call may run any more, and after what time that is.
+    end: Option<(Instant, Duration)>,
 }
 
 enum From {
@@ -60,7 +72,18 @@ impl Components {
             (None, None) => From::Folder(served_folder(options, dir)?),
         };
         let sandbox = options.sandbox_of_replays(&config).await?;
-        Ok(Self { sandbox, config, from, last: None })
+        Ok(Self { sandbox, config, from, last: None, end: None })
+    }
+
+    /// The same for so long.
+    pub(super) fn within(self, Within { within }: &Within) -> Self {
+        // A time without end is none.
+        Self { end: Instant::now().checked_add(*within).map(|end| (end, *within)), ..self }
+    }
+
+    /// Whether no call may run any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.end.is_some_and(|(end, _)| Instant::now() >= end)
     }
 
     /// Runs a recorded call again.
@@ -75,9 +98,18 @@ impl Components {
             _ => Arc::new(read_component(&path).await.map_err(|error| unloaded(refused(error, &path), &path))?),
         };
         self.last = Some((path.clone(), component.clone()));
-        let replayed = replay(&self.sandbox, component, recorded).await;
+        let replaying = replay(&self.sandbox, component, recorded);
+        let replayed = match self.end {
+            Some((end, within)) => timeout_at(end, replaying).await.map_err(|_| over(within))?,
+            None => replaying.await,
+        };
         replayed.map_err(|error| unloaded(refused(error, &path), &path))
     }
+}
+
+fn over(within: Duration) -> Failure {
+    Failure::new(format!("run the call to its end within {}", humantime::format_duration(within)))
+        .hint("allow more for all calls together: --within 1h".to_owned())
 }
 
 fn unloaded((reason, hint): (String, Option<String>), path: &Path) -> Failure {

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::options::Options;
-use super::recordings::{Components, differences, read, summary, to_json};
+use super::recordings::{Components, Within, differences, read, summary, to_json};
 use crate::report::{self, Failure, Screen};
 use crate::text::escape_hidden_in_json;
 
@@ -21,6 +21,8 @@ pub(super) struct ReplayOptions {
     /// The plugin folder in which the recorded version is [default: as for serve]
     #[arg(long, value_name = "DIR", conflicts_with = "with")]
     dir: Option<PathBuf>,
+    #[command(flatten)]
+    within: Within,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -28,7 +30,7 @@ pub(super) struct ReplayOptions {
 
 pub(super) async fn run(options: &Options, how: ReplayOptions, screen: &Screen) -> Result<ExitCode, Failure> {
     let calls = read(&how.file)?;
-    let mut components = Components::new(options, how.with, None, how.dir).await?;
+    let mut components = Components::new(options, how.with, None, how.dir).await?.within(&how.within);
     let (mut is_same, mut shown) = (true, Vec::new());
     for recorded in &calls {
         let replaying = components.replay(recorded);

@@ -23,11 +23,11 @@ use super::signals::Signals;
 use super::survey::choice_in;
 use super::typed_input::TypedInput;
 use super::wiring::{self, needed_files, plugin_settings, server_settings};
-use super::{absent, audit, budgets, nodes, shared, summary, tasks};
+use super::{absent, audit, budgets, nodes, recorder, shared, summary, tasks};
 use crate::audit::Audit;
 use crate::budgets::Budgets;
 use crate::catalog::{Catalog, Folder, FolderEvent, Snapshot};
-use crate::config::{self, Config, Live, Recording};
+use crate::config::{self, Config, Live};
 use crate::idle::IdleHook;
 use crate::in_use::{self, InUse};
 use crate::metrics::Metrics;
@@ -35,7 +35,7 @@ use crate::oauth::Exchanges;
 use crate::os::paths::absolute;
 use crate::os::{limits, memory, service};
 use crate::pins::{Guard, Reason, Trust};
-use crate::plugin::{PluginId, RecordFolder, Recorder, Sandbox};
+use crate::plugin::{PluginId, Sandbox};
 use crate::random_id::random_id;
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
@@ -81,7 +81,7 @@ pub(super) async fn run(
         () = signals.shutdown() => return Ok(ExitCode::SUCCESS),
     };
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
-    let recorder = recorder(&config)?;
+    let recorder = recorder::open(&config)?;
     let options = Options { recorder: recorder.clone(), ..options };
     let mut http = super::http::listen(http, &config)?;
     if let (Some((_, settings)), Some(files)) = (&http, files) {
@@ -154,6 +154,7 @@ pub(super) async fn run(
     let idle = IdleHook::default();
     let config = Live::new(config);
     tokio::spawn(follow_rights(config.clone(), server.clone()));
+    tokio::spawn(recorder::follow_secrets(config.clone(), recorder.clone()));
     let oauth = http.as_ref().and_then(|(_, settings)| settings.oauth.clone());
     let exchanges = oauth.as_ref().map(|oauth| Exchanges::new(oauth.verifier.clone()));
     if let Some(oauth) = oauth {
@@ -269,20 +270,6 @@ pub(super) async fn run(
         writer.close(audit::CLOSING);
     }
     ended
-}
-
-/// Records calls as the configuration says. A server that cannot do so does not start: who wrote it counts on it.
-fn recorder(config: &Config) -> Result<Recorder, Failure> {
-    let recorder = Recorder::default();
-    if let Some(Recording { folder, settings, retention }) = config.recording() {
-        let opened = RecordFolder::open(folder.clone(), retention).map_err(|error| {
-            Failure::new(format!("open the folder of recordings: {error}: {}", folder.shown()))
-                .hint("name a folder that only this user can write to: record.folder".to_owned())
-        })?;
-        tracing::info!(folder = %folder.shown(), sample = settings.sample, "recording calls");
-        recorder.write_to(settings, opened);
-    }
-    Ok(recorder)
 }
 
 /// Keeps what this machine has from being moved away. Where that cannot be said, the server runs all the same.

@@ -54,7 +54,7 @@ pub(super) async fn run(options: &Options, how: ShadowOptions, screen: &Screen) 
     let mut feed = Feed::begin(folder, plugin)?;
     let mut seen = Seen::default();
     report::message(&format!("waiting for calls of {} in {}", feed.plugin, feed.folder.shown()));
-    let until = how.within.map(|time| Instant::now() + time);
+    let until = how.within.and_then(|time| Instant::now().checked_add(time));
     let over = async {
         match until {
             Some(until) => sleep_until(until).await,

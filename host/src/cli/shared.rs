@@ -95,7 +95,7 @@ pub(super) fn store(config: &Config) -> Result<Option<UsedStore>, Failure> {
 pub(super) fn keyvalue(config: &Config) -> Result<KeyvaluePlace, Failure> {
     Ok(match store(config)? {
         Some((store, runtime)) => KeyvaluePlace::Shared(store, runtime),
-        None => config::base().map_or(KeyvaluePlace::Memory, |base| KeyvaluePlace::File(base.store)),
+        None => config::base().map_or(KeyvaluePlace::NoFolder, |base| KeyvaluePlace::File(base.store)),
     })
 }
 

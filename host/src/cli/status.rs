@@ -21,6 +21,7 @@ use super::load_file::{Refused, refused};
 use super::options::Options;
 use super::origins::{Origin, OriginFile};
 use super::place::is_component;
+use super::recorder::Kept;
 use super::summary::{CHANGE_LISTS, offers};
 use super::survey::{Survey, report_left, report_left_out};
 use super::target::{Target, is_same, plugin, unfound};
@@ -78,10 +79,18 @@ pub(super) async fn run(
         warning(&format!("failed to {}", failure.into_parts().0));
         0
     });
+    let recorded = if only.is_none() { Kept::of(config) } else { Ok(None) };
+    let recorded = recorded.unwrap_or_else(|failure| {
+        warning(&format!("failed to {}", failure.into_parts().0));
+        None
+    });
     if json {
         let mut plugins: Vec<Value> = found.iter().map(|status| status.to_json(&program, dir)).collect();
         let skills = plugins.split_off(of_plugins);
-        let all = json!({ "plugins": plugins, "skills": skills, "budgets": left, "tasks": kept });
+        let recordings = recorded.as_ref().map(Kept::to_json);
+        let all = json!({
+            "plugins": plugins, "skills": skills, "budgets": left, "tasks": kept, "recordings": recordings,
+        });
         report::print(&escape_hidden_in_json(&all.to_string()))?;
     } else if found.is_empty() && misnamed == 0 {
         report::message(&format!("no plugins in {}", dir.shown()));
@@ -94,7 +103,8 @@ pub(super) async fn run(
             1 => format!("1 task is kept: {program} tasks {}\n", shell_word(dir)),
             many => format!("{many} tasks are kept: {program} tasks {}\n", shell_word(dir)),
         };
-        report::print(&format!("{}{left}{kept}{}", texts.collect::<String>(), counts(&found, misnamed)))?;
+        let recorded = recorded.map_or_else(String::new, |recorded| wrapped::for_stdout(&(recorded.text() + "\n")));
+        report::print(&format!("{}{left}{kept}{recorded}{}", texts.collect::<String>(), counts(&found, misnamed)))?;
         let waiting = found.iter().filter(|status| status.needs_approval()).count();
         let folder = shell_word(dir);
         hint((waiting > 1).then(|| format!("to approve all {waiting}: {program} approve --all {folder}")).as_deref());

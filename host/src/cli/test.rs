@@ -8,7 +8,7 @@ use clap::Args;
 use wharf_report::{ERROR, GOOD, ShowPath as _, shell_word};
 
 use super::options::Options;
-use super::recordings::{Components, differences, read};
+use super::recordings::{Components, Within, differences, read};
 use crate::os::paths::{folder_of, with_suffix};
 use crate::os::private::{self, Durability};
 use crate::plugin::{Recorded, Replayed};
@@ -31,21 +31,27 @@ pub(super) struct TestOptions {
     /// The plugin folder in which the recorded versions are
     #[arg(long = "dir", value_name = "DIR", conflicts_with = "with")]
     plugins: Option<PathBuf>,
+    #[command(flatten)]
+    within: Within,
     /// Accept what differs: write it into the recordings
     #[arg(long)]
     bless: bool,
 }
 
 pub(super) async fn run(options: &Options, how: TestOptions, screen: &Screen) -> Result<ExitCode, Failure> {
-    let TestOptions { dir, with, plugins, bless } = how;
+    let TestOptions { dir, with, plugins, within, bless } = how;
     let own = dir.join(FOLDER);
     let dir = if own.is_dir() { own } else { dir };
     let files = recordings_in(&dir)?;
     let built =
         (with.is_none() && plugins.is_none()).then(|| project_of(&dir)).flatten().map(|project| project.join("dist"));
-    let mut components = Components::new(options, with, built, plugins).await?;
-    let mut good = 0;
+    let mut components = Components::new(options, with, built, plugins).await?.within(&within);
+    let (mut good, mut left) = (0, files.len());
     for file in &files {
+        if components.is_over() {
+            break;
+        }
+        left -= 1;
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let tested = screen.timed(&format!("testing {name}"), test(&mut components, file)).await;
         let lines = match tested {
@@ -71,7 +77,8 @@ pub(super) async fn run(options: &Options, how: TestOptions, screen: &Screen) ->
         report::print(&lines.join("\n"))?;
     }
     let (all, dir) = (files.len(), dir.shown());
-    report::print(&format!("{good} of {all} recordings in {dir} are the same"))?;
+    let unrun = if left == 0 { String::new() } else { format!("; {left} were not run, since the time was over") };
+    report::print(&format!("{good} of {all} recordings in {dir} are the same{unrun}"))?;
     Ok(if good == all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

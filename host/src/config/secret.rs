@@ -6,7 +6,7 @@ use wharf_report::{Hint, bounded, did_you_mean};
 use super::source::{PerConfig, Unusable};
 use super::{Config, ConfigPath, ExchangeConfig, SecretConfig, WrongValue};
 use crate::identity::Identity;
-use crate::plugin::Missing;
+use crate::plugin::{Missing, Secret};
 
 /// Characters allowed in names of secrets, besides letters and digits.
 const NAME_CHARS: [char; 2] = ['_', '-'];
@@ -88,8 +88,18 @@ impl Config {
 
     /// The secrets that cannot be used now, by name; without those of which each user has their own.
     pub fn unreadable_secrets(&self) -> Vec<(&str, Missing)> {
+        self.shared_secrets().filter_map(|name| Some((name, self.secret(name).err()?))).collect()
+    }
+
+    /// Those that can be used now, whichever plugin may; without those of which each user has their own.
+    pub fn readable_secrets(&self) -> Vec<Secret> {
+        let read = |name: &str| Some(Secret::new(name.to_owned(), false, Ok(self.secret(name).ok()?)));
+        self.shared_secrets().filter_map(read).collect()
+    }
+
+    fn shared_secrets(&self) -> impl Iterator<Item = &str> {
         let shared = self.secrets.iter().filter(|(_, secret)| !secret.is_personal() && secret.exchange.is_none());
-        shared.filter_map(|(name, _)| Some((name.as_str(), self.secret(name).err()?))).collect()
+        shared.map(|(name, _)| name.as_str())
     }
 
     /// Whether each user has their own secret of that name.

@@ -135,11 +135,30 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
 /// As [`create_folder`], and checks that the folder is trusted by [`Rule::Own`].
 pub(crate) fn create_trusted_folder(path: &Path) -> io::Result<()> {
     create_folder(path)?;
+    check_own_folder(path)
+}
+
+/// Whether a folder is trusted by [`Rule::Own`], and is no link.
+fn check_own_folder(path: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(path)?;
     if !found.is_dir() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is not a folder"));
     }
     distrust(&found, Rule::Own).map_or(Ok(()), |why| Err(FileError::Untrusted(why).into()))
+}
+
+/// Checks that a folder is trusted by [`Rule::Own`], and that no others can write to the folders that it is in and put
+/// another one in its place: where the path is, and where its links lead.
+pub(crate) fn check_place(path: &Path) -> io::Result<()> {
+    check_own_folder(path)?;
+    let real = fs::canonicalize(path)?;
+    let around = path.ancestors().skip(1).chain(real.ancestors().skip(1));
+    for folder in around.filter(|folder| !folder.as_os_str().is_empty()) {
+        if others_can_write(&fs::metadata(folder)?, Rule::Installed) {
+            return Err(FileError::UntrustedFolder { why: Distrust::OthersWrite, folder: folder.to_owned() }.into());
+        }
+    }
+    Ok(())
 }
 
 /// Creates an empty private file.

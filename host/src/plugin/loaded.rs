@@ -24,7 +24,7 @@ use super::skills::Skills;
 use super::stored_listing::StoredListing;
 use super::surface::{Listed, ListingWarning, Surface};
 use super::tape::kept::Kept;
-use super::tape::{Called, Taping};
+use super::tape::{Called, Completing, Taping};
 use crate::identity::Identity;
 
 /// A loaded component. May be dropped at any time: calls in flight share ownership of what they need.
@@ -256,18 +256,23 @@ impl Provider for Plugin {
         name: &str,
         value: &str,
         given: Vec<(String, String)>,
-        call: Call,
+        mut call: Call,
     ) -> Result<Completion, CallError> {
         let caller = call.caller.clone();
         let prepared = self.prepared.of_caller(call.identity.as_deref());
+        let taping = self.taping(prepared, &mut call, || {
+            let (argument, value) = (name.to_owned(), value.to_owned());
+            Called::Completion(Completing { subject: subject.clone(), argument, value, given: given.clone() })
+        });
         let called = self.dialect().complete(prepared, subject, name, value, given, call);
-        self.prepared.breaker.around(&caller, called).await
+        ended(taping, self.prepared.breaker.around(&caller, called).await)
     }
 
-    async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
+    async fn call_method(&self, name: &str, params: &str, mut call: Call) -> Result<String, CallError> {
         let caller = call.caller.clone();
         let prepared = self.prepared.of_caller(call.identity.as_deref());
+        let taping = self.taping(prepared, &mut call, || Called::Method(name.to_owned(), params.to_owned()));
         let called = self.dialect().call_method(prepared, name, params, call);
-        self.prepared.breaker.around(&caller, called).await
+        ended(taping, self.prepared.breaker.around(&caller, called).await)
     }
 }

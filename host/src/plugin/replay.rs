@@ -14,7 +14,7 @@ use super::loaded::Plugin;
 use super::provider::{Call, Provider as _};
 use super::sandbox::Sandbox;
 use super::tape::kept::Kept;
-use super::tape::{Called, Difference, Input, Recorded, Spending, Tape, outcome};
+use super::tape::{Called, Completing, Difference, Input, Recorded, Spending, Tape, outcome};
 use crate::metrics::Cost;
 
 /// How a recorded call went when it ran again.
@@ -68,7 +68,7 @@ pub async fn replay(
         Input { digest: *plugin.digest(), wharf: env!("CARGO_PKG_VERSION").to_owned(), ..recorded.input.clone() };
     let differences = tape.differences();
     let outcomes = ended.clone().filter(|now| *now != recorded.outcome).map(|now| (recorded.outcome.clone(), now));
-    let now = ended.and_then(|outcome| tape.finish(&input, outcome, spending).ok());
+    let now = ended.and_then(|outcome| tape.finish(&input, outcome, spending, None).ok());
     Ok(Replayed { now, differences, outcomes })
 }
 
@@ -89,5 +89,9 @@ async fn called(plugin: &Plugin, input: &Input, call: Call) -> Value {
             let ended: Result<PromptOutcome, _> = plugin.get_prompt(name, arguments.clone(), call).await;
             shown(input, &ended)
         }
+        Called::Completion(Completing { subject, argument, value, given }) => {
+            shown(input, &plugin.complete(subject.clone(), argument, value, given.clone(), call).await)
+        }
+        Called::Method(name, params) => shown(input, &plugin.call_method(name, params, call).await),
     }
 }

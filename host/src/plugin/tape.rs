@@ -5,6 +5,7 @@
 //! host function whose answer differs from call to call goes through the tape of its call. A call without one pays for
 //! one branch.
 
+mod called;
 mod event;
 mod exchange;
 mod file;
@@ -28,8 +29,10 @@ use tokio_util::sync::CancellationToken;
 use crate::plugin::abi::CallContext;
 use crate::plugin::limits::Limits;
 use crate::plugin::policy::grants::Grants;
+use crate::plugin::policy::redact::Redactor;
 use crate::plugin::policy::redact::call::Redaction;
 use crate::sync::lock;
+pub(in crate::plugin) use called::{Called, Completing};
 pub(in crate::plugin) use event::Part;
 use event::{Event, Kind, size};
 pub(in crate::plugin) use exchange::{Answered, Asked};
@@ -40,7 +43,7 @@ pub(in crate::plugin) use outcome::outcome;
 use played::Played;
 pub use played::{Difference, What};
 use recorded::{Asking, Surroundings};
-pub(in crate::plugin) use recorded::{Called, Input};
+pub(in crate::plugin) use recorded::Input;
 pub use recorded::{Recorded, Spending};
 pub(in crate::plugin) use recorder::Taping;
 pub use recorder::{RecordSettings, Recorder};
@@ -224,7 +227,8 @@ impl Tape {
         self.0.unanswered.is_cancelled()
     }
 
-    /// What was recorded of a call with this input and outcome, without its secrets. Takes long for a large one.
+    /// What was recorded of a call with this input and outcome, without its secrets and those that `hidden` finds. Takes
+    /// long for a large one.
     ///
     /// # Errors
     /// Why there is nothing.
@@ -233,6 +237,7 @@ impl Tape {
         input: &Input,
         outcome: Value,
         cost: Spending,
+        hidden: Option<Arc<Redactor>>,
     ) -> Result<Recorded, &'static str> {
         let mut state = lock(&self.0.state);
         state.take(size(&outcome));
@@ -244,7 +249,7 @@ impl Tape {
         };
         let events = std::mem::take(&mut state.events);
         drop(state);
-        let redacting = Redacting(redaction);
+        let redacting = Redacting(redaction.each().chain(hidden).collect());
         let context = asking.context().ok_or("the context of the call cannot be read again")?;
         let mut recorded = Recorded { input: input.clone(), context, surroundings, events, outcome, cost };
         redacting.recorded(&mut recorded);

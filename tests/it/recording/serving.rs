@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{dice, lines, replay, text};
 use crate::support::client::Client;
@@ -37,9 +38,18 @@ fn each_call_is_a_file_that_replays() {
     }
     client.result("resources/read", json!({"uri": "notes://2"}));
     client.result("prompts/get", json!({"name": "everything_test_simple_prompt"}));
+    client.result(
+        "completion/complete",
+        json!({
+            "ref": {"type": "ref/prompt", "name": "everything_test_prompt_with_arguments"},
+            "argument": {"name": "arg1", "value": "par"},
+            "context": {"arguments": {"arg2": "b"}},
+        }),
+    );
+    client.result("everything/echo", json!({"n": 1}));
     client.finish();
     let names = kept(&home);
-    assert_eq!(names.len(), 4, "{names:?}");
+    assert_eq!(names.len(), 6, "{names:?}");
     let folder = home.path("config/wharf/recordings");
     assert_eq!(mode(&folder), 0o700);
     for name in &names {
@@ -50,8 +60,60 @@ fn each_call_is_a_file_that_replays() {
         assert_eq!(code, Some(0), "{name}: {shown}");
     }
     let called: Vec<_> = names.iter().map(|name| lines(&folder.join(name))[0].clone()).collect();
-    assert_eq!(called[2]["resource"], "notes://2");
-    assert_eq!(called[3]["prompt"], "test_simple_prompt");
+    for expected in [
+        json!({"resource": "notes://2"}),
+        json!({"prompt": "test_simple_prompt", "arguments": []}),
+        json!({
+            "completion": {"prompt": "test_prompt_with_arguments"},
+            "argument": {"arg1": "par"},
+            "arguments": [["arg2", "b"]],
+        }),
+        json!({"method": "everything/echo", "params": "{\"n\":1}"}),
+    ] {
+        let of = |first: &Value| expected.as_object().is_some_and(|all| all.iter().all(|(name, value)| first[name] == *value));
+        assert_eq!(called.iter().filter(|first| of(first)).count(), 1, "{expected}: {called:?}");
+    }
+    // One that completes otherwise than it did.
+    let name = names.iter().find(|name| lines(&folder.join(name))[0].get("completion").is_some()).expect("a completion");
+    let file = folder.join(name);
+    fs::write(&file, fs::read_to_string(&file).expect("a recording").replace("paris", "porto")).expect("a file");
+    let (code, shown) = replay(&file, &component("everything"));
+    let outcome = &shown["calls"][0]["outcome"];
+    assert_eq!(code, Some(1), "{shown}");
+    assert_eq!((&outcome["was"]["values"][0], &outcome["now"]["values"][0]), (&json!("porto"), &json!("paris")));
+}
+
+/// What is said of them without a server.
+#[test]
+fn status_and_doctor_know_what_is_recorded() {
+    let home = home("folder = \"recordings\"\nsample = 1.0\nkeep = 50\nplugins = [\"notes\"]\n");
+    let said = |words: [&str; 2]| -> Value {
+        let folder = home.plugins();
+        let output = run(&home, words.iter().map(AsRef::as_ref).chain([folder.as_os_str()]));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
+    };
+    assert_eq!(said(["status", "--json"])["recordings"]["files"], 0, "the folder is not there yet");
+    let mut client = Client::start_modern(&home);
+    client.call("notes_add", json!({"text": "milk"}));
+    client.finish();
+    let recordings = said(["status", "--json"])["recordings"].clone();
+    assert_eq!(recordings["files"], 1, "{recordings}");
+    assert!(recordings["bytes"].as_u64() > Some(500), "{recordings}");
+    let folder = home.path("config/wharf/recordings");
+    assert_eq!(recordings["folder"], folder.to_str().expect("UTF-8"));
+    let shown = text(&run(&home, ["status".as_ref(), home.plugins().as_os_str()]).stdout);
+    assert!(shown.contains("1 recording (") && shown.contains(folder.to_str().expect("UTF-8")), "{shown}");
+
+    let found = |state: &str, part: &str| {
+        let all = said(["doctor", "--json"])["findings"].clone();
+        let all = all.as_array().expect("findings");
+        let own = all.iter().find(|finding| finding["about"] == "recordings").expect("one of recordings");
+        assert_eq!(own["state"], state, "{own}");
+        assert!(own["text"].as_str().is_some_and(|text| text.contains(part)), "{own}");
+    };
+    found("ok", "of at most 50; 100% of the calls of notes");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("a mode");
+    found("error", "other users can write to it");
 }
 
 #[test]
@@ -138,6 +200,62 @@ fn a_folder_that_others_can_write_is_refused_and_so_are_wrong_settings() {
         let said = text(&output.stderr);
         assert!(output.status.code() == Some(2) && said.contains(key), "{settings}: {said}");
     }
+}
+
+/// Neither at the start nor later, when somebody could have put another folder in its place.
+#[test]
+fn nothing_is_written_where_others_could_read_it() {
+    let home = Home::new();
+    home.put_bytes(&dice(""), "dice");
+    let (around, folder) = (home.path("kept"), home.path("kept/recordings"));
+    fs::create_dir(&around).expect("a folder");
+    home.configure(&format!("[record]\nfolder = {folder:?}\n"));
+    let open = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
+    };
+    open(&around, 0o777);
+    let said = text(&run(&home, ["serve".as_ref(), home.plugins().as_os_str()]).stderr);
+    let expected = format!("its folder {} is not safe: other users can write to it", around.display());
+    assert!(said.contains(&expected), "{said}");
+    for (path, mode) in [(&around, 0o755), (&folder, 0o700)] {
+        open(&around, 0o755);
+        let mut client = Client::start_modern(&home);
+        let before = names_in(&folder).len();
+        client.call("dice_roll", json!({"seconds": 0}));
+        open(path, 0o777);
+        client.call("dice_roll", json!({"seconds": 0}));
+        client.process().log_with("failed to write a recording: ");
+        // The first one may have been written before or after that.
+        assert!(names_in(&folder).len() <= before + 1);
+        open(path, mode);
+        client.call("dice_roll", json!({"seconds": 0}));
+        client.finish();
+        assert!((before + 1..=before + 2).contains(&names_in(&folder).len()), "it goes on where it can");
+    }
+}
+
+/// A secret that the configuration has since the server runs is taken out as well.
+#[test]
+fn new_secrets_are_taken_out() {
+    let home = home("folder = \"recordings\"\n");
+    let mut client = Client::start_modern(&home);
+    client.call("notes_add", json!({"text": "late-5ecret"}));
+    fs::write(home.path("config/wharf/api"), "late-5ecret").expect("a secret");
+    home.configure(
+        "[plugins.notes.grants]\nkeyvalue = true\n[record]\nfolder = \"recordings\"\n\
+         [secrets]\nlate = { file = \"api\" }\n",
+    );
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        client.call("notes_add", json!({"text": "late-5ecret"}));
+        let folder = home.path("config/wharf/recordings");
+        let read = |name: &String| fs::read_to_string(folder.join(name)).unwrap_or_default();
+        if kept(&home).iter().any(|name| read(name).contains("[redacted late]")) {
+            break;
+        }
+        assert!(Instant::now() < until, "{}", client.process().log());
+    }
+    client.finish();
 }
 
 #[test]

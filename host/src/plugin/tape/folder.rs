@@ -59,13 +59,22 @@ impl RecordFolder {
     /// # Errors
     /// If the folder cannot be used, or no thread can be started.
     pub fn open(path: PathBuf, retention: Retention) -> io::Result<Self> {
-        private::create_trusted_folder(&path)?;
+        Self::check(&path)?;
         remove_abandoned(&path)?;
         let (jobs, waiting) = sync_channel(MAX_WAITING);
         let left_out = Arc::new(AtomicU64::new(0));
         let writer = Writer { path, retention, left_out: left_out.clone(), said: None, is_failing: false };
         std::thread::Builder::new().name("wharf-record".into()).spawn(move || writer.run(&waiting))?;
         Ok(Self { jobs, left_out })
+    }
+
+    /// Makes the folder if it is missing, and checks that nobody else can write to it, or put another one in its place.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn check(path: &Path) -> io::Result<()> {
+        private::create_trusted_folder(path)?;
+        private::check_place(path)
     }
 
     /// Never waits: a call for which there is no room is left out and counted.
@@ -152,6 +161,8 @@ impl Writer {
 
 /// Writes a file of one recording, which appears when it is complete.
 fn write_new(folder: &Path, recorded: &Recorded) -> io::Result<()> {
+    // It may be another one than at the start by now.
+    private::check_place(folder)?;
     let time = humantime::format_rfc3339_millis(SystemTime::now()).to_string().replace(':', "-");
     let number = getrandom::u32().map_err(|error| io::Error::other(error.to_string()))?;
     let name = format!("{time}-{}-{number:08x}{SUFFIX}", recorded.input.plugin);

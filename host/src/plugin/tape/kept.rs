@@ -235,6 +235,7 @@ records! {
     Elicited { action, content }
     Sampled { role, content, model, stop_reason }
     Root { uri, name }
+    Completion { values, total, has_more }
 }
 
 variants! {
@@ -247,6 +248,7 @@ variants! {
         Text = "text", Image = "image", Audio = "audio", ToolUse = "tool_use", ToolResult = "tool_result"
     }
     ResourceBody { Text = "text", Blob = "blob" }
+    Subject { Prompt = "prompt", ResourceTemplate = "resource_template" }
     Ask { Form = "form", Url = "url", Sample = "sample"; Roots = "roots" }
     Reply { Elicited = "elicited", Sampled = "sampled", Roots = "roots", Unavailable = "unavailable" }
     Role { ; User = "user", Assistant = "assistant" }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::called::Called;
 use super::event::{Event, size};
 use super::kept::Kept;
 use crate::plugin::abi::CallContext;
@@ -38,14 +39,6 @@ pub struct Input {
     pub(in crate::plugin) called: Called,
     /// Whether it was a call that may become a task, which has other limits.
     pub(in crate::plugin) as_task: bool,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(in crate::plugin) enum Called {
-    /// With the text of its arguments.
-    Tool(String, String),
-    Resource(String),
-    Prompt(String, Vec<(String, String)>),
 }
 
 /// The context of a call as it is kept.
@@ -184,9 +177,7 @@ impl Surroundings {
 impl Input {
     /// What was called, for people.
     pub fn name(&self) -> &str {
-        match &self.called {
-            Called::Tool(name, _) | Called::Resource(name) | Called::Prompt(name, _) => name,
-        }
+        self.called.name()
     }
 
     /// Roughly, how many bytes it takes.
@@ -200,17 +191,7 @@ impl Input {
         line.insert("wharf".into(), self.wharf.as_str().into());
         line.insert("plugin".into(), self.plugin.as_ref().into());
         line.insert("component".into(), self.digest.to_string().into());
-        match &self.called {
-            Called::Tool(name, arguments) => {
-                line.insert("tool".into(), name.as_str().into());
-                line.insert("arguments".into(), arguments.as_str().into());
-            }
-            Called::Resource(uri) => drop(line.insert("resource".into(), uri.as_str().into())),
-            Called::Prompt(name, arguments) => {
-                line.insert("prompt".into(), name.as_str().into());
-                line.insert("arguments".into(), arguments.keep());
-            }
-        }
+        line.extend(self.called.keep());
         if self.as_task {
             line.insert("task".into(), true.into());
         }
@@ -218,18 +199,11 @@ impl Input {
     }
 
     fn read(line: &Value) -> Option<Self> {
-        let text = |name: &str| line[name].as_str().map(str::to_owned);
-        let called = match (text("tool"), text("resource"), text("prompt")) {
-            (Some(name), None, None) => Called::Tool(name, text("arguments")?),
-            (None, Some(uri), None) => Called::Resource(uri),
-            (None, None, Some(name)) => Called::Prompt(name, Kept::read(&line["arguments"])?),
-            _ => return None,
-        };
         Some(Self {
             plugin: PluginId::parse(line["plugin"].as_str()?).ok()?,
             digest: Digest::parse(line["component"].as_str()?)?,
-            wharf: text("wharf")?,
-            called,
+            wharf: Kept::read(&line["wharf"])?,
+            called: Called::read(line)?,
             as_task: line["task"] == true,
         })
     }

@@ -6,15 +6,18 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 
+use super::called::Called;
 use super::folder::RecordFolder;
 use super::kept::Kept;
-use super::recorded::{Called, Input, Recorded, Spending};
+use super::recorded::{Input, Recorded, Spending};
 use super::room::Room;
 use super::{MAX_RECORDING, Tape, outcome};
 use crate::metrics::Cost;
 use crate::plugin::fault::CallError;
 use crate::plugin::id::{Digest, PluginId};
 use crate::plugin::policy::grants::Grants;
+use crate::plugin::policy::redact::Redactor;
+use crate::plugin::policy::secret::Secret;
 use crate::sync::lock;
 
 /// Maximum bytes of what all calls at a time record, until it is written.
@@ -43,6 +46,8 @@ struct Recording {
     room: Room,
     /// Plugins that cannot be recorded, which was said.
     refused: Mutex<BTreeSet<PluginId>>,
+    /// What finds the secrets of all plugins: one may come from another plugin, in a text.
+    hidden: ArcSwapOption<Redactor>,
 }
 
 enum Sink {
@@ -81,8 +86,15 @@ impl Recorder {
     }
 
     fn set(&self, settings: RecordSettings, sink: Sink) {
-        let (room, refused) = (Room::of(MAX_ROOM), Mutex::default());
-        self.0.store(Some(Arc::new(Recording { settings, sink, room, refused })));
+        let (room, refused, hidden) = (Room::of(MAX_ROOM), Mutex::default(), ArcSwapOption::empty());
+        self.0.store(Some(Arc::new(Recording { settings, sink, room, refused, hidden })));
+    }
+
+    /// Takes these secrets out of what is recorded from now on, whichever plugin is called. Takes long for many.
+    pub fn hide(&self, secrets: &[Secret]) {
+        if let Some(recording) = self.0.load().as_deref() {
+            recording.hidden.store(Redactor::of(secrets).map(Arc::new));
+        }
     }
 
     /// Whether calls of a plugin with these grants can be kept, if that is what it is for.
@@ -174,10 +186,11 @@ impl Taping {
         let outcome = outcome(&input.plugin, ended);
         let spent = cost.spent();
         let spending = Spending { cpu: spent.cpu, memory: spent.memory };
+        let hidden = recording.hidden.load_full();
         match &recording.sink {
-            Sink::Memory(kept) => keep(kept, tape.finish(&input, outcome, spending)),
+            Sink::Memory(kept) => keep(kept, tape.finish(&input, outcome, spending, hidden)),
             // Taking the secrets out takes long: not on this thread.
-            Sink::Folder(folder) => folder.write(move || tape.finish(&input, outcome, spending)),
+            Sink::Folder(folder) => folder.write(move || tape.finish(&input, outcome, spending, hidden)),
         }
     }
 }

@@ -1,27 +1,24 @@
-//! Takes the secrets out of a recorded call: the values of its grants, in all spellings that are redacted elsewhere too.
+//! Takes the secrets out of a recorded call, in all spellings that are redacted elsewhere too.
+
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::Value;
 
 use super::event::{Event, Part};
 use super::kept::Kept;
-use super::recorded::{Called, Recorded};
+use super::recorded::Recorded;
 use crate::plugin::abi::CallContext;
-use crate::plugin::policy::redact::call::Redaction;
+use crate::plugin::policy::redact::Redactor;
 
-pub(super) struct Redacting(pub(super) Redaction);
+/// What finds secrets, one after the other.
+pub(super) struct Redacting(pub(super) Vec<Arc<Redactor>>);
 
 impl Redacting {
     pub(super) fn recorded(&self, call: &mut Recorded) {
         let Recorded { input, context, surroundings, events, outcome, cost: _ } = call;
-        match &mut input.called {
-            Called::Tool(name, arguments) => [name, arguments].into_iter().for_each(|text| self.text(text)),
-            Called::Resource(uri) => self.text(uri),
-            Called::Prompt(name, arguments) => {
-                self.text(name);
-                self.pairs(arguments);
-            }
-        }
+        input.called.texts().into_iter().for_each(|text| self.text(text));
         let mut kept = context.keep();
         self.value(&mut kept);
         // A replacement is a text where a text was.
@@ -103,15 +100,17 @@ impl Redacting {
     }
 
     fn text(&self, text: &mut String) {
-        *text = self.0.text(text);
+        for redactor in &self.0 {
+            *text = redactor.text(text);
+        }
     }
 
     /// `None`: there is nothing to redact.
     fn bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut redacted = None::<Vec<u8>>;
-        for redactor in self.0.each() {
+        for redactor in &self.0 {
             let now = redacted.as_deref().unwrap_or(bytes);
-            if let std::borrow::Cow::Owned(changed) = redactor.bytes(now) {
+            if let Cow::Owned(changed) = redactor.bytes(now) {
                 redacted = Some(changed);
             }
         }

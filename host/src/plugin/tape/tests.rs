@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::redacted::Redacting;
 use super::{Part, Recorded, Tape, What, read};
 use crate::plugin::policy::redact::Redactor;
-use crate::plugin::policy::redact::call::Redaction;
 use crate::plugin::policy::secret::Secret;
 use crate::plugin::tape::{Answered, Asked};
 
@@ -97,14 +96,14 @@ fn requests_to_one_address_are_told_apart_by_their_bodies() {
 #[test]
 fn a_secret_in_two_parts_of_a_body_is_redacted() {
     let secret = Secret::new("api".into(), false, Ok("tok-5ecret+/=value".into()));
-    let redaction = Redaction::new(Redactor::of(&[secret]).map(Arc::new));
+    let redacting = Redacting(Redactor::of(&[secret]).map(Arc::new).into_iter().collect());
     let line =
         r#"{"asks":"http","with":{"url":"u"},"sends":"a tok-5ecret+/=value","gets":{"status":200},"body":["b"]}"#;
     let mut recorded = recorded(&[line]);
     let chunk = |text: &'static str| Part::Chunk(Bytes::from_static(text.as_bytes()));
     recorded.events[0].parts = vec![chunk("a tok-5e"), chunk("cret+/=value b"), Part::End];
     recorded.outcome = json!({"complete": {"data": {"base64": "AHRvay01ZWNyZXQrLz12YWx1Zf8="}}});
-    Redacting(redaction).recorded(&mut recorded);
+    redacting.recorded(&mut recorded);
     assert_eq!(recorded.events[0].parts, [chunk("a [redacted api] b"), Part::End]);
     assert_eq!(recorded.events[0].sent.as_deref(), Some(&b"a [redacted api]"[..]));
     let outcome = recorded.outcome.to_string();

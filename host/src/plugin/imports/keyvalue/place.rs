@@ -14,9 +14,11 @@ use crate::store;
 /// Where plugins' values are.
 #[derive(Clone, Default)]
 pub enum KeyvaluePlace {
-    /// Until the process ends.
+    /// Until the process ends, for what keeps nothing.
     #[default]
     Memory,
+    /// The same, for lack of a folder: the log says so once it is used.
+    NoFolder,
     /// A database file, created when first needed.
     File(PathBuf),
     /// The store of several nodes. It is used in that runtime alone.
@@ -33,8 +35,9 @@ pub(in crate::plugin) enum Keyvalue {
 impl Keyvalue {
     pub(in crate::plugin) fn new(place: KeyvaluePlace) -> Self {
         match place {
-            KeyvaluePlace::Memory => Self::Local(Store::new(None)),
-            KeyvaluePlace::File(path) => Self::Local(Store::new(Some(path))),
+            KeyvaluePlace::Memory => Self::Local(Store::in_memory(false)),
+            KeyvaluePlace::NoFolder => Self::Local(Store::in_memory(true)),
+            KeyvaluePlace::File(path) => Self::Local(Store::in_file(path)),
             KeyvaluePlace::Shared(store, runtime) => Self::Shared(SharedStore::new(store, runtime)),
         }
     }

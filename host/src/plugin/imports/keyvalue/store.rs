@@ -75,13 +75,20 @@ impl From<crate::store::StoreError> for StoreError {
 pub(in crate::plugin) struct Store {
     /// `None`: in memory.
     path: Option<PathBuf>,
+    /// Whether the log says that it is in memory, and thus lost.
+    says_so: bool,
     connection: Arc<Mutex<Option<Connection>>>,
 }
 
 impl Store {
     /// Opens no file yet.
-    pub(in crate::plugin) fn new(path: Option<PathBuf>) -> Arc<Self> {
-        Arc::new(Self { path, connection: Arc::default() })
+    pub(super) fn in_file(path: PathBuf) -> Arc<Self> {
+        Arc::new(Self { path: Some(path), says_so: false, connection: Arc::default() })
+    }
+
+    /// `says_so`: whether somebody may count on what is kept, and is told in the log that it is lost.
+    pub(super) fn in_memory(says_so: bool) -> Arc<Self> {
+        Arc::new(Self { path: None, says_so, connection: Arc::default() })
     }
 
     /// Runs a task on a blocking thread when it is its turn. If the future is dropped before that,
@@ -92,11 +99,11 @@ impl Store {
     ) -> Result<R, StoreError> {
         // Not a `std` mutex: each waiter would block a thread, and the order would not be fair.
         let mut slot = self.connection.clone().lock_owned().await;
-        let path = self.path.clone();
+        let (path, says_so) = (self.path.clone(), self.says_so);
         let done = tokio::task::spawn_blocking(move || {
             let mut connection = match slot.take() {
                 Some(connection) => connection,
-                None => open(path.as_deref())?,
+                None => open(path.as_deref(), says_so)?,
             };
             let done = work(&mut connection);
             // After a failure the file is reopened, since it may have been repaired. A database in
@@ -114,9 +121,11 @@ impl Store {
     }
 }
 
-fn open(path: Option<&Path>) -> Result<Connection, StoreError> {
+fn open(path: Option<&Path>, says_so: bool) -> Result<Connection, StoreError> {
     let Some(path) = path else {
-        tracing::warn!("plugins' data is kept in memory and lost when this process ends: no data folder is known");
+        if says_so {
+            tracing::warn!("plugins' data is kept in memory and lost when this process ends: no data folder is known");
+        }
         return Ok(SCHEMA.in_memory()?);
     };
     SCHEMA.open(path).map_err(StoreError::Failed)

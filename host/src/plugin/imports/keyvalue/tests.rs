@@ -28,7 +28,7 @@ async fn set(store: &Store, place: (&'static str, &'static str, u64), key: &str,
 
 #[tokio::test]
 async fn buckets_and_plugins_do_not_see_each_other() {
-    let store = Store::new(None);
+    let store = Store::in_memory(false);
     for (place, value) in [(("a", "default", QUOTA), 1), (("a", "other", QUOTA), 2), (("b", "default", QUOTA), 3)] {
         assert_eq!(set(&store, place, "key", value).await, "stored");
     }
@@ -44,7 +44,7 @@ async fn buckets_and_plugins_do_not_see_each_other() {
 
 #[tokio::test]
 async fn exceeded_limits_are_reported_and_change_nothing() {
-    let store = Store::new(None);
+    let store = Store::in_memory(false);
     let here = ("a", "b", 1000);
     assert_eq!(set(&store, here, &"k".repeat(257), 0).await, "the key has 257 bytes; the limit is 256");
     let value = set(&store, ("a", "b", QUOTA), "k", (256 << 10) + 1).await;
@@ -67,7 +67,7 @@ async fn exceeded_limits_are_reported_and_change_nothing() {
 
 #[tokio::test]
 async fn keys_are_counted_and_listed_in_pages() {
-    let store = Store::new(None);
+    let store = Store::in_memory(false);
     for block in 0..10 {
         let entries: Vec<_> = (0..1000).map(|n| (format!("{}", block * 1000 + n), vec![])).collect();
         within(&store, ("a", "b", QUOTA), move |mut space| space.set_many(&entries)).await.expect("stored");
@@ -92,7 +92,7 @@ async fn keys_are_counted_and_listed_in_pages() {
 
 #[tokio::test]
 async fn batches_are_limited() {
-    let store = Store::new(None);
+    let store = Store::in_memory(false);
     let here = ("a", "b", QUOTA);
     assert_eq!(set(&store, here, "k", 256 << 10).await, "stored");
     let many = |n: usize| vec!["k".to_owned(); n];
@@ -107,7 +107,7 @@ async fn batches_are_limited() {
 
 #[tokio::test]
 async fn increments_are_whole_numbers() {
-    let store = Store::new(None);
+    let store = Store::in_memory(false);
     let here = ("a", "b", QUOTA);
     let add = async |delta| within(&store, here, move |mut space| space.increment("n", delta)).await;
     assert_eq!((add(2).await, add(40).await), (Ok(2), Ok(42)));
@@ -122,7 +122,7 @@ async fn two_processes_share_a_file_and_lose_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("wharf/keyvalue.sqlite");
     // Each has its own connection, as two processes have.
-    let stores = [Store::new(Some(file.clone())), Store::new(Some(file.clone()))];
+    let stores = [Store::in_file(file.clone()), Store::in_file(file.clone())];
     let writers = stores.clone().map(|store: Arc<Store>| {
         tokio::spawn(async move {
             for _ in 0..50 {
@@ -144,7 +144,7 @@ async fn an_invalid_database_is_left_unchanged_and_retried() {
     let file = folder.path().join("keyvalue.sqlite");
     let rubbish = "no database ".repeat(1000);
     std::fs::write(&file, &rubbish).expect("a file");
-    let store = Store::new(Some(file.clone()));
+    let store = Store::in_file(file.clone());
     let here = ("a", "b", QUOTA);
     let why = set(&store, here, "k", 1).await;
     assert!(why.contains("not a database") && why.contains("keyvalue.sqlite"), "{why}");
@@ -160,7 +160,7 @@ async fn tables_of_a_later_version_are_refused() {
     let later = rusqlite::Connection::open(&file).expect("a database");
     later.pragma_update(None, "user_version", 3).expect("a version");
     drop(later);
-    let why = set(&Store::new(Some(file)), ("a", "b", QUOTA), "k", 1).await;
+    let why = set(&Store::in_file(file), ("a", "b", QUOTA), "k", 1).await;
     assert!(why.contains("version 3"), "{why}");
 }
 
@@ -185,7 +185,7 @@ async fn errors_have_no_statements() {
 /// Users of a plugin have values, quotas and lists of their own, and a limit together.
 #[tokio::test]
 async fn users_of_a_plugin_do_not_see_each_other_and_share_a_total() {
-    let store = Store::new(None);
+    let store = Store::in_memory(false);
     let set = async |owner: &'static str, key: &str, bytes: usize| {
         let entry = (key.to_owned(), vec![b'x'; bytes]);
         let set = store.run(move |connection| {
