@@ -95,7 +95,7 @@ fn new_prints_the_next_commands_and_overwrites_nothing() {
     let made = run(&home, ["new", "my-plugin", "--lang", "rust"]);
     let reported = err(&made);
     assert!(made.status.success() && out(&made).is_empty(), "{reported}");
-    for line in ["cd my-plugin", "wharf build --install", "wharf call dist/my-plugin.wasm greet"] {
+    for line in ["cd my-plugin", "wharf build --install", "wharf test", "wharf call dist/my-plugin.wasm greet"] {
         assert!(reported.contains(line), "no {line:?} in {reported}");
     }
     let dir = home.path("home/my-plugin");

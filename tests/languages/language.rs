@@ -3,6 +3,8 @@
 /// A language of `wharf new`. Commands are run by a shell in the folder of the project.
 pub(crate) struct Language {
     pub(crate) name: &'static str,
+    /// The file of a new project that has the text of its greeting.
+    pub(crate) source: &'static str,
     /// Runs a new project's own test.
     pub(crate) test: &'static str,
     /// The same for a sample.
@@ -18,21 +20,23 @@ const GO: &str = "export GOTOOLCHAIN=local GOFLAGS=-mod=mod; go vet ./... && go 
 const MAKE: &str = "make test | grep -x 'the tests passed'";
 
 pub(crate) const LANGUAGES: [Language; 7] = [
-    Language { name: "rust", test: "cargo test --quiet", sample_test: "cargo test --quiet", wrapper: None },
+    Language { name: "rust", source: "src/lib.rs", test: "cargo test --quiet", sample_test: "cargo test --quiet", wrapper: None },
     Language {
         name: "python",
+        source: "plugin.py",
         test: "PATH=\".venv/bin:$PATH\" PYTHONPATH=wharf python3 -m unittest",
         sample_test: "PYTHONPATH=.:../../plugin-sdk/python python3 -m unittest discover -s tests",
         wrapper: Some(("python", "python3 -m unittest discover -s tests")),
     },
     Language {
         name: "typescript",
+        source: "plugin.ts",
         test: "npm test",
         sample_test: "npm test",
         wrapper: Some(("typescript/test", "npm install --ignore-scripts --no-save --no-audit --no-fund && npm test")),
     },
-    Language { name: "javascript", test: "npm test", sample_test: "npm test", wrapper: None },
-    Language { name: "go", test: GO, sample_test: GO, wrapper: Some(("go", GO)) },
-    Language { name: "c", test: MAKE, sample_test: MAKE, wrapper: Some(("c", MAKE)) },
-    Language { name: "cpp", test: MAKE, sample_test: MAKE, wrapper: None },
+    Language { name: "javascript", source: "plugin.js", test: "npm test", sample_test: "npm test", wrapper: None },
+    Language { name: "go", source: "tools.go", test: GO, sample_test: GO, wrapper: Some(("go", GO)) },
+    Language { name: "c", source: "src/plugin.c", test: MAKE, sample_test: MAKE, wrapper: Some(("c", MAKE)) },
+    Language { name: "cpp", source: "src/plugin.cpp", test: MAKE, sample_test: MAKE, wrapper: None },
 ];

@@ -22,7 +22,7 @@ pub(crate) fn template(language: &Language) {
     let dir = home.path("home").join(&name);
     let made = wharf(&home, &home.path("home"), &["new", &name, "--lang", language.name]);
     let next = String::from_utf8_lossy(&made.stderr).into_owned();
-    assert!(next.contains("wharf build") && next.contains(&format!("dist/{name}.wasm")), "{next}");
+    assert!(next.contains("wharf build") && next.contains("wharf test") && next.contains(&format!("dist/{name}.wasm")), "{next}");
     let again = wharf_with(&home, &home.path("home"), &["new", &name, "--lang", language.name]);
     assert_eq!(again.status.code(), Some(2), "a project was overwritten");
     // As in a clone of the author's repository.
@@ -30,6 +30,9 @@ pub(crate) fn template(language: &Language) {
     // Built before it is tested, since the build restores the library and installs the language's packages.
     let file = build(&home, &dir, &name);
     shell(language.name, &home, &dir, language.test);
+    // Its recording is one of a component that was built elsewhere.
+    let (code, shown) = test(&home, &dir, &[]);
+    assert!(code == Some(0) && shown.contains("1 of 1 recordings"), "{shown}");
     let findings = wharf(&home, &dir, &["check", "--json", &file.display().to_string()]);
     let findings: Value = serde_json::from_slice(&findings.stdout).expect("one JSON document");
     assert_eq!((&findings["loads"], &findings["warnings"]), (&json!(true), &json!([])), "{findings}");
@@ -45,6 +48,27 @@ pub(crate) fn template(language: &Language) {
         assert!(wrong.to_string().contains("name"), "{revision}: the missing argument is not named: {wrong}");
         assert!(wrong.get("error").is_some() || wrong["result"]["isError"] == true, "{revision}: {wrong}");
     }
+    changed(&home, &dir, language);
+}
+
+/// `wharf test` in a project: its exit code, and what it prints.
+fn test(home: &Home, dir: &Path, more: &[&str]) -> (Option<i32>, String) {
+    let output = wharf_with(home, dir, &[&["test"], more].concat());
+    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A plugin that behaves otherwise than its recording is found out, until that is accepted.
+fn changed(home: &Home, dir: &Path, language: &Language) {
+    let source = dir.join(language.source);
+    let greeting = fs::read_to_string(&source).expect("the source");
+    fs::write(&source, greeting.replace("Hello, ", "Goodbye, ")).expect("the source");
+    build(home, dir, &format!("my-{}", language.name));
+    let (code, shown) = test(home, dir, &[]);
+    assert!(code == Some(1) && shown.contains("differs") && shown.contains("Goodbye, Ada!"), "{shown}");
+    let (code, shown) = test(home, dir, &["--bless"]);
+    assert!(code == Some(0) && shown.contains("accepted"), "{shown}");
+    let (code, shown) = test(home, dir, &[]);
+    assert!(code == Some(0), "{shown}");
 }
 
 /// A sample builds, passes its tests and transcripts, and offers the same tools in both eras.

@@ -79,7 +79,7 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::File::create_new(path)?.write_all(bytes)
 }
 
-/// What was created, and the next three commands. Files of the library are not counted.
+/// What was created, and the next commands. Files of the library are not counted.
 fn summary(dir: &Path, id: &PluginName, language: Language, files: usize, vendor: bool) -> String {
     let folder = dir.shown();
     let library = if vendor { "to commit with them" } else { "which git ignores" };
@@ -88,6 +88,7 @@ fn summary(dir: &Path, id: &PluginName, language: Language, files: usize, vendor
          README.md explains how to test it. Next:\n  \
          cd {folder}\n  \
          wharf build --install\n  \
+         wharf test\n  \
          wharf call dist/{id}.wasm greet name=Ada",
         language.name()
     )

@@ -28,7 +28,7 @@ fn an_invalid_name_has_a_suggestion() {
 fn each_language_has_a_complete_project() {
     for language in Language::value_variants() {
         let (files, library) = (template(*language), wrapper(*language));
-        for path in ["plugin.toml", "README.md", ".gitignore"] {
+        for path in ["plugin.toml", "README.md", ".gitignore", "recordings/greet.jsonl"] {
             assert!(files.contains_key(Path::new(path)), "{}: no {path}", language.name());
         }
         for path in ["wit/tools.wit", "wit/wasi-keyvalue/store.wit"] {
