@@ -1,5 +1,6 @@
 //! `wharf record`, `replay`, `test` and `shadow`: calls of real guests, run again without what they were answered by.
 
+mod files;
 mod project;
 mod refused;
 mod serving;

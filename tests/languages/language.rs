@@ -20,7 +20,13 @@ const GO: &str = "export GOTOOLCHAIN=local GOFLAGS=-mod=mod; go vet ./... && go 
 const MAKE: &str = "make test | grep -x 'the tests passed'";
 
 pub(crate) const LANGUAGES: [Language; 7] = [
-    Language { name: "rust", source: "src/lib.rs", test: "cargo test --quiet", sample_test: "cargo test --quiet", wrapper: None },
+    Language {
+        name: "rust",
+        source: "src/lib.rs",
+        test: "cargo test --quiet",
+        sample_test: "cargo test --quiet",
+        wrapper: None,
+    },
     Language {
         name: "python",
         source: "plugin.py",

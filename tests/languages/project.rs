@@ -22,7 +22,10 @@ pub(crate) fn template(language: &Language) {
     let dir = home.path("home").join(&name);
     let made = wharf(&home, &home.path("home"), &["new", &name, "--lang", language.name]);
     let next = String::from_utf8_lossy(&made.stderr).into_owned();
-    assert!(next.contains("wharf build") && next.contains("wharf test") && next.contains(&format!("dist/{name}.wasm")), "{next}");
+    assert!(
+        next.contains("wharf build") && next.contains("wharf test") && next.contains(&format!("dist/{name}.wasm")),
+        "{next}"
+    );
     let again = wharf_with(&home, &home.path("home"), &["new", &name, "--lang", language.name]);
     assert_eq!(again.status.code(), Some(2), "a project was overwritten");
     // As in a clone of the author's repository.

@@ -50,10 +50,9 @@ pub(super) fn finding(config: &Config) -> Option<Finding> {
     let Recording { folder, settings, retention } = config.recording()?;
     Some(match RecordFolder::check(&folder).and_then(|()| Kept::in_folder(folder.clone())) {
         Ok(kept) => {
-            let whose = settings.plugins.map_or_else(
-                || "all plugins".to_owned(),
-                |names| names.into_iter().collect::<Vec<_>>().join(", "),
-            );
+            let whose = settings
+                .plugins
+                .map_or_else(|| "all plugins".to_owned(), |names| names.into_iter().collect::<Vec<_>>().join(", "));
             let share = settings.sample * 100.0;
             let text = format!("{} of at most {}; {share}% of the calls of {whose}", kept.text(), retention.files);
             Finding::good(about, text)

@@ -104,12 +104,12 @@ impl Plugin {
     }
 
     /// Records a call, if it is to be recorded.
-    fn taping(&self, prepared: &PreparedComponent, call: &mut Call, called: impl FnOnce() -> Called) -> Option<Taping> {
+    fn taping(&self, call: &mut Call, called: impl FnOnce() -> Called) -> Option<Taping> {
         if call.tape.is_some() {
             return None;
         }
-        let (of, grants) = ((&self.prepared.id, &self.prepared.digest), &prepared.granted.grants);
-        let mut taping = self.prepared.runtime.recorder.begin(of, grants, call.as_task, called)?;
+        let of = (&self.prepared.id, &self.prepared.digest);
+        let mut taping = self.prepared.runtime.recorder.begin(of, call.as_task, called)?;
         call.tape = Some(taping.tape());
         taping.cost(&mut call.cost);
         Some(taping)
@@ -198,7 +198,7 @@ impl Provider for Plugin {
         let caller = call.caller.clone();
         let prepared = self.prepared.of_caller(call.identity.as_deref());
         let prepared = if call.as_task { prepared.as_task() } else { prepared };
-        let taping = self.taping(prepared, &mut call, || Called::Tool(name.to_owned(), arguments.to_string()));
+        let taping = self.taping(&mut call, || Called::Tool(name.to_owned(), arguments.to_string()));
         let arguments = tool.taken(arguments);
         let called = self.dialect().call_tool(prepared, tool, arguments, call);
         ended(taping, self.prepared.breaker.around(&caller, called).await)
@@ -231,7 +231,7 @@ impl Provider for Plugin {
         }
         let caller = call.caller.clone();
         let prepared = self.prepared.of_caller(call.identity.as_deref());
-        let taping = self.taping(prepared, &mut call, || Called::Resource(uri.to_owned()));
+        let taping = self.taping(&mut call, || Called::Resource(uri.to_owned()));
         let called = self.dialect().read_resource(prepared, uri, call);
         let read = ended(taping, self.prepared.breaker.around(&caller, called).await)?;
         self.only_pinned(uri, read).await
@@ -245,7 +245,7 @@ impl Provider for Plugin {
     ) -> Result<PromptOutcome, CallError> {
         let caller = call.caller.clone();
         let prepared = self.prepared.of_caller(call.identity.as_deref());
-        let taping = self.taping(prepared, &mut call, || Called::Prompt(name.to_owned(), arguments.clone()));
+        let taping = self.taping(&mut call, || Called::Prompt(name.to_owned(), arguments.clone()));
         let called = self.dialect().get_prompt(prepared, name, arguments, call);
         ended(taping, self.prepared.breaker.around(&caller, called).await)
     }
@@ -260,7 +260,7 @@ impl Provider for Plugin {
     ) -> Result<Completion, CallError> {
         let caller = call.caller.clone();
         let prepared = self.prepared.of_caller(call.identity.as_deref());
-        let taping = self.taping(prepared, &mut call, || {
+        let taping = self.taping(&mut call, || {
             let (argument, value) = (name.to_owned(), value.to_owned());
             Called::Completion(Completing { subject: subject.clone(), argument, value, given: given.clone() })
         });
@@ -271,7 +271,7 @@ impl Provider for Plugin {
     async fn call_method(&self, name: &str, params: &str, mut call: Call) -> Result<String, CallError> {
         let caller = call.caller.clone();
         let prepared = self.prepared.of_caller(call.identity.as_deref());
-        let taping = self.taping(prepared, &mut call, || Called::Method(name.to_owned(), params.to_owned()));
+        let taping = self.taping(&mut call, || Called::Method(name.to_owned(), params.to_owned()));
         let called = self.dialect().call_method(prepared, name, params, call);
         ended(taping, self.prepared.breaker.around(&caller, called).await)
     }

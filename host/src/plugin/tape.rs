@@ -21,6 +21,7 @@ mod room;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -42,8 +43,8 @@ use kept::Kept;
 pub(in crate::plugin) use outcome::outcome;
 use played::Played;
 pub use played::{Difference, What};
-use recorded::{Asking, Surroundings};
 pub(in crate::plugin) use recorded::Input;
+use recorded::{Asking, Surroundings};
 pub use recorded::{Recorded, Spending};
 pub(in crate::plugin) use recorder::Taping;
 pub use recorder::{RecordSettings, Recorder};
@@ -123,11 +124,18 @@ impl Tape {
     ) -> CallContext {
         let mut state = lock(&self.0.state);
         let context = state.played.as_ref().map_or(context, |played| played.context.clone());
-        let surroundings = Surroundings::of(grants, limits);
+        let folders = state.played.as_ref().map_or(!grants.folders.is_empty(), |played| played.folders);
+        let mut surroundings = Surroundings::of(grants, limits);
+        surroundings.folders = folders;
         let asking = Asking::of(&context);
         state.take(size(&asking.0) + surroundings.size());
         state.began = Some(Began { asking, surroundings, redaction: redaction.clone() });
         context
+    }
+
+    /// Whether the guest has folders, which are asked for in the recording.
+    pub(in crate::plugin) fn has_folders(&self) -> bool {
+        lock(&self.0.state).began.as_ref().is_some_and(|began| began.surroundings.folders)
     }
 
     /// Whether it answers from a recorded call.
@@ -163,13 +171,26 @@ impl Tape {
         with: Value,
         real: impl Future<Output = A>,
     ) -> A {
+        match self.try_through_async(what, with, async { Ok::<_, Infallible>(real.await) }).await {
+            Ok(answer) => answer,
+            Err(never) => match never {},
+        }
+    }
+
+    /// The same for an answer in whose place the guest may be stopped, which is not recorded.
+    pub(in crate::plugin) async fn try_through_async<A: Kept, E>(
+        &self,
+        what: &'static str,
+        with: Value,
+        real: impl Future<Output = Result<A, E>>,
+    ) -> Result<A, E> {
         match self.played(what, &with) {
-            Some(Some(answer)) => answer,
+            Some(Some(answer)) => Ok(answer),
             Some(None) => std::future::pending().await,
             None => {
-                let answer = real.await;
+                let answer = real.await?;
                 self.add(Event::asks(what, with, Some(answer.keep())));
-                answer
+                Ok(answer)
             }
         }
     }

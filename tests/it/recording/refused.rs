@@ -56,21 +56,9 @@ fn files_that_are_no_recordings_say_what_is_wrong() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_refused_with_the_reason() {
-    let home = Home::with(&["folders"]);
-    let shared = home.path("shared");
-    fs::create_dir_all(&shared).expect("a folder");
-    home.configure(&format!("[plugins.folders.grants]\nfs = [{{ host = {shared:?}, guest = \"/data\" }}]\n"));
-    let file = home.path("listed.jsonl");
-    let output = record(&home, "folders_environment", &[], &file);
-    let said = text(&output.stderr);
-    assert!(said.contains("calls of plugins that have a folder (grant fs) cannot be recorded"), "{said}");
-    assert!(!file.exists());
-    // Nothing was called.
-    let attempt = ["what=write", "path=a", "count=3"];
-    assert_eq!(record(&home, "folders_attempt", &attempt, &file).status.code(), Some(2));
-    assert!(!shared.join("a").exists());
-
+fn a_recording_takes_the_place_of_no_file() {
+    let home = Home::new();
+    let file = home.path("rolled.jsonl");
     // A file that exists is not written over, and nothing is called.
     home.put_bytes(&dice(""), "dice");
     fs::write(&file, "mine").expect("a file");

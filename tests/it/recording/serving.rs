@@ -70,11 +70,14 @@ fn each_call_is_a_file_that_replays() {
         }),
         json!({"method": "everything/echo", "params": "{\"n\":1}"}),
     ] {
-        let of = |first: &Value| expected.as_object().is_some_and(|all| all.iter().all(|(name, value)| first[name] == *value));
+        let of = |first: &Value| {
+            expected.as_object().is_some_and(|all| all.iter().all(|(name, value)| first[name] == *value))
+        };
         assert_eq!(called.iter().filter(|first| of(first)).count(), 1, "{expected}: {called:?}");
     }
     // One that completes otherwise than it did.
-    let name = names.iter().find(|name| lines(&folder.join(name))[0].get("completion").is_some()).expect("a completion");
+    let name =
+        names.iter().find(|name| lines(&folder.join(name))[0].get("completion").is_some()).expect("a completion");
     let file = folder.join(name);
     fs::write(&file, fs::read_to_string(&file).expect("a recording").replace("paris", "porto")).expect("a file");
     let (code, shown) = replay(&file, &component("everything"));
@@ -256,21 +259,4 @@ fn new_secrets_are_taken_out() {
         assert!(Instant::now() < until, "{}", client.process().log());
     }
     client.finish();
-}
-
-#[test]
-fn a_plugin_with_a_folder_runs_unrecorded_and_the_log_says_so_once() {
-    let home = Home::with(&["folders"]);
-    let shared = home.path("shared");
-    fs::create_dir_all(&shared).expect("a folder");
-    let granted = format!("[plugins.folders.grants]\nfs = [{{ host = {shared:?}, guest = \"/data\" }}]\n");
-    home.configure(&format!("{granted}[record]\nfolder = \"recordings\"\n"));
-    let mut client = Client::start_modern(&home);
-    for _ in 0..2 {
-        client.call("folders_environment", json!({}));
-    }
-    let log = client.process().log_with("not recorded: calls of plugins that have a folder");
-    assert_eq!(log.matches("not recorded").count(), 1, "{log}");
-    client.finish();
-    assert!(kept(&home).is_empty());
 }

@@ -13,7 +13,9 @@ fn replays_end_in_time_whatever_a_file_allows() {
     home.put_bytes(&dice(""), "dice");
     let file = recorded(&home, "dice_roll", &["seconds=0"], "rolled.jsonl");
     let call = fs::read_to_string(&file).expect("a recording");
-    let hour = call.replace("\"cpu_ms\":10000", "\"cpu_ms\":3600000").replace("\"timeout_ms\":30000", "\"timeout_ms\":3600000");
+    let hour = call
+        .replace("\"cpu_ms\":10000", "\"cpu_ms\":3600000")
+        .replace("\"timeout_ms\":30000", "\"timeout_ms\":3600000");
     assert_eq!(hour.matches("3600000").count(), 2, "{hour}");
     let folder = home.path("recordings");
     fs::create_dir(&folder).expect("a folder");
@@ -36,7 +38,10 @@ fn replays_end_in_time_whatever_a_file_allows() {
     assert_eq!(code, Some(1), "{shown}");
     assert!(shown.contains("failed   a.jsonl"), "{shown}");
     let last = shown.lines().last().unwrap_or_default();
-    assert!(last.starts_with("0 of 3 recordings") && last.ends_with("; 2 were not run, since the time was over"), "{shown}");
+    assert!(
+        last.starts_with("0 of 3 recordings") && last.ends_with("; 2 were not run, since the time was over"),
+        "{shown}"
+    );
     // A time that no clock can tell is none.
     let plugin = home.plugin("dice");
     let [file, plugin] = [&file, &plugin].map(|path| path.to_str().expect("UTF-8"));

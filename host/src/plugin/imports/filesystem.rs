@@ -1,7 +1,7 @@
 //! `wasi:filesystem` for granted folders.
 //!
 //! Reading is the engine's implementation, which stays within the folder. Opening and changing are
-//! implemented here: they must not block, and changes count against the quota.
+//! implemented here: they must not block, and changes count against the quota. All of it goes through the call's tape.
 
 pub(super) mod bindings;
 mod folder;
@@ -11,6 +11,7 @@ mod open;
 mod personal;
 mod protected;
 mod survey;
+mod taped;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -22,6 +23,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use cap_primitives::fs::read_base_dir;
+use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::WasiFilesystemView as _;
@@ -30,6 +32,8 @@ use wasmtime_wasi::runtime;
 
 use super::state::GuestState;
 use crate::os::Errno;
+use crate::plugin::tape::Tape;
+use crate::plugin::tape::kept::{self, Kept};
 use bindings::{
     Advice, Descriptor, DescriptorCalls, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry,
     DirectoryEntryStream, ErrorCalls, ErrorCode, Filesize, ListingCalls, MetadataHashValue, NewTimestamp, OpenFlags,
@@ -41,6 +45,7 @@ pub(in crate::plugin) use folders::{Folders, Opened};
 use open::Request;
 pub use personal::folder_of;
 pub use protected::ProtectedFolders;
+use taped::{Failed, GivenFolders, Question, TapedInput, TapedOutput};
 use writer::FileWriter;
 
 /// Maximum files and folders that one call has open.
@@ -58,6 +63,8 @@ pub(in crate::plugin) struct OpenHandles {
     folders: BTreeMap<u32, Arc<Folder>>,
     /// The length of each listing, by handle.
     listings: BTreeMap<u32, usize>,
+    /// What each handle is called in the tape of the call, if it has one.
+    names: BTreeMap<u32, Arc<str>>,
     /// Open files with their permits. A stream keeps a file open after its descriptor is dropped.
     open: Vec<(Weak<File>, OwnedSemaphorePermit)>,
 }
@@ -69,9 +76,13 @@ fn descriptor_file(descriptor: &Descriptor) -> &Arc<File> {
     }
 }
 
-/// Converts an error for the guest.
+/// What an error is for the guest.
+fn code_of(error: &io::Error) -> ErrorCode {
+    if error.raw_os_error() == Some(Errno::DQUOT.raw_os_error()) { ErrorCode::Quota } else { error.into() }
+}
+
 fn guest_error(error: io::Error) -> FsError {
-    if error.raw_os_error() == Some(Errno::DQUOT.raw_os_error()) { ErrorCode::Quota.into() } else { error.into() }
+    code_of(&error).into()
 }
 
 impl GuestState {
@@ -106,10 +117,68 @@ impl GuestState {
 
     /// A stream that writes into a file from `at`, or at its end.
     fn writer(&mut self, fd: &Resource<Descriptor>, at: Option<u64>) -> FsResult<Resource<DynOutputStream>> {
-        let folder = self.folder_to_change(fd)?;
-        let file = self.file_of(fd)?;
-        let writer: DynOutputStream = Box::new(FileWriter::new(folder, file, at));
+        let question = self.question("file write from", fd.rep(), || at.keep());
+        let name = self.file_name(fd.rep());
+        let mut real = None;
+        Question::answered_now(question, || {
+            let folder = self.folder_to_change(fd)?;
+            let file = self.file_of(fd)?;
+            real = Some(Box::new(FileWriter::new(folder, file, at)) as DynOutputStream);
+            Ok(())
+        })?;
+        let writer: DynOutputStream = match self.tape.clone() {
+            Some(tape) => Box::new(TapedOutput { tape, name, real }),
+            None => real.ok_or(ErrorCode::Io)?,
+        };
         Ok(self.table().push(writer)?)
+    }
+
+    async fn open(&mut self, fd: &Resource<Descriptor>, request: Request) -> FsResult<Resource<Descriptor>> {
+        let folder =
+            if request.writes() { self.folder_to_change(fd)? } else { self.folder(fd).map_err(FsError::trap)? };
+        let dir = self.dir_of(fd)?;
+        let permit = self.acquire_file()?;
+        let opened = if folder.is_writable() {
+            folder.change(move |ledger| request.open_counted(&dir, ledger)).await
+        } else {
+            runtime::spawn_blocking(move || request.open(&dir)).await
+        };
+        let opened = opened.map_err(guest_error)?;
+        self.held.open.push((Arc::downgrade(descriptor_file(&opened)), permit));
+        let handle = self.table().push(opened)?;
+        self.held.folders.insert(handle.rep(), folder);
+        Ok(handle)
+    }
+
+    async fn list(&mut self, fd: Resource<Descriptor>) -> FsResult<Resource<DirectoryEntryStream>> {
+        let dir = self.dir_of(&fd)?;
+        let free = MAX_LISTED.saturating_sub(self.held.listings.values().sum());
+        let count = runtime::spawn_blocking(move || Ok::<_, io::Error>(read_base_dir(&dir)?.take(free + 1).count()));
+        let count = count.await?;
+        if count > free {
+            return Err(ErrorCode::InsufficientMemory.into());
+        }
+        let listing = self.filesystem().read_directory(fd).await?;
+        self.held.listings.insert(listing.rep(), count);
+        Ok(listing)
+    }
+
+    /// The granted folders, and why others cannot be used.
+    fn give_folders(&mut self) -> wasmtime::Result<GivenFolders<Descriptor>> {
+        let granted = self.granted.clone();
+        // The guest's own library maps paths to folders, so the folder that it needs is not known.
+        granted.deny_unavailable_folders(self.events.as_deref());
+        if let Some(events) = self.events.as_ref().filter(|_| granted.grants.folders.is_empty()) {
+            events.find_no_folder();
+        }
+        let opened = granted.folders();
+        let problems = opened.iter().flat_map(|opened| opened.problems()).map(ToString::to_string).collect();
+        let folders = opened.iter().flat_map(|opened| opened.given()).map(|folder| {
+            let handle = self.table().push(Descriptor::Dir(folder.dir.clone()))?;
+            self.held.folders.insert(handle.rep(), folder.clone());
+            Ok((handle, folder.guest.clone()))
+        });
+        Ok((folders.collect::<wasmtime::Result<_>>()?, problems))
     }
 
     /// A permit for one more open file.
@@ -124,19 +193,10 @@ impl GuestState {
 
 impl PreopenCalls for GuestState {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
-        let granted = self.granted.clone();
-        // The guest's own library maps paths to folders, so the folder that it needs is not known.
-        granted.deny_unavailable_folders(self.events.as_deref());
-        if let Some(events) = self.events.as_ref().filter(|_| granted.grants.folders.is_empty()) {
-            events.find_no_folder();
+        match self.tape.clone().filter(Tape::has_folders) {
+            Some(tape) => self.taped_folders(&tape, Self::give_folders),
+            None => Ok(self.give_folders()?.0),
         }
-        let opened = granted.folders();
-        let folders = opened.iter().flat_map(|opened| opened.given()).map(|folder| {
-            let handle = self.table().push(Descriptor::Dir(folder.dir.clone()))?;
-            self.held.folders.insert(handle.rep(), folder.clone());
-            Ok((handle, folder.guest.clone()))
-        });
-        folders.collect()
     }
 }
 
@@ -146,10 +206,10 @@ impl ErrorCalls for GuestState {
     }
 
     fn filesystem_error_code(&mut self, error: Resource<wasmtime::Error>) -> wasmtime::Result<Option<ErrorCode>> {
-        let error = self.table().get(&error)?.downcast_ref::<io::Error>();
-        Ok(match error {
-            Some(error) if error.raw_os_error() == Some(Errno::DQUOT.raw_os_error()) => Some(ErrorCode::Quota),
-            error => error.map(ErrorCode::from),
+        let error = self.table().get(&error)?;
+        Ok(match error.downcast_ref::<Failed>() {
+            Some(taped) => taped.code,
+            None => error.downcast_ref::<io::Error>().map(code_of),
         })
     }
 }
@@ -163,34 +223,41 @@ impl DescriptorCalls for GuestState {
         how: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Resource<Descriptor>> {
-        let request = Request { path, at, how, flags };
-        let folder =
-            if request.writes() { self.folder_to_change(&fd)? } else { self.folder(&fd).map_err(FsError::trap)? };
-        let dir = self.dir_of(&fd)?;
-        let permit = self.acquire_file()?;
-        let opened = if folder.is_writable() {
-            folder.change(move |ledger| request.open_counted(&dir, ledger)).await
-        } else {
-            runtime::spawn_blocking(move || request.open(&dir)).await
-        };
-        let opened = opened.map_err(guest_error)?;
-        self.held.open.push((Arc::downgrade(descriptor_file(&opened)), permit));
-        let handle = self.table().push(opened)?;
-        self.held.folders.insert(handle.rep(), folder);
-        Ok(handle)
+        let question = self.question(
+            "file open",
+            fd.rep(),
+            || json!({"path": path, "follow": follows(at), "how": how.keep(), "for": flags.keep()}),
+        );
+        let name = format!("{}/{path}", self.file_name(fd.rep()));
+        let mut opened = None;
+        Question::answered(question, async {
+            opened = Some(self.open(&fd, Request { path, at, how, flags }).await?);
+            Ok(())
+        })
+        .await?;
+        let opened = opened.map_or_else(|| self.played(), Ok).map_err(FsError::trap)?;
+        self.name_file(opened.rep(), name);
+        Ok(opened)
     }
 
     fn drop(&mut self, fd: Resource<Descriptor>) -> wasmtime::Result<()> {
+        if self.drop_played(fd.rep()) {
+            return Ok(());
+        }
         self.held.folders.remove(&fd.rep());
         DescriptorCalls::drop(&mut self.filesystem(), fd)
     }
 
     async fn write(&mut self, fd: Resource<Descriptor>, bytes: Vec<u8>, at: Filesize) -> FsResult<Filesize> {
-        let file = self.file_of(&fd)?;
-        let folder = self.folder_to_change(&fd)?;
-        let written = bytes.len() as Filesize;
-        folder.change(move |ledger| ledger.write(&file, &bytes, Some(at))).await.map_err(guest_error)?;
-        Ok(written)
+        let question = self.question("file write", fd.rep(), || json!({"at": at, "bytes": kept::bytes(&bytes)}));
+        Question::answered(question, async {
+            let file = self.file_of(&fd)?;
+            let folder = self.folder_to_change(&fd)?;
+            let written = bytes.len() as Filesize;
+            folder.change(move |ledger| ledger.write(&file, &bytes, Some(at))).await.map_err(guest_error)?;
+            Ok(written)
+        })
+        .await
     }
 
     fn write_via_stream(&mut self, fd: Resource<Descriptor>, at: Filesize) -> FsResult<Resource<DynOutputStream>> {
@@ -202,27 +269,43 @@ impl DescriptorCalls for GuestState {
     }
 
     async fn set_size(&mut self, fd: Resource<Descriptor>, size: Filesize) -> FsResult<()> {
-        let file = self.file_of(&fd)?;
-        let folder = self.folder_to_change(&fd)?;
-        folder.change(move |ledger| ledger.set_size(&file, size)).await.map_err(guest_error)
+        let question = self.question("file set size", fd.rep(), || size.into());
+        Question::answered(question, async {
+            let file = self.file_of(&fd)?;
+            let folder = self.folder_to_change(&fd)?;
+            folder.change(move |ledger| ledger.set_size(&file, size)).await.map_err(guest_error)
+        })
+        .await
     }
 
     async fn create_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
-        let dir = self.dir_of(&fd)?;
-        let folder = self.folder_to_change(&fd)?;
-        folder.change(move |ledger| ledger.create_folder(&dir, Path::new(&path))).await.map_err(guest_error)
+        let question = self.question("file create folder", fd.rep(), || path.keep());
+        Question::answered(question, async {
+            let dir = self.dir_of(&fd)?;
+            let folder = self.folder_to_change(&fd)?;
+            folder.change(move |ledger| ledger.create_folder(&dir, Path::new(&path))).await.map_err(guest_error)
+        })
+        .await
     }
 
     async fn remove_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
-        let dir = self.dir_of(&fd)?;
-        let folder = self.folder_to_change(&fd)?;
-        folder.change(move |ledger| ledger.remove_folder(&dir, Path::new(&path))).await.map_err(guest_error)
+        let question = self.question("file remove folder", fd.rep(), || path.keep());
+        Question::answered(question, async {
+            let dir = self.dir_of(&fd)?;
+            let folder = self.folder_to_change(&fd)?;
+            folder.change(move |ledger| ledger.remove_folder(&dir, Path::new(&path))).await.map_err(guest_error)
+        })
+        .await
     }
 
     async fn unlink_file_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
-        let dir = self.dir_of(&fd)?;
-        let folder = self.folder_to_change(&fd)?;
-        folder.change(move |ledger| ledger.remove_file(&dir, Path::new(&path))).await.map_err(guest_error)
+        let question = self.question("file remove", fd.rep(), || path.keep());
+        Question::answered(question, async {
+            let dir = self.dir_of(&fd)?;
+            let folder = self.folder_to_change(&fd)?;
+            folder.change(move |ledger| ledger.remove_file(&dir, Path::new(&path))).await.map_err(guest_error)
+        })
+        .await
     }
 
     /// Only within one granted folder: each has its own ledger.
@@ -233,14 +316,20 @@ impl DescriptorCalls for GuestState {
         new_fd: Resource<Descriptor>,
         new: String,
     ) -> FsResult<()> {
-        let (dir, new_dir) = (self.dir_of(&fd)?, self.dir_of(&new_fd)?);
-        let folder = self.folder_to_change(&fd)?;
-        let new_folder = self.folder_to_change(&new_fd)?;
-        if !Arc::ptr_eq(&folder, &new_folder) {
-            return Err(ErrorCode::CrossDevice.into());
-        }
-        let rename = folder.change(move |ledger| ledger.rename((&dir, Path::new(&old)), (&new_dir, Path::new(&new))));
-        rename.await.map_err(guest_error)
+        let to = self.file_name(new_fd.rep());
+        let question = self.question("file rename", fd.rep(), || json!([old, &*to, new]));
+        Question::answered(question, async {
+            let (dir, new_dir) = (self.dir_of(&fd)?, self.dir_of(&new_fd)?);
+            let folder = self.folder_to_change(&fd)?;
+            let new_folder = self.folder_to_change(&new_fd)?;
+            if !Arc::ptr_eq(&folder, &new_folder) {
+                return Err(ErrorCode::CrossDevice.into());
+            }
+            let rename =
+                folder.change(move |ledger| ledger.rename((&dir, Path::new(&old)), (&new_dir, Path::new(&new))));
+            rename.await.map_err(guest_error)
+        })
+        .await
     }
 
     /// Denied: a hard link could make a file reachable from outside of the folder.
@@ -269,26 +358,33 @@ impl DescriptorCalls for GuestState {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        self.folder_to_change(&fd)?;
-        if !at.contains(PathFlags::SYMLINK_FOLLOW) {
-            return self.filesystem().set_times_at(fd, at, path, accessed, modified).await;
-        }
-        let opened = self.open_at(fd, at, path, OpenFlags::empty(), DescriptorFlags::READ).await?;
-        let set = self.filesystem().set_times(Resource::new_borrow(opened.rep()), accessed, modified).await;
-        DescriptorCalls::drop(self, opened).map_err(FsError::trap)?;
-        set
+        let times = || json!([path, follows(at), accessed.keep(), modified.keep()]);
+        let question = self.question("file set times", fd.rep(), times);
+        Question::answered(question, async {
+            self.folder_to_change(&fd)?;
+            if !follows(at) {
+                return self.filesystem().set_times_at(fd, at, path, accessed, modified).await;
+            }
+            let request = Request { path, at, how: OpenFlags::empty(), flags: DescriptorFlags::READ };
+            let opened = self.open(&fd, request).await?;
+            let set = self.filesystem().set_times(Resource::new_borrow(opened.rep()), accessed, modified).await;
+            DescriptorCalls::drop(self, opened).map_err(FsError::trap)?;
+            set
+        })
+        .await
     }
 
     async fn read_directory(&mut self, fd: Resource<Descriptor>) -> FsResult<Resource<DirectoryEntryStream>> {
-        let dir = self.dir_of(&fd)?;
-        let free = MAX_LISTED.saturating_sub(self.held.listings.values().sum());
-        let count = runtime::spawn_blocking(move || Ok::<_, io::Error>(read_base_dir(&dir)?.take(free + 1).count()));
-        let count = count.await?;
-        if count > free {
-            return Err(ErrorCode::InsufficientMemory.into());
-        }
-        let listing = self.filesystem().read_directory(fd).await?;
-        self.held.listings.insert(listing.rep(), count);
+        let question = self.question("file list", fd.rep(), || Value::Null);
+        let name = self.file_name(fd.rep());
+        let mut listing = None;
+        Question::answered(question, async {
+            listing = Some(self.list(fd).await?);
+            Ok(())
+        })
+        .await?;
+        let listing = listing.map_or_else(|| self.played(), Ok).map_err(FsError::trap)?;
+        self.name_file(listing.rep(), name.to_string());
         Ok(listing)
     }
 
@@ -299,23 +395,28 @@ impl DescriptorCalls for GuestState {
         length: Filesize,
         advice: Advice,
     ) -> FsResult<()> {
-        self.filesystem().advise(fd, offset, length, advice).await
+        let question = self.question("file advise", fd.rep(), || json!([offset, length]));
+        Question::answered(question, self.filesystem().advise(fd, offset, length, advice)).await
     }
 
     async fn sync_data(&mut self, fd: Resource<Descriptor>) -> FsResult<()> {
-        self.filesystem().sync_data(fd).await
+        let question = self.question("file sync data", fd.rep(), || Value::Null);
+        Question::answered(question, self.filesystem().sync_data(fd)).await
     }
 
     async fn sync(&mut self, fd: Resource<Descriptor>) -> FsResult<()> {
-        self.filesystem().sync(fd).await
+        let question = self.question("file sync", fd.rep(), || Value::Null);
+        Question::answered(question, self.filesystem().sync(fd)).await
     }
 
     async fn get_flags(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorFlags> {
-        self.filesystem().get_flags(fd).await
+        let question = self.question("file flags", fd.rep(), || Value::Null);
+        Question::answered(question, self.filesystem().get_flags(fd)).await
     }
 
     async fn get_type(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorType> {
-        self.filesystem().get_type(fd).await
+        let question = self.question("file type", fd.rep(), || Value::Null);
+        Question::answered(question, self.filesystem().get_type(fd)).await
     }
 
     async fn set_times(
@@ -324,8 +425,12 @@ impl DescriptorCalls for GuestState {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        self.folder_to_change(&fd)?;
-        self.filesystem().set_times(fd, accessed, modified).await
+        let question = self.question("file set times", fd.rep(), || json!([accessed.keep(), modified.keep()]));
+        Question::answered(question, async {
+            self.folder_to_change(&fd)?;
+            self.filesystem().set_times(fd, accessed, modified).await
+        })
+        .await
     }
 
     async fn read(
@@ -334,31 +439,53 @@ impl DescriptorCalls for GuestState {
         length: Filesize,
         offset: Filesize,
     ) -> FsResult<(Vec<u8>, bool)> {
-        self.filesystem().read(fd, length, offset).await
+        let question = self.question("file read", fd.rep(), || json!({"at": offset, "size": length}));
+        let (mut bytes, ended) = Question::answered(question, self.filesystem().read(fd, length, offset)).await?;
+        // A recording may come from anyone.
+        bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        Ok((bytes, ended))
     }
 
     fn read_via_stream(&mut self, fd: Resource<Descriptor>, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
-        self.filesystem().read_via_stream(fd, offset)
+        let Some(tape) = self.tape.clone() else { return self.filesystem().read_via_stream(fd, offset) };
+        let question = self.question("file read from", fd.rep(), || offset.into());
+        let name = self.file_name(fd.rep());
+        let mut real = None;
+        Question::answered_now(question, || {
+            let stream = self.filesystem().read_via_stream(fd, offset)?;
+            real = Some(self.table().delete(stream)?);
+            Ok(())
+        })?;
+        let stream: DynInputStream = Box::new(TapedInput::new(tape, name, real));
+        Ok(self.table().push(stream)?)
     }
 
     async fn stat(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorStat> {
-        self.filesystem().stat(fd).await
+        let question = self.question("file stat", fd.rep(), || Value::Null);
+        Question::answered(question, self.filesystem().stat(fd)).await
     }
 
     async fn stat_at(&mut self, fd: Resource<Descriptor>, at: PathFlags, path: String) -> FsResult<DescriptorStat> {
-        self.filesystem().stat_at(fd, at, path).await
+        let question = self.question("file stat", fd.rep(), || json!([path, follows(at)]));
+        Question::answered(question, self.filesystem().stat_at(fd, at, path)).await
     }
 
     async fn readlink_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<String> {
-        self.filesystem().readlink_at(fd, path).await
+        let question = self.question("file link target", fd.rep(), || path.keep());
+        Question::answered(question, self.filesystem().readlink_at(fd, path)).await
     }
 
     async fn is_same_object(&mut self, a: Resource<Descriptor>, b: Resource<Descriptor>) -> wasmtime::Result<bool> {
-        self.filesystem().is_same_object(a, b).await
+        let other = self.file_name(b.rep());
+        let question = self.question("file same", a.rep(), || (&*other).into());
+        let same = async { self.filesystem().is_same_object(a, b).await.map_err(FsError::trap) };
+        let same = Question::answered(question, same).await;
+        same.map_err(|error| error.downcast().map_or_else(|trap| trap, Into::into))
     }
 
     async fn metadata_hash(&mut self, fd: Resource<Descriptor>) -> FsResult<MetadataHashValue> {
-        self.filesystem().metadata_hash(fd).await
+        let question = self.question("file metadata hash", fd.rep(), || Value::Null);
+        Question::answered(question, self.filesystem().metadata_hash(fd)).await
     }
 
     async fn metadata_hash_at(
@@ -367,8 +494,13 @@ impl DescriptorCalls for GuestState {
         at: PathFlags,
         path: String,
     ) -> FsResult<MetadataHashValue> {
-        self.filesystem().metadata_hash_at(fd, at, path).await
+        let question = self.question("file metadata hash", fd.rep(), || json!([path, follows(at)]));
+        Question::answered(question, self.filesystem().metadata_hash_at(fd, at, path)).await
     }
+}
+
+fn follows(at: PathFlags) -> bool {
+    at.contains(PathFlags::SYMLINK_FOLLOW)
 }
 
 impl ListingCalls for GuestState {
@@ -376,10 +508,14 @@ impl ListingCalls for GuestState {
         &mut self,
         listing: Resource<DirectoryEntryStream>,
     ) -> FsResult<Option<DirectoryEntry>> {
-        self.filesystem().read_directory_entry(listing).await
+        let question = self.question("file next entry", listing.rep(), || Value::Null);
+        Question::answered(question, self.filesystem().read_directory_entry(listing)).await
     }
 
     fn drop(&mut self, listing: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
+        if self.drop_played(listing.rep()) {
+            return Ok(());
+        }
         self.held.listings.remove(&listing.rep());
         ListingCalls::drop(&mut self.filesystem(), listing)
     }

@@ -30,9 +30,9 @@ impl Called {
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Tool(name, _) | Self::Resource(name) | Self::Prompt(name, _) | Self::Method(name, _) => name,
-            Self::Completion(Completing { subject: Subject::Prompt(name) | Subject::ResourceTemplate(name), .. }) => {
-                name
-            }
+            Self::Completion(Completing {
+                subject: Subject::Prompt(name) | Subject::ResourceTemplate(name), ..
+            }) => name,
         }
     }
 

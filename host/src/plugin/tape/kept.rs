@@ -154,6 +154,7 @@ impl<T: Kept, E: Kept> Kept for Result<T, E> {
     }
 }
 
+/// Records, member by member. Where it is used, what it names has to be in scope.
 macro_rules! records {
     ($($record:ident { $($member:ident),* })*) => {$(
         impl Kept for $record {
@@ -177,6 +178,7 @@ macro_rules! records {
     )*};
 }
 
+/// Variants: those with a value, then those without.
 macro_rules! variants {
     ($($variant:ident { $($case:ident = $name:literal),* $(; $($empty:ident = $text:literal),*)? })*) => {$(
         impl Kept for $variant {
@@ -203,6 +205,8 @@ macro_rules! variants {
         }
     )*};
 }
+
+pub(in crate::plugin) use {records, variants};
 
 records! {
     ToolResult { content, structured, is_error, meta }

@@ -19,6 +19,8 @@ const MAX_SHOWN: usize = 200;
 
 pub(super) struct Played {
     pub(super) context: CallContext,
+    /// Whether it had folders.
+    pub(super) folders: bool,
     events: Vec<Event>,
     used: Vec<bool>,
     /// The events that are not used, in order, by what they are about.
@@ -72,7 +74,8 @@ impl Played {
             places.entry(key(event.kind, &event.what, &event.with)).or_default().push_back(place);
         }
         let used = vec![false; events.len()];
-        Self { context: recorded.context.clone(), events, used, places, after: 0, found: Vec::new() }
+        let (context, folders) = (recorded.context.clone(), recorded.surroundings.folders);
+        Self { context, folders, events, used, places, after: 0, found: Vec::new() }
     }
 
     /// The answer to a question.

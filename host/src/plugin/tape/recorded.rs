@@ -60,6 +60,8 @@ pub(in crate::plugin) struct Surroundings {
     pub(super) variables: Vec<(String, String)>,
     pub(super) settings: Vec<(String, String)>,
     keyvalue: bool,
+    /// Whether it had any. A replay has none, but what was recorded of them.
+    pub(super) folders: bool,
     /// The text of a command's description.
     pub(super) tool: Option<String>,
     json: bool,
@@ -108,6 +110,7 @@ impl Surroundings {
             variables: grants.env.iter().filter_map(|(name, value)| Some((name.clone(), filled(value)?))).collect(),
             settings: grants.configured().map(setting).collect(),
             keyvalue: grants.keyvalue.is_some(),
+            folders: !grants.folders.is_empty(),
             tool: grants.program.tool.as_ref().and_then(|tool| tool.as_ref().ok()).map(|tool| tool.to_string()),
             json: grants.program.json,
             timeout: limits.timeout.as_millis() as u64,
@@ -146,11 +149,12 @@ impl Surroundings {
     }
 
     fn keep(&self) -> Value {
-        let Self { variables, settings, keyvalue, tool, json, timeout, cpu, memory, output, log } = self;
+        let Self { variables, settings, keyvalue, folders, tool, json, timeout, cpu, memory, output, log } = self;
         json!({
             "env": variables.keep(),
             "config": settings.keep(),
             "keyvalue": keyvalue,
+            "fs": folders,
             "tool": tool.keep(),
             "json": json,
             "limits": {"timeout_ms": timeout, "cpu_ms": cpu, "memory": memory, "output": output, "log": log},
@@ -163,6 +167,7 @@ impl Surroundings {
             variables: Kept::read(&value["env"])?,
             settings: Kept::read(&value["config"])?,
             keyvalue: Kept::read(&value["keyvalue"])?,
+            folders: value["fs"] == true,
             tool: Kept::read(&value["tool"])?,
             json: Kept::read(&value["json"])?,
             timeout: limit("timeout_ms", MAX_TIME)?,

@@ -15,7 +15,6 @@ use super::{MAX_RECORDING, Tape, outcome};
 use crate::metrics::Cost;
 use crate::plugin::fault::CallError;
 use crate::plugin::id::{Digest, PluginId};
-use crate::plugin::policy::grants::Grants;
 use crate::plugin::policy::redact::Redactor;
 use crate::plugin::policy::secret::Secret;
 use crate::sync::lock;
@@ -44,8 +43,6 @@ struct Recording {
     settings: RecordSettings,
     sink: Sink,
     room: Room,
-    /// Plugins that cannot be recorded, which was said.
-    refused: Mutex<BTreeSet<PluginId>>,
     /// What finds the secrets of all plugins: one may come from another plugin, in a text.
     hidden: ArcSwapOption<Redactor>,
 }
@@ -86,8 +83,8 @@ impl Recorder {
     }
 
     fn set(&self, settings: RecordSettings, sink: Sink) {
-        let (room, refused, hidden) = (Room::of(MAX_ROOM), Mutex::default(), ArcSwapOption::empty());
-        self.0.store(Some(Arc::new(Recording { settings, sink, room, refused, hidden })));
+        let (room, hidden) = (Room::of(MAX_ROOM), ArcSwapOption::empty());
+        self.0.store(Some(Arc::new(Recording { settings, sink, room, hidden })));
     }
 
     /// Takes these secrets out of what is recorded from now on, whichever plugin is called. Takes long for many.
@@ -95,15 +92,6 @@ impl Recorder {
         if let Some(recording) = self.0.load().as_deref() {
             recording.hidden.store(Redactor::of(secrets).map(Arc::new));
         }
-    }
-
-    /// Whether calls of a plugin with these grants can be kept, if that is what it is for.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn check(&self, grants: &Grants) -> Result<(), &'static str> {
-        let keeps = matches!(self.0.load().as_deref(), Some(Recording { sink: Sink::Memory(_), .. }));
-        objection(grants).filter(|_| keeps).map_or(Ok(()), Err)
     }
 
     /// The calls that were kept, and why others were not.
@@ -118,17 +106,12 @@ impl Recorder {
     pub(in crate::plugin) fn begin(
         &self,
         (plugin, digest): (&PluginId, &Digest),
-        grants: &Grants,
         as_task: bool,
         called: impl FnOnce() -> Called,
     ) -> Option<Taping> {
         let recording = self.0.load();
         let recording = recording.as_ref()?;
         if !recording.wants(plugin) {
-            return None;
-        }
-        if let Some(why) = objection(grants) {
-            recording.refuse(plugin, why);
             return None;
         }
         let (plugin, wharf) = (plugin.clone(), env!("CARGO_PKG_VERSION").to_owned());
@@ -138,28 +121,11 @@ impl Recorder {
     }
 }
 
-/// Why calls of a plugin with these grants cannot be recorded.
-fn objection(grants: &Grants) -> Option<&'static str> {
-    let has_folder = grants.parts().any(|part| !part.folders.is_empty());
-    has_folder.then_some("calls of plugins that have a folder (grant fs) cannot be recorded")
-}
-
 impl Recording {
     fn wants(&self, plugin: &PluginId) -> bool {
         let RecordSettings { sample, plugins, max_size: _ } = &self.settings;
         plugins.as_ref().is_none_or(|plugins| plugins.contains(plugin.as_ref()))
             && (*sample >= 1.0 || getrandom::u32().is_ok_and(|drawn| f64::from(drawn) < sample * f64::from(u32::MAX)))
-    }
-
-    fn refuse(&self, plugin: &PluginId, why: &'static str) {
-        match &self.sink {
-            Sink::Memory(kept) => keep(kept, Err(why)),
-            Sink::Folder(_) => {
-                if lock(&self.refused).insert(plugin.clone()) {
-                    tracing::warn!(%plugin, "not recorded: {why}");
-                }
-            }
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::plugin::policy::redact::Redactor;
 use crate::plugin::policy::secret::Secret;
 use crate::plugin::tape::{Answered, Asked};
 
-const FIRST: &str = r#"{"recording":1,"wharf":"0.1.0","plugin":"guest","component":"0000000000000000000000000000000000000000000000000000000000000000","tool":"t","arguments":"{}","context":{"id":"1","client":[],"time_left_ms":5,"answers":[]},"grants":{"env":[],"config":[],"keyvalue":false,"tool":null,"json":false,"limits":{"timeout_ms":1,"cpu_ms":1,"memory":1,"output":1,"log":1}}}"#;
+const FIRST: &str = r#"{"recording":1,"wharf":"0.1.0","plugin":"guest","component":"0000000000000000000000000000000000000000000000000000000000000000","tool":"t","arguments":"{}","context":{"id":"1","client":[],"time_left_ms":5,"answers":[]},"grants":{"env":[],"config":[],"fs":false,"keyvalue":false,"tool":null,"json":false,"limits":{"timeout_ms":1,"cpu_ms":1,"memory":1,"output":1,"log":1}}}"#;
 const LAST: &str = r#"{"outcome":{"complete":{}},"cost":{"cpu_us":1,"memory":1}}"#;
 
 /// A recording with these lines between its first and last one.

@@ -20,7 +20,7 @@ pub struct KeyvalueFile(Arc<Store>);
 impl KeyvalueFile {
     /// It is created when it is first used.
     pub fn new(path: PathBuf) -> Self {
-        Self(Store::new(Some(path)))
+        Self(Store::in_file(path))
     }
 
     /// Names and values after that row, and where to go on.
