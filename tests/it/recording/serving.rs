@@ -68,7 +68,7 @@ fn each_call_is_a_file_that_replays() {
             "argument": {"arg1": "par"},
             "arguments": [["arg2", "b"]],
         }),
-        json!({"method": "everything/echo", "params": "{\"n\":1}"}),
+        json!({"method": "echo", "params": "{\"n\":1}"}),
     ] {
         let of = |first: &Value| {
             expected.as_object().is_some_and(|all| all.iter().all(|(name, value)| first[name] == *value))

@@ -7,8 +7,8 @@ use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
 pub(in crate::plugin) use preopens::Host as PreopenCalls;
 pub(in crate::plugin) use types::{
-    Advice, Datetime, Descriptor, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream,
-    ErrorCode, Filesize, Host as ErrorCalls, HostDescriptor as DescriptorCalls,
+    Advice, Datetime, Descriptor, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry,
+    DirectoryEntryStream, ErrorCode, Filesize, Host as ErrorCalls, HostDescriptor as DescriptorCalls,
     HostDirectoryEntryStream as ListingCalls, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
 };
 

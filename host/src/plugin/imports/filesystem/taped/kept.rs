@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::Refused;
 use crate::plugin::imports::filesystem::bindings::{
-    Datetime, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, MetadataHashValue, NewTimestamp,
-    OpenFlags,
+    Datetime, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, MetadataHashValue,
+    NewTimestamp, OpenFlags,
 };
 use crate::plugin::tape::kept::{Kept, member, records, variants};
 
