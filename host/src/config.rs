@@ -502,8 +502,8 @@ const EXAMPLES: &str = "
 # [record]
 # folder = \"recordings\"
 # sample = 0.01               # one call of a hundred; otherwise all
-# plugins = [\"example\"]     # otherwise all
-# max-size = \"16 MiB\"       # of one recording
+# plugins = [\"example\"]       # otherwise all
+# max-size = \"16 MiB\"         # of one recording
 # keep = 1000                 # files; the oldest go
 # keep-size = \"1 GiB\"
 
