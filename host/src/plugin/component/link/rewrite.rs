@@ -1,6 +1,6 @@
 //! The component with the linked module in place of the instances that it consists of.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wasm_encoder::reencode::{ReencodeComponent as _, RoundtripReencoder};
 use wasm_encoder::{
@@ -129,7 +129,7 @@ impl<'a, 'p> Rewriter<'a, 'p> {
             return Ok(());
         }
         let module = plan.module(instance).ok_or(Unsupported)?;
-        let mut arguments: Vec<(&str, Vec<(&str, ExportKind, u32)>)> = Vec::new();
+        let mut arguments: BTreeMap<&str, Vec<_>> = BTreeMap::new();
         let mut seen = BTreeSet::new();
         for import in &module.imports {
             if !seen.insert((import.from, import.name)) {
@@ -137,10 +137,7 @@ impl<'a, 'p> Rewriter<'a, 'p> {
             }
             let source = plan.import(instance, import)?;
             let export = (import.name, ExportKind::from(import.kind), self.index(import.kind, source)?);
-            match arguments.iter_mut().find(|(known, _)| *known == import.from) {
-                Some((_, exports)) => exports.push(export),
-                None => arguments.push((import.from, vec![export])),
-            }
+            arguments.entry(import.from).or_default().push(export);
         }
         let mut section = InstanceSection::new();
         let mut indices = Vec::new();

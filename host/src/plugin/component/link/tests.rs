@@ -110,7 +110,7 @@ fn components_with_destructors_stay() {
         (core module $b (import "a" "drop" (func (param i32))) (func (export "f")))
         (core instance $i (instantiate $a))
         (core instance $j (instantiate $b (with "a" (instance $i))))
-        (type $r (resource (rep i32) (dtor (func $i "drop"))))
+        (type $r (resource (rep i32) (dtor (core func $i "drop"))))
         (func (export "f") (canon lift (core func $j "f"))))"#;
     assert!(of(&component(text)).is_none());
 }
@@ -142,7 +142,8 @@ fn what_is_invalid_is_not_linked() {
         (core instance (instantiate $program (with "lib" (instance $l)))))"#;
     assert!(of(&component(text)).is_none());
     let valid = component(&format!("(component {})", PROGRAM.replace("START", "")));
-    for end in 0..valid.len() {
-        assert!(of(&valid[..end]).is_none(), "{end}");
+    // Some of its beginnings are components too.
+    for linked in (0..valid.len()).filter_map(|end| of(&valid[..end])) {
+        wasmparser::validate(&linked).expect("a valid component");
     }
 }

@@ -168,7 +168,7 @@ async fn tables_of_a_later_version_are_refused() {
 async fn errors_have_no_statements() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("keyvalue.sqlite");
-    let store = Store::new(Some(file.clone()));
+    let store = Store::in_file(file.clone());
     assert_eq!(set(&store, ("a", "b", QUOTA), "k", 1).await, "stored");
     let other = rusqlite::Connection::open(&file).expect("a database");
     for (tables, said) in [("DROP TABLE entry", "no such table"), ("CREATE TABLE entry (other)", "no such column")] {
