@@ -50,6 +50,10 @@ impl PostgresSettings {
         if server.get_dbname().is_some_and(|name| name.contains(['@', '/', ':'])) {
             return Err(wrong("has a database that looks like the rest of a password", FORM));
         }
+        // A password with an @ ends where the parser takes a host to begin.
+        if hosts.iter().any(|host| matches!(host, Host::Tcp(name) if name.contains('@'))) {
+            return Err(wrong("has a host that looks like the rest of a password", FORM));
+        }
         let local = hosts.iter().all(is_local) && server.get_hostaddrs().iter().all(IpAddr::is_loopback);
         let with_tls = match mode.as_deref() {
             None => !local,
@@ -162,6 +166,9 @@ mod tests {
             ("postgres://wharf:hunter2@db.example", "needs a user"),
             ("postgres:///wharf", "needs a user"),
             ("postgres://wharf:Pw@hunter2/XYZ@127.0.0.1/wharf", "looks like the rest of a password"),
+            ("postgres://wharf:Pw@hunter2@127.0.0.1:5432/wharf", "a host that looks like the rest of a password"),
+            ("postgres://wharf:Pw@a,hunter2@db.example/wharf", "a host that looks like the rest of a password"),
+            ("postgres://wharf:Pw@hunter2@db.example", "needs a user"),
         ] {
             let error = format!("{:?}", PostgresSettings::of_url(url).expect_err(url));
             assert!(error.contains(why) && !error.contains("hunter2"), "{url}: {error}");
