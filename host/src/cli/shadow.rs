@@ -77,7 +77,8 @@ pub(super) async fn run(options: &Options, how: ShadowOptions, screen: &Screen) 
         }
     }
     report::print(&if how.json { seen.to_json(&feed.plugin) } else { seen.to_text(&feed.plugin, &how.with) })?;
-    Ok(if seen.same == seen.calls { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    // Without a call, nothing is known of that version.
+    Ok(if seen.calls > 0 && seen.same == seen.calls { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Where a server records calls of that plugin.
@@ -142,6 +143,8 @@ impl Feed {
 struct Seen {
     calls: u64,
     same: u64,
+    /// Calls that were cut off when the time was up.
+    unfinished: u64,
     /// Recordings that could not be read: most are gone, since more came than are kept.
     missed: u64,
     was: Spending,
@@ -172,8 +175,11 @@ impl Seen {
         };
         for recorded in calls {
             let replaying = components.replay(&recorded);
-            let replayed = screen.timed(&format!("replaying {}", recorded.input.plugin), replaying).await?;
+            // Counted before: it may be cut off.
             self.calls += 1;
+            self.unfinished += 1;
+            let replayed = screen.timed(&format!("replaying {}", recorded.input.plugin), replaying).await?;
+            self.unfinished -= 1;
             if let Some(now) = &replayed.now {
                 self.was.add(&recorded.cost);
                 self.now.add(&now.cost);
@@ -194,10 +200,13 @@ impl Seen {
     }
 
     fn to_text(&self, plugin: &PluginId, with: &Path) -> String {
-        let Self { calls, same, missed, was, now, .. } = self;
+        let Self { calls, same, unfinished, missed, was, now, .. } = self;
         let mut text = format!("{same} of {calls} calls of {plugin} are the same with {}", with.shown());
         if *calls > 0 {
             text += &compared(now, was);
+        }
+        if *unfinished > 0 {
+            text += &format!("; {unfinished} was cut off before it ended");
         }
         if *missed > 0 {
             text += &format!("; {missed} recordings were missed");
@@ -206,11 +215,12 @@ impl Seen {
     }
 
     fn to_json(&self, plugin: &PluginId) -> String {
-        let Self { calls, same, missed, was, now, shown } = self;
+        let Self { calls, same, unfinished, missed, was, now, shown } = self;
         let cost = json!({"was": was.to_json(), "now": now.to_json()});
         let (plugin, different) = (plugin.as_ref(), shown);
         let all = json!({
-            "plugin": plugin, "calls": calls, "same": same, "missed": missed, "cost": cost, "different": different,
+            "plugin": plugin, "calls": calls, "same": same, "unfinished": unfinished, "missed": missed,
+            "cost": cost, "different": different,
         });
         escape_hidden_in_json(&all.to_string())
     }

@@ -69,5 +69,24 @@ fn it_ends_in_time_and_says_what_is_missing() {
     assert!(refused("[record]\nfolder = \"r\"\n").contains("start the server first"));
     fs::create_dir(home.path("config/wharf/r")).expect("a folder");
     let (code, shown) = ended(shadow(&home, &with, "1", &["--within", "10ms"]));
-    assert_eq!((code, shown.trim_end().starts_with("0 of 0 calls of dice")), (Some(0), true), "{shown}");
+    // Nothing is known of a version that ran no call.
+    assert_eq!((code, shown.trim_end().starts_with("0 of 0 calls of dice")), (Some(1), true), "{shown}");
+}
+
+#[test]
+fn a_version_that_does_not_end_is_not_the_same() {
+    let home = Home::new();
+    home.put_bytes(&dice(""), "dice");
+    home.configure("[record]\nfolder = \"recordings\"\n[plugins.dice.limits]\ntimeout = '10m'\ncpu = '10m'\n");
+    let mut client = Client::start_modern(&home);
+    client.call("dice_roll", json!({"seconds": 0}));
+    let other = home.path("other.wasm");
+    fs::write(&other, dice("(loop $spin (br $spin))")).expect("a component");
+    let spins = shadow(&home, &other, "1", &["--within", "5s", "--json"]);
+    client.call("dice_roll", json!({"seconds": 0}));
+    let (code, shown) = ended(spins);
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    let counted = [&shown["calls"], &shown["same"], &shown["unfinished"]];
+    assert_eq!((code, counted), (Some(1), [&json!(1), &json!(0), &json!(1)]), "{shown}");
+    client.finish();
 }
