@@ -36,6 +36,7 @@ mod grant;
 mod http;
 mod install;
 mod json_text;
+mod left_behind;
 mod list;
 mod load_file;
 mod local;

@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use wharf_report::{ShowPath as _, column, shell_word};
 
 use super::http::HttpOptions;
+use super::left_behind::left_behind;
 use super::metrics::Parts;
 use super::options::Options;
 use super::page::{self, Desk, Page, PageOptions};
@@ -134,6 +135,12 @@ pub(super) async fn run(
     let shared_store = store.filter(|(place, _)| place.is_shared()).map(|(_, store)| store);
     if let Some(store) = &shared_store {
         tokio::spawn(shared_changes::exchange(server.clone(), store.clone(), id.clone()));
+        let (config, dir) = (config.clone(), dir.clone());
+        tokio::task::spawn_blocking(move || {
+            let files = choice_in(&config, &dir).unwrap_or_default();
+            let behind = wiring::lock(&config).ok().and_then(|lock| left_behind(&lock, &files));
+            behind.inspect(|text| tracing::warn!("{text}"));
+        });
     }
     let unannounced = shared_store.clone().filter(|_| own.is_none());
     if let Some(store) = &unannounced {

@@ -9,6 +9,7 @@ use wharf_report::{ShowPath as _, warning};
 
 use super::absent;
 use super::folder::plugin_folder;
+use super::left_behind::left_behind;
 use super::options::Options;
 use super::wiring::{is_reserved, lock, lock_failure, read_only_guard};
 use crate::audit::Audit;
@@ -41,6 +42,7 @@ impl Survey {
         let lock = lock(&config)?.for_plugins(&dir);
         let pins = lock.read().map_err(lock_failure)?;
         let files = files_of(&config, &dir)?;
+        left_behind(&lock, &files).iter().for_each(|text| warning(text));
         let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
         absent::warnings(&config, &dir, files.names()).iter().for_each(|absent| warning(&absent.text));
         Ok(Self { config, sandbox, lock, pins, dir, files })

@@ -42,7 +42,7 @@ pub struct PinFileError {
     place: String,
     pub hint: Option<String>,
     /// A temporary error: read again later.
-    pub(super) temporary: bool,
+    pub temporary: bool,
     /// The file could be read, and not written.
     pub(super) of_writing: bool,
 }
@@ -98,16 +98,40 @@ impl PinFile {
     /// # Errors
     /// If others can write the file, it is damaged or of another format, or the store cannot be used.
     pub fn read(&self) -> Result<Pins, PinFileError> {
-        let text = match &self.shared {
-            Some(document) => self.shared_text(document.read().map_err(|error| self.away(&error))?)?,
-            None => self.text()?,
-        };
-        self.parse(text)
+        match &self.shared {
+            Some(document) => Ok(self.united(document.read().map_err(|error| self.away(&error))?)?.1),
+            None => self.parse(self.text()?),
+        }
     }
 
-    /// Until there are any in the store, those of this machine hold.
-    fn shared_text(&self, value: Option<Vec<u8>>) -> Result<Option<String>, PinFileError> {
-        value.map_or_else(|| self.text(), |value| self.utf8(value).map(Some))
+    /// What the store has, and the pins that hold on this machine. Until there are any in the store, those of its file do;
+    /// what that revokes holds always.
+    fn united(&self, value: Option<Vec<u8>>) -> Result<(Pins, Pins), PinFileError> {
+        let mut own = self.of_machine().read()?;
+        // The folder may be another one's.
+        own.plugins.values_mut().for_each(|pin| pin.folder = None);
+        let Some(value) = value else { return Ok((Pins::default(), own)) };
+        let stored = self.parse(Some(self.utf8(value)?))?;
+        Ok((stored.clone(), stored.and_revoked_by(own)))
+    }
+
+    /// The file of this machine, whatever is in the store.
+    fn of_machine(&self) -> Self {
+        Self { folder: self.folder.clone(), shared: None, plugins: None }
+    }
+
+    /// Plugins that a person has approved on this machine, and of which the store has no pin: another node has written
+    /// there first.
+    ///
+    /// # Errors
+    /// As [`PinFile::read`].
+    pub fn left_behind(&self) -> Result<Vec<String>, PinFileError> {
+        if self.shared.is_none() {
+            return Ok(Vec::new());
+        }
+        let (own, pins) = (self.of_machine().read()?, self.read()?);
+        let approved = own.plugins.iter().filter(|(_, pin)| pin.approved && pin.gone.is_none());
+        Ok(approved.filter(|(name, _)| !pins.plugins.contains_key(*name)).map(|(name, _)| name.clone()).collect())
     }
 
     fn utf8(&self, value: Vec<u8>) -> Result<String, PinFileError> {
@@ -132,8 +156,8 @@ impl PinFile {
         }
     }
 
-    /// Edits the pins. They are written only if they changed, and are on disk when this returns. `edit` may run several
-    /// times. Blocks the calling thread.
+    /// Edits the pins. They are written only if they changed, or if the store has none yet and this machine has; they are
+    /// on disk when this returns. `edit` may run several times. Blocks the calling thread.
     ///
     /// # Errors
     /// As [`PinFile::read`], or if they cannot be written; they are then unchanged.
@@ -156,16 +180,26 @@ impl PinFile {
     }
 
     fn update_shared<R>(&self, document: &Document, mut edit: impl FnMut(&mut Pins) -> R) -> Result<R, PinFileError> {
+        let mut is_first = false;
         let edited = document.edit(|value| {
-            let text = self.shared_text(value.map(<[u8]>::to_vec));
-            let before = text.and_then(|text| self.parse(text))?;
+            let (stored, before) = self.united(value.map(<[u8]>::to_vec))?;
             let mut pins = before.clone();
             let result = edit(&mut pins);
+            pins.note_taken_back(&before);
             pins.drop_expired(SystemTime::now());
+            // Those of the file alone stay there.
+            pins.own.clear();
             let failed = |error: io::Error| self.error(format!("write the pins: {error}"), None);
-            let text = (pins != before).then(|| bounded_text(&mut pins)).transpose().map_err(failed)?;
+            let text = (pins != stored).then(|| bounded_text(&mut pins)).transpose().map_err(failed)?;
+            is_first = value.is_none() && text.is_some();
             Ok((text.map(String::into_bytes), result))
         });
+        if is_first && edited.is_ok() {
+            tracing::warn!(
+                hint = "to take along those of a machine, empty the store, and run there: wharf store migrate",
+                "the first pins were written to the store, so approvals in lock.toml of other machines do not count: {document}"
+            );
+        }
         edited.map_err(|unedited| match unedited {
             Unedited::Store(error) => PinFileError { of_writing: true, ..self.away(&error) },
             Unedited::Edit(error) => error,
@@ -218,9 +252,9 @@ impl PinFile {
 
     /// Detects changes from now on.
     pub(super) fn changes(&self) -> PinChanges {
-        match &self.shared {
-            Some(document) => PinChanges::Shared(document.watch()),
-            None => PinChanges::File(Changes::of(vec![self.folder.join(FILE_NAME)], Links::NotFollowed)),
+        PinChanges {
+            file: Changes::of(vec![self.folder.join(FILE_NAME)], Links::NotFollowed),
+            shared: self.shared.as_ref().map(Document::watch),
         }
     }
 
@@ -294,19 +328,17 @@ impl PinFile {
 }
 
 /// See [`PinFile::changes`].
-pub(super) enum PinChanges {
-    File(Changes),
-    Shared(DocumentWatch),
+pub(super) struct PinChanges {
+    file: Changes,
+    shared: Option<DocumentWatch>,
 }
 
 impl PinChanges {
     /// Whether the pins may have changed since the last call; the caller must then read them.
     pub(super) fn take(&mut self) -> bool {
-        match self {
-            // The file is replaced atomically: there is no need to wait until it is stable.
-            Self::File(changes) => changes.take(),
-            Self::Shared(watch) => watch.take(),
-        }
+        // The file is replaced atomically: there is no need to wait until it is stable.
+        let of_file = self.file.take();
+        self.shared.as_mut().is_some_and(DocumentWatch::take) || of_file
     }
 }
 

@@ -23,6 +23,13 @@ pub struct Pins {
     pub(super) plugins: BTreeMap<String, Pin>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) revoked: Vec<Revoked>,
+    /// Revocations that approvals have taken back, where several nodes have these pins: the files of machines may have
+    /// them still.
+    #[serde(default, rename = "taken-back", skip_serializing_if = "Vec::is_empty")]
+    pub(super) taken_back: Vec<TakenBack>,
+    /// What the file of this machine revokes besides.
+    #[serde(skip)]
+    pub(super) own: Vec<Revoked>,
 }
 
 /// The version of a plugin that was last run or approved.
@@ -75,6 +82,16 @@ pub(super) struct Revoked {
     pub(super) time: SystemTime,
 }
 
+/// A digest whose revocations until then do not count.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TakenBack {
+    #[serde(with = "hash")]
+    pub(super) content: Digest,
+    #[serde(with = "moment")]
+    pub(super) time: SystemTime,
+}
+
 /// What was revoked that concerns a version of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Revocation {
@@ -87,7 +104,7 @@ pub enum Revocation {
 
 impl Default for Pins {
     fn default() -> Self {
-        Self { version: FORMAT, plugins: BTreeMap::new(), revoked: Vec::new() }
+        Self { version: FORMAT, plugins: BTreeMap::new(), revoked: Vec::new(), taken_back: Vec::new(), own: Vec::new() }
     }
 }
 
@@ -114,7 +131,7 @@ impl Pins {
     pub(super) fn revocation(&self, id: &PluginId, content: Digest) -> Revocation {
         if self.is_revoked(content) {
             Revocation::OfContent
-        } else if self.revoked.iter().any(|revoked| revoked.plugin == id.as_ref()) {
+        } else if self.all_revoked().any(|revoked| revoked.plugin == id.as_ref()) {
             Revocation::OfPlugin
         } else {
             Revocation::None
@@ -122,7 +139,11 @@ impl Pins {
     }
 
     pub(super) fn revocations(&self, content: Digest) -> impl Iterator<Item = &Revoked> {
-        self.revoked.iter().filter(move |revoked| revoked.content == content)
+        self.all_revoked().filter(move |revoked| revoked.content == content)
+    }
+
+    fn all_revoked(&self) -> impl Iterator<Item = &Revoked> {
+        self.revoked.iter().chain(&self.own)
     }
 
     pub fn insert(&mut self, id: &PluginId, pin: Pin) {
@@ -131,7 +152,9 @@ impl Pins {
 
     /// Also undoes a revocation of that digest.
     pub fn approve(&mut self, id: &PluginId, pin: Pin) {
-        self.revoked.retain(|revoked| revoked.content != pin.content);
+        for revoked in [&mut self.revoked, &mut self.own] {
+            revoked.retain(|revoked| revoked.content != pin.content);
+        }
         self.insert(id, Pin { approved: true, ..pin });
     }
 
@@ -145,9 +168,30 @@ impl Pins {
 
     pub fn revoke(&mut self, id: &PluginId, content: Digest) {
         // Under each name: the next version of that plugin is not its first.
-        if !self.revocations(content).any(|revoked| revoked.plugin == id.as_ref()) {
+        if !self.revoked.iter().any(|revoked| revoked.content == content && revoked.plugin == id.as_ref()) {
             self.revoked.push(Revoked { plugin: id.to_string(), content, time: now() });
         }
+    }
+
+    /// With what the file of a machine revokes, unless an approval has taken that back since.
+    pub(super) fn and_revoked_by(self, file: Self) -> Self {
+        let counts = |revoked: &Revoked| {
+            let taken_back = self.taken_back.iter().find(|taken| taken.content == revoked.content);
+            !self.revoked.iter().any(|known| (&known.plugin, known.content) == (&revoked.plugin, revoked.content))
+                && taken_back.is_none_or(|taken| revoked.time > taken.time)
+        };
+        let own = file.revoked.into_iter().filter(counts).collect();
+        Self { own, ..self }
+    }
+
+    /// Records which revocations have been taken back since, for machines whose files have them.
+    pub(super) fn note_taken_back(&mut self, before: &Self) {
+        let taken: BTreeSet<Digest> =
+            before.all_revoked().map(|revoked| revoked.content).filter(|content| !self.is_revoked(*content)).collect();
+        let stays = |content| !taken.contains(&content) && !self.is_revoked(content);
+        let mut all: Vec<TakenBack> = self.taken_back.iter().filter(|old| stays(old.content)).cloned().collect();
+        all.extend(taken.iter().map(|content| TakenBack { content: *content, time: now() }));
+        self.taken_back = all;
     }
 
     /// Records that the plugin's file was removed.

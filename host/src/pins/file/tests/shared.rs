@@ -67,6 +67,74 @@ fn pins_of_nodes_say_where_in_the_plugin_folder_a_file_is_and_not_where_that_is(
     }
 }
 
+/// Another machine was the first to write to the store.
+#[test]
+fn what_a_machine_revokes_holds_there_whatever_is_in_the_store() {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
+    let of_store = tempfile::tempdir().expect("a folder");
+    let store = Sqlite::new(of_store.path().join("store.db"));
+    let node = |folder: &PinFile| {
+        let document = Document::new(store.clone(), "pins", "the store", runtime.handle().clone());
+        PinFile::in_store(folder.folder().to_owned(), document)
+    };
+    let ((_first, own), (_second, none)) = (lock(), lock());
+    own.update(|pins| {
+        pins.approve(&id("b"), pin(b"b"));
+        pins.revoke(&id("a"), pin(b"a").content);
+    })
+    .expect("it is written");
+    let (one, other) = (node(&own), node(&none));
+    let is_revoked = |node: &PinFile| node.read().expect("pins").is_revoked(pin(b"a").content);
+    assert_eq!(one.left_behind(), Ok(Vec::new()));
+    let mut changes = one.changes();
+    // Who does not know of it cannot take it back.
+    other.update(|pins| pins.approve(&id("a"), pin(b"a"))).expect("it is written");
+    assert!(is_revoked(&one) && !is_revoked(&other));
+    assert_eq!((one.left_behind(), other.left_behind()), (Ok(vec!["b".to_owned()]), Ok(Vec::new())));
+    one.update(|pins| pins.insert(&id("c"), pin(b"c"))).expect("it is written");
+    assert!(is_revoked(&one) && !is_revoked(&other), "it stays that machine's own");
+    // Who revokes it there means all nodes; and who sees that can take back both.
+    one.update(|pins| pins.revoke(&id("a"), pin(b"a").content)).expect("it is written");
+    assert!(is_revoked(&one) && is_revoked(&other));
+    other.update(|pins| pins.approve(&id("a"), pin(b"a"))).expect("it is written");
+    assert!(!is_revoked(&one) && !is_revoked(&other));
+    other.update(|pins| pins.revoke(&id("a"), pin(b"a").content)).expect("it is written");
+    assert!(is_revoked(&one) && is_revoked(&other));
+    one.update(|pins| pins.approve(&id("a"), pin(b"a"))).expect("it is written");
+    assert!(!is_revoked(&one) && !is_revoked(&other));
+    // A command without the store's configuration is heard too, and a file that cannot be read holds all.
+    changes.take();
+    own.update(|pins| pins.revoke(&id("c"), pin(b"c").content)).expect("it is written");
+    let until = Instant::now() + Duration::from_secs(10);
+    while !changes.take() {
+        assert!(Instant::now() < until, "the change of the file is not seen");
+        thread::yield_now();
+    }
+    assert!(one.read().expect("pins").is_revoked(pin(b"c").content));
+    std::fs::write(own.folder().join("lock.toml"), "garbage").expect("a file");
+    let error = one.read().expect_err("damaged").to_string();
+    assert!(error.contains("lock.toml") && other.read().is_ok(), "{error}");
+}
+
+/// As `wharf store publish` does, when nothing has to be approved any more.
+#[test]
+fn the_first_write_takes_along_what_this_machine_has() {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
+    let of_store = tempfile::tempdir().expect("a folder");
+    let store = Sqlite::new(of_store.path().join("store.db"));
+    let node = |folder: &PinFile| {
+        let document = Document::new(store.clone(), "pins", "the store", runtime.handle().clone());
+        PinFile::in_store(folder.folder().to_owned(), document)
+    };
+    let ((_first, own), (_second, none)) = (lock(), lock());
+    own.update(|pins| pins.approve(&id("a"), pin(b"a"))).expect("it is written");
+    let (one, other) = (node(&own), node(&none));
+    other.update(|_| ()).expect("usable");
+    assert_eq!(one.left_behind(), Ok(Vec::new()), "nothing was written");
+    one.update(|_| ()).expect("it is written");
+    assert!(other.read().expect("pins").get(&id("a")).is_some_and(|pin| pin.approved));
+}
+
 /// A store that does not answer.
 struct Away;
 
