@@ -24,7 +24,7 @@ use super::wiring::{lock, lock_failure, read_only_guard};
 use super::{audit, skills, wrapped};
 use crate::audit::{Audit, Event};
 use crate::config::{self, Config};
-use crate::pins::{ListedVersion, PinFile, Pins, PluginVersion, approve_command};
+use crate::pins::{ListedVersion, PinFile, PinFileError, Pins, PluginVersion, approve_command};
 use crate::plugin::{Digest, Grants, Plugin, PluginId, Sandbox, content_of};
 use crate::report::{self, Failure, NAME, Screen};
 
@@ -229,7 +229,7 @@ pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) ->
         )));
     }
     let lock = lock(&config)?;
-    let pins = lock.read().map_err(lock_failure)?;
+    let pins = lock.read().map_err(not_revoked)?;
     let pinned = pins.get(&id);
     let contents = contents_to_revoke(&config, &id, dir, &pins).await;
     if contents.is_empty() {
@@ -243,13 +243,21 @@ pub(super) async fn revoke(options: &Options, name: &str, dir: Option<&Path>) ->
     let pinned_folder = pinned.and_then(|pin| pin.folder.as_deref()).map(Path::new);
     for content in contents {
         let log = audit::open(&config)?;
-        lock.update(|pins| pins.revoke(&id, content)).map_err(lock_failure)?;
+        lock.update(|pins| pins.revoke(&id, content)).map_err(not_revoked)?;
         audit::decided(log, &config, Event::Revoke, &id, content)?;
         let undo = undo_hint(&config, &id, content, [dir, pinned_folder]);
         let done = if pins.is_revoked(content) { "revoked already:" } else { "revoked" };
         report::message(&format!("{NAME}{done}{NAME:#} {id} blake3:{content}; {undo}"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whoever revokes wants that the version does not run: a server goes on with it.
+pub(super) fn not_revoked(error: PinFileError) -> Failure {
+    let advice = "take it that nothing was revoked, and servers go on with what they serve: run the command again until it \
+                  succeeds, or stop the servers";
+    let mend = error.hint.as_ref().filter(|_| !error.temporary).map(|hint| format!("; {hint}"));
+    Failure::new(error.to_string()).hint(format!("{advice}{}", mend.unwrap_or_default()))
 }
 
 /// The pinned version of a plugin, and that in its folder if it would run.

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::desk::{OperatorDesk, blocking, id, outdated, refused};
 use super::review::{Found, Review};
 use crate::audit::{Event, Record};
-use crate::cli::approve::contents_to_revoke;
+use crate::cli::approve::{contents_to_revoke, not_revoked};
 use crate::cli::load_file;
 use crate::cli::wiring::{lock, lock_failure};
 use crate::pins::ListedVersion;
@@ -121,7 +121,7 @@ pub(super) async fn revoke(all: &OperatorDesk, revocation: Revocation) -> Answer
     }
     for content in &contents {
         let (file, own, content) = (file.clone(), id.clone(), *content);
-        blocking(move || file.update(|pins| pins.revoke(&own, content)).map_err(|error| refused(lock_failure(error))))
+        blocking(move || file.update(|pins| pins.revoke(&own, content)).map_err(|error| refused(not_revoked(error))))
             .await?;
         record(all, Event::Revoke, &id, content).await?;
     }
