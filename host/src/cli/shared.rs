@@ -28,7 +28,27 @@ struct Opened {
     store: Arc<dyn Store>,
     place: String,
     /// Of its own: those who ask for a document block their threads, which may be all of another runtime.
-    runtime: Runtime,
+    #[expect(dead_code, reason = "it ends with the store")]
+    running: Background,
+    runtime: Handle,
+}
+
+/// A runtime that may be dropped by a task of another one, which must not wait for its end.
+struct Background(Option<Runtime>);
+
+impl Background {
+    fn start() -> Result<(Self, Handle), Failure> {
+        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("wharf-store").enable_all().build();
+        let runtime = runtime.map_err(|error| Failure::new(format!("start a thread for the store: {error}")))?;
+        let handle = runtime.handle().clone();
+        Ok((Self(Some(runtime)), handle))
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.0.take().map_or((), Runtime::shutdown_background);
+    }
 }
 
 static OPENED: Mutex<Option<Arc<Opened>>> = Mutex::new(None);
@@ -49,8 +69,7 @@ fn opened(config: &Config) -> Result<Option<Arc<Opened>>, Failure> {
         Some(known) => known,
         None => {
             let Some(place) = place(config)? else { return Ok(None) };
-            let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("wharf-store").enable_all().build();
-            let runtime = runtime.map_err(|error| Failure::new(format!("start a thread for the store: {error}")))?;
+            let (running, runtime) = Background::start()?;
             let (config, store, place) = (config.store.clone(), place.open(), place.to_string());
             // Where it does not answer, it is found out by those who need it.
             let is_whole = thread::scope(|scope| {
@@ -59,7 +78,7 @@ fn opened(config: &Config) -> Result<Option<Arc<Opened>>, Failure> {
             if let Ok(Ok(Ok(false))) = is_whole {
                 return Err(unfinished(&place));
             }
-            opened.insert(Arc::new(Opened { config, store, place, runtime })).clone()
+            opened.insert(Arc::new(Opened { config, store, place, running, runtime })).clone()
         }
     }))
 }
@@ -72,15 +91,28 @@ fn unfinished(place: &str) -> Failure {
     )
 }
 
+/// The same if all is there that was copied, also of one machine.
+fn whole(config: &Config) -> Result<Option<Arc<Opened>>, Failure> {
+    let opened = opened(config)?;
+    match config::base().map(|base| base.state).filter(|_| opened.is_none()) {
+        Some(state) if state.join(MARK).exists() => Err(unfinished(&state.shown().to_string())),
+        _ => Ok(opened),
+    }
+}
+
+/// Where the configuration keeps what processes share.
+///
+/// # Errors
+/// Also if it is a copy that was not finished.
+pub(super) fn whole_place(config: &Config) -> Result<Option<Place>, Failure> {
+    whole(config)?;
+    place(config)
+}
+
 /// An entry of the store. `None`: there is no store for several nodes.
 fn document(config: &Config, key: &'static str) -> Result<Option<Document>, Failure> {
-    let Some(opened) = opened(config)? else {
-        return match config::base().map(|base| base.state) {
-            Some(state) if state.join(MARK).exists() => Err(unfinished(&state.shown().to_string())),
-            _ => Ok(None),
-        };
-    };
-    Ok(Some(Document::new(opened.store.clone(), key, &opened.place, opened.runtime.handle().clone())))
+    let Some(opened) = whole(config)? else { return Ok(None) };
+    Ok(Some(Document::new(opened.store.clone(), key, &opened.place, opened.runtime.clone())))
 }
 
 /// A store, and the runtime in which it is used.
@@ -88,7 +120,7 @@ type UsedStore = (Arc<dyn Store>, Handle);
 
 /// The store for several nodes.
 pub(super) fn store(config: &Config) -> Result<Option<UsedStore>, Failure> {
-    Ok(opened(config)?.map(|opened| (opened.store.clone(), opened.runtime.handle().clone())))
+    Ok(opened(config)?.map(|opened| (opened.store.clone(), opened.runtime.clone())))
 }
 
 /// Where plugins keep values.

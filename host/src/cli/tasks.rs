@@ -13,7 +13,7 @@ use super::finding::Finding;
 use super::folder::served_folder;
 use super::json_text::indented;
 use super::options::Options;
-use super::shared::place;
+use super::shared::{place, whole_place};
 use super::{audit, wrapped};
 use crate::audit::{Event, Record as AuditRecord};
 use crate::config::Config;
@@ -103,7 +103,7 @@ enum TaskCommand {
 }
 
 pub(super) async fn run(options: &Options, how: TaskOptions) -> Result<ExitCode, Failure> {
-    let place = place(&options.config()?)?.ok_or_else(|| Failure::usage("find the tasks: no home folder"))?;
+    let place = whole_place(&options.config()?)?.ok_or_else(|| Failure::usage("find the tasks: no home folder"))?;
     match how.command {
         None => {
             let dir = served_folder(options, how.dir)?;
