@@ -133,7 +133,10 @@ fn file_error(what: &str, path: &Path, error: &impl std::fmt::Display) -> Publis
 /// # Errors
 /// If the store cannot be used, or the set is damaged.
 pub async fn published(store: &dyn Store) -> Result<Option<Items>, PublishError> {
-    Ok(read(store).await?.map(|(set, _)| set.files))
+    match read(store).await? {
+        Some((set, _)) => Ok(Some(set.map_err(PublishError::Damaged)?.files)),
+        None => Ok(None),
+    }
 }
 
 /// The version of its entry: another one for each set.
@@ -144,9 +147,9 @@ pub async fn version(store: &dyn Store) -> Result<Option<u64>, StoreError> {
     Ok(store.get(KEY).await?.map(|entry| entry.version))
 }
 
-async fn read(store: &dyn Store) -> Result<Option<(Set, u64)>, PublishError> {
-    let Some(entry) = store.get(KEY).await? else { return Ok(None) };
-    Ok(Some((parse(&entry.value).map_err(PublishError::Damaged)?, entry.version)))
+/// The set, or what is wrong with it; and the version of its entry.
+async fn read(store: &dyn Store) -> Result<Option<(Result<Set, String>, u64)>, StoreError> {
+    Ok(store.get(KEY).await?.map(|entry| (parse(&entry.value), entry.version)))
 }
 
 fn parse(text: &[u8]) -> Result<Set, String> {
@@ -203,11 +206,19 @@ pub fn items(files: &BTreeMap<String, Content>) -> Result<Items, PublishError> {
     files.iter().map(|(path, content)| Ok((path.clone(), Item::of(&content.read()?)))).collect()
 }
 
-/// Publishes a set in place of the one before. What is different.
+/// What [`publish`] has done.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Done {
+    pub changes: Changes,
+    /// Contents of the set before that were damaged or gone, and were written again.
+    pub mended: usize,
+}
+
+/// Publishes a set in place of the one before, also if that cannot be read.
 ///
 /// # Errors
 /// As [`PublishError`]; nothing is published then.
-pub async fn publish(store: &Arc<dyn Store>, files: &BTreeMap<String, Content>) -> Result<Changes, PublishError> {
+pub async fn publish(store: &Arc<dyn Store>, files: &BTreeMap<String, Content>) -> Result<Done, PublishError> {
     if files.len() > MAX_FILES {
         return Err(PublishError::TooMuch("16,384 files"));
     }
@@ -217,9 +228,13 @@ pub async fn publish(store: &Arc<dyn Store>, files: &BTreeMap<String, Content>) 
     done
 }
 
-async fn publish_in_turn(store: &dyn Store, files: &BTreeMap<String, Content>) -> Result<Changes, PublishError> {
-    let (before, version) = read(store).await?.map_or((Set::default(), None), |(set, version)| (set, Some(version)));
-    let (mut items, mut bytes) = (Items::new(), 0);
+async fn publish_in_turn(store: &dyn Store, files: &BTreeMap<String, Content>) -> Result<Done, PublishError> {
+    let (before, version) = read(store).await?.unzip();
+    // One that cannot be read is replaced as a whole.
+    let known = before.and_then(Result::ok);
+    let before = known.clone().unwrap_or_default();
+    let had: BTreeSet<Sha256> = before.files.values().map(|item| item.digest).collect();
+    let (mut items, mut bytes, mut mended) = (Items::new(), 0, 0);
     for (path, content) in files {
         if !is_path(path) {
             return Err(PublishError::File(format!("publish a file of that name: {path:?}")));
@@ -230,15 +245,16 @@ async fn publish_in_turn(store: &dyn Store, files: &BTreeMap<String, Content>) -
         if item.size > MAX_FILE || bytes > MAX_BYTES {
             return Err(PublishError::TooMuch("8 GiB, or a file that is larger than a component may be"));
         }
-        upload(store, &item, &content).await?;
+        if upload(store, &item, &content).await? && had.contains(&item.digest) {
+            mended += 1;
+        }
         items.insert(path.clone(), item);
     }
     let changes = Changes::between(&before.files, &items);
-    if changes.is_empty() && version.is_some() {
-        return Ok(changes);
+    if changes.is_empty() && known.is_some() {
+        return Ok(Done { changes, mended });
     }
-    let kept = before.files.values().map(|item| item.digest).collect();
-    let set = Set { files: items, before: kept };
+    let set = Set { files: items, before: had };
     let value = serde_json::to_vec(&set).map_err(|error| PublishError::File(error.to_string()))?;
     let expected = version.map_or(Expected::Absent, Expected::Version);
     let put = Put { key: KEY.to_owned(), value, expected, durability: Durability::Power, expires: None };
@@ -246,7 +262,7 @@ async fn publish_in_turn(store: &dyn Store, files: &BTreeMap<String, Content>) -
         return Err(PublishError::Concurrent);
     }
     remove_others(store, &set).await?;
-    Ok(changes)
+    Ok(Done { changes, mended })
 }
 
 fn prefix(digest: &Sha256) -> String {
@@ -257,20 +273,20 @@ fn parts(size: u64) -> usize {
     (size as usize).div_ceil(PART)
 }
 
-/// Writes a content, unless it is there.
-async fn upload(store: &dyn Store, item: &Item, content: &[u8]) -> Result<(), PublishError> {
+/// Writes a content, unless it is there as it should be. Whether it was written.
+async fn upload(store: &dyn Store, item: &Item, content: &[u8]) -> Result<bool, PublishError> {
     let prefix = prefix(&item.digest);
-    let there = store.usage(&prefix).await?;
-    let names: u64 = (0..parts(item.size)).map(|part| name(&prefix, part).len() as u64).sum();
-    if there.entries == parts(item.size) as u64 && there.bytes == names + item.size {
-        return Ok(());
+    match download(store, item).await {
+        Ok(_) => return Ok(false),
+        Err(PublishError::Damaged(_)) => {}
+        Err(error) => return Err(error),
     }
     for (at, part) in content.chunks(PART).enumerate() {
         let (key, value) = (name(&prefix, at), part.to_vec());
         let put = Put { key, value, expected: Expected::Anything, durability: Durability::Power, expires: None };
         store.put(put).await?;
     }
-    Ok(())
+    Ok(true)
 }
 
 fn name(prefix: &str, part: usize) -> String {

@@ -6,6 +6,7 @@ mod support;
 
 mod asked;
 mod cluster;
+mod machine;
 mod migrate;
 mod nats;
 mod nodes;

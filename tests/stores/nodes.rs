@@ -46,7 +46,7 @@ with_each_engine! {
 
 /// Nodes that serve the plugins of the first one.
 pub(crate) struct Nodes<S> {
-    server: S,
+    pub(crate) server: S,
     pub(crate) homes: [Home; 2],
 }
 

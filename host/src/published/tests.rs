@@ -21,7 +21,7 @@ impl Here {
 
     async fn publish(&self, files: &[(&str, &[u8])]) -> Result<Changes, PublishError> {
         let files = files.iter().map(|(path, bytes)| ((*path).to_owned(), Content::Bytes(bytes.to_vec())));
-        publish(&self.store, &files.collect()).await
+        publish(&self.store, &files.collect()).await.map(|done| done.changes)
     }
 
     async fn pull(&self, name: &str) -> Result<Option<Changes>, PublishError> {
@@ -117,6 +117,33 @@ async fn a_set_that_cannot_be_fetched_changes_nothing() {
     here.publish(&[("a.wasm", b"b"), ("b.wasm", b"c")]).await.expect("published");
     here.pull("one").await.expect("pulled");
     assert_eq!(here.files("one"), files(&[("a.wasm", b"b"), ("b.wasm", b"c")]));
+}
+
+#[tokio::test]
+async fn who_publishes_again_mends_what_is_damaged() {
+    let here = Here::new();
+    let set: [(&str, &[u8]); 3] = [("a.wasm", b"a"), ("b.wasm", b"b"), ("c.wasm", b"c")];
+    let contents: BTreeMap<_, _> =
+        set.iter().map(|(path, bytes)| ((*path).to_owned(), Content::Bytes(bytes.to_vec()))).collect();
+    here.publish(&set).await.expect("published");
+    let put = async |key: String, value: &[u8]| {
+        let (expected, durability) = (Expected::Anything, Durability::Process);
+        here.store.put(Put { key, value: value.to_vec(), expected, durability, expires: None }).await.expect("usable");
+    };
+    // One is gone, one is another one of the same size. The set is the same.
+    here.store.delete(&format!("{}0000", prefix(&Sha256::of(b"a")))).await.expect("usable");
+    put(format!("{}0000", prefix(&Sha256::of(b"b"))), b"x").await;
+    assert!(matches!(here.pull("one").await, Err(PublishError::Damaged(_))));
+    assert_eq!(publish(&here.store, &contents).await, Ok(Done { mended: 2, ..Done::default() }));
+    assert_eq!(publish(&here.store, &contents).await, Ok(Done::default()));
+    here.pull("one").await.expect("pulled");
+    assert_eq!(here.files("one"), files(&set));
+    // The set itself is none.
+    put(KEY.into(), b"garbage").await;
+    assert!(matches!(here.pull("one").await, Err(PublishError::Damaged(_))));
+    let done = publish(&here.store, &contents).await.expect("published");
+    assert_eq!(done, Done { changes: changes(&["a.wasm", "b.wasm", "c.wasm"], &[], &[]), mended: 0 });
+    assert_eq!(here.pull("one").await, Ok(Some(Changes::default())));
 }
 
 #[tokio::test]

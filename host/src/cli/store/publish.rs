@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{sleep, timeout};
-use wharf_report::{ShowPath as _, line, shell_word};
+use wharf_report::{ShowPath as _, line, shell_word, warning};
 
 use super::place;
 use crate::catalog::Choice;
@@ -19,9 +19,10 @@ use crate::cli::folder::served_folder;
 use crate::cli::options::Options;
 use crate::cli::shared;
 use crate::cli::survey::{files_of, report_left_out};
+use crate::cli::wiring::{lock, lock_failure};
 use crate::config::Config;
 use crate::plugin::signature_file;
-use crate::published::{self, Changes, Content, Items, KEY, PublishError};
+use crate::published::{self, Changes, Content, Done, Items, KEY, PublishError};
 use crate::report::{self, Failure, NAME, Screen};
 use crate::skills::{self, Collection, FOLDER, State};
 use crate::store::{Changed, Place};
@@ -49,17 +50,31 @@ pub(super) async fn publish(
     report_left_out(&dir, &choice.left_out);
     let files = contents(&choice, &dir)?;
     let store = place.open();
-    let before = published::published(&*store).await.map_err(|error| failure(&error, &dir))?.unwrap_or_default();
+    let before = match published::published(&*store).await {
+        Err(PublishError::Damaged(why)) => {
+            warning(&format!("what is published in {place} cannot be read, and is replaced as a whole: {why}"));
+            Items::new()
+        }
+        read => read.map_err(|error| failure(&error, &dir))?.unwrap_or_default(),
+    };
     let after = published::items(&files).map_err(|error| failure(&error, &dir))?;
     let changes = Changes::between(&before, &after);
-    if changes.is_empty() && !before.is_empty() {
-        report::message(&format!("what is published in {place} is the same"));
-        return Ok(ExitCode::SUCCESS);
+    let is_same = changes.is_empty() && !before.is_empty();
+    if !is_same {
+        report::message(shown(&changes).trim_end());
+        confirm(&format!("Publish this to all nodes of {place}?"), yes)?;
     }
-    report::message(shown(&changes).trim_end());
-    confirm(&format!("Publish this to all nodes of {place}?"), yes)?;
-    let done = published::publish(&store, &files).await.map_err(|error| failure(&error, &dir))?;
-    report::message(&format!("{NAME}published{NAME:#} {}", count(&done, &after)));
+    // What only the file of this machine approves is held by the other nodes.
+    lock(&config)?.update(|_| ()).map_err(lock_failure)?;
+    let Done { changes, mended } = published::publish(&store, &files).await.map_err(|error| failure(&error, &dir))?;
+    if mended > 0 {
+        report::message(&format!("contents that were damaged or gone in the store are there again: {mended}"));
+    }
+    if changes.is_empty() && is_same {
+        report::message(&format!("what is published in {place} is the same"));
+    } else {
+        report::message(&format!("{NAME}published{NAME:#} {}", count(&changes, &after)));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
