@@ -22,7 +22,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 pub fn reason(error: &rusqlite::Error) -> String {
     let (said, is_of_tables) = match error {
         rusqlite::Error::SqlInputError { msg, .. } => (msg.clone(), true),
-        rusqlite::Error::SqliteFailure(_, Some(said)) => (said.clone(), said.starts_with("no such ")),
+        rusqlite::Error::SqliteFailure(_, Some(said)) => {
+            (said.clone(), said.starts_with("no such ") || said.contains(" has no column named "))
+        }
         other => (other.to_string(), false),
     };
     if is_of_tables { format!("its tables are not those of this program: {said}") } else { said }

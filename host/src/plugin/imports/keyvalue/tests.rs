@@ -171,7 +171,9 @@ async fn errors_have_no_statements() {
     let store = Store::in_file(file.clone());
     assert_eq!(set(&store, ("a", "b", QUOTA), "k", 1).await, "stored");
     let other = rusqlite::Connection::open(&file).expect("a database");
-    for (tables, said) in [("DROP TABLE entry", "no such table"), ("CREATE TABLE entry (other)", "no such column")] {
+    for (tables, said) in
+        [("DROP TABLE entry", "no such table"), ("CREATE TABLE entry (other)", "table entry has no column")]
+    {
         other.execute_batch(tables).expect("other tables");
         let why = set(&store, ("a", "b", QUOTA), "k", 1).await;
         assert!(
