@@ -138,8 +138,9 @@ pub(super) async fn run(
         let (config, dir) = (config.clone(), dir.clone());
         tokio::task::spawn_blocking(move || {
             let files = choice_in(&config, &dir).unwrap_or_default();
-            let behind = wiring::lock(&config).ok().and_then(|lock| left_behind(&lock, &files));
-            behind.inspect(|text| tracing::warn!("{text}"));
+            if let Some(text) = wiring::lock(&config).ok().and_then(|lock| left_behind(&lock, &files)) {
+                tracing::warn!("{text}");
+            }
         });
     }
     let unannounced = shared_store.clone().filter(|_| own.is_none());

@@ -28,8 +28,8 @@ struct Opened {
     store: Arc<dyn Store>,
     place: String,
     /// Of its own: those who ask for a document block their threads, which may be all of another runtime.
-    #[expect(dead_code, reason = "it ends with the store")]
-    running: Background,
+    /// It ends with the store.
+    _running: Background,
     runtime: Handle,
 }
 
@@ -47,7 +47,9 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        self.0.take().map_or((), Runtime::shutdown_background);
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
     }
 }
 
@@ -78,7 +80,7 @@ fn opened(config: &Config) -> Result<Option<Arc<Opened>>, Failure> {
             if let Ok(Ok(Ok(false))) = is_whole {
                 return Err(unfinished(&place));
             }
-            opened.insert(Arc::new(Opened { config, store, place, running, runtime })).clone()
+            opened.insert(Arc::new(Opened { config, store, place, _running: running, runtime })).clone()
         }
     }))
 }
