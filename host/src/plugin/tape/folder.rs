@@ -1,5 +1,6 @@
 //! A folder of recordings: written by a thread of its own, and bounded, so that the oldest go.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::io::Write as _;
@@ -23,6 +24,8 @@ const TIME: usize = "2026-01-01T00-00-00.000Z".len();
 
 /// How often a full queue is tried again at the end.
 const POLL: Duration = Duration::from_millis(10);
+/// How often the folder is listed: others may write to it, or remove recordings.
+const AGAIN: Duration = Duration::from_secs(10);
 /// Between two lines of the log on what is left out.
 const BETWEEN: Duration = Duration::from_secs(10);
 /// An incomplete file of this age is of a server that has ended.
@@ -63,7 +66,8 @@ impl RecordFolder {
         remove_abandoned(&path)?;
         let (jobs, waiting) = sync_channel(MAX_WAITING);
         let left_out = Arc::new(AtomicU64::new(0));
-        let writer = Writer { path, retention, left_out: left_out.clone(), said: None, is_failing: false };
+        let kept = Kept::list(&path)?;
+        let writer = Writer { path, kept, retention, left_out: left_out.clone(), said: None, is_failing: false };
         std::thread::Builder::new().name("wharf-record".into()).spawn(move || writer.run(&waiting))?;
         Ok(Self { jobs, left_out })
     }
@@ -105,6 +109,7 @@ impl RecordFolder {
 
 struct Writer {
     path: PathBuf,
+    kept: Kept,
     retention: Retention,
     left_out: Arc<AtomicU64>,
     /// When the log said last that something was left out.
@@ -142,9 +147,17 @@ impl Writer {
         is_due
     }
 
+    fn write_and_clean(&mut self, recorded: &Recorded) -> io::Result<()> {
+        let (name, bytes) = write_new(&self.path, recorded)?;
+        self.kept.add(name, bytes);
+        if self.kept.listed.elapsed() >= AGAIN {
+            self.kept = Kept::list(&self.path)?;
+        }
+        self.kept.clean(&self.path, self.retention)
+    }
+
     fn write(&mut self, recorded: &Recorded) {
-        let written = write_new(&self.path, recorded).and_then(|()| clean(&self.path, self.retention));
-        match written {
+        match self.write_and_clean(recorded) {
             Ok(()) => self.is_failing = false,
             Err(error) if !self.is_failing => {
                 self.is_failing = true;
@@ -159,8 +172,47 @@ impl Writer {
     }
 }
 
-/// Writes a file of one recording, which appears when it is complete.
-fn write_new(folder: &Path, recorded: &Recorded) -> io::Result<()> {
+/// The recordings in a folder.
+struct Kept {
+    /// Bytes by name; the oldest come first, since names begin with their times.
+    files: BTreeMap<String, u64>,
+    bytes: u64,
+    listed: Instant,
+}
+
+impl Kept {
+    fn list(folder: &Path) -> io::Result<Self> {
+        let mut kept = Self { files: BTreeMap::new(), bytes: 0, listed: Instant::now() };
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if is_own(&name) {
+                kept.add(name, entry.metadata().map_or(0, |found| found.len()));
+            }
+        }
+        Ok(kept)
+    }
+
+    fn add(&mut self, name: String, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes).saturating_sub(self.files.insert(name, bytes).unwrap_or(0));
+    }
+
+    /// Removes the oldest over what is kept, but not the newest. Files of other names are not touched.
+    fn clean(&mut self, folder: &Path, retention: Retention) -> io::Result<()> {
+        while self.files.len() > retention.files.max(1) || (self.bytes > retention.bytes && self.files.len() > 1) {
+            let Some((name, bytes)) = self.files.pop_first() else { break };
+            self.bytes = self.bytes.saturating_sub(bytes);
+            match fs::remove_file(folder.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file of one recording, which appears when it is complete. Returns its name, and its bytes.
+fn write_new(folder: &Path, recorded: &Recorded) -> io::Result<(String, u64)> {
     // It may be another one than at the start by now.
     private::check_place(folder)?;
     let time = humantime::format_rfc3339_millis(SystemTime::now()).to_string().replace(':', "-");
@@ -168,11 +220,15 @@ fn write_new(folder: &Path, recorded: &Recorded) -> io::Result<()> {
     let name = format!("{time}-{}-{number:08x}{SUFFIX}", recorded.input.plugin);
     let next = folder.join(format!("{name}.next"));
     let mut file = io::BufWriter::new(private::create(&next)?);
-    let written = recorded.lines().try_for_each(|line| file.write_all(line.as_bytes())).and_then(|()| file.flush());
-    written.and_then(|()| fs::rename(&next, folder.join(&name))).inspect_err(|_| {
-        // The disk may be full: free the space.
-        let _ = fs::remove_file(&next);
-    })
+    let mut bytes = 0;
+    let written = recorded.lines().try_for_each(|line| {
+        bytes += line.len() as u64;
+        file.write_all(line.as_bytes())
+    });
+    let written = written.and_then(|()| file.flush()).and_then(|()| fs::rename(&next, folder.join(&name)));
+    // The disk may be full: free the space.
+    written.inspect_err(|_| drop(fs::remove_file(&next)))?;
+    Ok((name, bytes))
 }
 
 /// Removes incomplete files of servers that have ended.
@@ -184,31 +240,6 @@ fn remove_abandoned(folder: &Path) -> io::Result<()> {
         let is_old = modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= ABANDONED));
         if is_old && name.ends_with(".next") && is_own(&name) {
             let _ = fs::remove_file(entry.path());
-        }
-    }
-    Ok(())
-}
-
-/// Removes the oldest recordings over what is kept. Files of other names are not touched.
-fn clean(folder: &Path, retention: Retention) -> io::Result<()> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if is_own(&name) {
-            files.push((name, entry.metadata().map_or(0, |found| found.len())));
-        }
-    }
-    // The newest first: names begin with their times.
-    files.sort_by(|one, other| other.0.cmp(&one.0));
-    let mut bytes = 0u64;
-    for (at, (name, size)) in files.iter().enumerate() {
-        bytes = bytes.saturating_add(*size);
-        if at >= retention.files || (bytes > retention.bytes && at > 0) {
-            match fs::remove_file(folder.join(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
         }
     }
     Ok(())
@@ -298,11 +329,14 @@ mod tests {
             left.sort();
             left
         };
-        clean(root.path(), Retention { files: 3, bytes: 1000 }).expect("cleaned");
+        let clean = |retention| {
+            Kept::list(root.path()).and_then(|mut kept| kept.clean(root.path(), retention)).expect("cleaned");
+        };
+        clean(Retention { files: 3, bytes: 1000 });
         assert_eq!(left(), [name(2), name(3), name(4), "notes.jsonl".into()]);
-        clean(root.path(), Retention { files: 3, bytes: 20 }).expect("cleaned");
+        clean(Retention { files: 3, bytes: 20 });
         assert_eq!(left(), [name(3), name(4), "notes.jsonl".into()]);
-        clean(root.path(), Retention { files: 3, bytes: 1 }).expect("cleaned");
+        clean(Retention { files: 3, bytes: 1 });
         assert_eq!(left(), [name(4), "notes.jsonl".into()], "the newest stays in any case");
     }
 }
