@@ -463,6 +463,8 @@ fn p36_deadlines_do_not_use_the_system_clock() {
         "host/src/report/clock.rs",
         // Processor time.
         "host/src/os/usage.rs",
+        // When a line of the log was written.
+        "host/src/report/log.rs",
         // Which system calls there are.
         "host/src/os/linux/seccomp.rs",
         // When spans and counting began, for whoever gets them.

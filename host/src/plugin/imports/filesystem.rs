@@ -31,13 +31,12 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 use wasmtime_wasi::runtime;
 
 use super::state::GuestState;
-use crate::os::Errno;
 use crate::plugin::tape::Tape;
 use crate::plugin::tape::kept::{self, Kept};
 use bindings::{
     Advice, Descriptor, DescriptorCalls, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry,
     DirectoryEntryStream, ErrorCalls, ErrorCode, Filesize, ListingCalls, MetadataHashValue, NewTimestamp, OpenFlags,
-    PathFlags, PreopenCalls,
+    PathFlags, PreopenCalls, code_of,
 };
 pub(in crate::plugin) use folder::Folder;
 pub use folder::objection as folder_objection;
@@ -74,11 +73,6 @@ fn descriptor_file(descriptor: &Descriptor) -> &Arc<File> {
         Descriptor::File(file) => &file.file,
         Descriptor::Dir(dir) => &dir.dir,
     }
-}
-
-/// What an error is for the guest.
-fn code_of(error: &io::Error) -> ErrorCode {
-    if error.raw_os_error() == Some(Errno::DQUOT.raw_os_error()) { ErrorCode::Quota } else { error.into() }
 }
 
 fn guest_error(error: io::Error) -> FsError {

@@ -2,8 +2,12 @@
 //!
 //! Links the functions instead of the engine's own; they are implemented in `filesystem`.
 
+use std::io;
+
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
+
+use crate::os::Errno;
 
 pub(in crate::plugin) use preopens::Host as PreopenCalls;
 pub(in crate::plugin) use types::{
@@ -20,4 +24,9 @@ where
     types::add_to_linker::<_, HasSelf<T>>(linker, |state| state)?;
     preopens::add_to_linker::<_, HasSelf<T>>(linker, |state| state)?;
     Ok(())
+}
+
+/// What an error is for the guest.
+pub(super) fn code_of(error: &io::Error) -> ErrorCode {
+    if error.raw_os_error() == Some(Errno::DQUOT.raw_os_error()) { ErrorCode::Quota } else { error.into() }
 }

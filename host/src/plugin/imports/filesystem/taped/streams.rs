@@ -11,8 +11,7 @@ use wasmtime_wasi::p2::{
     DynInputStream, DynOutputStream, InputStream, OutputStream, Pollable, StreamError, StreamResult,
 };
 
-use crate::plugin::imports::filesystem::bindings::ErrorCode;
-use crate::plugin::imports::filesystem::code_of;
+use crate::plugin::imports::filesystem::bindings::{ErrorCode, code_of};
 use crate::plugin::tape::Tape;
 use crate::plugin::tape::kept::{Kept, bytes, member};
 
