@@ -35,13 +35,13 @@ pub(super) struct Layout<'a, 'p> {
 impl<'a, 'p> Layout<'a, 'p> {
     pub(super) fn new(plan: &'p Plan<'a>) -> Result<Self, Unsupported> {
         let mut layout = Self { plan, imported: Vec::new(), instances: HashMap::new() };
-        let imported = layout.read_imports()?;
+        let imported = layout.read_imports();
         let mut next = Indices::default();
         let mut counts: ByKind<u32> = [layout.imported.len() as u32, 0, 0, 0];
         for (instance, module) in plan.linked() {
             let mut indices = next.clone();
-            for import in &module.imports {
-                let index = match plan.import(instance, import)? {
+            for (import, source) in plan.imports(instance) {
+                let index = match source {
                     Source::Canonical { index, .. } => *imported.get(&index).ok_or(Unsupported)?,
                     Source::Linked(of, core) => layout.index(of, core)?,
                     Source::Export(..) => return Err(Unsupported),
@@ -63,11 +63,11 @@ impl<'a, 'p> Layout<'a, 'p> {
     }
 
     /// The functions to import; where each is in the module.
-    fn read_imports(&mut self) -> Result<HashMap<u32, u32>, Unsupported> {
+    fn read_imports(&mut self) -> HashMap<u32, u32> {
         let (mut at, mut types) = (HashMap::new(), 0);
         for (instance, module) in self.plan.linked() {
-            for import in &module.imports {
-                if let Source::Canonical { index, .. } = self.plan.import(instance, import)? {
+            for (import, source) in self.plan.imports(instance) {
+                if let Source::Canonical { index, .. } = source {
                     at.entry(index).or_insert_with(|| {
                         self.imported.push((index, types + import.ty));
                         self.imported.len() as u32 - 1
@@ -76,12 +76,12 @@ impl<'a, 'p> Layout<'a, 'p> {
             }
             types += module.types.len() as u32;
         }
-        Ok(at)
+        at
     }
 
     /// Where a definition of a linked instance is in the module.
     pub(super) fn index(&self, instance: usize, (kind, index): Core) -> Result<u32, Unsupported> {
-        let imports = self.plan.module(instance).ok_or(Unsupported)?.imports_of(kind).count();
+        let imports = self.plan.module(instance).ok_or(Unsupported)?.imports_of[kind as usize].len();
         let indices = self.instances.get(&instance).ok_or(Unsupported)?;
         indices.of[kind as usize].get(imports + index as usize).copied().ok_or(Unsupported)
     }
@@ -158,7 +158,7 @@ impl Parts {
         for body in &module.bodies {
             linker.parse_function_body(&mut self.code, body.clone())?;
         }
-        let imports = module.imports_of(Kind::Function).count();
+        let imports = module.imports_of[Kind::Function as usize].len();
         for (index, name) in &module.names {
             if *index as usize >= imports {
                 self.names.insert(linker.function_index(*index)?, (*name).to_owned());

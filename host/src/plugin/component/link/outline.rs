@@ -70,6 +70,8 @@ pub(super) struct CoreModule<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) types: Vec<SubType>,
     pub(super) imports: Vec<Import<'a>>,
+    /// Where those of each kind are among them, in the order of their index space.
+    pub(super) imports_of: ByKind<Vec<usize>>,
     /// Types of the functions that it defines.
     pub(super) functions: Vec<u32>,
     pub(super) tables: Vec<Table<'a>>,
@@ -289,6 +291,7 @@ impl<'a> CoreModule<'a> {
                         TypeRef::Global(_) => (Kind::Global, 0),
                         TypeRef::FuncExact(_) | TypeRef::Tag(_) => return Err(Unsupported),
                     };
+                    self.imports_of[kind as usize].push(self.imports.len());
                     self.imports.push(Import { from: import.module, name: import.name, kind, ty });
                 }
             }
@@ -326,15 +329,10 @@ impl<'a> CoreModule<'a> {
         }
     }
 
-    /// The imports of one kind, in the order of their index space.
-    pub(super) fn imports_of(&self, kind: Kind) -> impl Iterator<Item = &Import<'a>> {
-        self.imports.iter().filter(move |import| import.kind == kind)
-    }
-
-    /// The value of a global that never changes.
-    pub(super) fn constant(&self, index: usize) -> Option<ConstExpr<'a>> {
-        let global = self.globals.get(index)?;
-        (!global.ty.mutable).then(|| global.init_expr.clone())
+    /// The values of globals that never change, by their indices among its definitions.
+    pub(super) fn constants(&self) -> impl Iterator<Item = (usize, &ConstExpr<'a>)> {
+        let fixed = self.globals.iter().enumerate().filter(|(_, global)| !global.ty.mutable);
+        fixed.map(|(index, global)| (index, &global.init_expr))
     }
 }
 

@@ -8,7 +8,7 @@ use super::Unsupported;
 use super::outline::{Core, CoreModule, Definition, Import, Kind, Made, Outline};
 use crate::plugin::component::engine::TABLES_PER_MODULE;
 
-/// Steps from an import to what it refers to, over instances that export what they import.
+/// Steps from an import to what it refers to, over instances that are made of exports.
 const MAX_STEPS: usize = 256;
 
 /// Where a core definition comes from.
@@ -32,6 +32,8 @@ pub(super) struct Plan<'a> {
     pub(super) outline: Outline<'a>,
     /// By instance.
     is_linked: Vec<bool>,
+    /// By instance: where each import of its module comes from.
+    sources: Vec<Vec<Source<'a>>>,
     /// Values of globals that never change, by instance and index among its definitions.
     constants: HashMap<(usize, u32), Constant>,
 }
@@ -40,25 +42,30 @@ impl<'a> Plan<'a> {
     /// Links as many instances as possible: all but those that run code, or need functions that need their memory. None
     /// if that would be fewer than two, or more than one module may have.
     pub(super) fn new(outline: Outline<'a>) -> Result<Self, Unsupported> {
-        let mut plan = Self { outline, is_linked: Vec::new(), constants: HashMap::new() };
-        for instance in 0..plan.outline.instances.len() {
-            let can_be_linked = match plan.module(instance) {
-                Some(module) => !module.stays && plan.has_early_imports(instance)?,
-                None => false,
-            };
-            plan.is_linked.push(can_be_linked);
-            if can_be_linked {
-                plan.read_constants(instance)?;
-            }
-        }
+        let plan = Self::made(outline, true)?;
         let (mut instances, mut tables, mut memories) = (0, 0, 0);
         for (_, module) in plan.linked() {
             instances += 1;
             tables += module.tables.len();
             memories += module.memories.len();
         }
-        if instances < 2 || tables > TABLES_PER_MODULE as usize || memories > 1 {
-            plan.is_linked.fill(false);
+        let fits = instances > 1 && tables <= TABLES_PER_MODULE as usize && memories <= 1;
+        if fits { Ok(plan) } else { Self::made(plan.outline, false) }
+    }
+
+    fn made(outline: Outline<'a>, links: bool) -> Result<Self, Unsupported> {
+        let mut plan = Self { outline, is_linked: Vec::new(), sources: Vec::new(), constants: HashMap::new() };
+        for instance in 0..plan.outline.instances.len() {
+            let sources = plan.read_sources(instance)?;
+            let is_early =
+                |source: &Source| matches!(source, Source::Linked(..) | Source::Canonical { needs_core: false, .. });
+            let has_early_imports = sources.iter().all(is_early);
+            let is_linked = links && has_early_imports && plan.module(instance).is_some_and(|module| !module.stays);
+            plan.sources.push(sources);
+            plan.is_linked.push(is_linked);
+            if is_linked {
+                plan.read_constants(instance)?;
+            }
         }
         Ok(plan)
     }
@@ -81,28 +88,22 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn has_early_imports(&self, instance: usize) -> Result<bool, Unsupported> {
-        let Some(module) = self.module(instance) else { return Ok(false) };
-        for import in &module.imports {
-            match self.import(instance, import)? {
-                Source::Linked(..) | Source::Canonical { needs_core: false, .. } => {}
-                Source::Canonical { .. } | Source::Export(..) => return Ok(false),
-            }
-        }
-        Ok(true)
+    /// The imports of an instance, with what they refer to.
+    pub(super) fn imports(&self, instance: usize) -> impl Iterator<Item = (&Import<'a>, Source<'a>)> {
+        let imports = self.module(instance).into_iter().flat_map(|module| &module.imports);
+        imports.zip(self.sources.get(instance).into_iter().flatten().copied())
     }
 
-    /// What an import of an instance refers to.
-    pub(super) fn import(&self, instance: usize, import: &Import<'_>) -> Result<Source<'a>, Unsupported> {
-        self.import_after(instance, import, 0)
-    }
-
-    fn import_after(&self, instance: usize, import: &Import<'_>, steps: usize) -> Result<Source<'a>, Unsupported> {
-        let Some(Made::FromModule(_, arguments)) = self.outline.instances.get(instance) else {
-            return Err(Unsupported);
+    fn read_sources(&self, instance: usize) -> Result<Vec<Source<'a>>, Unsupported> {
+        let Some(Made::FromModule(module, arguments)) = self.outline.instances.get(instance) else {
+            return Ok(Vec::new());
         };
-        let from = arguments.get(import.from).ok_or(Unsupported)?;
-        self.export(*from, import.name, import.kind, steps + 1)
+        let module = self.outline.modules.get(*module).ok_or(Unsupported)?;
+        let source = |import: &Import<'_>| {
+            let from = arguments.get(import.from).ok_or(Unsupported)?;
+            self.export(*from, import.name, import.kind, 0)
+        };
+        module.imports.iter().map(source).collect()
     }
 
     /// Where a core definition of the component comes from.
@@ -126,37 +127,35 @@ impl<'a> Plan<'a> {
             Made::FromModule(module, _) => {
                 let module = self.outline.modules.get(*module).ok_or(Unsupported)?;
                 let (name, core) = module.exports.get_key_value(name).ok_or(Unsupported)?;
-                if core.0 != kind {
-                    return Err(Unsupported);
+                match self.is_linked(instance) {
+                    _ if core.0 != kind => Err(Unsupported),
+                    true => self.within(instance, *core),
+                    false => Ok(Source::Export(instance, name)),
                 }
-                if !self.is_linked(instance) {
-                    return Ok(Source::Export(instance, name));
-                }
-                self.within(instance, *core, steps)
             }
         }
     }
 
     /// What an index in the module of a linked instance refers to.
-    pub(super) fn within(&self, instance: usize, (kind, index): Core, steps: usize) -> Result<Source<'a>, Unsupported> {
-        let module = self.module(instance).ok_or(Unsupported)?;
-        let mut imports = module.imports_of(kind);
-        match imports.nth(index as usize) {
-            Some(import) => self.import_after(instance, import, steps),
-            None => {
-                let imports = module.imports_of(kind).count() as u32;
-                Ok(Source::Linked(instance, (kind, index - imports)))
+    fn within(&self, instance: usize, (kind, index): Core) -> Result<Source<'a>, Unsupported> {
+        let imports = &self.module(instance).ok_or(Unsupported)?.imports_of[kind as usize];
+        match imports.get(index as usize) {
+            Some(import) => {
+                self.sources.get(instance).and_then(|sources| sources.get(*import)).copied().ok_or(Unsupported)
             }
+            None => Ok(Source::Linked(instance, (kind, index - imports.len() as u32))),
         }
     }
 
     fn read_constants(&mut self, instance: usize) -> Result<(), Unsupported> {
-        let count = self.module(instance).map_or(0, |module| module.globals.len());
-        for global in 0..count {
-            let value = self.module(instance).and_then(|module| module.constant(global));
-            if let Some(value) = value
-                && let Some(constant) = self.constant(instance, &value)?
-            {
+        let fixed: Vec<(usize, ConstExpr<'a>)> = self
+            .module(instance)
+            .into_iter()
+            .flat_map(CoreModule::constants)
+            .map(|(global, value)| (global, value.clone()))
+            .collect();
+        for (global, value) in fixed {
+            if let Some(constant) = self.constant(instance, &value)? {
                 self.constants.insert((instance, global as u32), constant);
             }
         }
@@ -178,12 +177,10 @@ impl<'a> Plan<'a> {
                 Operator::End => continue,
                 Operator::I32Const { value } => Some(I32(value)),
                 Operator::I64Const { value } => Some(I64(value)),
-                Operator::GlobalGet { global_index } => {
-                    match self.within(instance, (Kind::Global, global_index), 0)? {
-                        Source::Linked(of, (_, index)) => self.constants.get(&(of, index)).copied(),
-                        _ => None,
-                    }
-                }
+                Operator::GlobalGet { global_index } => match self.within(instance, (Kind::Global, global_index))? {
+                    Source::Linked(of, (_, index)) => self.constants.get(&(of, index)).copied(),
+                    _ => None,
+                },
                 Operator::I32Add => both(|first, second| match (first, second) {
                     (I32(first), I32(second)) => Some(I32(first.wrapping_add(second))),
                     _ => None,

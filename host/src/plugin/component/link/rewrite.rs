@@ -128,14 +128,12 @@ impl<'a, 'p> Rewriter<'a, 'p> {
         if plan.is_linked(instance) {
             return Ok(());
         }
-        let module = plan.module(instance).ok_or(Unsupported)?;
         let mut arguments: BTreeMap<&str, Vec<_>> = BTreeMap::new();
         let mut seen = BTreeSet::new();
-        for import in &module.imports {
+        for (import, source) in plan.imports(instance) {
             if !seen.insert((import.from, import.name)) {
                 continue;
             }
-            let source = plan.import(instance, import)?;
             let export = (import.name, ExportKind::from(import.kind), self.index(import.kind, source)?);
             arguments.entry(import.from).or_default().push(export);
         }
