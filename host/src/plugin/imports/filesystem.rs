@@ -41,6 +41,7 @@ use bindings::{
 pub(in crate::plugin) use folder::Folder;
 pub use folder::objection as folder_objection;
 pub(in crate::plugin) use folders::{Folders, Opened};
+use ledger::Ledger;
 use open::Request;
 pub use personal::folder_of;
 pub use protected::ProtectedFolders;
@@ -125,6 +126,23 @@ impl GuestState {
             None => real.ok_or(ErrorCode::Io)?,
         };
         Ok(self.table().push(writer)?)
+    }
+
+    /// Changes what is at a path below a folder.
+    async fn change_at(
+        &mut self,
+        what: &'static str,
+        fd: Resource<Descriptor>,
+        path: String,
+        change: fn(&mut Ledger, &File, &Path) -> io::Result<()>,
+    ) -> FsResult<()> {
+        let question = self.question(what, fd.rep(), || path.keep());
+        Question::answered(question, async {
+            let dir = self.dir_of(&fd)?;
+            let folder = self.folder_to_change(&fd)?;
+            folder.change(move |ledger| change(ledger, &dir, Path::new(&path))).await.map_err(guest_error)
+        })
+        .await
     }
 
     async fn open(&mut self, fd: &Resource<Descriptor>, request: Request) -> FsResult<Resource<Descriptor>> {
@@ -222,7 +240,7 @@ impl DescriptorCalls for GuestState {
             fd.rep(),
             || json!({"path": path, "follow": follows(at), "how": how.keep(), "for": flags.keep()}),
         );
-        let name = format!("{}/{path}", self.file_name(fd.rep()));
+        let name = self.tape.as_ref().map(|_| format!("{}/{path}", self.file_name(fd.rep())));
         let mut opened = None;
         Question::answered(question, async {
             opened = Some(self.open(&fd, Request { path, at, how, flags }).await?);
@@ -230,7 +248,9 @@ impl DescriptorCalls for GuestState {
         })
         .await?;
         let opened = opened.map_or_else(|| self.played(), Ok).map_err(FsError::trap)?;
-        self.name_file(opened.rep(), name);
+        if let Some(name) = name {
+            self.name_file(opened.rep(), name);
+        }
         Ok(opened)
     }
 
@@ -273,33 +293,15 @@ impl DescriptorCalls for GuestState {
     }
 
     async fn create_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
-        let question = self.question("file create folder", fd.rep(), || path.keep());
-        Question::answered(question, async {
-            let dir = self.dir_of(&fd)?;
-            let folder = self.folder_to_change(&fd)?;
-            folder.change(move |ledger| ledger.create_folder(&dir, Path::new(&path))).await.map_err(guest_error)
-        })
-        .await
+        self.change_at("file create folder", fd, path, Ledger::create_folder).await
     }
 
     async fn remove_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
-        let question = self.question("file remove folder", fd.rep(), || path.keep());
-        Question::answered(question, async {
-            let dir = self.dir_of(&fd)?;
-            let folder = self.folder_to_change(&fd)?;
-            folder.change(move |ledger| ledger.remove_folder(&dir, Path::new(&path))).await.map_err(guest_error)
-        })
-        .await
+        self.change_at("file remove folder", fd, path, Ledger::remove_folder).await
     }
 
     async fn unlink_file_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
-        let question = self.question("file remove", fd.rep(), || path.keep());
-        Question::answered(question, async {
-            let dir = self.dir_of(&fd)?;
-            let folder = self.folder_to_change(&fd)?;
-            folder.change(move |ledger| ledger.remove_file(&dir, Path::new(&path))).await.map_err(guest_error)
-        })
-        .await
+        self.change_at("file remove", fd, path, Ledger::remove_file).await
     }
 
     /// Only within one granted folder: each has its own ledger.
@@ -378,7 +380,7 @@ impl DescriptorCalls for GuestState {
         })
         .await?;
         let listing = listing.map_or_else(|| self.played(), Ok).map_err(FsError::trap)?;
-        self.name_file(listing.rep(), name.to_string());
+        self.name_file(listing.rep(), name);
         Ok(listing)
     }
 

@@ -206,7 +206,27 @@ macro_rules! variants {
     )*};
 }
 
-pub(in crate::plugin) use {records, variants};
+/// Flags: a list of the names of those that are set.
+macro_rules! flags {
+    ($($flags:ident { $($flag:ident = $name:literal),* })*) => {$(
+        impl Kept for $flags {
+            fn keep(&self) -> Value {
+                let flags = [$(($name, Self::$flag)),*];
+                flags.into_iter().filter(|(_, flag)| self.contains(*flag)).map(|(name, _)| name).collect()
+            }
+
+            fn read(value: &Value) -> Option<Self> {
+                let flag = |name: &Value| match name.as_str()? {
+                    $($name => Some(Self::$flag),)*
+                    _ => None,
+                };
+                value.as_array()?.iter().try_fold(Self::empty(), |all, name| Some(all | flag(name)?))
+            }
+        }
+    )*};
+}
+
+pub(in crate::plugin) use {flags, records, variants};
 
 records! {
     ToolResult { content, structured, is_error, meta }
@@ -269,25 +289,10 @@ variants! {
     }
 }
 
-/// The names of the features that a client has.
-const FEATURES: [(&str, ClientFeatures); 6] = [
-    ("elicit_form", ClientFeatures::ELICIT_FORM),
-    ("elicit_url", ClientFeatures::ELICIT_URL),
-    ("sample", ClientFeatures::SAMPLE),
-    ("sample_tools", ClientFeatures::SAMPLE_TOOLS),
-    ("sample_context", ClientFeatures::SAMPLE_CONTEXT),
-    ("roots", ClientFeatures::ROOTS),
-];
-
-impl Kept for ClientFeatures {
-    fn keep(&self) -> Value {
-        FEATURES.iter().filter(|(_, feature)| self.contains(*feature)).map(|(name, _)| *name).collect()
-    }
-
-    fn read(value: &Value) -> Option<Self> {
-        let names = value.as_array()?;
-        let of = |name: &Value| FEATURES.iter().find(|(known, _)| name == known).map(|(_, feature)| *feature);
-        names.iter().try_fold(Self::empty(), |all, name| Some(all | of(name)?))
+flags! {
+    ClientFeatures {
+        ELICIT_FORM = "elicit_form", ELICIT_URL = "elicit_url", SAMPLE = "sample", SAMPLE_TOOLS = "sample_tools",
+        SAMPLE_CONTEXT = "sample_context", ROOTS = "roots"
     }
 }
 

@@ -141,7 +141,7 @@ impl GuestState {
     }
 
     /// What a handle is called in the tape.
-    pub(super) fn name_file(&mut self, handle: u32, name: String) {
+    pub(super) fn name_file(&mut self, handle: u32, name: impl Into<Arc<str>>) {
         if self.tape.is_some() {
             self.held.names.insert(handle, name.into());
         }

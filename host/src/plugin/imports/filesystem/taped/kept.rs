@@ -7,7 +7,7 @@ use crate::plugin::imports::filesystem::bindings::{
     Datetime, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, MetadataHashValue,
     NewTimestamp, OpenFlags,
 };
-use crate::plugin::tape::kept::{Kept, member, records, variants};
+use crate::plugin::tape::kept::{Kept, flags, member, records, variants};
 
 /// As it is kept where the grant is missing.
 const DENIED: &str = "denied";
@@ -58,41 +58,13 @@ impl Kept for Refused {
     }
 }
 
-const FLAGS: [(&str, DescriptorFlags); 6] = [
-    ("read", DescriptorFlags::READ),
-    ("write", DescriptorFlags::WRITE),
-    ("file_integrity_sync", DescriptorFlags::FILE_INTEGRITY_SYNC),
-    ("data_integrity_sync", DescriptorFlags::DATA_INTEGRITY_SYNC),
-    ("requested_write_sync", DescriptorFlags::REQUESTED_WRITE_SYNC),
-    ("mutate_directory", DescriptorFlags::MUTATE_DIRECTORY),
-];
-const HOW: [(&str, OpenFlags); 4] = [
-    ("create", OpenFlags::CREATE),
-    ("directory", OpenFlags::DIRECTORY),
-    ("exclusive", OpenFlags::EXCLUSIVE),
-    ("truncate", OpenFlags::TRUNCATE),
-];
-
-impl Kept for DescriptorFlags {
-    fn keep(&self) -> Value {
-        FLAGS.iter().filter(|(_, flag)| self.contains(*flag)).map(|(name, _)| *name).collect()
+flags! {
+    DescriptorFlags {
+        READ = "read", WRITE = "write", FILE_INTEGRITY_SYNC = "file_integrity_sync",
+        DATA_INTEGRITY_SYNC = "data_integrity_sync", REQUESTED_WRITE_SYNC = "requested_write_sync",
+        MUTATE_DIRECTORY = "mutate_directory"
     }
-
-    fn read(value: &Value) -> Option<Self> {
-        let of = |name: &Value| FLAGS.iter().find(|(known, _)| name == known).map(|(_, flag)| *flag);
-        value.as_array()?.iter().try_fold(Self::empty(), |all, name| Some(all | of(name)?))
-    }
-}
-
-impl Kept for OpenFlags {
-    fn keep(&self) -> Value {
-        HOW.iter().filter(|(_, flag)| self.contains(*flag)).map(|(name, _)| *name).collect()
-    }
-
-    fn read(value: &Value) -> Option<Self> {
-        let of = |name: &Value| HOW.iter().find(|(known, _)| name == known).map(|(_, flag)| *flag);
-        value.as_array()?.iter().try_fold(Self::empty(), |all, name| Some(all | of(name)?))
-    }
+    OpenFlags { CREATE = "create", DIRECTORY = "directory", EXCLUSIVE = "exclusive", TRUNCATE = "truncate" }
 }
 
 #[cfg(test)]

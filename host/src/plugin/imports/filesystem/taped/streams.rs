@@ -156,10 +156,15 @@ impl InputStream for TapedInput {
 #[async_trait]
 impl Pollable for TapedInput {
     async fn ready(&mut self) {
-        match &mut self.real {
-            Some(real) => real.ready().await,
-            None => tokio::task::yield_now().await,
-        }
+        ready(self.real.as_deref_mut()).await;
+    }
+}
+
+/// Waits for a real stream; one of a replay is always ready.
+async fn ready(real: Option<&mut (impl Pollable + ?Sized)>) {
+    match real {
+        Some(real) => real.ready().await,
+        None => tokio::task::yield_now().await,
     }
 }
 
@@ -210,9 +215,6 @@ impl OutputStream for TapedOutput {
 #[async_trait]
 impl Pollable for TapedOutput {
     async fn ready(&mut self) {
-        match &mut self.real {
-            Some(real) => real.ready().await,
-            None => tokio::task::yield_now().await,
-        }
+        ready(self.real.as_deref_mut()).await;
     }
 }
