@@ -10,8 +10,8 @@ use crate::os::sockets::Address;
 /// Maximum bytes of a URL, and of another text: some of them are sent with every challenge.
 pub(super) const MAX_TEXT: usize = 512;
 
-/// Where operators find something: an IP address or `localhost`, and a port, which only this machine reaches without a token. `table`: that
-/// of the address and the token; `example`: an address.
+/// Where operators find something: an IP address or `localhost`, and a port, which only this machine reaches without a
+/// token. `table`: that of the address and the token; `example`: an address.
 ///
 /// # Errors
 /// What is wrong with it, and what to write.

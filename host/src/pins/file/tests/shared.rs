@@ -6,35 +6,57 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use tokio::runtime::Builder;
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::broadcast;
 
 use super::{id, lock, pin};
+use crate::pins::file::PinChanges;
 use crate::pins::{PinFile, Pins};
 use crate::store::{Changed, Document, Entry, Keys, Page, Put, Sqlite, Store, StoreError, Usage};
+
+/// A store, and the thread on which it is used.
+struct SharedStore {
+    runtime: Runtime,
+    store: Arc<Sqlite>,
+    _folder: TempDir,
+}
+
+impl SharedStore {
+    fn new() -> Self {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
+        let folder = tempfile::tempdir().expect("a folder");
+        Self { runtime, store: Sqlite::new(folder.path().join("store.db")), _folder: folder }
+    }
+
+    /// The pins of a node that has this file.
+    fn node(&self, file: &PinFile) -> PinFile {
+        let document = Document::new(self.store.clone(), "pins", "the store", self.runtime.handle().clone());
+        PinFile::in_store(file.folder().to_owned(), document)
+    }
+}
+
+/// Waits for a change; `otherwise` says what is wrong if there is none.
+fn wait(changes: &mut PinChanges, otherwise: &str) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !changes.take() {
+        assert!(Instant::now() < until, "{otherwise}");
+        thread::yield_now();
+    }
+}
 
 /// Two nodes with folders of their own, and one store.
 #[test]
 fn nodes_have_the_pins_of_their_store() {
-    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
-    let of_store = tempfile::tempdir().expect("a folder");
-    let store = Sqlite::new(of_store.path().join("store.db"));
-    let node = |folder: &PinFile| {
-        let document = Document::new(store.clone(), "pins", "the store", runtime.handle().clone());
-        PinFile::in_store(folder.folder().to_owned(), document)
-    };
+    let store = SharedStore::new();
     let ((_first, own), (_second, none)) = (lock(), lock());
     // What was decided on this machine before it had a store.
     own.update(|pins| pins.insert(&id("a"), pin(b"a"))).expect("it is written");
-    let (one, other) = (node(&own), node(&none));
+    let (one, other) = (store.node(&own), store.node(&none));
     assert!(one.read().expect("pins").get(&id("a")).is_some() && other.read() == Ok(Pins::default()));
     let mut changes = other.changes();
     one.update(|pins| pins.insert(&id("b"), pin(b"b"))).expect("it is written");
-    let until = Instant::now() + Duration::from_secs(10);
-    while !changes.take() {
-        assert!(Instant::now() < until, "the other node is not told");
-        thread::yield_now();
-    }
+    wait(&mut changes, "the other node is not told");
     let both = other.read().expect("pins");
     assert!(both.get(&id("a")).is_some() && both.get(&id("b")).is_some());
     other.update(|pins| pins.revoke(&id("a"), pin(b"a").content)).expect("it is written");
@@ -45,16 +67,11 @@ fn nodes_have_the_pins_of_their_store() {
 /// Each node has the same files in a folder of its own.
 #[test]
 fn pins_of_nodes_say_where_in_the_plugin_folder_a_file_is_and_not_where_that_is() {
-    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
-    let of_store = tempfile::tempdir().expect("a folder");
-    let store = Sqlite::new(of_store.path().join("store.db"));
+    let store = SharedStore::new();
     let ((_first, own), (_second, none)) = (lock(), lock());
     let here = own.for_plugins(Path::new("/here"));
     here.update(|pins| pins.insert(&id("a"), here.with_place(pin(b"a"), Path::new("/here/a.wasm")))).expect("written");
-    let node = |file: &PinFile, plugins: &str| {
-        let document = Document::new(store.clone(), "pins", "the store", runtime.handle().clone());
-        PinFile::in_store(file.folder().to_owned(), document).for_plugins(Path::new(plugins))
-    };
+    let node = |file: &PinFile, plugins: &str| store.node(file).for_plugins(Path::new(plugins));
     let (one, other) = (node(&here, "/here"), node(&none, "/elsewhere"));
     one.update(|pins| pins.insert(&id("b"), one.with_place(pin(b"b"), Path::new("/here/sub/b.wasm"))))
         .expect("written");
@@ -70,20 +87,14 @@ fn pins_of_nodes_say_where_in_the_plugin_folder_a_file_is_and_not_where_that_is(
 /// Another machine was the first to write to the store.
 #[test]
 fn what_a_machine_revokes_holds_there_whatever_is_in_the_store() {
-    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
-    let of_store = tempfile::tempdir().expect("a folder");
-    let store = Sqlite::new(of_store.path().join("store.db"));
-    let node = |folder: &PinFile| {
-        let document = Document::new(store.clone(), "pins", "the store", runtime.handle().clone());
-        PinFile::in_store(folder.folder().to_owned(), document)
-    };
+    let store = SharedStore::new();
     let ((_first, own), (_second, none)) = (lock(), lock());
     own.update(|pins| {
         pins.approve(&id("b"), pin(b"b"));
         pins.revoke(&id("a"), pin(b"a").content);
     })
     .expect("it is written");
-    let (one, other) = (node(&own), node(&none));
+    let (one, other) = (store.node(&own), store.node(&none));
     let is_revoked = |node: &PinFile| node.read().expect("pins").is_revoked(pin(b"a").content);
     assert_eq!(one.left_behind(), Ok(Vec::new()));
     let mut changes = one.changes();
@@ -105,11 +116,7 @@ fn what_a_machine_revokes_holds_there_whatever_is_in_the_store() {
     // A command without the store's configuration is heard too, and a file that cannot be read holds all.
     changes.take();
     own.update(|pins| pins.revoke(&id("c"), pin(b"c").content)).expect("it is written");
-    let until = Instant::now() + Duration::from_secs(10);
-    while !changes.take() {
-        assert!(Instant::now() < until, "the change of the file is not seen");
-        thread::yield_now();
-    }
+    wait(&mut changes, "the change of the file is not seen");
     assert!(one.read().expect("pins").is_revoked(pin(b"c").content));
     std::fs::write(own.folder().join("lock.toml"), "garbage").expect("a file");
     let error = one.read().expect_err("damaged").to_string();
@@ -119,16 +126,10 @@ fn what_a_machine_revokes_holds_there_whatever_is_in_the_store() {
 /// As `wharf store publish` does, when nothing has to be approved any more.
 #[test]
 fn the_first_write_takes_along_what_this_machine_has() {
-    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
-    let of_store = tempfile::tempdir().expect("a folder");
-    let store = Sqlite::new(of_store.path().join("store.db"));
-    let node = |folder: &PinFile| {
-        let document = Document::new(store.clone(), "pins", "the store", runtime.handle().clone());
-        PinFile::in_store(folder.folder().to_owned(), document)
-    };
+    let store = SharedStore::new();
     let ((_first, own), (_second, none)) = (lock(), lock());
     own.update(|pins| pins.approve(&id("a"), pin(b"a"))).expect("it is written");
-    let (one, other) = (node(&own), node(&none));
+    let (one, other) = (store.node(&own), store.node(&none));
     other.update(|_| ()).expect("usable");
     assert_eq!(one.left_behind(), Ok(Vec::new()), "nothing was written");
     one.update(|_| ()).expect("it is written");
