@@ -1,6 +1,6 @@
 //! Static linking of a component's modules: what it makes of a valid component is valid.
 
-use wasmparser::WasmFeatures;
+use wasmparser::{Validator, WasmFeatures};
 use wharf::plugin::linked;
 
 use super::Target;
@@ -39,7 +39,10 @@ pub(super) fn target() -> Target {
 }
 
 fn run(input: &[u8]) {
-    if let Some(linked) = linked(input, WasmFeatures::default()) {
-        wasmparser::Validator::new().validate_all(&linked).expect("a valid component");
+    // The engine accepts no indices of 64 bits. Where they are accepted, a table that has them may be joined to an
+    // import that has not, in a component but not in a module.
+    let features = WasmFeatures::default() - WasmFeatures::MEMORY64;
+    if let Some(linked) = linked(input, features) {
+        Validator::new_with_features(features).validate_all(&linked).expect("a valid component");
     }
 }
