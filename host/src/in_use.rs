@@ -8,22 +8,18 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::sleep;
 
 use crate::os::lock::{try_lock, try_lock_shared};
 use crate::os::private::{self, OpenMode};
+use crate::store::lease::{self, RENEWAL};
 use crate::store::{OwnEntry, Store, StoreError, now};
 
 /// The file in the state folder.
 const FILE: &str = "servers.lock";
 /// What the keys of all servers begin with.
 pub const PREFIX: &str = "servers/";
-/// For how long a server counts as alive after it said so, in milliseconds.
-const LEASE: u64 = 6000;
-/// How often it says so.
-const RENEWAL: Duration = Duration::from_secs(2);
 
 /// The lock, until it is dropped or the process ends.
 pub struct InUse(#[expect(dead_code, reason = "held")] File);
@@ -56,7 +52,7 @@ impl InUse {
 pub async fn announce(store: Arc<dyn Store>, id: String) -> Infallible {
     let own = OwnEntry::new(format!("{PREFIX}{id}"));
     loop {
-        if let Err(error) = own.put(&*store, Vec::new(), Some(now().saturating_add(LEASE))).await {
+        if let Err(error) = own.put(&*store, Vec::new(), Some(lease::from(now()).1)).await {
             tracing::debug!(%error, "failed to say that this server lives");
         }
         sleep(RENEWAL).await;

@@ -21,17 +21,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::tls::{OtherNode, OwnKey};
 use crate::json;
+use crate::store::lease::{self, RENEWAL, RETRY};
 use crate::store::{OwnEntry, Store, StoreError, now};
 use crate::sync::lock;
 
 /// What the keys of all nodes begin with.
 pub const PREFIX: &str = "nodes/";
-/// For how long a node counts as alive after it said so.
-const LEASE: Duration = Duration::from_secs(6);
-/// How often it says so.
-const RENEWAL: Duration = Duration::from_secs(2);
-/// How soon it is said again if that failed.
-const RETRY: Duration = Duration::from_millis(200);
 /// For how long it is known what the store said of another node.
 const FRESH: Duration = Duration::from_secs(1);
 /// How long a connection to another node may take, its handshake included.
@@ -69,8 +64,15 @@ impl fmt::Debug for NodeId {
 struct Said {
     /// Where it listens: `HOST:PORT`.
     address: String,
-    /// Milliseconds since 1970.
-    until: u64,
+}
+
+/// What the store says of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Found {
+    address: String,
+    /// Whether it has not said lately that it lives. It may be cut off from the store, or a clock may be wrong: a
+    /// connection shows whether it does.
+    is_late: bool,
 }
 
 /// Why there is no connection to a node.
@@ -94,7 +96,9 @@ pub struct Nodes {
     /// What this one says of itself.
     said: OwnEntry,
     /// What the store said of the others, and when.
-    known: Mutex<HashMap<NodeId, (Option<String>, Instant)>>,
+    known: Mutex<HashMap<NodeId, (Option<Found>, Instant)>>,
+    /// Held while it is tried whether a node that is late lives: one at a time, however many streams ask.
+    trying: tokio::sync::Mutex<()>,
     has_left: CancellationToken,
 }
 
@@ -117,6 +121,7 @@ impl Nodes {
             address,
             store,
             known: Mutex::default(),
+            trying: tokio::sync::Mutex::default(),
             has_left: CancellationToken::new(),
         })
     }
@@ -137,7 +142,6 @@ impl Nodes {
                 }
                 Err(_) => {}
             }
-            // Soon again: others take this one for dead otherwise, although the store is back.
             let pause = if failed { RETRY } else { RENEWAL };
             drop(timeout(pause, self.has_left.cancelled()).await);
         }
@@ -148,10 +152,9 @@ impl Nodes {
     /// # Errors
     /// If the store cannot be used.
     pub async fn say(&self) -> Result<(), StoreError> {
-        let until = now() + LEASE.as_millis() as u64;
-        let said = Said { address: self.address.clone(), until };
+        let said = Said { address: self.address.clone() };
         let value = serde_json::to_vec(&said).map_err(|error| StoreError(error.to_string()))?;
-        self.said.put(&*self.store, value, Some(until)).await
+        self.said.put(&*self.store, value, Some(lease::from(now()).1)).await
     }
 
     /// This node does not live any more, and says so no longer.
@@ -163,30 +166,51 @@ impl Nodes {
         self.said.remove(&*self.store).await
     }
 
-    /// Where a node listens. `None`: it does not live.
-    async fn find(&self, node: NodeId) -> Result<Option<String>, StoreError> {
+    /// What is known of a node. `None`: it does not live.
+    async fn find(&self, node: NodeId) -> Result<Option<Found>, StoreError> {
         let known = lock(&self.known).get(&node).filter(|(_, read)| read.elapsed() < FRESH).cloned();
-        if let Some((address, _)) = known {
-            return Ok(address);
+        if let Some((found, _)) = known {
+            return Ok(found);
         }
         // Before it is read: this process may be stopped for a while just after that.
         let now = now();
-        let entry = self.store.get(&key_of(node)).await?;
-        let said = entry.and_then(|entry| json::read::<Said>(str::from_utf8(&entry.value).ok()?).ok());
-        let address = said.filter(|said| said.until > now).map(|said| said.address);
+        let entry = self.store.get(&key_of(node)).await?.filter(|entry| !entry.has_expired(now));
+        let found = entry.and_then(|entry| {
+            let Said { address } = json::read(str::from_utf8(&entry.value).ok()?).ok()?;
+            Some(Found { address, is_late: lease::has_ended(&entry, now) })
+        });
+        self.remember(node, found.clone());
+        Ok(found)
+    }
+
+    fn remember(&self, node: NodeId, found: Option<Found>) {
         let mut known = lock(&self.known);
         if known.len() >= MOST {
             known.clear();
         }
-        known.insert(node, (address.clone(), Instant::now()));
-        Ok(address)
+        known.insert(node, (found, Instant::now()));
     }
 
     /// Resolves when a node does not live any more.
     pub async fn gone(&self, node: NodeId) {
-        while !matches!(self.find(node).await, Ok(None)) {
+        while !self.is_gone(node).await {
             sleep(RENEWAL).await;
         }
+    }
+
+    async fn is_gone(&self, node: NodeId) -> bool {
+        let is_late = async || match self.find(node).await {
+            Ok(found) => found.map(|found| found.is_late),
+            Err(_) => Some(false),
+        };
+        if is_late().await == Some(true) {
+            let _trying = self.trying.lock().await;
+            // Another one may have tried meanwhile.
+            if is_late().await == Some(true) {
+                return matches!(self.connect(node).await, Err(Unreachable::Gone));
+            }
+        }
+        is_late().await.is_none()
     }
 
     /// A connection to a node, which has proved that it is that one.
@@ -194,9 +218,27 @@ impl Nodes {
     /// # Errors
     /// If it does not live, or cannot be reached.
     pub async fn connect(&self, node: NodeId) -> Result<client::TlsStream<TcpStream>, Unreachable> {
-        let address = self.find(node).await?.ok_or(Unreachable::Gone)?;
+        let found = self.find(node).await?.ok_or(Unreachable::Gone)?;
+        let connected = self.connect_to(node, &found.address).await;
+        if !found.is_late {
+            return connected;
+        }
+        match connected {
+            Ok(stream) => {
+                self.remember(node, Some(Found { is_late: false, ..found }));
+                Ok(stream)
+            }
+            Err(Unreachable::Store(error)) => Err(error.into()),
+            Err(Unreachable::Gone | Unreachable::Io(_)) => {
+                self.remember(node, None);
+                Err(Unreachable::Gone)
+            }
+        }
+    }
+
+    async fn connect_to(&self, node: NodeId, address: &str) -> Result<client::TlsStream<TcpStream>, Unreachable> {
         let once = || async {
-            let stream = TcpStream::connect(&address).await?;
+            let stream = TcpStream::connect(address).await?;
             stream.set_nodelay(true)?;
             self.own.connect(node, stream).await
         };
@@ -213,14 +255,16 @@ impl Nodes {
             Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => Err(Unreachable::Gone),
             Ok(Err(error)) => match OtherNode::of(&error) {
                 // One process at a time listens at an address: that of the node has ended, and another one has begun.
-                Some(OtherNode(other)) if self.find(other).await? == Some(address) => Err(Unreachable::Gone),
+                Some(OtherNode(other)) if self.find(other).await?.is_some_and(|found| found.address == address) => {
+                    Err(Unreachable::Gone)
+                }
                 _ => Err(error.into()),
             },
             Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
         }
     }
 
-    /// A connection from another node, which has proved that it is one that lives.
+    /// A connection from another node, which has proved that it is one. It may be late: it lives, as it shows.
     ///
     /// # Errors
     /// If it has not.

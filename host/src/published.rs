@@ -45,6 +45,8 @@ const TURN_FILE: &str = ".wharf-published.lock";
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of a record, and of the entry of a set.
 const MAX_RECORD: u64 = 8 << 20;
+/// Bytes of a path that are shown.
+const SHOWN: usize = 200;
 /// Keys that are looked at, at a time.
 const PAGE: usize = 1000;
 
@@ -113,6 +115,9 @@ pub enum PublishError {
     /// What is in the store is not what somebody has published.
     #[error("read the set in the store: {0}")]
     Damaged(String),
+    /// What the folder was made equal to last is not known.
+    #[error("read what was published: {0}")]
+    Record(String),
     /// The folder has files that are not from a set.
     #[error("make the folder equal to the published set: it has files of its own: {0}")]
     NotOurs(String),
@@ -126,6 +131,10 @@ impl From<StoreError> for PublishError {
 
 fn file_error(what: &str, path: &Path, error: &impl std::fmt::Display) -> PublishError {
     PublishError::File(format!("{what}: {error}: {}", path.shown()))
+}
+
+fn record_error(file: &Path, error: &impl std::fmt::Display) -> PublishError {
+    PublishError::Record(format!("{error}: {}", file.shown()))
 }
 
 /// The set that is published, if there is one.
@@ -155,11 +164,18 @@ async fn read(store: &dyn Store) -> Result<Option<(Result<Set, String>, u64)>, S
 fn parse(text: &[u8]) -> Result<Set, String> {
     let text = str::from_utf8(text).map_err(|error| error.to_string())?;
     let set: Set = json::read(text).map_err(|error| error.to_string())?;
-    match set.files.iter().find(|(path, item)| !is_path(path) || item.size > MAX_FILE) {
-        Some((path, _)) => Err(format!("no file of a plugin folder: {path:?}")),
-        None if set.files.len() > MAX_FILES => Err(format!("more than {MAX_FILES} files")),
-        None if set.files.values().map(|item| item.size).sum::<u64>() > MAX_BYTES => Err("more than 8 GiB".to_owned()),
-        None => Ok(set),
+    if let Some((path, _)) = set.files.iter().find(|(path, item)| !is_path(path) || item.size > MAX_FILE) {
+        return Err(format!("no file of a plugin folder: {}", text::quote(path, SHOWN)));
+    }
+    if let Some(path) = set.files.keys().find(|path| is_below_another(path, &set.files)) {
+        return Err(format!("below a path that is a file itself: {}", text::quote(path, SHOWN)));
+    }
+    if set.files.len() > MAX_FILES {
+        return Err(format!("more than {MAX_FILES} files"));
+    }
+    match set.files.values().map(|item| item.size).sum::<u64>() > MAX_BYTES {
+        true => Err("more than 8 GiB".to_owned()),
+        false => Ok(set),
     }
 }
 
@@ -173,6 +189,11 @@ fn is_path(path: &str) -> bool {
     let is_plugin = names.len() <= 2 && (path.ends_with(".wasm") || path.ends_with(".wasm.minisig"));
     let is_skill = names.len() >= 3 && names[0] == FOLDER;
     path.len() <= 1024 && names.iter().all(is_name) && (is_plugin || is_skill)
+}
+
+/// Whether a folder that it is in is a file of the set.
+fn is_below_another(path: &str, files: &Items) -> bool {
+    path.match_indices('/').any(|(end, _)| files.contains_key(&path[..end]))
 }
 
 impl Content {
@@ -237,7 +258,7 @@ async fn publish_in_turn(store: &dyn Store, files: &BTreeMap<String, Content>) -
     let (mut items, mut bytes, mut mended) = (Items::new(), 0, 0);
     for (path, content) in files {
         if !is_path(path) {
-            return Err(PublishError::File(format!("publish a file of that name: {path:?}")));
+            return Err(PublishError::File(format!("publish a file of that name: {}", text::quote(path, SHOWN))));
         }
         let content = content.read()?;
         let item = Item::of(&content);
@@ -322,9 +343,13 @@ async fn download(store: &dyn Store, item: &Item) -> Result<Vec<u8>, PublishErro
             break;
         }
     }
-    match Sha256::of(&content) == item.digest {
+    match Item::of(&content) == *item {
         true => Ok(content),
-        false => Err(PublishError::Damaged(format!("a content is not there: sha256:{}", item.digest.hex()))),
+        false => Err(PublishError::Damaged(format!(
+            "a content of {} bytes is not there: sha256:{}",
+            item.size,
+            item.digest.hex()
+        ))),
     }
 }
 
@@ -378,8 +403,10 @@ pub async fn pull(store: &dyn Store, folder: &Path) -> Result<Option<Changes>, P
     }
     last.into_iter().try_for_each(|path| remove(folder, path))?;
     let record = serde_json::to_vec(&items).map_err(|error| PublishError::File(error.to_string()))?;
-    let file = folder.join(RECORD);
-    files::replace(&file, &record).map_err(|error| file_error("write a file", &file, &error))?;
+    let (file, next) = (folder.join(RECORD), incoming.join(RECORD));
+    // Through that folder, which the next pull clears if this one is stopped.
+    let written = fs::create_dir_all(&incoming).and_then(|()| files::replace(&next, &record));
+    written.and_then(|()| fs::rename(&next, &file)).map_err(|error| file_error("write a file", &file, &error))?;
     cleared(fs::remove_dir_all(&incoming))?;
     Ok(Some(changes))
 }
@@ -419,7 +446,7 @@ fn recorded(folder: &Path) -> Result<Items, PublishError> {
                 let items: Items = json::read(text).map_err(|error| error.to_string())?;
                 items.keys().all(|path| is_path(path)).then_some(items).ok_or_else(|| "a path leaves it".to_owned())
             });
-            set.map_err(|error| file_error("read what was published", &file, &error))
+            set.map_err(|error| record_error(&file, &error))
         }
         Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => {
             // Whatever somebody has put there is not replaced.
@@ -429,7 +456,7 @@ fn recorded(folder: &Path) -> Result<Items, PublishError> {
                 .find(|name| !name.starts_with('.'))
                 .map_or_else(|| Ok(Items::new()), |name| Err(PublishError::NotOurs(name)))
         }
-        Err(error) => Err(file_error("read what was published", &file, &error)),
+        Err(error) => Err(record_error(&file, &error)),
     }
 }
 

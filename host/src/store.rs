@@ -5,6 +5,7 @@
 
 mod clock;
 mod document;
+pub mod lease;
 #[cfg(feature = "nats")]
 mod nats;
 mod own_entry;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::sync::mpsc::Sender;
 
 use super::{Entries, MARK, says_who_lives};
-use crate::store::{Durability, Entry, Expected, Put, Store, StoreError, Turn, now};
+use crate::store::{Durability, Entry, Expected, Put, Store, StoreError, Turn, lease, now};
 use crate::sync::lock;
 use crate::{in_use, nodes, tasks};
 
@@ -62,7 +62,7 @@ impl Shared {
                 let page = self.store.keys(prefix, &after, PAGE).await?;
                 for key in page.keys.iter().filter(|key| says_who_lives(key)) {
                     let entry = self.store.get(key).await?;
-                    if entry.is_some_and(|entry| !entry.has_expired(now)) {
+                    if entry.is_some_and(|entry| !lease::has_ended(&entry, now)) {
                         return Ok(true);
                     }
                 }

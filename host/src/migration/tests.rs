@@ -11,7 +11,7 @@ use crate::approvals::{Approvals, Bound, Decision, Deed, Standing, Wanted};
 use crate::pins::PinFile;
 use crate::plugin::{Digest, KeyvalueFile, PluginId};
 use crate::proposals::{Proposal, Proposals};
-use crate::store::{Document, Sqlite, Store, now};
+use crate::store::{Document, Sqlite, Store, lease, now};
 use crate::tasks::{Lease, Ledger};
 
 const DAY: Duration = Duration::from_hours(24);
@@ -147,14 +147,14 @@ async fn nothing_is_moved_from_or_to_where_a_server_is() {
     assert_eq!(migrated(&old, &new, "one", now()).await, used(false));
     lease.leave().await.expect("written");
     let node = format!("{}a", nodes::PREFIX);
-    write(&new, &[put(&node, "{}", Some(now() + 6000))]).await;
+    write(&new, &[put(&node, "{}", Some(lease::from(now()).1))]).await;
     assert_eq!(migrated(&old, &new, "one", now()).await, used(true));
     let server = format!("{}a", in_use::PREFIX);
-    write(&new, &[put(&node, "{}", Some(1)), put(&server, "", Some(now() + 6000))]).await;
+    write(&new, &[put(&node, "{}", Some(1)), put(&server, "", Some(lease::from(now()).1))]).await;
     assert_eq!(migrated(&old, &new, "one", now()).await, used(true));
     // One that was killed does not count for long, and is not moved.
-    migrated(&old, &new, "one", now() + 6000).await.expect("moved");
-    assert_eq!(migrated(&new, &old, "two", now() + 6000).await.expect("moved").other, 0);
+    migrated(&old, &new, "one", now() + lease::LEASE).await.expect("moved");
+    assert_eq!(migrated(&new, &old, "two", now() + lease::LEASE).await.expect("moved").other, 0);
 }
 
 /// A place whose writes fail from one on, or that is written to while it is read.

@@ -85,7 +85,7 @@ async fn a_node_that_leaves_is_gone_at_once_for_who_asks_next() {
     let store = store(&folder);
     let ((one, _one), (other, _other)) = (node(&store).await, node(&store).await);
     other.say().await.expect("a store");
-    assert_eq!(one.find(other.own()).await, Ok(Some(other.address.clone())));
+    assert_eq!(one.find(other.own()).await, Ok(Some(Found { address: other.address.clone(), is_late: false })));
     other.leave().await.expect("a store");
     one.gone(other.own()).await;
 }
@@ -112,4 +112,36 @@ async fn a_node_whose_address_another_one_has_is_gone() {
     next.say().await.expect("a store");
     tokio::time::sleep(FRESH).await;
     assert!(matches!(unreachable(&next).await, Unreachable::Gone));
+}
+
+/// One that is cut off from the store lives as long as it answers, and is gone when nobody does.
+#[tokio::test]
+async fn a_node_that_is_late_lives_as_long_as_it_answers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store(&folder);
+    let ((one, own), (late, listener)) = (node(&store).await, node(&store).await);
+    one.say().await.expect("a store");
+    let said = serde_json::to_vec(&Said { address: late.address.clone() }).expect("JSON");
+    let ended = lease::from(now() - lease::LEASE).1;
+    late.said.put(&*store, said, Some(ended)).await.expect("a store");
+    let accepting = async {
+        loop {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            late.accept(stream).await.expect("a node");
+        }
+    };
+    let asked = async { tokio::join!(one.is_gone(late.own()), one.is_gone(late.own()), one.connect(late.own())) };
+    let (first, second, connected) = tokio::select! {
+        answers = asked => answers,
+        () = accepting => unreachable!("it has no end"),
+    };
+    assert!(!first && !second && connected.is_ok());
+    // It may connect to others too.
+    let accepting = async { one.accept(own.accept().await.expect("a connection").0).await.is_ok() };
+    let (connected, is_accepted) = tokio::join!(late.connect(one.own()), accepting);
+    assert!(connected.is_ok() && is_accepted);
+    drop(listener);
+    tokio::time::sleep(FRESH).await;
+    one.gone(late.own()).await;
+    assert_eq!(one.find(late.own()).await, Ok(None));
 }

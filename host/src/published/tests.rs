@@ -28,6 +28,14 @@ impl Here {
         pull(&*self.store, &self.folder(name)).await
     }
 
+    /// Puts that set into the store, whatever it is.
+    async fn put_set(&self, files: Items) {
+        let value = serde_json::to_vec(&Set { files, before: BTreeSet::new() }).expect("JSON");
+        let (expected, durability) = (Expected::Anything, Durability::Process);
+        let put = Put { key: KEY.into(), value, expected, durability, expires: None };
+        self.store.put(put).await.expect("usable");
+    }
+
     /// The files of a folder, with their contents.
     fn files(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
         fn collect(folder: &Path, root: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
@@ -169,16 +177,44 @@ async fn paths_that_leave_the_folder_are_neither_published_nor_taken() {
         "skills/SKILL.md",
     ] {
         assert!(matches!(here.publish(&[(path, b"a")]).await, Err(PublishError::File(_))), "{path}");
-        let item = Item::of(b"a");
-        let set = Set { files: [(path.to_owned(), item)].into(), before: BTreeSet::new() };
-        let value = serde_json::to_vec(&set).expect("JSON");
-        let (expected, durability) = (Expected::Anything, Durability::Process);
-        let put = Put { key: KEY.into(), value, expected, durability, expires: None };
-        here.store.put(put).await.expect("usable");
+        here.put_set([(path.to_owned(), Item::of(b"a"))].into()).await;
         assert!(matches!(here.pull("one").await, Err(PublishError::Damaged(_))), "{path}");
         here.store.delete(KEY).await.expect("usable");
     }
     assert!(!here.folder("a.wasm").exists());
+}
+
+#[tokio::test]
+async fn a_set_that_nobody_can_have_published_is_not_taken() {
+    let here = Here::new();
+    here.publish(&[("a.wasm", b"a")]).await.expect("published");
+    let digest = Sha256::of(b"a");
+    for size in [0, 2, MAX_FILE] {
+        here.put_set([("a.wasm".to_owned(), Item { digest, size })].into()).await;
+        assert!(matches!(here.pull("one").await, Err(PublishError::Damaged(_))), "{size}");
+    }
+    let paths = ["a.wasm", "a.wasm-b.wasm", "a.wasm/b.wasm"].map(str::to_owned);
+    here.put_set(paths.map(|path| (path, Item::of(b"a"))).into()).await;
+    let below = "below a path that is a file itself: a.wasm/b.wasm".to_owned();
+    assert_eq!(here.pull("one").await, Err(PublishError::Damaged(below)));
+    // However long its name is, the error is short.
+    here.put_set([(format!("{}.wasm", "x".repeat(3 << 20)), Item::of(b"a"))].into()).await;
+    let error = here.pull("one").await.expect_err("no name of a file").to_string();
+    assert!(error.len() < 300, "{}", error.len());
+}
+
+#[tokio::test]
+async fn a_folder_of_which_nothing_is_known_is_not_replaced() {
+    let here = Here::new();
+    here.publish(&[("a.wasm", b"a")]).await.expect("published");
+    here.pull("one").await.expect("pulled");
+    let record = here.folder("one").join(RECORD);
+    fs::write(&record, "garbage").expect("written");
+    assert!(matches!(here.pull("one").await, Err(PublishError::Record(_))));
+    // What the hint says.
+    fs::remove_dir_all(here.folder("one")).expect("removed");
+    here.pull("one").await.expect("pulled");
+    assert_eq!(here.files("one"), files(&[("a.wasm", b"a")]));
 }
 
 #[tokio::test]

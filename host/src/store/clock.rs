@@ -4,7 +4,7 @@
 use std::time::Duration;
 use std::time::UNIX_EPOCH;
 
-/// By how much clocks may differ: whether a node lives is said in its own time, for six seconds.
+/// By how much clocks may differ before it is logged.
 #[cfg(any(feature = "nats", feature = "postgres"))]
 pub(super) const MAX_SKEW: Duration = Duration::from_secs(2);
 

@@ -6,13 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::ledger::Ledger;
 use crate::random_id::random_id;
+use crate::store::lease::{self, Seen};
 use crate::store::{Durability, Expected, OwnEntry, Put, StoreError};
 use crate::sync::lock;
 
-/// For how long a process counts as alive after it said so.
-const LEASE: Duration = Duration::from_secs(6);
-/// How often it says so.
-pub(super) const RENEWAL: Duration = Duration::from_secs(2);
 /// Tasks that are looked at in one go.
 const LIMIT: usize = 4096;
 
@@ -24,6 +21,8 @@ pub struct Lease {
     alive: OwnEntry,
     /// When it said last that it lives.
     renewed: Mutex<Option<Instant>>,
+    /// The leases of other processes.
+    seen: Seen,
 }
 
 /// A task whose process is gone.
@@ -38,14 +37,20 @@ pub struct Orphan {
 
 impl Lease {
     /// How often [`Self::renew`] must be called while anything runs, and how soon again if that failed.
-    pub const RENEWAL: Duration = RENEWAL;
-    pub const RETRY: Duration = Duration::from_millis(200);
+    pub const RENEWAL: Duration = lease::RENEWAL;
+    pub const RETRY: Duration = lease::RETRY;
 
     /// # Errors
     /// If the system's random number generator fails.
     pub fn new(ledger: Ledger) -> Result<Self, getrandom::Error> {
         let node = random_id::<8>()?;
-        Ok(Self { alive: OwnEntry::new(ledger.key_of_node(&node)), ledger, node, renewed: Mutex::default() })
+        Ok(Self {
+            alive: OwnEntry::new(ledger.key_of_node(&node)),
+            ledger,
+            node,
+            renewed: Mutex::default(),
+            seen: Seen::default(),
+        })
     }
 
     /// This process.
@@ -58,16 +63,16 @@ impl Lease {
     /// # Errors
     /// If the store cannot be used.
     pub async fn renew(&self) -> Result<(), StoreError> {
-        let until = super::now() + LEASE.as_millis() as u64;
+        let (until, expires) = lease::from(super::now());
         let began = Instant::now();
-        self.alive.put(&**self.ledger.store(), until.to_string().into_bytes(), Some(until)).await?;
+        self.alive.put(&**self.ledger.store(), until.to_string().into_bytes(), Some(expires)).await?;
         *lock(&self.renewed) = Some(began);
         Ok(())
     }
 
     /// Whether others know that this process lives, and will for a while.
     pub fn is_fresh(&self) -> bool {
-        lock(&self.renewed).is_some_and(|renewed| renewed.elapsed() < LEASE / 2)
+        lock(&self.renewed).is_some_and(|renewed| renewed.elapsed() < Duration::from_millis(lease::LEASE / 2))
     }
 
     /// This process does not live any more.
@@ -117,7 +122,7 @@ impl Lease {
             let lives = match alive.get(node) {
                 Some(lives) => *lives,
                 None => {
-                    let lives = self.ledger.lives(node).await?;
+                    let lives = self.lives(node).await?;
                     alive.insert(node.to_owned(), lives);
                     lives
                 }
@@ -127,6 +132,13 @@ impl Lease {
             }
         }
         Ok(orphans)
+    }
+
+    /// Whether another process lives, of which no clock alone says that it does not.
+    async fn lives(&self, node: &str) -> Result<bool, StoreError> {
+        let (now, at) = (super::now(), Instant::now());
+        let entry = self.ledger.store().get(&self.ledger.key_of_node(node)).await?;
+        Ok(entry.is_some_and(|entry| !self.seen.is_dead(&entry, now, at)))
     }
 
     /// Nobody needs to look at it any more.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use crate::json;
-use crate::store::{Changed, Durability, Expected, Put, Store, StoreError, Usage};
+use crate::store::{Changed, Durability, Expected, Put, Store, StoreError, Usage, lease};
 
 use super::record::Record;
 
@@ -204,7 +204,7 @@ impl Ledger {
         self.store.usage(&prefix).await
     }
 
-    /// Whether a process lives that runs tasks.
+    /// Whether a process that runs tasks says that it lives.
     ///
     /// # Errors
     /// If the store cannot be used.
@@ -212,8 +212,7 @@ impl Ledger {
         // Before it is read: this process may be stopped for a while just after that.
         let now = super::now();
         let entry = self.store.get(&self.key_of_node(node)).await?;
-        let until = entry.and_then(|entry| String::from_utf8(entry.value).ok()?.parse::<u64>().ok());
-        Ok(until.is_some_and(|until| until > now))
+        Ok(entry.is_some_and(|entry| !lease::has_ended(&entry, now)))
     }
 
     /// Removes tasks that have expired; returns how many.

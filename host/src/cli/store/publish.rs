@@ -192,6 +192,7 @@ fn failure(error: &PublishError, dir: &Path) -> Failure {
                 .to_owned()
         }
         PublishError::Damaged(_) => "publish the folder again".to_owned(),
+        PublishError::Record(_) => format!("empty the folder, and pull again: {}", shell_word(dir)),
         PublishError::NotOurs(_) => format!("name an empty folder, or move these files away: {}", shell_word(dir)),
         PublishError::Store(_) | PublishError::File(_) | PublishError::TooMuch(_) => return failure,
     };

@@ -13,7 +13,7 @@ pub(super) fn is_ahead(written: u64) -> bool {
 pub(super) fn warn() {
     tracing::warn!(
         "the clock of the NATS server is ahead of that of this machine by more than {}: synchronize the clocks of all \
-         nodes, or they take over the tasks of others that run still",
+         nodes, since tasks, budgets and answers expire by them",
         humantime::format_duration(MAX_SKEW)
     );
 }

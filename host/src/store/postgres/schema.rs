@@ -122,8 +122,8 @@ fn warn_of_skew(there: i64, since: Duration) {
     let skew = Duration::from_millis((now() as i64 - there).unsigned_abs()).saturating_sub(since);
     if skew > MAX_SKEW {
         tracing::warn!(
-            "the clocks of this machine and of the database differ by {}: synchronize the clocks of all nodes, or they \
-             take over the tasks of others that run still",
+            "the clocks of this machine and of the database differ by {}: synchronize the clocks of all nodes, since \
+             tasks, budgets and answers expire by them",
             humantime::format_duration(Duration::from_secs(skew.as_secs()))
         );
     }
