@@ -47,9 +47,14 @@ pub struct Batch {
 impl Batch {
     /// `count` calls, with ids starting at `first`.
     pub fn new(workload: Workload, contender: &Contender, first: u64, count: usize) -> Self {
+        Self::of(workload, first, count, |_| (workload.tool)(contender).to_owned())
+    }
+
+    /// Calls of the tools that `tool` names by their ids, each with the arguments and results of this workload.
+    pub fn of(workload: Workload, first: u64, count: usize, tool: impl Fn(u64) -> String) -> Self {
         let (mut lines, mut ends) = (Vec::new(), Vec::with_capacity(count));
         for id in first..first + count as u64 {
-            let params = json!({ "name": (workload.tool)(contender), "arguments": (workload.arguments)(id) });
+            let params = json!({ "name": tool(id), "arguments": (workload.arguments)(id) });
             let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
             lines.extend(format!("{call}\n").into_bytes());
             ends.push(lines.len());

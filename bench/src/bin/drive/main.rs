@@ -26,6 +26,7 @@ mod process;
 mod reload;
 mod report;
 mod scale;
+mod several;
 mod sleepers;
 mod start;
 mod tokens;
@@ -143,6 +144,7 @@ fn run() -> Result<()> {
             Suite::Grants => grants::run(&bench, &mut report)?,
             Suite::Outbound => outbound::run(&bench, &mut report)?,
             Suite::Scale => scale::run(&bench, &mut report)?,
+            Suite::Several => several::run(&bench, &mut report)?,
             Suite::Sleepers => sleepers::run(&bench, &mut report)?,
         }
     }

@@ -18,9 +18,9 @@ usage: drive [--wharf FILE] [--native FILE] [--other NAME=COMMAND]… [--compone
   --components DIR   the folder of echo.wasm, echo-v1.wasm, echo-v2.wasm, folders.wasm,
                      hostile.wasm, notes.wasm and online.wasm
   --only SUITE       calls, large, start, reload, http, kill, bystander,
-                     kept, grants, outbound, scale or sleepers; default all
+                     kept, grants, outbound, scale, several or sleepers; default all
   --echo FILE        for the suite `calls`: another component with the tools echo and add
-  --calls N          for the suite `calls`: so many one at a time, a tenth to warm up, and five
+  --calls N          for `calls` and `several`: so many one at a time, a tenth to warm up, and five
                      times as many in flight; default 20000, with --quick 1000
   --rounds N         paired rounds; default 5, with --quick 2
   --quick            fewer rounds, calls and files, less than a minute in all: a smoke test,
@@ -43,11 +43,12 @@ pub enum Suite {
     Grants,
     Outbound,
     Scale,
+    Several,
     Sleepers,
 }
 
 impl Suite {
-    const ALL: [(&str, Self); 12] = [
+    const ALL: [(&str, Self); 13] = [
         ("calls", Self::Calls),
         ("large", Self::Large),
         ("start", Self::Start),
@@ -59,6 +60,7 @@ impl Suite {
         ("grants", Self::Grants),
         ("outbound", Self::Outbound),
         ("scale", Self::Scale),
+        ("several", Self::Several),
         ("sleepers", Self::Sleepers),
     ];
 }

@@ -135,7 +135,8 @@ fn pool(extra: u32) -> PoolingAllocationConfig {
         .max_component_instance_size(INSTANCE_SIZE)
         .max_core_instance_size(INSTANCE_SIZE)
         .max_memory_size(Limits::MAX_MEMORY as usize)
-        .max_unused_warm_slots(16)
+        // More than there are ready instances of one thread: each plugin finds memory that is mapped already.
+        .max_unused_warm_slots(32)
         // Pages up to here are zeroed by `memset` and not returned to the OS, which is
         // what makes a fresh instance cheap.
         .linear_memory_keep_resident(1 << 20)

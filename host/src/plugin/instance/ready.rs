@@ -2,7 +2,7 @@
 //!
 //! A transport's thread runs `on_idle` when it waits for its client. If it does not, the next call
 //! or the ticker drops the used instance. A plugin that is not called for a tenth of a second has no
-//! ready instance. Each instance serves one call. docs/design/fast-path.md draws the sequence.
+//! ready instance; of those that are, each thread has one. Each instance serves one call. docs/design/fast-path.md draws the sequence.
 //!
 //! Each thread has its own slot: memory that one thread allocates and another frees causes
 //! contention in the allocator.
@@ -14,9 +14,11 @@ use crate::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, Weak, lock, thr
 
 /// Slots, one for each thread; threads beyond this share a slot.
 pub(in crate::plugin) const THREAD_SLOTS: usize = 8;
-/// Instances that exist in addition to those of running calls: one ready and one used per slot, and
-/// as many being made or dropped.
-pub(in crate::plugin) const MAX_EXTRA_INSTANCES: u32 = 4 * THREAD_SLOTS as u32;
+/// Sources of which a slot keeps a ready instance. Who calls more of them at random makes some when they are called.
+const SOURCES: usize = 24;
+/// Instances that exist in addition to those of running calls: in each slot the ready ones and a used one, and one being
+/// made and one dropped.
+pub(in crate::plugin) const MAX_EXTRA_INSTANCES: u32 = (SOURCES as u32 + 3) * THREAD_SLOTS as u32;
 /// Maximum memory, in bytes, of a used instance that is kept until its thread is idle; larger ones are
 /// dropped at once. A plugin in Python takes 13.5 MiB, most of which it shares with all its instances.
 pub(in crate::plugin) const MAX_RECYCLED: u64 = 16 << 20;
@@ -42,27 +44,30 @@ pub(in crate::plugin) struct ReadyInstances<S: Source> {
     threads: AtomicUsize,
 }
 
+/// What one thread keeps. Where threads share it, one at a time makes an instance.
 struct Slot<S: Source> {
-    /// The source of the last instance that was recycled here.
-    last: Weak<S>,
-    /// An instance of that source.
-    ready: Option<S::Ready>,
-    /// Another thread that shares this slot is making one.
-    is_making: bool,
+    /// The source of the last instance that was recycled here first, and then those before.
+    kept: Vec<Kept<S>>,
     used: Option<S::Used>,
-    /// Ticks since the slot was last used.
+    is_making: bool,
+}
+
+struct Kept<S: Source> {
+    source: Weak<S>,
+    ready: Option<S::Ready>,
+    /// Ticks since it was last used.
     idle_ticks: u32,
 }
 
 impl<S: Source> Default for Slot<S> {
     fn default() -> Self {
-        Self { last: Weak::new(), ready: None, is_making: false, used: None, idle_ticks: 0 }
+        Self { kept: Vec::new(), used: None, is_making: false }
     }
 }
 
 impl<S: Source> Slot<S> {
-    fn is_of(&self, source: &S) -> bool {
-        std::ptr::eq(self.last.as_ptr(), source)
+    fn position(&self, source: &S) -> Option<usize> {
+        self.kept.iter().position(|kept| std::ptr::eq(kept.source.as_ptr(), source))
     }
 
     /// Empties the slot and returns its contents. A thread that is creating an instance continues, and
@@ -81,34 +86,39 @@ impl<S: Source> ReadyInstances<S> {
     /// An instance of this source, if one is ready.
     pub(in crate::plugin) fn take(&self, source: &S) -> Option<S::Ready> {
         let mut slot = self.slot();
-        if !slot.is_of(source) {
-            return None;
-        }
-        slot.idle_ticks = 0;
-        slot.ready.take()
+        let at = slot.position(source)?;
+        let kept = &mut slot.kept[at];
+        kept.idle_ticks = 0;
+        kept.ready.take()
     }
 
     /// Keeps the instance of a successful call, to be dropped when the thread is idle.
     pub(in crate::plugin) fn recycle(&self, source: &Arc<S>, used: S::Used) {
         let mut slot = self.slot();
-        slot.idle_ticks = 0;
         let used = slot.used.replace(used);
-        let ready = if slot.is_of(source) {
-            None
-        } else {
-            slot.last = Arc::downgrade(source);
-            slot.ready.take()
-        };
+        let mut oldest = None;
+        match slot.position(source) {
+            Some(at) => {
+                slot.kept[..=at].rotate_right(1);
+                slot.kept[0].idle_ticks = 0;
+            }
+            None => {
+                oldest = (slot.kept.len() >= SOURCES).then(|| slot.kept.pop());
+                slot.kept.insert(0, Kept { source: Arc::downgrade(source), ready: None, idle_ticks: 0 });
+            }
+        }
         // Outside the lock.
         drop(slot);
-        drop((used, ready));
+        drop((used, oldest));
     }
 
-    /// Drops the used instance and makes the next one.
+    /// Drops the used instance and makes the next one of its source.
     pub(in crate::plugin) fn on_idle(&self) {
         let mut slot = self.slot();
         let used = slot.used.take();
-        let wanted = if slot.ready.is_none() && !slot.is_making { slot.last.upgrade() } else { None };
+        let is_wanted = |kept: &&Kept<S>| kept.ready.is_none();
+        let wanted = if slot.is_making { None } else { slot.kept.first().filter(is_wanted) };
+        let wanted = wanted.and_then(|kept| kept.source.upgrade());
         slot.is_making |= wanted.is_some();
         drop(slot);
         drop(used);
@@ -118,24 +128,27 @@ impl<S: Source> ReadyInstances<S> {
         let ready = source.make();
         let mut slot = self.slot();
         slot.is_making = false;
-        if ready.is_none() {
-            slot.last = Weak::new();
-        }
-        let surplus = if slot.is_of(&source) { std::mem::replace(&mut slot.ready, ready) } else { ready };
+        let surplus = match slot.position(&source) {
+            Some(at) if ready.is_none() => slot.kept.remove(at).ready,
+            Some(at) => std::mem::replace(&mut slot.kept[at].ready, ready),
+            None => ready,
+        };
         drop(slot);
         drop(surplus);
     }
 
-    /// Called at each tick: drops instances of slots that have been idle for `LINGER_TICKS`.
+    /// Called at each tick: drops instances that have been idle for `LINGER_TICKS`.
     pub(in crate::plugin) fn age(&self) {
         for slot in &self.slots {
             let mut slot = lock(slot);
-            slot.idle_ticks = slot.idle_ticks.saturating_add(1);
-            if slot.idle_ticks == LINGER_TICKS {
-                let taken = slot.clear();
-                drop(slot);
-                drop(taken);
-            }
+            let is_old = |kept: &mut Kept<S>| {
+                kept.idle_ticks += 1;
+                kept.idle_ticks >= LINGER_TICKS
+            };
+            let old: Vec<_> = slot.kept.extract_if(.., is_old).collect();
+            let used = if slot.kept.is_empty() { slot.used.take() } else { None };
+            drop(slot);
+            drop((old, used));
         }
     }
 
@@ -149,12 +162,18 @@ impl<S: Source> ReadyInstances<S> {
 
     /// Instances that are ready.
     pub(in crate::plugin) fn count(&self) -> usize {
-        self.slots.iter().filter(|slot| lock(slot).ready.is_some()).count()
+        let of_slot = |slot: &Mutex<Slot<S>>| lock(slot).kept.iter().filter(|kept| kept.ready.is_some()).count();
+        self.slots.iter().map(of_slot).sum()
     }
 
+    /// Whether one of this source is.
     #[cfg(test)]
-    pub(in crate::plugin) fn is_ready(&self) -> bool {
-        self.count() > 0
+    pub(in crate::plugin) fn is_ready(&self, source: &S) -> bool {
+        let of_slot = |slot: &Mutex<Slot<S>>| {
+            let slot = lock(slot);
+            slot.position(source).is_some_and(|at| slot.kept[at].ready.is_some())
+        };
+        self.slots.iter().any(of_slot)
     }
 
     /// The slot of the current thread.

@@ -31,7 +31,7 @@ async fn make_ready(sandbox: &Arc<Sandbox>, plugin: &Plugin) {
         plugin.prepared.make_eligible();
         call(plugin).await;
         sandbox.on_idle();
-        if sandbox.runtime.ready.is_ready() {
+        if sandbox.runtime.ready.is_ready(&plugin.prepared) {
             return;
         }
         assert!(Instant::now() < deadline, "none is made");
@@ -45,7 +45,7 @@ async fn a_ready_instance_serves_one_call_of_its_plugin() {
     for plugin in [&one, &other, &one, &one, &other, &other] {
         make_ready(&sandbox, plugin).await;
         call(plugin).await;
-        assert!(!sandbox.runtime.ready.is_ready());
+        assert!(!sandbox.runtime.ready.is_ready(&plugin.prepared));
         call(plugin).await;
     }
     // With other limits it is another source, without a ready instance.
@@ -64,10 +64,10 @@ async fn idle_instances_are_dropped() {
         assert!(Instant::now() < deadline, "instances are kept");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert!(!sandbox.runtime.ready.is_ready());
+    assert_eq!(sandbox.runtime.ready.count(), 0);
     drop(plugin);
     sandbox.on_idle();
-    assert!(!sandbox.runtime.ready.is_ready());
+    assert_eq!(sandbox.runtime.ready.count(), 0);
 }
 
 /// Also while another plugin's call sleeps, which keeps the ticker running.
@@ -78,12 +78,38 @@ async fn idle_instances_are_dropped_while_another_plugin_runs() {
     let _another_runs = sandbox.runtime.ticker.run();
     make_ready(&sandbox, &plugin).await;
     let deadline = Instant::now() + Duration::from_secs(10);
-    while sandbox.runtime.ready.is_ready() || sandbox.runtime.memory.taken() > 0 {
+    while sandbox.runtime.ready.count() > 0 || sandbox.runtime.memory.taken() > 0 {
         assert!(Instant::now() < deadline, "an instance is kept");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     // And no other is made.
     sandbox.on_idle();
-    assert!(!sandbox.runtime.ready.is_ready());
+    assert_eq!(sandbox.runtime.ready.count(), 0);
     call(&plugin).await;
+}
+
+/// Each of many plugins that are called by turns has its own, up to a limit: the oldest has to go.
+#[tokio::test]
+async fn plugins_that_are_called_by_turns_have_one_each() {
+    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+    let first = plugin(&sandbox).await;
+    let mut plugins = vec![];
+    for _ in 0..30 {
+        plugins.push(plugin(&sandbox).await);
+    }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    // If this takes a tenth of a second, some were dropped meanwhile.
+    while sandbox.runtime.ready.count() < 24 {
+        assert!(Instant::now() < deadline, "only {}", sandbox.runtime.ready.count());
+        for plugin in std::iter::once(&first).chain(&plugins) {
+            plugin.prepared.make_eligible();
+            call(plugin).await;
+            sandbox.on_idle();
+            assert!(sandbox.runtime.ready.count() <= 24);
+        }
+    }
+    assert!(!sandbox.runtime.ready.is_ready(&first.prepared));
+    for plugin in &plugins {
+        call(plugin).await;
+    }
 }
