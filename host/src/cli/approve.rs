@@ -18,7 +18,7 @@ use super::load_file::{self, Refused};
 use super::options::Options;
 use super::shown::Shown;
 use super::summary::summary;
-use super::survey::{choice_in, files_of};
+use super::survey::choice_in;
 use super::target::{Target, of_unknown, unfound};
 use super::wiring::{lock, lock_failure, read_only_guard};
 use super::{audit, skills, wrapped};
@@ -42,7 +42,7 @@ pub(super) async fn run(
     if id.is_skill() {
         return skills::approve(options, &config, &id, &dir, yes);
     }
-    let files = files_of(&config, &dir)?;
+    let files = choice_in(&config, &dir)?;
     let path = files.get(&id).ok_or_else(|| {
         let command = (!is_named).then(|| format!("{} approve {id} DIR", config.program()));
         unfound(&id, &dir, &files, command.as_deref())
@@ -159,7 +159,7 @@ impl<'a> Reviewer<'a> {
         let pinned = pin.and_then(|pin| lock.surface(pin.surface));
         if pin.is_some() && pinned.is_none() {
             report::message(
-                "the tool descriptions of the pinned version are not stored any more; all of this version's are shown",
+                "the tool descriptions of the pinned version are not stored on this machine; all of this version's are shown",
             );
         }
         let summary = |old, plugin: &Plugin, new: &ListedVersion| {

@@ -16,7 +16,7 @@ use super::extra::ShownExtra;
 use super::load_file::{id_of, load_file, refused};
 use super::options::Options;
 use super::summary::{OFFERS_NOTHING, carried, is_whole, remarks};
-use super::survey::{files_of, report_left, report_left_out};
+use super::survey::{choice_in, report_left, report_left_out};
 use super::wiring::{is_component, plugin_settings};
 use crate::audit::Audit;
 use crate::catalog::{Choice, PluginSettings, method_name};
@@ -83,7 +83,7 @@ impl<'a> Place<'a> {
         if let Some(skills) = Skills::at(path) {
             return Ok(Self { path, choice: Some(Choice::default()), skills });
         }
-        let (choice, skills) = (files_of(config, path)?, Skills::in_plugins(path));
+        let (choice, skills) = (choice_in(config, path)?, Skills::in_plugins(path));
         if choice.is_empty() && choice.left_out.is_empty() && skills.is_empty() {
             return Err(Failure::usage(format!("find plugins in {}: it has no .wasm files", path.shown())));
         }

@@ -53,8 +53,7 @@ pub(super) async fn run(options: &Options, how: &DescribeOptions, screen: &Scree
     let command = format!("{} describe", options.program());
     let Target { id, folder } = Target::of(&config, &command, &how.name, how.dir.as_deref(), &[])?;
     let folder = folder.map_or_else(|| plugin_folder(options, None), Ok)?;
-    let files = choice_in(&config, &folder)
-        .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", folder.shown())))?;
+    let files = choice_in(&config, &folder)?;
     let again = format!("{command} {id} DIR");
     let file = files.get(&id).ok_or_else(|| unfound(&id, &folder, &files, how.dir.is_none().then_some(&again)))?;
     let local = Local::load(options, file, screen).await?;

@@ -153,10 +153,7 @@ fn audit_path(config: &Config) -> String {
 fn plugins(config: &Config, dir: &Path) -> Vec<Finding> {
     let files = match choice_in(config, dir) {
         Ok(files) => files,
-        Err(error) => {
-            let failure = Failure::new(format!("read the plugin folder: {error}: {}", dir.shown()));
-            return vec![Finding::bad("plugins", failure)];
-        }
+        Err(failure) => return vec![Finding::bad("plugins", failure)],
     };
     let [check, status] = ["check", "status"].map(|word| format!("{} {word} {}", config.program(), shell_word(dir)));
     let mut findings = vec![match files.in_order().count() {

@@ -12,7 +12,7 @@ use super::confirm::{confirm, declined};
 use super::fetch::Fetched;
 use super::options::Options;
 use super::origins::{Origin, OriginFile};
-use super::survey::files_of;
+use super::survey::choice_in;
 use super::wiring::is_reserved;
 use crate::audit::Audit;
 use crate::catalog::{Choice, Ignored};
@@ -82,7 +82,7 @@ impl<'a> Place<'a> {
         screen: &'a Screen,
         dir: &'a Path,
     ) -> Result<Self, Failure> {
-        Ok(Self { options, config, screen, dir, files: files_of(config, dir)? })
+        Ok(Self { options, config, screen, dir, files: choice_in(config, dir)? })
     }
 
     /// The file of a plugin: where it is, or else where it will be.

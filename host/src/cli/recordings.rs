@@ -13,7 +13,7 @@ use super::diff::diff;
 use super::folder::served_folder;
 use super::load_file::refused;
 use super::options::Options;
-use super::survey::files_of;
+use super::survey::choice_in;
 use crate::config::Config;
 use crate::os::files;
 use crate::plugin::{
@@ -119,7 +119,7 @@ fn unloaded((reason, hint): (String, Option<String>), path: &Path) -> Failure {
 /// The file of the recorded version in a folder of plugins: of the plugin's name, or of any other.
 async fn find(config: &Config, dir: &Path, recorded: &Recorded) -> Result<PathBuf, Failure> {
     let input = &recorded.input;
-    let files = files_of(config, dir)?;
+    let files = choice_in(config, dir)?;
     let all = files.in_order().map(|(_, path)| path);
     let paths: Vec<PathBuf> = files.get(&input.plugin).into_iter().chain(all).map(Path::to_owned).collect();
     for path in paths {

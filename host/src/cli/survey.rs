@@ -1,7 +1,6 @@
 //! What a command that examines all files of a folder without a server needs: the files, and what decides
 //! about them.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,7 +40,7 @@ impl Survey {
         // First: without the pins nothing else is of use.
         let lock = lock(&config)?.for_plugins(&dir);
         let pins = lock.read().map_err(lock_failure)?;
-        let files = files_of(&config, &dir)?;
+        let files = choice_in(&config, &dir)?;
         left_behind(&lock, &files).iter().for_each(|text| warning(text));
         let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
         absent::warnings(&config, &dir, files.names()).iter().for_each(|absent| warning(&absent.text));
@@ -71,17 +70,9 @@ pub(super) fn report_left(dir: &Path, why: Option<&str>) -> bool {
 /// The plugins of a folder, as a server finds them.
 ///
 /// # Errors
-/// If the folder cannot be read, or the store of several nodes cannot be reached as the configuration says.
-pub(super) fn choice_in(config: &Config, dir: &Path) -> io::Result<Choice> {
-    let guard =
-        read_only_guard(&Arc::new(config.clone())).map_err(|failure| io::Error::other(failure.into_parts().0))?;
-    Choice::of(dir, &guard, |id| is_reserved(config, id))
-}
-
-/// The same as a command's failure.
-///
-/// # Errors
-/// As [`choice_in`].
-pub(super) fn files_of(config: &Config, dir: &Path) -> Result<Choice, Failure> {
-    choice_in(config, dir).map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))
+/// If the folder cannot be read, or what decides about its files.
+pub(super) fn choice_in(config: &Config, dir: &Path) -> Result<Choice, Failure> {
+    let guard = read_only_guard(&Arc::new(config.clone()))?;
+    let choice = Choice::of(dir, &guard, |id| is_reserved(config, id));
+    choice.map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.shown())))
 }

@@ -12,7 +12,7 @@ use super::folder::served_folder;
 use super::options::Options;
 use super::origins::{self, OriginFile};
 use super::place::{Change, Place, Step, is_component, is_other};
-use super::survey::files_of;
+use super::survey::choice_in;
 use super::target::plugin;
 use super::wiring::{lock, lock_failure};
 use crate::config::Config;
@@ -83,7 +83,7 @@ pub(super) async fn run(options: &Options, how: SyncOptions, screen: &Screen) ->
         place.apply(&changes, how.yes).await?;
     }
     let mut others = 0;
-    for (id, path) in files_of(&config, &dir)?.in_order() {
+    for (id, path) in choice_in(&config, &dir)?.in_order() {
         if !wanted.contains_key(id.as_ref()) {
             others += 1;
             warning(&format!("{} is not in {}; it stays", path.shown(), how.file.shown()));

@@ -13,7 +13,7 @@ use crate::cli::changes::{Change, changes};
 use crate::cli::load_file;
 use crate::cli::skills::{self, found_in};
 use crate::cli::summary::{CHANGE_LISTS, summary};
-use crate::cli::survey::files_of;
+use crate::cli::survey::choice_in;
 use crate::cli::wiring::{lock, lock_failure};
 use crate::config::Config;
 use crate::pins::{ListedVersion, PinFile, Pins, PluginVersion};
@@ -160,7 +160,7 @@ impl Review {
 
 /// The file of a plugin, as a server finds it.
 fn path_of(config: &Config, id: &PluginId, dir: PathBuf) -> Result<PathBuf, Refused> {
-    let files = files_of(config, &dir).map_err(refused)?;
+    let files = choice_in(config, &dir).map_err(refused)?;
     let gone = || Refused::new(http::StatusCode::NOT_FOUND, "find its file: it is not in the folder any more");
     files.get(id).map(Into::into).ok_or_else(gone)
 }

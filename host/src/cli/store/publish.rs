@@ -18,7 +18,7 @@ use crate::cli::confirm::confirm;
 use crate::cli::folder::served_folder;
 use crate::cli::options::Options;
 use crate::cli::shared;
-use crate::cli::survey::{files_of, report_left_out};
+use crate::cli::survey::{choice_in, report_left_out};
 use crate::cli::wiring::{lock, lock_failure};
 use crate::config::Config;
 use crate::plugin::signature_file;
@@ -46,7 +46,7 @@ pub(super) async fn publish(
         let hint = "approve them, or remove their files; nothing was published".to_owned();
         return Err(Failure::new(format!("publish what is not approved: {left} of the versions")).hint(hint));
     }
-    let choice = files_of(&config, &dir)?;
+    let choice = choice_in(&config, &dir)?;
     report_left_out(&dir, &choice.left_out);
     let files = contents(&choice, &dir)?;
     let store = place.open();
