@@ -21,6 +21,7 @@ fetch() {
   need docker-registry docker-registry && need skopeo skopeo
   need pg_createcluster postgresql
   need nats-server nats-server
+  need faketime faketime
   need chromium chromium
   need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
   # Builds the standard library for Windows; with rustup the guests do not need it.

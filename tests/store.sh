@@ -9,5 +9,6 @@ source tests/steps.sh
 # Debian has the programs of PostgreSQL outside of the path; the tests find them there.
 command -v initdb >/dev/null || need pg_createcluster postgresql || exit
 need nats-server nats-server || exit
+need faketime faketime || exit
 [ -f target/guests/components/everything.wasm ] || plugins/build.sh || exit
 exec cargo test --locked --package wharf-mcp --test stores -- --test-threads 2
