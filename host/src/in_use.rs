@@ -52,7 +52,7 @@ impl InUse {
 pub async fn announce(store: Arc<dyn Store>, id: String) -> Infallible {
     let own = OwnEntry::new(format!("{PREFIX}{id}"));
     loop {
-        if let Err(error) = own.put(&*store, Vec::new(), Some(lease::from(now()).1)).await {
+        if let Err(error) = own.put(&*store, Vec::new(), Some(lease::expires(now()))).await {
             tracing::debug!(%error, "failed to say that this server lives");
         }
         sleep(RENEWAL).await;

@@ -154,7 +154,7 @@ impl Nodes {
     pub async fn say(&self) -> Result<(), StoreError> {
         let said = Said { address: self.address.clone() };
         let value = serde_json::to_vec(&said).map_err(|error| StoreError(error.to_string()))?;
-        self.said.put(&*self.store, value, Some(lease::from(now()).1)).await
+        self.said.put(&*self.store, value, Some(lease::expires(now()))).await
     }
 
     /// This node does not live any more, and says so no longer.
@@ -199,18 +199,16 @@ impl Nodes {
     }
 
     async fn is_gone(&self, node: NodeId) -> bool {
-        let is_late = async || match self.find(node).await {
-            Ok(found) => found.map(|found| found.is_late),
-            Err(_) => Some(false),
-        };
-        if is_late().await == Some(true) {
+        let mut found = self.find(node).await;
+        if matches!(&found, Ok(Some(found)) if found.is_late) {
             let _trying = self.trying.lock().await;
             // Another one may have tried meanwhile.
-            if is_late().await == Some(true) {
+            found = self.find(node).await;
+            if matches!(&found, Ok(Some(found)) if found.is_late) {
                 return matches!(self.connect(node).await, Err(Unreachable::Gone));
             }
         }
-        is_late().await.is_none()
+        matches!(found, Ok(None))
     }
 
     /// A connection to a node, which has proved that it is that one.

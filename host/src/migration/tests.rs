@@ -147,10 +147,10 @@ async fn nothing_is_moved_from_or_to_where_a_server_is() {
     assert_eq!(migrated(&old, &new, "one", now()).await, used(false));
     lease.leave().await.expect("written");
     let node = format!("{}a", nodes::PREFIX);
-    write(&new, &[put(&node, "{}", Some(lease::from(now()).1))]).await;
+    write(&new, &[put(&node, "{}", Some(lease::expires(now())))]).await;
     assert_eq!(migrated(&old, &new, "one", now()).await, used(true));
     let server = format!("{}a", in_use::PREFIX);
-    write(&new, &[put(&node, "{}", Some(1)), put(&server, "", Some(lease::from(now()).1))]).await;
+    write(&new, &[put(&node, "{}", Some(1)), put(&server, "", Some(lease::expires(now())))]).await;
     assert_eq!(migrated(&old, &new, "one", now()).await, used(true));
     // One that was killed does not count for long, and is not moved.
     migrated(&old, &new, "one", now() + lease::LEASE).await.expect("moved");

@@ -122,7 +122,7 @@ async fn a_node_that_is_late_lives_as_long_as_it_answers() {
     let ((one, own), (late, listener)) = (node(&store).await, node(&store).await);
     one.say().await.expect("a store");
     let said = serde_json::to_vec(&Said { address: late.address.clone() }).expect("JSON");
-    let ended = lease::from(now() - lease::LEASE).1;
+    let ended = lease::expires(now() - lease::LEASE);
     late.said.put(&*store, said, Some(ended)).await.expect("a store");
     let accepting = async {
         loop {

@@ -25,10 +25,10 @@ const WATCHED: Duration = Duration::from_secs(4);
 /// Processes that are remembered.
 const MOST: usize = 4096;
 
-/// Until when a process lives that says so now, and when that entry expires, in milliseconds since 1970.
-pub fn from(now: u64) -> (u64, u64) {
-    let until = now.saturating_add(LEASE);
-    (until, until.saturating_add(KEPT))
+/// When the entry of a process expires that says now that it lives, in milliseconds since 1970. Until when it lives
+/// follows from that.
+pub fn expires(now: u64) -> u64 {
+    now.saturating_add(LEASE + KEPT)
 }
 
 /// Whether the lease has ended by the clock. `now`: milliseconds since 1970.
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     fn lease(version: u64, now: u64) -> Entry {
-        Entry { key: "a".into(), value: Vec::new(), version, expires: Some(from(now).1) }
+        Entry { key: "a".into(), value: Vec::new(), version, expires: Some(expires(now)) }
     }
 
     #[test]

@@ -63,9 +63,8 @@ impl Lease {
     /// # Errors
     /// If the store cannot be used.
     pub async fn renew(&self) -> Result<(), StoreError> {
-        let (until, expires) = lease::from(super::now());
-        let began = Instant::now();
-        self.alive.put(&**self.ledger.store(), until.to_string().into_bytes(), Some(expires)).await?;
+        let (now, began) = (super::now(), Instant::now());
+        self.alive.put(&**self.ledger.store(), Vec::new(), Some(lease::expires(now))).await?;
         *lock(&self.renewed) = Some(began);
         Ok(())
     }

@@ -2,7 +2,8 @@
 //!
 //! A transport's thread runs `on_idle` when it waits for its client. If it does not, the next call
 //! or the ticker drops the used instance. A plugin that is not called for a tenth of a second has no
-//! ready instance; of those that are, each thread has one. Each instance serves one call. docs/design/fast-path.md draws the sequence.
+//! ready instance; of those that are, each thread has one. Each instance serves one call.
+//! docs/design/fast-path.md draws the sequence.
 //!
 //! Each thread has its own slot: memory that one thread allocates and another frees causes
 //! contention in the allocator.
@@ -97,15 +98,14 @@ impl<S: Source> ReadyInstances<S> {
         let mut slot = self.slot();
         let used = slot.used.replace(used);
         let mut oldest = None;
-        match slot.position(source) {
-            Some(at) => {
-                slot.kept[..=at].rotate_right(1);
-                slot.kept[0].idle_ticks = 0;
+        if let Some(at) = slot.position(source) {
+            slot.kept[..=at].rotate_right(1);
+            slot.kept[0].idle_ticks = 0;
+        } else {
+            if slot.kept.len() == SOURCES {
+                oldest = slot.kept.pop();
             }
-            None => {
-                oldest = (slot.kept.len() >= SOURCES).then(|| slot.kept.pop());
-                slot.kept.insert(0, Kept { source: Arc::downgrade(source), ready: None, idle_ticks: 0 });
-            }
+            slot.kept.insert(0, Kept { source: Arc::downgrade(source), ready: None, idle_ticks: 0 });
         }
         // Outside the lock.
         drop(slot);
