@@ -58,6 +58,8 @@ pub(crate) fn python(component: &Path) {
     let waited = call("wait", json!({}));
     assert_eq!(first_text(&waited), "[0, 1, 2, 9] 3 [] False", "{waited}");
     assert_eq!(first_text(&call("nested", json!({}))), "slept");
+    // What there is when the component is built, and what a call makes.
+    assert_eq!(first_text(&call("late", json!({ "what": "immortal" }))), "True True False");
     let stuck = call("stuck", json!({}));
     assert!(stuck["isError"] == true && first_text(&stuck).contains("wait for one another"), "{stuck}");
     let order = call("order", json!({ "item": { "name": "nail", "price": 2 } }));

@@ -1,6 +1,7 @@
 //! Python: componentize-py, which puts an interpreter and the sources into one component.
 
 mod guess;
+mod image;
 mod source;
 mod trace;
 
@@ -86,11 +87,23 @@ async fn componentize(
         command.arg("-p").arg(path);
     }
     command.arg("wharf_entry").arg("-o").arg(&component);
-    let Err(stderr) = tools.captured(command).await? else { return Ok(Outcome::Built(component)) };
+    let Err(stderr) = tools.captured(command).await? else {
+        return settle(&component).map(|()| Outcome::Built(component));
+    };
     match other_world(&stderr) {
         Some(right) => Ok(Outcome::OtherWorld(right)),
         None => Err(explained(&stderr, &paths, (&requirements(project), tools.are_packages_outdated()))),
     }
+}
+
+/// Makes the objects in the component's memory immortal.
+fn settle(component: &Path) -> Result<(), Failure> {
+    let settled = || -> anyhow::Result<()> {
+        let mut bytes = fs::read(component)?;
+        image::settle(&mut bytes)?;
+        Ok(fs::write(component, bytes)?)
+    };
+    settled().map_err(|error| Failure::new(format!("change {}: {error:#}", component.shown())))
 }
 
 /// Where the packages are that the plugin can import: in the folder that componentize-py adds.

@@ -313,6 +313,9 @@ def late(what: str) -> str:
     """What the standard library imports only when it needs it, and what nothing has imported."""
     if what == "module":
         import ftplib  # noqa: F401
+    if what == "immortal":
+        is_immortal = getattr(sys, "_is_immortal")
+        return f"{is_immortal(late)} {is_immortal(plugin.tools)} {is_immortal(object())}"
     common = Counter("hello").most_common(1)
     day = datetime.datetime.strptime("22.11.2026", "%d.%m.%Y")
     coded = "ä".encode("latin-1") + "bücher".encode("idna") + "a".encode("utf-16-le")

@@ -14,7 +14,7 @@ import wit_world.exports as world
 
 from .. import host, log
 from ..plugin import Plugin
-from . import needs, packages
+from . import image, needs, packages
 
 INTERFACES = ("tools", "resources", "prompts", "completions", "extensions")
 
@@ -84,6 +84,11 @@ def exports(plugin: Plugin, *, exports_stated: bool, imports_stated: bool) -> di
         if name in exported:
             module = importlib.import_module(f"{__name__}.{name}")
             made[name.capitalize()] = module.export(plugin)
+    # It needs the interface, as `Connection` does.
+    from . import warm
+
+    warm.up(exported)
+    image.settle()
     return made
 
 
