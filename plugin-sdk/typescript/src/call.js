@@ -11,10 +11,20 @@ import { refuseMisspelt } from "./names.js";
 export class Call {
   log = log;
   #context;
+  #ask;
 
   constructor(context) {
     this.#context = context;
-    this.ask = new Ask(context);
+  }
+
+  /** Made when it is first used: most calls ask nothing. */
+  get ask() {
+    return (this.#ask ??= new Ask(this.#context));
+  }
+
+  /** The questions with which the call ends, if there are any. */
+  get required() {
+    return this.#ask?.asked ?? null;
   }
 
   get id() {
@@ -54,11 +64,11 @@ export class Call {
   }
 
   #ended(value) {
-    return this.ask.asked ? { required: this.ask.asked } : { value };
+    return this.required ? { required: this.required } : { value };
   }
 
   #failed(error) {
-    if (this.ask.asked) return { required: this.ask.asked };
+    if (this.required) return { required: this.required };
     if (error instanceof Asked) return { required: error.required };
     // Unhandled: the question is repeated, which tells the host that the plugin needs the
     // answer.

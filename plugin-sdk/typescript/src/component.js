@@ -5,7 +5,7 @@ import { Asked } from "./ask.js";
 import { Call } from "./call.js";
 import { InvalidArguments, NotFound, errorText } from "./errors.js";
 import { install } from "./globals.js";
-import { after } from "./later.js";
+import { after, isLater } from "./later.js";
 import * as log from "./log.js";
 import { drain, runUntil, start } from "./loop.js";
 import * as lower from "./lower.js";
@@ -92,10 +92,7 @@ const EXPORTS = {
 function ended(context, work, asks = false) {
   try {
     const call = new Call(lower.context(context));
-    const outcome = run(
-      () => call.attempt(() => work(call)),
-      () => ({ required: call.ask.asked }),
-    );
+    const outcome = run(() => call.attempt(() => work(call)), call);
     if (!outcome.required) return asks ? { tag: "complete", val: outcome.value } : outcome.value;
     if (asks) return { tag: "input-required", val: lower.inputRequired(outcome.required) };
     throw new Error("questions are not supported here");
@@ -104,23 +101,27 @@ function ended(context, work, asks = false) {
   }
 }
 
-/** Runs a function, and the loop until what it returns is there. A question ends what is never there,
-    and what fails outside of the function: `asked` makes the outcome. */
-function run(work, asked = () => ({})) {
+/** Runs a function, and the loop until what it returns is there. A question of the call ends what is never
+    there, and what fails outside of the function. */
+function run(work, call) {
   start();
   let outcome;
-  // Not awaited: this is what runs the loop.
-  Promise.resolve(work()).then(
-    (value) => (outcome = { value }),
-    (error) => (outcome = { error }),
-  );
+  const made = work();
+  if (isLater(made)) {
+    // Not awaited: this is what runs the loop.
+    Promise.resolve(made).then(
+      (value) => (outcome = { value }),
+      (error) => (outcome = { error }),
+    );
+  } else {
+    outcome = { value: made };
+  }
   try {
     if (!runUntil(() => outcome)) outcome = { error: new Error(NEVER) };
   } catch (error) {
     outcome = { error };
   }
-  const { required } = asked();
-  if (required && "error" in outcome) outcome = { value: { required } };
+  if (call?.required && "error" in outcome) outcome = { value: { required: call.required } };
   for (const reason of unhandled.values()) {
     if (!(reason instanceof Asked)) log.error(`unhandled rejection: ${described(reason)}`);
   }

@@ -5,9 +5,9 @@ import { sleep } from "#clock";
 
 /** What timers are called with: the host's clock in calls, and none while the component is built. */
 let running = false;
-/** Milliseconds of the loop's own clock, and of the host's when that was read. */
+/** Milliseconds of the loop's own clock, and of the host's when that was last read in this call. */
 let time = 0;
-let read = 0;
+let read;
 let last = 0;
 let order = 0;
 let microtasks = [];
@@ -18,16 +18,17 @@ const queue = [];
 /** Whether calls are running; while the component is built there is no host. */
 export const isRunning = () => running;
 
-/** Begins a call. Timers that were set while the component was built have their whole time left. */
+/** Begins a call. Timers that were set while the component was built have their whole time left. Without any, the
+    clock is read when one is set. */
 export function start() {
   running = true;
-  read = performance.now();
+  read = timers.size ? performance.now() : undefined;
 }
 
 function now() {
   if (running) {
     const current = performance.now();
-    time += Math.max(current - read, 0);
+    time += Math.max(current - (read ?? current), 0);
     read = current;
   }
   return time;

@@ -175,12 +175,16 @@ const FEATURES = {
   roots: "roots",
 };
 
-/** The host's information about a call, as `Call` takes it. */
+/** The host's information about a call, as `Call` takes it. What only a question needs is made for that. */
 export const context = (value) => ({
   id: value.id,
-  features: new Set(Object.keys(FEATURES).filter((flag) => value.client[flag]).map((flag) => FEATURES[flag])),
+  get features() {
+    return new Set(Object.keys(FEATURES).filter((flag) => value.client[flag]).map((flag) => FEATURES[flag]));
+  },
   timeLeft: value.timeLeftMs,
-  answers: new Map(value.answers.map(({ key, reply }) => [key, answer(reply)])),
+  get answers() {
+    return new Map(value.answers.map(({ key, reply }) => [key, answer(reply)]));
+  },
   state: value.state ?? undefined,
   meta: value.meta ? JSON.parse(value.meta) : {},
 });
