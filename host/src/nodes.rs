@@ -5,34 +5,29 @@
 //! id it says in the store where it listens and until when it lives. So who can write to the store can be a node, and
 //! nobody else.
 
+mod known;
 mod tls;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 use tokio_rustls::{client, server};
 use tokio_util::sync::CancellationToken;
 
+use self::known::{Found, Known};
 use self::tls::{OtherNode, OwnKey};
-use crate::json;
 use crate::store::lease::{self, RENEWAL, RETRY};
 use crate::store::{OwnEntry, Store, StoreError, now};
-use crate::sync::lock;
 
 /// What the keys of all nodes begin with.
 pub const PREFIX: &str = "nodes/";
-/// For how long it is known what the store said of another node.
-const FRESH: Duration = Duration::from_secs(1);
 /// How long a connection to another node may take, its handshake included.
 const CONNECTING: Duration = Duration::from_secs(3);
-/// Nodes that are remembered.
-const MOST: usize = 4096;
 
 /// The id of a node: a part of the hash of its public key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,15 +61,6 @@ struct Said {
     address: String,
 }
 
-/// What the store says of a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Found {
-    address: String,
-    /// Whether it has not said lately that it lives. It may be cut off from the store, or a clock may be wrong: a
-    /// connection shows whether it does.
-    is_late: bool,
-}
-
 /// Why there is no connection to a node.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreachable {
@@ -95,8 +81,7 @@ pub struct Nodes {
     store: Arc<dyn Store>,
     /// What this one says of itself.
     said: OwnEntry,
-    /// What the store said of the others, and when.
-    known: Mutex<HashMap<NodeId, (Option<Found>, Instant)>>,
+    known: Known,
     /// Held while it is tried whether a node that is late lives: one at a time, however many streams ask.
     trying: tokio::sync::Mutex<()>,
     has_left: CancellationToken,
@@ -119,8 +104,8 @@ impl Nodes {
             said: OwnEntry::new(key_of(own.id)),
             own,
             address,
+            known: Known::new(store.clone()),
             store,
-            known: Mutex::default(),
             trying: tokio::sync::Mutex::default(),
             has_left: CancellationToken::new(),
         })
@@ -166,31 +151,6 @@ impl Nodes {
         self.said.remove(&*self.store).await
     }
 
-    /// What is known of a node. `None`: it does not live.
-    async fn find(&self, node: NodeId) -> Result<Option<Found>, StoreError> {
-        let known = lock(&self.known).get(&node).filter(|(_, read)| read.elapsed() < FRESH).cloned();
-        if let Some((found, _)) = known {
-            return Ok(found);
-        }
-        // Before it is read: this process may be stopped for a while just after that.
-        let now = now();
-        let entry = self.store.get(&key_of(node)).await?.filter(|entry| !entry.has_expired(now));
-        let found = entry.and_then(|entry| {
-            let Said { address } = json::read(str::from_utf8(&entry.value).ok()?).ok()?;
-            Some(Found { address, is_late: lease::has_ended(&entry, now) })
-        });
-        self.remember(node, found.clone());
-        Ok(found)
-    }
-
-    fn remember(&self, node: NodeId, found: Option<Found>) {
-        let mut known = lock(&self.known);
-        if known.len() >= MOST {
-            known.clear();
-        }
-        known.insert(node, (found, Instant::now()));
-    }
-
     /// Resolves when a node does not live any more.
     pub async fn gone(&self, node: NodeId) {
         while !self.is_gone(node).await {
@@ -199,11 +159,11 @@ impl Nodes {
     }
 
     async fn is_gone(&self, node: NodeId) -> bool {
-        let mut found = self.find(node).await;
+        let mut found = self.known.find(node).await;
         if matches!(&found, Ok(Some(found)) if found.is_late) {
             let _trying = self.trying.lock().await;
             // Another one may have tried meanwhile.
-            found = self.find(node).await;
+            found = self.known.find(node).await;
             if matches!(&found, Ok(Some(found)) if found.is_late) {
                 return matches!(self.connect(node).await, Err(Unreachable::Gone));
             }
@@ -216,19 +176,19 @@ impl Nodes {
     /// # Errors
     /// If it does not live, or cannot be reached.
     pub async fn connect(&self, node: NodeId) -> Result<client::TlsStream<TcpStream>, Unreachable> {
-        let found = self.find(node).await?.ok_or(Unreachable::Gone)?;
+        let found = self.known.find(node).await?.ok_or(Unreachable::Gone)?;
         let connected = self.connect_to(node, &found.address).await;
         if !found.is_late {
             return connected;
         }
         match connected {
             Ok(stream) => {
-                self.remember(node, Some(Found { is_late: false, ..found }));
+                self.known.remember(node, Some(Found { is_late: false, ..found }));
                 Ok(stream)
             }
             Err(Unreachable::Store(error)) => Err(error.into()),
             Err(Unreachable::Gone | Unreachable::Io(_)) => {
-                self.remember(node, None);
+                self.known.remember(node, None);
                 Err(Unreachable::Gone)
             }
         }
@@ -253,7 +213,9 @@ impl Nodes {
             Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => Err(Unreachable::Gone),
             Ok(Err(error)) => match OtherNode::of(&error) {
                 // One process at a time listens at an address: that of the node has ended, and another one has begun.
-                Some(OtherNode(other)) if self.find(other).await?.is_some_and(|found| found.address == address) => {
+                Some(OtherNode(other))
+                    if self.known.find(other).await?.is_some_and(|found| found.address == address) =>
+                {
                     Err(Unreachable::Gone)
                 }
                 _ => Err(error.into()),
@@ -270,7 +232,7 @@ impl Nodes {
         let accepting = async {
             stream.set_nodelay(true)?;
             let (node, stream) = self.own.accept(stream).await?;
-            match self.find(node).await.map_err(io::Error::other)? {
+            match self.known.find(node).await.map_err(io::Error::other)? {
                 Some(_) => Ok(stream),
                 None => Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is no node of this server")),
             }

@@ -1,8 +1,11 @@
+use async_trait::async_trait;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tokio::sync::{broadcast, watch};
 
+use super::known::FRESH;
 use super::*;
-use crate::store::Sqlite;
+use crate::store::{Changed, Entry, Keys, Page, Put, Sqlite, Usage};
 
 /// A store, and nodes on it, each with its listener.
 async fn node(store: &Arc<dyn Store>) -> (Arc<Nodes>, TcpListener) {
@@ -85,7 +88,7 @@ async fn a_node_that_leaves_is_gone_at_once_for_who_asks_next() {
     let store = store(&folder);
     let ((one, _one), (other, _other)) = (node(&store).await, node(&store).await);
     other.say().await.expect("a store");
-    assert_eq!(one.find(other.own()).await, Ok(Some(Found { address: other.address.clone(), is_late: false })));
+    assert_eq!(one.known.find(other.own()).await, Ok(Some(Found { address: other.address.clone(), is_late: false })));
     other.leave().await.expect("a store");
     one.gone(other.own()).await;
 }
@@ -143,5 +146,87 @@ async fn a_node_that_is_late_lives_as_long_as_it_answers() {
     drop(listener);
     tokio::time::sleep(FRESH).await;
     one.gone(late.own()).await;
-    assert_eq!(one.find(late.own()).await, Ok(None));
+    assert_eq!(one.known.find(late.own()).await, Ok(None));
+}
+
+/// What a store does when it is asked.
+#[derive(Clone, Copy)]
+enum Mood {
+    Answers,
+    Fails,
+    Hangs,
+}
+
+/// A store that does not always answer.
+struct Moody(Arc<dyn Store>, watch::Sender<Mood>);
+
+#[async_trait]
+impl Store for Moody {
+    async fn get(&self, key: &str) -> Result<Option<Entry>, StoreError> {
+        let mut mood = self.1.subscribe();
+        // Whoever is asked meanwhile answers when it does so again.
+        let mood = *mood.wait_for(|mood| !matches!(mood, Mood::Hangs)).await.expect("a sender");
+        match mood {
+            Mood::Fails => Err(StoreError("it is away".into())),
+            _ => self.0.get(key).await,
+        }
+    }
+    async fn put(&self, put: Put) -> Result<Option<u64>, StoreError> {
+        self.0.put(put).await
+    }
+    async fn delete(&self, key: &str) -> Result<bool, StoreError> {
+        self.0.delete(key).await
+    }
+    async fn list(&self, prefix: &str, after: &str, limit: usize, bytes: usize) -> Result<Page, StoreError> {
+        self.0.list(prefix, after, limit, bytes).await
+    }
+    async fn keys(&self, prefix: &str, after: &str, limit: usize) -> Result<Keys, StoreError> {
+        self.0.keys(prefix, after, limit).await
+    }
+    async fn usage(&self, prefix: &str) -> Result<Usage, StoreError> {
+        self.0.usage(prefix).await
+    }
+    async fn remove_expired(&self, now: u64, limit: usize) -> Result<usize, StoreError> {
+        self.0.remove_expired(now, limit).await
+    }
+    fn watch(&self) -> broadcast::Receiver<Changed> {
+        self.0.watch()
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_was_known_is_known_while_the_store_does_not_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let moody = Arc::new(Moody(store(&folder), watch::Sender::new(Mood::Answers)));
+    let store: Arc<dyn Store> = moody.clone();
+    let ((one, _one), (other, listener), (new, _new)) = (node(&store).await, node(&store).await, node(&store).await);
+    for node in [&one, &other, &new] {
+        node.say().await.expect("a store");
+    }
+    let known = Ok(Some(Found { address: other.address.clone(), is_late: false }));
+    assert_eq!(one.known.find(other.own()).await, known);
+    for mood in [Mood::Hangs, Mood::Fails] {
+        tokio::time::sleep(FRESH).await;
+        moody.1.send_replace(mood);
+        assert_eq!(one.known.find(other.own()).await, known);
+        assert!(!one.is_gone(other.own()).await);
+        // It was asked just now.
+        let again = timeout(Duration::from_millis(100), one.known.find(other.own())).await;
+        assert_eq!(again.expect("at once"), known);
+    }
+    assert!(one.known.find(new.own()).await.is_err());
+    // It listens no more: whatever was known, it is gone.
+    drop(listener);
+    assert!(matches!(one.connect(other.own()).await, Err(Unreachable::Gone)));
+    // What the store says when nobody waits for it any more counts too.
+    moody.1.send_replace(Mood::Hangs);
+    tokio::time::sleep(FRESH).await;
+    assert_eq!(one.known.find(other.own()).await, known);
+    other.leave().await.expect("a store");
+    moody.1.send_replace(Mood::Answers);
+    let deadline = tokio::time::Instant::now() + FRESH / 2;
+    while one.known.find(other.own()).await != Ok(None) {
+        assert!(tokio::time::Instant::now() < deadline, "it was asked before");
+        tokio::task::yield_now().await;
+    }
 }
