@@ -135,19 +135,16 @@ pub async fn migrate(
     now: u64,
     progress: &Progress,
 ) -> Result<Moved, MigrationError> {
-    if !new.claim(now).await.map_err(MigrationError::New)? {
-        return Err(MigrationError::Used { is_new: true });
-    }
-    let done = match old.claim(now).await {
-        Err(error) => Err(MigrationError::Old(error)),
-        Ok(false) => Err(MigrationError::Used { is_new: false }),
-        Ok(true) => {
-            let done = copy(old, new, from, now, progress).await;
-            old.release().await;
-            done
-        }
+    // At the same time: each may have to watch for a while who lives.
+    let done = match tokio::join!(new.claim(now), old.claim(now)) {
+        (Err(error), _) => Err(MigrationError::New(error)),
+        (Ok(false), _) => Err(MigrationError::Used { is_new: true }),
+        (_, Err(error)) => Err(MigrationError::Old(error)),
+        (_, Ok(false)) => Err(MigrationError::Used { is_new: false }),
+        (Ok(true), Ok(true)) => copy(old, new, from, now, progress).await,
     };
-    new.release().await;
+    // Of one that was not claimed there is nothing to release.
+    tokio::join!(old.release(), new.release());
     done
 }
 

@@ -1,6 +1,7 @@
 //! Several nodes over HTTP are one server: sessions, states and decisions hold on all of them.
 
 use std::net::SocketAddr;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -17,12 +18,13 @@ use crate::support::streamable::{Endpoint, Streamable, request};
 use crate::support::tasks::PATIENCE;
 use crate::support::{MODERN, TIMEOUT};
 
-const SETTINGS: &str = "[server.http.nodes]\naddress = '127.0.0.1:0'\n";
+pub(crate) const SETTINGS: &str = "[server.http.nodes]\naddress = '127.0.0.1:0'\n";
 
 with_each_engine! {
     a_session_is_answered_by_any_node
     a_session_whose_node_has_ended_is_not_found
     a_session_of_the_process_before_is_not_found_at_once
+    a_session_goes_on_while_the_store_hangs
     what_one_node_seals_another_one_opens_once
     what_is_decided_on_one_node_holds_on_all
 }
@@ -33,9 +35,17 @@ pub(crate) fn serve<S: Server>(nodes: &Nodes<S>) -> [(Process, SocketAddr); 2] {
 }
 
 fn serve_one<S: Server>(nodes: &Nodes<S>, node: usize) -> (Process, SocketAddr) {
+    start(serve_command(nodes, node))
+}
+
+pub(crate) fn serve_command<S: Server>(nodes: &Nodes<S>, node: usize) -> Command {
     let plugins = nodes.homes[0].plugins();
     let mut command = command(&nodes.homes[node], ["serve".as_ref(), plugins.as_os_str()]);
     command.args(["--http", "127.0.0.1:0"]);
+    command
+}
+
+pub(crate) fn start(command: Command) -> (Process, SocketAddr) {
     let process = Process::start(command);
     let address = listening_address(&process);
     (process, address)
@@ -46,7 +56,7 @@ pub(crate) fn addresses(running: &[(Process, SocketAddr); 2]) -> [SocketAddr; 2]
 }
 
 /// The same client at another node.
-fn at(client: &Endpoint, address: SocketAddr) -> Endpoint {
+pub(crate) fn at(client: &Endpoint, address: SocketAddr) -> Endpoint {
     Endpoint { address, ..client.clone() }
 }
 
@@ -149,6 +159,31 @@ fn a_session_of_the_process_before_is_not_found_at_once<S: Server>() {
         let gone = at(&client, address).exchange(&request(2, "ping", json!({})));
         assert!(gone.status == 404 && gone.text().contains("session_not_found"), "{}: {}", gone.status, gone.text());
     }
+}
+
+/// For longer than the store is not asked again, and each request for less than a store may take.
+fn a_session_goes_on_while_the_store_hangs<S: Server>() {
+    let nodes = Nodes::<S>::configured(SETTINGS);
+    let running = serve(&nodes);
+    let [one, other] = addresses(&running);
+    let client = Endpoint::initialize(one, "2025-11-25");
+    let elsewhere = at(&client, other);
+    assert_eq!(elsewhere.exchange(&request(0, "ping", json!({}))).status, 200);
+    nodes.freeze();
+    let frozen = Instant::now();
+    for id in 1.. {
+        let asked = Instant::now();
+        // It has the connection that waited between the nodes, so that the request needs another one.
+        let stream = elsewhere.listen();
+        let pong = elsewhere.exchange(&request(id, "ping", json!({})));
+        assert_eq!(pong.status, 200, "{}", pong.text());
+        assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
+        drop(stream);
+        if frozen.elapsed() > Duration::from_secs(3) {
+            break;
+        }
+    }
+    nodes.thaw();
 }
 
 fn what_one_node_seals_another_one_opens_once<S: Server>() {

@@ -5,6 +5,7 @@
 mod support;
 
 mod asked;
+mod clocks;
 mod cluster;
 mod machine;
 mod migrate;

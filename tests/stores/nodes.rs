@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -14,7 +14,7 @@ use crate::servers::{PASSWORD, Server};
 use crate::support::MODERN;
 use crate::support::client::{Client, first_text};
 use crate::support::home::Home;
-use crate::support::process::{Process, binary, command, run};
+use crate::support::process::{Process, command, run};
 use crate::support::tasks::*;
 
 /// Each test with each engine. A file that uses it has the engines in scope.
@@ -40,7 +40,6 @@ pub(crate) use with_each_engine;
 with_each_engine! {
     a_task_of_one_node_is_answered_and_cancelled_on_another
     the_tasks_of_a_node_that_dies_are_ended_or_run_by_another
-    a_node_whose_clock_is_wrong_ends_no_tasks_of_others
     a_store_that_is_away_is_said_and_comes_back_by_itself
     a_node_stops_although_its_store_does_not_answer
 }
@@ -79,18 +78,6 @@ impl<S: Server> Nodes<S> {
         let plugins = self.homes[0].plugins();
         let process = Process::start(command(&self.homes[node], ["serve".as_ref(), plugins.as_os_str()]));
         Client::with_capabilities(process, revision, capabilities())
-    }
-
-    /// The same, whose clock is five minutes ahead.
-    fn client_ahead(&self, node: usize) -> Client {
-        let plugins = self.homes[0].plugins();
-        let mut ahead = Command::new("faketime");
-        ahead.args(["-f", "+5m"]).arg(binary()).arg("serve").arg(plugins);
-        let home = &self.homes[node];
-        ahead.env_clear().envs(home.environment()).current_dir(home.path("home"));
-        // Deadlines are of the other clock.
-        ahead.env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
-        Client::with_capabilities(Process::start(ahead), MODERN, capabilities())
     }
 
     /// The store does not answer, until [`Self::thaw`].
@@ -163,23 +150,6 @@ fn the_tasks_of_a_node_that_dies_are_ended_or_run_by_another<S: Server>() {
     assert_eq!(failed["error"]["data"]["reason"], "task_interrupted");
     let done = until_status(&mut stays, &again, "completed");
     assert_eq!(first_text(&done["result"]), "it took 3 s");
-}
-
-fn a_node_whose_clock_is_wrong_ends_no_tasks_of_others<S: Server>() {
-    let nodes = Nodes::<S>::new();
-    let (mut right, mut ahead) = (nodes.client(0), nodes.client_ahead(1));
-    let runs = task(&mut right, "slow_compute", json!({"seconds": 8.0}));
-    // From now on it looks for those of nodes that have died.
-    let asks = task(&mut ahead, "confirm_delete", json!({"filename": "a"}));
-    let asked = until_status(&mut ahead, &asks, "input_required");
-    let done = until_status(&mut right, &runs, "completed");
-    assert_eq!(first_text(&done["result"]), "It is done");
-    let (before, after) = (done["lastUpdatedAt"].as_str(), asked["createdAt"].as_str());
-    assert!(before.is_some() && before < after, "its clock is right: {before:?}, {after:?}");
-    // It does: those of the other one are ended when that has died.
-    let lost = task(&mut right, "slow_compute", json!({"seconds": 600.0}));
-    right.process().signal(Signal::KILL);
-    until_status(&mut ahead, &lost, "failed");
 }
 
 fn a_store_that_is_away_is_said_and_comes_back_by_itself<S: Server>() {

@@ -1,7 +1,9 @@
 //! Where a server keeps its tasks, and `wharf tasks`: what they are, and to cancel one.
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -21,7 +23,7 @@ use crate::json;
 use crate::os::paths::absolute;
 use crate::report::{self, Failure, NAME};
 use crate::server::TaskSettings;
-use crate::store::{Durability, Place, Store, StoreError};
+use crate::store::{Durability, Place, Store, StoreError, lease};
 use crate::tasks::{Ledger, Outcome, Record, Status};
 use crate::text::{escape_hidden_in_json, printable};
 
@@ -113,7 +115,9 @@ pub(super) async fn run(options: &Options, how: TaskOptions) -> Result<ExitCode,
         }
         Some(TaskCommand::Show { id, json }) => {
             let (ledger, _, task) = find(options, &place, &id).await?;
-            let state = state(&ledger, &task).await?;
+            let mut processes = Processes::default();
+            processes.look_at(&ledger, slice::from_ref(&task)).await?;
+            let state = processes.state(&task);
             let text = match json {
                 true => indented(&escape_hidden_in_json(&to_json(&task, state).to_string())),
                 false => wrapped::for_stdout(&in_detail(&task, state)),
@@ -151,13 +155,16 @@ async fn cancel(options: &Options, place: &Place, id: &str) -> Result<(), Failur
 }
 
 async fn list(ledger: Option<&Ledger>, dir: &Path, open: bool, as_json: bool) -> Result<(), Failure> {
-    let mut all = Vec::new();
+    let (mut all, mut processes) = (Vec::new(), Processes::default());
     let mut after = Some(String::new());
     while let (Some(ledger), Some(from)) = (ledger, after.take()) {
         let page = ledger.list(None, &from, PAGE).await.map_err(|error| failed(&error))?;
         after = page.next;
-        for (_, task) in page.tasks.into_iter().filter(|(_, task)| !(open && task.status.is_final())) {
-            let state = state(ledger, &task).await?;
+        let tasks = page.tasks.into_iter().map(|(_, task)| task).filter(|task| !(open && task.status.is_final()));
+        let tasks: Vec<Record> = tasks.collect();
+        processes.look_at(ledger, &tasks).await?;
+        for task in tasks {
+            let state = processes.state(&task);
             // Results may be megabytes each.
             all.push((task.created, if as_json { to_json(&task, state) } else { json!(row(&task, state)) }));
         }
@@ -186,15 +193,36 @@ async fn find(options: &Options, place: &Place, id: &str) -> Result<(Ledger, Str
     })
 }
 
-/// Where a task stands, for people: a client is told the same with other words.
-async fn state(ledger: &Ledger, task: &Record) -> Result<&'static str, Failure> {
-    if task.status == Status::Working
-        && let Some(node) = &task.node
-        && !ledger.lives(node).await.map_err(|error| failed(&error))?
-    {
-        return Ok(INTERRUPTED);
+/// Whether the processes of tasks live, as far as it was looked for.
+#[derive(Default)]
+struct Processes(HashMap<String, bool>);
+
+impl Processes {
+    /// All at once, since it may take a while to see that they do not.
+    async fn look_at(&mut self, ledger: &Ledger, tasks: &[Record]) -> Result<(), Failure> {
+        let unknown: BTreeSet<String> =
+            tasks.iter().filter_map(process_of).filter(|node| !self.0.contains_key(*node)).map(str::to_owned).collect();
+        let living = ledger.living(&unknown, lease::WATCHED).await.map_err(|error| failed(&error))?;
+        for node in unknown {
+            let lives = living.contains(&node);
+            self.0.insert(node, lives);
+        }
+        Ok(())
     }
-    Ok(if task.is_error { "completed, with an error" } else { task.status.name() })
+
+    /// Where a task stands, for people: a client is told the same with other words.
+    fn state(&self, task: &Record) -> &'static str {
+        match process_of(task).map(|node| self.0.get(node)) {
+            Some(Some(false)) => INTERRUPTED,
+            _ if task.is_error => "completed, with an error",
+            _ => task.status.name(),
+        }
+    }
+}
+
+/// The process that runs a task.
+fn process_of(task: &Record) -> Option<&str> {
+    task.node.as_deref().filter(|_| task.status == Status::Working)
 }
 
 fn failed(error: &StoreError) -> Failure {

@@ -1,9 +1,12 @@
 //! A store for several nodes.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::mpsc::Sender;
+use tokio::time::{Instant, sleep_until};
 
 use super::{Entries, MARK, says_who_lives};
 use crate::store::{Durability, Entry, Expected, Put, Store, StoreError, Turn, lease, now};
@@ -15,6 +18,8 @@ pub(super) const TURN: &str = "migration/turn";
 /// Entries that are read at a time, and bytes of them.
 const PAGE: usize = 256;
 const PAGE_BYTES: usize = 1 << 20;
+/// Between two looks at leases that are watched.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// Whether all is in the store that is to be there: nobody copies to it, from it, or has begun to.
 ///
@@ -29,11 +34,13 @@ pub async fn is_whole(store: &dyn Store) -> Result<bool, StoreError> {
 pub struct Shared {
     store: Arc<dyn Store>,
     turn: Mutex<Option<Turn>>,
+    /// For how long leases are watched that are not current.
+    pub(super) watched: Duration,
 }
 
 impl Shared {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, turn: Mutex::default() }
+        Self { store, turn: Mutex::default(), watched: lease::WATCHED }
     }
 
     /// Sends the entries whose keys begin so.
@@ -54,15 +61,40 @@ impl Shared {
         }
     }
 
-    /// Whether a server says that it lives.
+    /// Whether a server says that it lives. Leases that are not current are watched: a server that lives renews its own,
+    /// however wrong the clocks are.
     pub(super) async fn is_used(&self, now: u64) -> Result<bool, StoreError> {
+        let mut seen = HashMap::new();
+        let is_current = |lease: &Entry| {
+            seen.insert(lease.key.clone(), lease.version);
+            lease::is_current(lease, now)
+        };
+        if self.is_any_lease(is_current).await? {
+            return Ok(true);
+        }
+        if seen.is_empty() {
+            return Ok(false);
+        }
+        let until = Instant::now() + self.watched;
+        loop {
+            sleep_until(until.min(Instant::now() + PAUSE)).await;
+            let is_last = Instant::now() >= until;
+            if self.is_any_lease(|lease| seen.get(&lease.key) != Some(&lease.version)).await? {
+                return Ok(true);
+            }
+            if is_last {
+                return Ok(false);
+            }
+        }
+    }
+
+    async fn is_any_lease(&self, mut is_it: impl FnMut(&Entry) -> bool + Send) -> Result<bool, StoreError> {
         for prefix in [nodes::PREFIX, in_use::PREFIX, tasks::PREFIX] {
             let mut after = String::new();
             loop {
                 let page = self.store.keys(prefix, &after, PAGE).await?;
                 for key in page.keys.iter().filter(|key| says_who_lives(key)) {
-                    let entry = self.store.get(key).await?;
-                    if entry.is_some_and(|entry| !lease::has_ended(&entry, now)) {
+                    if self.store.get(key).await?.is_some_and(|lease| is_it(&lease)) {
                         return Ok(true);
                     }
                 }

@@ -1,5 +1,6 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use crate::proposals::{Proposal, Proposals};
 use crate::store::{Document, Sqlite, Store, lease, now};
 use crate::tasks::{Lease, Ledger};
 
+const HOURS: u64 = 2 * 3_600_000;
 const DAY: Duration = Duration::from_hours(24);
 /// The value "v" of the key "k" in the bucket "default" of a user of the plugin "notes".
 const VALUE: &str = "keyvalue/notes/0f/ZGVmYXVsdA/1f2f3a4b5c6d7e8faw";
@@ -29,8 +31,11 @@ fn store(folder: &Path) -> Arc<dyn Store> {
     Sqlite::new(folder.join("shared.db"))
 }
 
+/// Nobody is watched for long there.
 fn shared(folder: &Path) -> Shared {
-    Shared::new(store(folder))
+    let mut place = Shared::new(store(folder));
+    place.watched = Duration::ZERO;
+    place
 }
 
 fn machine(folder: &Path) -> Machine {
@@ -155,6 +160,31 @@ async fn nothing_is_moved_from_or_to_where_a_server_is() {
     // One that was killed does not count for long, and is not moved.
     migrated(&old, &new, "one", now() + lease::LEASE).await.expect("moved");
     assert_eq!(migrated(&new, &old, "two", now() + lease::LEASE).await.expect("moved").other, 0);
+}
+
+/// Whatever a lease says by a clock that is wrong.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_counts_that_renews_its_lease_and_one_that_is_gone_does_not() {
+    let folder = folder();
+    let (place, patient) = (shared(folder.path()), Shared::new(store(folder.path())));
+    let key = format!("{}a", in_use::PREFIX);
+    for wrong in [now() - HOURS, now() + HOURS] {
+        let lease = put(&key, "", Some(lease::expires(wrong)));
+        write(&place, slice::from_ref(&lease)).await;
+        assert_eq!(place.is_used(now()).await, Ok(false), "it is what one has left that was killed");
+        let another = put(&format!("{}{wrong}", nodes::PREFIX), "{}", lease.expires);
+        for renewed in [lease, another] {
+            let renewing = async {
+                loop {
+                    write(&place, slice::from_ref(&renewed)).await;
+                }
+            };
+            tokio::select! {
+                used = patient.is_used(now()) => assert_eq!(used, Ok(true)),
+                () = renewing => unreachable!("it has no end"),
+            }
+        }
+    }
 }
 
 /// A place whose writes fail from one on, or that is written to while it is read.

@@ -90,7 +90,7 @@ async fn ask(store: Arc<dyn Store>, answers: Arc<Answers>, node: NodeId) -> Resu
     let entry = store.get(&key_of(node)).await?.filter(|entry| !entry.has_expired(now));
     let found = entry.and_then(|entry| {
         let Said { address } = json::read(str::from_utf8(&entry.value).ok()?).ok()?;
-        Some(Found { address, is_late: lease::has_ended(&entry, now) })
+        Some(Found { address, is_late: !lease::is_current(&entry, now) })
     });
     remember(&answers, node, found.clone());
     Ok(found)

@@ -7,6 +7,8 @@ use super::known::FRESH;
 use super::*;
 use crate::store::{Changed, Entry, Keys, Page, Put, Sqlite, Usage};
 
+const HOURS: u64 = 2 * 3_600_000;
+
 /// A store, and nodes on it, each with its listener.
 async fn node(store: &Arc<dyn Store>) -> (Arc<Nodes>, TcpListener) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -147,6 +149,26 @@ async fn a_node_that_is_late_lives_as_long_as_it_answers() {
     tokio::time::sleep(FRESH).await;
     one.gone(late.own()).await;
     assert_eq!(one.known.find(late.own()).await, Ok(None));
+}
+
+/// As one whose clock is wrong looks, or one that was killed.
+#[tokio::test]
+async fn a_node_with_another_clock_lives_as_long_as_it_answers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store(&folder);
+    let (one, _one) = node(&store).await;
+    for wrong in [now() - HOURS, now() + HOURS] {
+        let (other, listener) = node(&store).await;
+        one.say().await.expect("a store");
+        let said = serde_json::to_vec(&Said { address: other.address.clone() }).expect("JSON");
+        other.said.put(&*store, said, Some(lease::expires(wrong))).await.expect("a store");
+        let accepting = async { other.accept(listener.accept().await.expect("a connection").0).await.is_ok() };
+        let (is_gone, is_accepted) = tokio::join!(one.is_gone(other.own()), accepting);
+        assert!(!is_gone && is_accepted);
+        drop(listener);
+        tokio::time::sleep(FRESH).await;
+        one.gone(other.own()).await;
+    }
 }
 
 /// What a store does when it is asked.

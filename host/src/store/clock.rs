@@ -1,11 +1,8 @@
 //! The time of this machine, which the nodes of a store compare with their own: entries expire by it, and nodes live.
 
-#[cfg(any(feature = "nats", feature = "postgres"))]
-use std::time::Duration;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// By how much clocks may differ before it is logged.
-#[cfg(any(feature = "nats", feature = "postgres"))]
 pub(super) const MAX_SKEW: Duration = Duration::from_secs(2);
 
 /// Milliseconds since 1970.

@@ -1,8 +1,11 @@
 //! The records of one server in the store.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
 use crate::json;
 use crate::store::{Changed, Durability, Expected, Put, Store, StoreError, Usage, lease};
@@ -204,15 +207,32 @@ impl Ledger {
         self.store.usage(&prefix).await
     }
 
-    /// Whether a process that runs tasks says that it lives.
+    /// Which of these processes live. If leases do not show it, that takes as long as `watched`: who lives renews them.
     ///
     /// # Errors
     /// If the store cannot be used.
-    pub async fn lives(&self, node: &str) -> Result<bool, StoreError> {
-        // Before it is read: this process may be stopped for a while just after that.
+    pub async fn living(&self, nodes: &BTreeSet<String>, watched: Duration) -> Result<BTreeSet<String>, StoreError> {
+        // Before they are read: this process may be stopped for a while just after that.
         let now = super::now();
-        let entry = self.store.get(&self.key_of_node(node)).await?;
-        Ok(entry.is_some_and(|entry| !lease::has_ended(&entry, now)))
+        let (mut living, mut others) = (BTreeSet::new(), Vec::new());
+        for node in nodes {
+            let key = self.key_of_node(node);
+            match self.store.get(&key).await? {
+                Some(entry) if lease::is_current(&entry, now) => drop(living.insert(node.clone())),
+                Some(entry) => others.push((node, key, entry.version)),
+                None => {}
+            }
+        }
+        if others.is_empty() {
+            return Ok(living);
+        }
+        sleep(watched).await;
+        for (node, key, version) in others {
+            if self.store.get(&key).await?.is_some_and(|entry| entry.version != version) {
+                living.insert(node.clone());
+            }
+        }
+        Ok(living)
     }
 
     /// Removes tasks that have expired; returns how many.

@@ -1,8 +1,12 @@
+use std::time::Duration;
+
 use serde_json::value::RawValue;
 
 use super::*;
 use crate::identity::{AccessGrant, Claims, Identity};
-use crate::store::{Changed, Durability, Sqlite, Store};
+use crate::store::{Changed, Durability, OwnEntry, Sqlite, Store, lease};
+
+const HOURS: u64 = 2 * 3_600_000;
 
 struct Folder(std::path::PathBuf);
 
@@ -181,4 +185,36 @@ async fn tasks_of_processes_that_are_gone_are_orphans() {
     assert_eq!(orphans.iter().map(|orphan| &*orphan.key).collect::<Vec<_>>(), [format!("task of {}", gone.node())]);
     own.settle(&orphans[0]).await.expect("usable");
     assert_eq!(own.orphans().await, Ok(vec![]));
+}
+
+#[tokio::test]
+async fn a_process_lives_that_renews_its_lease_by_whatever_clock() {
+    let folder = Folder::new("clocks");
+    let (ledger, store) = (folder.ledger(), Sqlite::new(folder.0.join("store.db")));
+    let living = async |watched, nodes: &[&str]| {
+        let nodes = nodes.iter().map(ToString::to_string).collect();
+        ledger.living(&nodes, watched).await.expect("usable").into_iter().collect::<Vec<_>>()
+    };
+    let says = |node: &str, now| {
+        let (own, store) = (OwnEntry::new(ledger.key_of_node(node)), &store);
+        async move { own.put(&**store, Vec::new(), Some(lease::expires(now))).await.expect("usable") }
+    };
+    // Nobody is waited for who need not be.
+    says("right", now()).await;
+    assert_eq!(living(Duration::MAX, &["nobody", "right"]).await, ["right"]);
+    for wrong in [now() - HOURS, now() + HOURS] {
+        says("wrong", wrong).await;
+        assert_eq!(living(Duration::ZERO, &["right", "wrong"]).await, ["right"]);
+        let renewing = async {
+            let own = OwnEntry::new(ledger.key_of_node("wrong"));
+            loop {
+                own.put(&*store, Vec::new(), Some(lease::expires(wrong))).await.expect("usable");
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::select! {
+            living = living(Duration::from_secs(1), &["right", "wrong"]) => assert_eq!(living, ["right", "wrong"]),
+            () = renewing => unreachable!("it has no end"),
+        }
+    }
 }
