@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, ffi};
 use wharf_report::ShowPath as _;
 
 use crate::os::paths::with_suffix;
@@ -18,8 +18,13 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// continuously would starve the others.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
+const FULL: &str = "its disk is full (make room there)";
+
 /// What an error of SQLite says, for people: without the statement, which is always one of ours.
 pub fn reason(error: &rusqlite::Error) -> String {
+    if is_full(error) {
+        return FULL.to_owned();
+    }
     let (said, is_of_tables) = match error {
         rusqlite::Error::SqlInputError { msg, .. } => (msg.clone(), true),
         rusqlite::Error::SqliteFailure(_, Some(said)) => {
@@ -28,6 +33,14 @@ pub fn reason(error: &rusqlite::Error) -> String {
         other => (other.to_string(), false),
     };
     if is_of_tables { format!("its tables are not those of this program: {said}") } else { said }
+}
+
+/// Whether there was no room on the disk. What is in an open file can be read then; to open it again needs room.
+pub fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| {
+        // The second: for the index of its log, when it is opened.
+        error.code == ErrorCode::DiskFull || error.extended_code == ffi::SQLITE_IOERR_SHMSIZE
+    })
 }
 
 /// The tables of a file.
@@ -46,7 +59,10 @@ impl Schema {
     /// # Errors
     /// Also if other users can write one of its files, or if it has tables of another version.
     pub fn open(&self, path: &Path) -> Result<Connection, String> {
-        private_file(path).map_err(|error| error.to_string())?;
+        private_file(path).map_err(|error| match error.kind() {
+            io::ErrorKind::StorageFull => FULL.to_owned(),
+            _ => error.to_string(),
+        })?;
         let mut connection = Connection::open(path).map_err(|error| reason(&error))?;
         let deadline = Instant::now() + BUSY_TIMEOUT;
         loop {

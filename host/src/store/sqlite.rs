@@ -9,12 +9,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TryS
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, ffi, params};
 use tokio::sync::{Semaphore, broadcast, oneshot};
 use wharf_report::ShowPath as _;
 
 use super::{Changed, Durability, Entry, Expected, Keys, Page, Put, Store, StoreError, Usage, end};
-use crate::database::{Schema, reason};
+use crate::database::{Schema, is_full, reason};
 use crate::sync::{Mutex, lock};
 
 /// `version` is that of the last write of any key. The sizes are in an index: what is below a prefix is counted without
@@ -66,8 +66,42 @@ struct Request {
 
 /// Does the work, or is told why it cannot be done. What it returns tells the outcome to who waits for it, once it is
 /// known whether the transaction is kept.
-type Work = Box<dyn FnOnce(Result<&Transaction<'_>, &StoreError>) -> Option<Tell> + Send>;
+type Work = Box<dyn FnOnce(Result<&Transaction<'_>, &StoreError>) -> Option<Worked> + Send>;
 type Tell = Box<dyn FnOnce(Option<&StoreError>) + Send>;
+
+struct Worked {
+    tell: Tell,
+    failed: Option<ffi::Error>,
+}
+
+impl Request {
+    /// And who is told the outcome.
+    fn new<R: Send + 'static>(
+        writes: Option<Durability>,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<R> + Send + 'static,
+    ) -> (Self, oneshot::Receiver<Result<R, StoreError>>) {
+        let (sender, outcome) = oneshot::channel();
+        let work: Work = Box::new(move |transaction| {
+            // An error of sending means that nobody waits any more.
+            match transaction {
+                Ok(transaction) => {
+                    let done = work(transaction);
+                    let why = done.as_ref().err().and_then(|error| error.sqlite_error()).copied();
+                    let tell: Tell = Box::new(move |error| {
+                        let done = done.map_err(failed);
+                        let _ = sender.send(error.map_or(done, |error| Err(error.clone())));
+                    });
+                    Some(Worked { tell, failed: why })
+                }
+                Err(error) => {
+                    let _ = sender.send(Err(error.clone()));
+                    None
+                }
+            }
+        });
+        (Self { writes, work }, outcome)
+    }
+}
 
 impl Sqlite {
     pub fn new(path: PathBuf) -> Arc<Self> {
@@ -87,23 +121,8 @@ impl Sqlite {
     ) -> Result<R, StoreError> {
         let ended = || StoreError("its thread has ended".into());
         let _room = self.room.acquire().await.map_err(|_| ended())?;
-        let (sender, outcome) = oneshot::channel();
-        let work: Work = Box::new(move |transaction| {
-            // An error of sending means that nobody waits any more.
-            match transaction {
-                Ok(transaction) => {
-                    let done = work(transaction).map_err(failed);
-                    Some(Box::new(move |failed| {
-                        let _ = sender.send(failed.map_or(done, |failed| Err(failed.clone())));
-                    }))
-                }
-                Err(error) => {
-                    let _ = sender.send(Err(error.clone()));
-                    None
-                }
-            }
-        });
-        self.send(Request { writes, work })?;
+        let (request, outcome) = Request::new(writes, work);
+        self.send(request)?;
         let done = outcome.await.unwrap_or_else(|_| Err(ended()));
         done.map_err(|StoreError(why)| StoreError(format!("{why}: {}", self.path.shown())))
     }
@@ -269,16 +288,19 @@ fn serve(path: &Path, requests: &Receiver<Request>, changes: &broadcast::Sender<
             Some(opened) => Ok(opened),
             None => File::open(path).map(|opened| file.insert(opened)),
         };
-        let kept = match opened {
-            Ok(opened) => opened.serve(batch).and_then(|()| opened.report(changes)),
+        let is_usable = match opened {
+            Ok(opened) => match opened.serve(batch).and_then(|()| opened.report(changes)) {
+                Ok(()) => true,
+                Err(error) => is_full(&error),
+            },
             Err(error) => {
                 for request in batch {
                     (request.work)(Err(&error));
                 }
-                Err(error)
+                false
             }
         };
-        if kept.is_err() {
+        if !is_usable {
             // Opened again by the next one, since it may have been repaired.
             file = None;
         }
@@ -301,16 +323,28 @@ impl File {
         Ok(Self { connection, durability: Durability::Power, reported })
     }
 
+    /// Does all that reads in one transaction, and then all that writes in another one: they came at the same time, and
+    /// a write that fails fails no read.
+    fn serve(&mut self, batch: Vec<Request>) -> rusqlite::Result<()> {
+        let (writes, reads): (Vec<Request>, Vec<Request>) =
+            batch.into_iter().partition(|request| request.writes.is_some());
+        let (read, written) = (self.serve_together(reads), self.serve_together(writes));
+        read.and(written)
+    }
+
     /// Does all in one transaction.
-    fn serve(&mut self, batch: Vec<Request>) -> Result<(), StoreError> {
+    fn serve_together(&mut self, batch: Vec<Request>) -> rusqlite::Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
         let mut tell = Vec::new();
         let mut rest = batch.into_iter();
-        let done = self.transact(&mut rest, &mut tell).map_err(failed);
-        let error = done.as_ref().err();
+        let done = self.transact(&mut rest, &mut tell);
+        let error = done.as_ref().err().map(|error| StoreError(reason(error)));
         for tell in tell {
-            tell(error);
+            tell(error.as_ref());
         }
-        if let Some(error) = error {
+        if let Some(error) = &error {
             for request in rest {
                 (request.work)(Err(error));
             }
@@ -331,21 +365,24 @@ impl File {
         let behavior = if writes.is_some() { TransactionBehavior::Immediate } else { TransactionBehavior::Deferred };
         let transaction = self.connection.transaction_with_behavior(behavior)?;
         for request in batch {
-            tell.extend((request.work)(Ok(&transaction)));
+            let Some(Worked { tell: this, failed }) = (request.work)(Ok(&transaction)) else { continue };
+            tell.push(this);
+            // SQLite has undone all of it, as it does when there is no room for a large value.
+            if let Some(failed) = failed.filter(|_| transaction.is_autocommit()) {
+                return Err(rusqlite::Error::SqliteFailure(failed, None));
+            }
         }
         transaction.commit()
     }
 
     /// Reports what was written since the last time, by this process and others.
-    fn report(&mut self, changes: &broadcast::Sender<Changed>) -> Result<(), StoreError> {
-        let version = last(&self.connection).map_err(failed)?;
+    fn report(&mut self, changes: &broadcast::Sender<Changed>) -> rusqlite::Result<()> {
+        let version = last(&self.connection)?;
         if version != self.reported && changes.receiver_count() > 0 {
-            let mut query = self
-                .connection
-                .prepare("SELECT key FROM entry WHERE version > ?1 ORDER BY version LIMIT ?2")
-                .map_err(failed)?;
-            let keys = query.query_map(params![self.reported, BACKLOG], |row| row.get(0)).map_err(failed)?;
-            let keys: Vec<String> = keys.collect::<rusqlite::Result<_>>().map_err(failed)?;
+            let mut query =
+                self.connection.prepare("SELECT key FROM entry WHERE version > ?1 ORDER BY version LIMIT ?2")?;
+            let keys = query.query_map(params![self.reported, BACKLOG], |row| row.get(0))?;
+            let keys: Vec<String> = keys.collect::<rusqlite::Result<_>>()?;
             let all = keys.len() == BACKLOG;
             for changed in keys.into_iter().map(Changed::Key).filter(|_| !all).chain(all.then_some(Changed::All)) {
                 // An error means that nobody watches any more.

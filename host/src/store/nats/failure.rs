@@ -4,6 +4,9 @@ use super::settings::NatsSettings;
 use crate::store::StoreError;
 
 pub(super) const IS_IT_THERE: &str = "see that it runs there and that this machine can reach it";
+/// A server hangs whose disk was full while it wrote: 2.9 does.
+const NO_ANSWER: &str =
+    "see that it runs there and that this machine can reach it; if its disk is full, make room and restart it";
 const SET_PASSWORD: &str = "set the user in store.url, and store.password or store.credentials, as the server has them";
 const GRANT: &str = "grant the user the subjects of docs/store.md";
 const ENABLE: &str = "enable JetStream there, and for the account of the user";
@@ -102,7 +105,7 @@ pub(super) fn of_api(error: &ApiError, settings: &NatsSettings) -> StoreError {
 
 /// Nothing came in time.
 pub(super) fn timeout(settings: &NatsSettings, what: &str, after: std::time::Duration) -> StoreError {
-    with_advice(&format!("{what} within {}", humantime::format_duration(after)), settings, IS_IT_THERE)
+    with_advice(&format!("{what} within {}", humantime::format_duration(after)), settings, NO_ANSWER)
 }
 
 pub(super) fn with_advice(why: &str, settings: &NatsSettings, advice: &str) -> StoreError {

@@ -69,3 +69,39 @@ async fn errors_have_no_statements() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_value_without_room_fails_no_read_and_says_so_to_all_that_write_with_it() {
+    let folder = Folder::new("full");
+    let mut file = File::open(&folder.0.join("store.db")).expect("usable");
+    // As a disk with room for a few small values.
+    file.connection.pragma_update(None, "max_page_count", 16).expect("a limit");
+    let write = |key: &'static str, size: usize| {
+        Request::new(Some(Durability::Power), move |transaction| {
+            let statement = "INSERT INTO entry (key, version, size, value) VALUES (?1, 1, 1, zeroblob(?2))";
+            transaction.execute(statement, params![key, size])
+        })
+    };
+    let count = || {
+        Request::new(None, |transaction| {
+            transaction.query_row("SELECT count(*) FROM entry", [], |row| row.get::<_, u64>(0))
+        })
+    };
+    let (first, kept) = write("first", 9);
+    file.serve(vec![first]).expect("there is room");
+    assert_eq!(kept.await, Ok(Ok(1)));
+    let ((before, unkept), (large, refused), (after, undone), (read, counted)) =
+        (write("before", 9), write("large", 1 << 20), write("after", 9), count());
+    let error = file.serve(vec![before, large, after, read]).expect_err("full");
+    assert!(is_full(&error), "{error}");
+    for outcome in [unkept, refused, undone] {
+        let StoreError(why) = outcome.await.expect("told").expect_err("not kept");
+        assert!(why.contains("make room"), "{why}");
+    }
+    assert_eq!(counted.await, Ok(Ok(1)));
+    // It is usable still.
+    let ((again, kept), (read, counted)) = (write("again", 9), count());
+    file.serve(vec![again]).expect("there is room");
+    file.serve(vec![read]).expect("usable");
+    assert_eq!((kept.await, counted.await), (Ok(Ok(1)), Ok(Ok(2))));
+}
