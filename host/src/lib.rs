@@ -32,6 +32,7 @@ mod random_id;
 pub mod registry;
 mod report;
 pub mod rights;
+mod seldom;
 pub mod server;
 pub mod shared_budgets;
 pub mod shared_changes;

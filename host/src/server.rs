@@ -52,6 +52,7 @@ pub use crate::metrics::{Counted, OpenKind};
 use crate::proposals::Proposals;
 use crate::protocol::Implementation;
 use crate::rights::Rights;
+use crate::seldom::Seldom;
 use bounds::unread::AllUnread;
 use changes::own::Own;
 pub use changes::own::OwnChanges;
@@ -195,6 +196,7 @@ pub struct Server {
     rights: CurrentRights,
     /// Held while the approvals are read or changed, which takes a thread each.
     deciding: Semaphore,
+    unusable_approvals: Seldom,
     rejected: Rejected,
     /// `None`: there is no place for them.
     tasks: Option<Arc<Tasks>>,
@@ -239,6 +241,7 @@ impl Server {
             unread: AllUnread::new(settings.unread_of_caller, settings.unread_together),
             rights: CurrentRights::new(settings.rights.clone()),
             deciding: Semaphore::new(4),
+            unusable_approvals: Seldom::default(),
             rejected: Rejected::default(),
             tasks: Tasks::new(&settings.tasks, settings.metrics.clone()).map(Arc::new),
             catalog,

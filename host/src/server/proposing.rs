@@ -9,6 +9,7 @@ use crate::plugin::abi::{Content, TextContent, Tool, ToolAnnotations, ToolOutcom
 use crate::plugin::{Call, CallError, Fault};
 use crate::proposals::{Proposal, ProposalError, Proposals};
 use crate::registry::{Reference, url};
+use crate::seldom::Seldom;
 
 /// Its plugin id.
 pub const ID: &str = "proposals";
@@ -32,11 +33,12 @@ pub(super) fn register(catalog: &Catalog, proposals: Proposals) {
         }),
         ..Tool::new(PROPOSE, INPUT)
     };
-    built_in::register(catalog, ID, [tool], Proposing { proposals });
+    built_in::register(catalog, ID, [tool], Proposing { proposals, failures: Seldom::default() });
 }
 
 struct Proposing {
     proposals: Proposals,
+    failures: Seldom,
 }
 
 #[async_trait]
@@ -55,7 +57,9 @@ impl BuiltIn for Proposing {
             }
             Ok(Err(full @ ProposalError::Full(_))) => Ok(said(&full.to_string(), true)),
             Ok(Err(error @ ProposalError::Io(_))) => {
-                tracing::error!("failed to write a proposal: {error}: {}", self.proposals);
+                if let Some(left_out) = self.failures.due() {
+                    tracing::error!("failed to write a proposal: {error}: {}{left_out}", self.proposals);
+                }
                 Err(CallError::Fault(Fault::Host))
             }
             Err(_) => Err(CallError::Fault(Fault::Host)),

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::Server;
 use crate::metrics::{Counted, Metrics, OpenKind};
 use crate::protocol::{ErrorObject, error};
+use crate::seldom::Seldom;
 use crate::store::{Changed, Durability, StoreError, Usage};
 use crate::sync::lock;
 use crate::tasks::{Lease, Ledger, Outcome, Record, Status};
@@ -88,18 +89,12 @@ impl From<StoreError> for NoTask {
 }
 
 impl NoTask {
-    pub(in crate::server) fn error(self) -> ErrorObject {
+    pub(in crate::server) fn error(self, tasks: &Tasks) -> ErrorObject {
         match self {
             Self::Full(limit) => error::too_many_tasks(limit),
-            Self::Failed(why) => unusable(&why),
+            Self::Failed(why) => tasks.unusable(&why),
         }
     }
-}
-
-/// The store cannot be used; the reason is for the operator alone.
-pub(in crate::server) fn unusable(why: &StoreError) -> ErrorObject {
-    tracing::error!("failed to use the tasks: {why}");
-    error::internal("host_error", "tasks cannot be used now")
 }
 
 pub(in crate::server) struct Tasks {
@@ -116,6 +111,7 @@ pub(in crate::server) struct Tasks {
     turns: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     /// Held while a record is read for a client, or a page of them: each may be megabytes.
     pub(in crate::server) reading: Semaphore,
+    failures: Seldom,
     /// Whether this process has looked at the tasks.
     used: watch::Sender<bool>,
 }
@@ -181,8 +177,22 @@ impl Tasks {
             all_kept: Mutex::default(),
             turns: Mutex::default(),
             reading: Semaphore::new(READING),
+            failures: Seldom::default(),
             used: watch::Sender::new(settings.is_used),
         })
+    }
+
+    /// The store cannot be used; the reason is for the operator alone.
+    pub(in crate::server) fn unusable(&self, why: &StoreError) -> ErrorObject {
+        self.report("use the tasks", why);
+        error::internal("host_error", "tasks cannot be used now")
+    }
+
+    /// Says why the store has failed, and not for each call that it fails for.
+    pub(in crate::server) fn report(&self, what: &str, why: &StoreError) {
+        if let Some(left_out) = self.failures.due() {
+            tracing::error!("failed to {what}: {why}{left_out}");
+        }
     }
 
     /// This process.
@@ -381,7 +391,7 @@ impl Tasks {
                 (!record.idempotent && record.end(status, message.clone(), outcome.clone())).then_some(())
             };
             if let Err(error) = self.ledger.change(key, Durability::Power, fail).await {
-                tracing::warn!("failed to end a task: {error}");
+                self.report("end a task", &error);
             }
         }
         // Nobody needs to wait until it counts as gone.
@@ -437,7 +447,7 @@ impl Tasks {
                 Ok(Some(kept)) if kept.record.status.is_final() => self.kill(&key),
                 // It is registered before its record is written. One that has expired ends by itself.
                 Ok(_) => {}
-                Err(error) => tracing::warn!(%error, "failed to read a task"),
+                Err(error) => self.report("read a task", &error),
             }
         }
     }

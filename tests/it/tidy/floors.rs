@@ -1,7 +1,7 @@
 //! The floors of the host, as ARCHITECTURE.md has them.
 
 /// For each module of the host: the siblings that it may use (`*`: all), and forbidden words.
-pub(super) const FLOORS: [(&str, &[&str], &[&str]); 46] = [
+pub(super) const FLOORS: [(&str, &[&str], &[&str]); 47] = [
     ("activity", &["audit", "metrics", "sync"], &["tokio", "wasmtime", "jsonrpc"]),
     ("approvals", &["os", "random_id", "shared_state", "store", "sync"], &["tokio", "wasmtime"]),
     ("audit", &["metrics", "os", "sync"], &["tokio", "wasmtime"]),
@@ -20,6 +20,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 46] = [
     ("registry", &["json", "net", "os"], &["wasmtime", "plugin"]),
     ("os", &[], &["wasmtime", "plugin"]),
     ("rights", &["identity"], &["tokio", "wasmtime", "mcp"]),
+    ("seldom", &["sync"], &["tokio", "wasmtime"]),
     ("skills", &["json", "os", "text"], &["tokio", "wasmtime", "mcp"]),
     ("sync", &[], &["wasmtime"]),
     (
@@ -36,6 +37,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 46] = [
             "net",
             "os",
             "rights",
+            "seldom",
             "skills",
             "store",
             "sync",
@@ -96,6 +98,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 46] = [
             "proposals",
             "registry",
             "rights",
+            "seldom",
             "skills",
             "store",
             "sync",
@@ -117,6 +120,7 @@ pub(super) const FLOORS: [(&str, &[&str], &[&str]); 46] = [
             "nodes",
             "oauth",
             "os",
+            "seldom",
             "server",
             "sync",
             "protocol::revision",

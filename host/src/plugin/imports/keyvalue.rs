@@ -81,10 +81,9 @@ impl GuestState {
     fn told<R>(&mut self, done: Result<R, StoreError>) -> Result<R, Error> {
         done.map_err(|error| match error {
             StoreError::Refused(why) => Error::Other(why),
-            StoreError::Failed(reason) => {
-                // Counted as a message of the guest, so that it cannot flood the log.
-                if self.log().admit(reason.len()) {
-                    tracing::error!(plugin = %self.plugin, "the host's store failed: {reason}");
+            StoreError::Failed(reason) | StoreError::Full(reason) => {
+                if let Some(left_out) = self.granted.keyvalue.failures().due() {
+                    tracing::error!(plugin = %self.plugin, "the host's store failed: {reason}{left_out}");
                 }
                 Error::Other("the host's store failed".into())
             }

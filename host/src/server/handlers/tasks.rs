@@ -28,7 +28,7 @@ use crate::server::Server;
 use crate::server::call_record::of_task;
 use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
-use crate::server::tasks::{Tasks, unusable};
+use crate::server::tasks::Tasks;
 use crate::server::wire::task::Task;
 use crate::store::Durability;
 use crate::tasks::{self, Flow, Given, Kept, Record};
@@ -117,7 +117,7 @@ async fn find(tasks: &Tasks, scope: &Scope, id: &str) -> Result<(String, Kept), 
     let unknown = || error::unknown_task(id);
     let key = tasks.ledger.key(scope.identity.name(), id).ok_or_else(unknown)?;
     let _reading = tasks.reading.acquire().await;
-    let kept = tasks.ledger.read(&key).await.map_err(|error| unusable(&error))?;
+    let kept = tasks.ledger.read(&key).await.map_err(|error| tasks.unusable(&error))?;
     Ok((key, kept.ok_or_else(unknown)?))
 }
 
@@ -131,7 +131,7 @@ async fn fetched(server: &Server, scope: &Scope, tasks: &Tasks, key: &str, recor
     }
     of_task(server, scope, record, "fetched")?;
     let fetch = |record: &mut Record| (!std::mem::replace(&mut record.fetched, true)).then_some(());
-    tasks.ledger.change(key, Durability::Process, fetch).await.map_err(|error| unusable(&error))?;
+    tasks.ledger.change(key, Durability::Process, fetch).await.map_err(|error| tasks.unusable(&error))?;
     Ok(())
 }
 
@@ -184,7 +184,7 @@ pub(in crate::server) fn cancel(server: &Arc<Server>, scope: Scope, id: &str) ->
         if !record.status.is_final() {
             of_task(&server, &scope, &record, "cancelled")?;
         }
-        let cancelled = tasks.cancel(&key).await.map_err(|error| unusable(&error))?;
+        let cancelled = tasks.cancel(&key).await.map_err(|error| tasks.unusable(&error))?;
         if !scope.revision.is_modern() {
             let cancelled = cancelled.ok_or_else(|| error::ended_task(&id, record.status.name()))?;
             return core::task(&server, &scope, &cancelled);

@@ -58,7 +58,7 @@ impl KeyvalueFile {
 
 fn failed(error: StoreError) -> store::StoreError {
     match error {
-        StoreError::Refused(why) | StoreError::Failed(why) => store::StoreError(why),
+        StoreError::Refused(why) | StoreError::Failed(why) | StoreError::Full(why) => store::StoreError(why),
     }
 }
 

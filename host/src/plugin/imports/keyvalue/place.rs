@@ -9,6 +9,7 @@ use super::local::LocalValues;
 use super::shared::{SharedStore, SharedValues};
 use super::store::Store;
 use super::values::{Owner, Values};
+use crate::seldom::Seldom;
 use crate::store;
 
 /// Where plugins' values are.
@@ -39,6 +40,14 @@ impl Keyvalue {
             KeyvaluePlace::NoFolder => Self::Local(Store::in_memory(true)),
             KeyvaluePlace::File(path) => Self::Local(Store::in_file(path)),
             KeyvaluePlace::Shared(store, runtime) => Self::Shared(SharedStore::new(store, runtime)),
+        }
+    }
+
+    /// What is said of failures, of whatever plugin's calls.
+    pub(super) fn failures(&self) -> &Seldom {
+        match self {
+            Self::Local(store) => &store.failures,
+            Self::Shared(data) => &data.failures,
         }
     }
 

@@ -15,6 +15,7 @@ use super::name::{self, HASH};
 use super::store::StoreError;
 use super::values::{Entry, Owner, Page, Values};
 use crate::plugin::limits::fair_semaphore::FairSemaphore;
+use crate::seldom::Seldom;
 use crate::store::{self, Durability, Expected, Put, Store};
 use crate::sync::lock;
 
@@ -34,6 +35,7 @@ pub(in crate::plugin) struct SharedStore {
     requests: Arc<FairSemaphore>,
     /// Owners for whom something is written.
     turns: Mutex<HashMap<Arc<str>, Weak<Turn>>>,
+    pub(super) failures: Seldom,
 }
 
 type Turn = tokio::sync::Mutex<()>;
@@ -41,7 +43,7 @@ type Turn = tokio::sync::Mutex<()>;
 impl SharedStore {
     pub(super) fn new(store: Arc<dyn Store>, runtime: Handle) -> Arc<Self> {
         let requests = FairSemaphore::new(AT_ONCE, WAITING, true);
-        Arc::new(Self { store, runtime, requests, turns: Mutex::default() })
+        Arc::new(Self { store, runtime, requests, turns: Mutex::default(), failures: Seldom::default() })
     }
 
     /// Those who write for that owner take turns with it.

@@ -11,7 +11,8 @@ use tokio::sync::Mutex;
 use wharf_report::ShowPath as _;
 
 use super::entries::hash_subjects;
-use crate::database::{Schema, reason};
+use crate::database::{Schema, is_full, reason};
+use crate::seldom::Seldom;
 
 /// Triggers update `used`, so no write can forget it. `number` increases with each new key of a
 /// bucket, and is a listing's cursor. `plugin` is the owner: [`super::local::owner`].
@@ -57,11 +58,14 @@ pub(in crate::plugin) enum StoreError {
     Refused(String),
     /// For the operator only.
     Failed(String),
+    /// The same: there is no room.
+    Full(String),
 }
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Failed(reason(&error))
+        let why = reason(&error);
+        if is_full(&error) { Self::Full(why) } else { Self::Failed(why) }
     }
 }
 
@@ -78,17 +82,18 @@ pub(in crate::plugin) struct Store {
     /// Whether the log says that it is in memory, and thus lost.
     says_so: bool,
     connection: Arc<Mutex<Option<Connection>>>,
+    pub(super) failures: Seldom,
 }
 
 impl Store {
     /// Opens no file yet.
     pub(super) fn in_file(path: PathBuf) -> Arc<Self> {
-        Arc::new(Self { path: Some(path), says_so: false, connection: Arc::default() })
+        Arc::new(Self { path: Some(path), says_so: false, connection: Arc::default(), failures: Seldom::default() })
     }
 
     /// `says_so`: whether somebody may count on what is kept, and is told in the log that it is lost.
     pub(super) fn in_memory(says_so: bool) -> Arc<Self> {
-        Arc::new(Self { path: None, says_so, connection: Arc::default() })
+        Arc::new(Self { path: None, says_so, connection: Arc::default(), failures: Seldom::default() })
     }
 
     /// Runs a task on a blocking thread when it is its turn. If the future is dropped before that,
@@ -106,7 +111,7 @@ impl Store {
                 None => open(path.as_deref(), says_so)?,
             };
             let done = work(&mut connection);
-            // After a failure the file is reopened, since it may have been repaired. A database in
+            // After a failure the file is reopened, since it may have been repaired. That needs room. A database in
             // memory would be lost.
             if path.is_none() || !matches!(done, Err(StoreError::Failed(_))) {
                 *slot = Some(connection);
@@ -116,6 +121,7 @@ impl Store {
         let done = done.await.unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())));
         match (done, &self.path) {
             (Err(StoreError::Failed(why)), Some(path)) => Err(StoreError::Failed(format!("{why}: {}", path.shown()))),
+            (Err(StoreError::Full(why)), Some(path)) => Err(StoreError::Full(format!("{why}: {}", path.shown()))),
             (done, _) => done,
         }
     }

@@ -65,7 +65,7 @@ impl Kept for StoreError {
         match self {
             Self::Refused(why) => member("refused", why.keep()),
             // The reason is for the operator, and the guest does not get it.
-            Self::Failed(_) => member("failed", "the host's store failed".into()),
+            Self::Failed(_) | Self::Full(_) => member("failed", "the host's store failed".into()),
         }
     }
 

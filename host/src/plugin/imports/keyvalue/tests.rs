@@ -22,7 +22,7 @@ async fn set(store: &Store, place: (&'static str, &'static str, u64), key: &str,
     let entry = (key.to_owned(), vec![b'x'; bytes]);
     match within(store, place, |mut space| space.set_many(&[entry])).await {
         Ok(()) => "stored".into(),
-        Err(StoreError::Refused(why) | StoreError::Failed(why)) => why,
+        Err(StoreError::Refused(why) | StoreError::Failed(why) | StoreError::Full(why)) => why,
     }
 }
 
@@ -196,7 +196,7 @@ async fn users_of_a_plugin_do_not_see_each_other_and_share_a_total() {
         });
         match set.await {
             Ok(()) => "stored".into(),
-            Err(StoreError::Refused(why) | StoreError::Failed(why)) => why,
+            Err(StoreError::Refused(why) | StoreError::Failed(why) | StoreError::Full(why)) => why,
         }
     };
     let (ada, bob, eve) = ("a/https://id.example#ada", "a/https://id.example#bob", "a/https://id.example#eve");
@@ -247,7 +247,7 @@ mod shared {
 
     fn refusal<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
         match outcome.expect_err("refused") {
-            StoreError::Refused(why) | StoreError::Failed(why) => why,
+            StoreError::Refused(why) | StoreError::Failed(why) | StoreError::Full(why) => why,
         }
     }
 

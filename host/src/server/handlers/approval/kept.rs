@@ -43,7 +43,10 @@ impl Attempt<'_> {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(ApprovalError::Full)) => Err(Unapproved::TooMany.into()),
             Ok(Err(ApprovalError::Io(error))) => {
-                tracing::error!("failed to use the approvals: {error}: {}", self.server.settings.approvals);
+                if let Some(left_out) = self.server.unusable_approvals.due() {
+                    let place = &self.server.settings.approvals;
+                    tracing::error!("failed to use the approvals: {error}: {place}{left_out}");
+                }
                 Err(Unapproved::Unusable.into())
             }
             Err(_) => Err(Fault::Host.into()),

@@ -25,7 +25,7 @@ use crate::server::call_record::{CallRecord, of_task};
 use crate::server::promotion::Promotion;
 use crate::server::response::{Dispatched, Response};
 use crate::server::scope::Scope;
-use crate::server::tasks::{Tasks, unusable};
+use crate::server::tasks::Tasks;
 use crate::server::wire::question::Request;
 use crate::server::wire::task::{CoreTask, CoreTasks, CreatedCoreTask, related};
 use crate::store::Changed;
@@ -66,7 +66,7 @@ pub(in crate::server) async fn run(
     let made = async {
         let start = call.rounds().resume(ResumedInput::default()).await.map_err(|_| error::foreign_state())?;
         let task = new_record(&call, tasks.node(), Flow::Core, params.ttl, 0)?;
-        let run = tasks.add(&task, &cancelled).await.map_err(|why| why.error())?;
+        let run = tasks.add(&task, &cancelled).await.map_err(|why| why.error(tasks))?;
         of_task(&call.server, &call.scope, &task, "made")?;
         Ok((start, task, run))
     };
@@ -105,7 +105,7 @@ pub(in crate::server) fn list(server: &Arc<Server>, scope: Scope, cursor: Option
             None => String::new(),
         };
         let reading = tasks.reading.acquire().await;
-        let listed = tasks.ledger.list(Some(principal), &after, PAGE).await.map_err(|error| unusable(&error))?;
+        let listed = tasks.ledger.list(Some(principal), &after, PAGE).await.map_err(|error| tasks.unusable(&error))?;
         drop(reading);
         let next_cursor = listed.next.as_deref().map(|key| Record::id_of(key).to_owned());
         let shown = listed.tasks.iter().map(|(_, record)| CoreTask::from(record)).collect();

@@ -17,7 +17,7 @@ use crate::server::call_record::CallRecord;
 use crate::server::promotion::Promotion;
 use crate::server::refusal::Refusal;
 use crate::server::response::Response;
-use crate::server::tasks::{Tasks, unusable};
+use crate::server::tasks::Tasks;
 use crate::store::Durability;
 use crate::tasks::{Outcome, Record, Status, is_error};
 
@@ -151,12 +151,13 @@ impl Job {
         for _ in 1..ATTEMPTS {
             match self.tasks.ledger.change(key, Durability::Power, ask).await {
                 Ok(_) => return Ok(None),
-                Err(error) => tracing::warn!(%error, "failed to keep the questions of a task, which is tried again"),
+                Err(error) => self.tasks.report("keep the questions of a task, which is tried again", &error),
             }
             sleep(pause).await;
             pause *= 2;
         }
-        self.tasks.ledger.change(key, Durability::Power, ask).await.map(|_| None).map_err(|error| unusable(&error))
+        let kept = self.tasks.ledger.change(key, Durability::Power, ask).await;
+        kept.map(|_| None).map_err(|error| self.tasks.unusable(&error))
     }
 }
 
@@ -183,11 +184,12 @@ pub(super) async fn keep(
         };
         match tasks.ledger.change(key, Durability::Power, end).await {
             Ok(_) => return,
-            Err(error) => tracing::error!("failed to keep the outcome of a task: {error}"),
+            Err(error) => tasks.report("keep the outcome of a task, which is tried again for a minute", &error),
         }
         sleep(pause).await;
         pause *= 2;
     }
+    tracing::error!(id = Record::id_of(key), "the outcome of a task is lost: it could not be kept for a minute");
 }
 
 /// How a task ends with that answer of its call.

@@ -28,7 +28,7 @@ impl Server {
         let mut removal = Instant::now();
         loop {
             if let Err(error) = take_over(&self, tasks).await {
-                tracing::warn!("failed to look for interrupted tasks: {error}");
+                tasks.report("look for interrupted tasks", &error);
             }
             if Instant::now() >= removal {
                 removal = Instant::now() + REMOVAL;
@@ -45,7 +45,7 @@ async fn remove(tasks: &Tasks) {
             Ok(REMOVED) => {}
             Ok(0) => return,
             Ok(removed) => return tracing::debug!(removed, "removed expired tasks"),
-            Err(error) => return tracing::warn!("failed to remove expired tasks: {error}"),
+            Err(error) => return tasks.report("remove expired tasks", &error),
         }
     }
 }
@@ -54,7 +54,7 @@ async fn take_over(server: &Arc<Server>, tasks: &Arc<Tasks>) -> Result<(), Store
     for orphan in tasks.lease.orphans().await? {
         // One that cannot be read stops no other.
         if let Err(error) = adopt(server, tasks, &orphan).await {
-            tracing::error!("failed to take over an interrupted task: {error}");
+            tasks.report("take over an interrupted task", &error);
             continue;
         }
         tasks.lease.settle(&orphan).await?;
@@ -77,7 +77,7 @@ async fn adopt(server: &Arc<Server>, tasks: &Arc<Tasks>, orphan: &Orphan) -> Res
                 }
                 return Ok(());
             }
-            Err(why) => tracing::warn!(id, tool, "an interrupted task cannot run again: {}", why.error().message),
+            Err(why) => tracing::warn!(id, tool, "an interrupted task cannot run again: {}", why.error(tasks).message),
         }
     }
     let (status, message, outcome) = interrupted();

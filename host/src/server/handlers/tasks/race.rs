@@ -46,7 +46,7 @@ pub(in crate::server) async fn run(
     let required = call.entry.item().tool.task_support == TaskSupport::Required;
     // It must not have run if there is no room for its task.
     if required && let Err(why) = tasks.admit(&task).await {
-        return record.finish(Err(why.error())).await;
+        return record.finish(Err(why.error(&tasks))).await;
     }
     let began = Instant::now();
     let limits = call.entry.provider.limits();
@@ -74,9 +74,9 @@ pub(in crate::server) async fn run(
             // Its own task too: what has begun ends, also if the request is dropped meanwhile.
             match tokio::spawn(promoted).await {
                 Ok(Ok(task)) => return made(&server, &scope, &task),
-                Ok(Err((why, _))) if required => return Err(why.error()),
+                Ok(Err((why, _))) if required => return Err(why.error(&tasks)),
                 Ok(Err((why, running))) => {
-                    log(why);
+                    log(&tasks, &why);
                     match timeout_at(began + limits.timeout, running).await {
                         Ok(ended) => ended,
                         Err(_) => {
@@ -97,7 +97,7 @@ pub(in crate::server) async fn run(
                 Ok(()) => made(&server, &scope, &task),
                 // It has run: the result would be lost.
                 Err(why) => {
-                    log(why);
+                    log(&tasks, &why);
                     answer
                 }
             }
@@ -134,9 +134,9 @@ async fn promote(
 }
 
 /// Why a call has not become a task.
-fn log(why: NoTask) {
+fn log(tasks: &Tasks, why: &NoTask) {
     match why {
         NoTask::Full(limit) => tracing::warn!("a call has not become a task: {limit}"),
-        NoTask::Failed(error) => tracing::error!("a call has not become a task: {error}"),
+        NoTask::Failed(error) => tasks.report("make a call a task", error),
     }
 }

@@ -21,7 +21,7 @@ use crate::server::client::Client;
 use crate::server::cost;
 use crate::server::promotion::Promotion;
 use crate::server::scope::{Scope, Verbosity};
-use crate::server::tasks::{Run, Tasks, unusable};
+use crate::server::tasks::{Run, Tasks};
 use crate::server::{Server, fault};
 use crate::store::Durability;
 use crate::tasks::{self, Given, Kept, Record, Status};
@@ -51,14 +51,14 @@ async fn take(
     mut given: Vec<Given>,
 ) -> Result<(), ErrorObject> {
     let _turn = tasks.turn(&key).await;
-    let kept = tasks.ledger.read(&key).await.map_err(|error| unusable(&error))?;
+    let kept = tasks.ledger.read(&key).await.map_err(|error| tasks.unusable(&error))?;
     let Some(Kept { record, .. }) = kept else { return Ok(()) };
     given.retain(|given| record.asked.iter().any(|asked| asked.key == given.key && asked.is_open()));
     if record.status != Status::InputRequired || given.is_empty() {
         return Ok(());
     }
     let bytes = given.iter().filter_map(|given| given.answer.as_ref().ok()).map(|answer| answer.get().len()).sum();
-    if !tasks.has_room_for(scope.identity.name(), bytes).await.map_err(|error| unusable(&error))? {
+    if !tasks.has_room_for(scope.identity.name(), bytes).await.map_err(|error| tasks.unusable(&error))? {
         return Err(error::too_many_tasks("this caller keeps too many bytes"));
     }
     let mut audited = CallRecord::begin(&server, &scope, "tasks/update", &record.tool)?;
@@ -66,7 +66,7 @@ async fn take(
     // Before its record says so, and also if some are open still: another process may take those meanwhile.
     let run = match tasks.run(&key, &record, &cancelled).await {
         Ok(run) => run,
-        Err(why) => return audited.finish(Err(why.error())).await.map(drop),
+        Err(why) => return audited.finish(Err(why.error(&tasks))).await.map(drop),
     };
     let promotion = Arc::new(Promotion::of_task(run));
     let of_task = scope_of(&server, &record, scope.identity.clone(), &promotion, &cancelled);
@@ -109,7 +109,7 @@ async fn take(
             audited.set_code("answered");
             audited.finish(Ok(String::new())).await.map(drop)
         }
-        Err(error) => audited.finish(Err(unusable(&error))).await.map(drop),
+        Err(error) => audited.finish(Err(tasks.unusable(&error))).await.map(drop),
     }
 }
 

@@ -20,6 +20,7 @@ use super::CLIENT;
 use crate::jsonrpc::ErrorObject;
 use crate::nodes::{NodeId, Nodes, Unreachable};
 use crate::protocol::revision::Revision;
+use crate::seldom::Seldom;
 use crate::server::Server;
 use crate::sync::lock;
 use crate::transport::http::caller::Peer;
@@ -49,6 +50,7 @@ pub(in crate::transport::http) struct Forward {
     idle: Arc<Idle>,
     /// Cancelled at shutdown: streams that have no end of their own end then.
     stop: CancellationToken,
+    failures: Seldom,
 }
 
 #[derive(Default)]
@@ -76,7 +78,7 @@ impl Idle {
 
 impl Forward {
     pub(in crate::transport::http) fn new(nodes: Arc<Nodes>, stop: CancellationToken) -> Self {
-        Self { nodes, idle: Arc::default(), stop }
+        Self { nodes, idle: Arc::default(), stop, failures: Seldom::default() }
     }
 
     /// The other node whose session a request is of.
@@ -109,7 +111,9 @@ impl Forward {
                 refused(StatusCode::NOT_FOUND, None, &error)
             }
             Err(why) => {
-                tracing::warn!(%node, "failed to send a request to the node of its session: {why}");
+                if let Some(left_out) = self.failures.due() {
+                    tracing::warn!(%node, "failed to send a request to the node of its session: {why}{left_out}");
+                }
                 busy(None, "node_unreachable", "the node of this session does not answer now, retry later", "2")
             }
         }
