@@ -22,6 +22,7 @@ fetch() {
   need pg_createcluster postgresql
   need nats-server nats-server
   need faketime faketime
+  need strace strace
   need chromium chromium
   need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
   # Builds the standard library for Windows; with rustup the guests do not need it.

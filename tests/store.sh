@@ -10,5 +10,6 @@ source tests/steps.sh
 command -v initdb >/dev/null || need pg_createcluster postgresql || exit
 need nats-server nats-server || exit
 need faketime faketime || exit
+need strace strace || exit
 [ -f target/guests/components/everything.wasm ] || plugins/build.sh || exit
 exec cargo test --locked --package wharf-mcp --test stores -- --test-threads 2

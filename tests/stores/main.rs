@@ -7,6 +7,7 @@ mod support;
 mod asked;
 mod clocks;
 mod cluster;
+mod disks;
 mod machine;
 mod migrate;
 mod nats;

@@ -11,7 +11,7 @@ use wharf::store::{Expected, Postgres, PostgresSettings, Put, Store as _, StoreE
 use crate::asked::{self, SHORT, put};
 use crate::promises::{self, for_each_promise};
 use crate::servers::postgres::PostgresServer;
-use crate::servers::{PASSWORD, Server as _};
+use crate::servers::{OnDisk as _, PASSWORD, Server as _};
 
 fn settings(url: &str) -> PostgresSettings {
     let mut settings = PostgresSettings::of_url(url).expect("a URL");
@@ -206,6 +206,23 @@ async fn a_server_that_does_not_answer_is_an_error_in_time() {
     let port = silent.local_addr().expect("an address").port();
     let node = store(&format!("postgres://wharf@127.0.0.1:{port}/silent"));
     error(Instant::now(), node.get("a").await, "there was no connection within 2s");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_room_for_its_log_stops_and_loses_nothing() {
+    let mut server = PostgresServer::start_on_disk();
+    let node = store(&server.store("log"));
+    node.put(put("a", "kept")).await.expect("usable");
+    server.disk().fill();
+    // Nothing grows but the log.
+    let write = "SELECT pg_logical_emit_message(false, 'wharf', repeat('x', 1000000))";
+    while server.psql("postgres", write).output().is_ok_and(|output| output.status.success()) {}
+    error(Instant::now(), node.put(put("b", "lost")).await, "see that it runs there");
+    server.disk().make_room();
+    server.kill();
+    server.start_again();
+    assert_eq!(node.get("a").await.expect("usable").expect("there").value, b"kept");
+    node.put(put("b", "new")).await.expect("usable");
 }
 
 #[tokio::test(flavor = "multi_thread")]

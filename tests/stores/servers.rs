@@ -1,11 +1,14 @@
 //! Servers of this machine's packages, on free ports in temporary folders. They are stopped when dropped.
 
+pub(crate) mod disk;
 pub(crate) mod nats;
 pub(crate) mod postgres;
 
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
+
+use disk::Disk;
 
 pub(crate) const PASSWORD: &str = "hunter2";
 pub(crate) const USER: &str = "wharf";
@@ -28,6 +31,20 @@ pub(crate) trait Server {
     fn freeze(&self);
 
     fn thaw(&self);
+}
+
+/// One whose data are on a small disk.
+pub(crate) trait OnDisk: Server {
+    /// The calls of the system by which it writes what it acknowledges.
+    const WRITES: &str;
+    /// Whether it reads while its disk is full, and writes when there is room again, by itself.
+    const GOES_ON: bool;
+
+    fn start_on_disk() -> Self;
+
+    fn disk(&self) -> &Disk;
+
+    fn processes(&self) -> Vec<u32>;
 }
 
 pub(crate) fn free_port() -> u16 {

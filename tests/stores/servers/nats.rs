@@ -11,25 +11,34 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{PASSWORD, Server, USER, certify, free_port};
+use super::disk::Disk;
+use super::{OnDisk, PASSWORD, Server, USER, certify, free_port};
 use crate::support::TIMEOUT;
 
 pub(crate) struct NatsServer {
     folder: TempDir,
     port: u16,
+    disk: Option<Disk>,
     child: Option<Child>,
 }
 
 impl NatsServer {
     /// With a configuration, in which `FOLDER` is a folder of its own. There is a certificate for `localhost` in it.
     pub(crate) fn with(configuration: &str) -> Self {
+        Self::new(configuration, None)
+    }
+
+    /// `disk`: the mebibytes of a disk for its data.
+    fn new(configuration: &str, disk: Option<u32>) -> Self {
         let folder = TempDir::with_prefix("wharf-nats-").expect("a temporary folder");
         certify(folder.path());
         let port = free_port();
         let configuration = configuration.replace("FOLDER", folder.path().to_str().expect("UTF-8"));
         let text = format!("listen: \"127.0.0.1:{port}\"\n{configuration}");
         fs::write(folder.path().join("nats.conf"), text).expect("a file");
-        let mut server = Self { folder, port, child: None };
+        fs::create_dir(folder.path().join("data")).expect("a folder");
+        let disk = disk.map(|mebibytes| Disk::at(&folder.path().join("data"), mebibytes));
+        let mut server = Self { folder, port, disk, child: None };
         server.start_again();
         server
     }
@@ -126,7 +135,9 @@ impl Server for NatsServer {
 
     fn start_again(&mut self) {
         let log = fs::File::create(self.path("log")).expect("a file");
-        let mut command = Command::new("nats-server");
+        let program = "nats-server";
+        let mut command =
+            self.disk.as_ref().map_or_else(|| Command::new(program), |disk| disk.command(program.as_ref()));
         command.arg("-c").arg(self.path("nats.conf"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         self.child = Some(command.spawn().expect("NATS is installed: apt-get install nats-server"));
@@ -153,6 +164,25 @@ impl Server for NatsServer {
 
     fn thaw(&self) {
         self.signal(Signal::CONT);
+    }
+}
+
+impl OnDisk for NatsServer {
+    // It syncs every two minutes.
+    const WRITES: &str = "pwrite64";
+    // 2.9 answers nothing any more.
+    const GOES_ON: bool = false;
+
+    fn start_on_disk() -> Self {
+        Self::new(&Self::configuration(""), Some(32))
+    }
+
+    fn disk(&self) -> &Disk {
+        self.disk.as_ref().expect("it has one")
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.child.iter().map(Child::id).collect()
     }
 }
 

@@ -10,16 +10,43 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::{PASSWORD, Server, USER, certify, free_port};
+use super::disk::Disk;
+use super::{OnDisk, PASSWORD, Server, USER, certify, free_port};
 use crate::support::TIMEOUT;
 
 pub(crate) struct PostgresServer {
     folder: TempDir,
     port: u16,
+    disk: Option<Disk>,
     child: Option<Child>,
 }
 
 impl PostgresServer {
+    /// With TLS for `localhost`, and the user `wharf`, who has a password. `disk`: the mebibytes of a disk for its data.
+    fn new(disk: Option<u32>) -> Self {
+        let folder = TempDir::with_prefix("wharf-postgres-").expect("a temporary folder");
+        certify(folder.path());
+        fs::write(folder.path().join("password"), PASSWORD).expect("a file");
+        for name in ["password", "cert.pem", "key.pem"] {
+            let file = folder.path().join(name);
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("its owner's");
+            give(&file);
+        }
+        give(folder.path());
+        let data = folder.path().join("data");
+        fs::create_dir(&data).expect("a folder");
+        give(&data);
+        let disk = disk.map(|mebibytes| Disk::at(&data, mebibytes));
+        let mut server = Self { folder, port: free_port(), disk, child: None };
+        let mut command = server.command("initdb");
+        command.args(["--username", USER, "--auth", "scram-sha-256", "--pwfile"]).arg(server.path("password"));
+        // Not as bytes are compared.
+        command.args(["--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync", "--pgdata"]).arg(server.path("data"));
+        succeeded(command.output());
+        server.start_again();
+        server
+    }
+
     pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.folder.path().join(below)
     }
@@ -76,8 +103,12 @@ impl PostgresServer {
 
     /// A program of it, as a user that may run it.
     fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(bin().join(program));
-        if let Some((user, group)) = other_user() {
+        let (program, user) = (bin().join(program), other_user());
+        let mut command = match &self.disk {
+            Some(disk) => disk.command_of(user, &program),
+            None => Command::new(program),
+        };
+        if let Some((user, group)) = user.filter(|_| self.disk.is_none()) {
             command.uid(user).gid(group);
         }
         command.current_dir(self.folder.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -86,25 +117,8 @@ impl PostgresServer {
 }
 
 impl Server for PostgresServer {
-    // With TLS for `localhost`, and the user `wharf`, who has a password.
     fn start() -> Self {
-        let folder = TempDir::with_prefix("wharf-postgres-").expect("a temporary folder");
-        certify(folder.path());
-        fs::write(folder.path().join("password"), PASSWORD).expect("a file");
-        for name in ["password", "cert.pem", "key.pem"] {
-            let file = folder.path().join(name);
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("its owner's");
-            give(&file);
-        }
-        give(folder.path());
-        let mut server = Self { folder, port: free_port(), child: None };
-        let mut command = server.command("initdb");
-        command.args(["--username", USER, "--auth", "scram-sha-256", "--pwfile"]).arg(server.path("password"));
-        // Not as bytes are compared.
-        command.args(["--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync", "--pgdata"]).arg(server.path("data"));
-        succeeded(command.output());
-        server.start_again();
-        server
+        Self::new(None)
     }
 
     fn store(&self, name: &str) -> String {
@@ -155,6 +169,24 @@ impl Server for PostgresServer {
 
     fn thaw(&self) {
         self.signal_all(Signal::CONT);
+    }
+}
+
+impl OnDisk for PostgresServer {
+    const WRITES: &str = "fsync,fdatasync";
+    const GOES_ON: bool = true;
+
+    fn start_on_disk() -> Self {
+        Self::new(Some(128))
+    }
+
+    fn disk(&self) -> &Disk {
+        self.disk.as_ref().expect("it has one")
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        let children = self.children().into_iter().map(|process| process.as_raw_nonzero().get().unsigned_abs());
+        self.child.iter().map(Child::id).chain(children).collect()
     }
 }
 
