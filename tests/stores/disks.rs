@@ -1,159 +1,29 @@
 //! A disk that is full, and one that is slow, below the store of a server, whatever its engine.
 
+mod kept;
+
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::servers::disk::{Disk, Slow};
+use crate::servers::disk::Slow;
 use crate::servers::nats::NatsServer;
 use crate::servers::postgres::PostgresServer;
-use crate::servers::{OnDisk, PASSWORD};
 use crate::support::MODERN;
 use crate::support::client::{Client, first_text};
 use crate::support::home::Home;
-use crate::support::process::{Process, binary, command};
+use crate::support::process::Process;
 use crate::support::tasks::*;
+use kept::{Kept, Own, Shared};
 
-/// Each timeout of the store, which a server needs that this machine slows down, and a write on a slow disk.
-const TIMEOUTS: Duration = Duration::from_millis(1500);
-/// Of a write, within and beyond them.
+/// Of a write, within and beyond the [timeouts](kept::TIMEOUTS) of the store.
 const SLOW: Duration = Duration::from_millis(250);
 const TOO_SLOW: Duration = Duration::from_secs(4);
 /// From when there is room, or the disk is fast again.
 const SOON_AGAIN: Duration = Duration::from_secs(20);
 /// Places that complain in the log of a store that fails, each once in ten seconds.
 const PLACES: usize = 6;
-
-/// Where a server keeps things, on a disk of its own.
-trait Kept {
-    /// Whether what was written is read while the disk is full.
-    const READS: bool;
-    /// Whether a write fails that takes too long.
-    const HAS_TIMEOUTS: bool;
-    /// Calls that fail for want of room in a few seconds.
-    const CALLS: usize;
-    const WRITES: &str;
-
-    fn new() -> Self;
-
-    fn disk(&self) -> &Disk;
-
-    fn settings(&self) -> String;
-
-    /// The program, below which it is run.
-    fn serve(&self, home: &Home) -> Command;
-
-    /// Those that write.
-    fn processes(&self, client: &mut Client) -> Vec<u32>;
-
-    /// There is room again: what has to be done by hand.
-    fn recover(&mut self) {}
-
-    /// Ends at once, and runs again; also the server of Wharf, if it is the one that writes.
-    fn crash(&mut self, client: Client);
-}
-
-/// In a server of a database.
-struct Shared<S> {
-    server: S,
-    url: String,
-}
-
-impl<S: OnDisk> Kept for Shared<S> {
-    const READS: bool = S::GOES_ON;
-    const HAS_TIMEOUTS: bool = true;
-    const CALLS: usize = if S::GOES_ON { 200 } else { 12 };
-    const WRITES: &str = S::WRITES;
-
-    fn new() -> Self {
-        let server = S::start_on_disk();
-        let url = server.store("wharf").replace("wharf@", &format!("wharf:{PASSWORD}@"));
-        Self { server, url }
-    }
-
-    fn disk(&self) -> &Disk {
-        self.server.disk()
-    }
-
-    fn settings(&self) -> String {
-        let time = humantime::format_duration(TIMEOUTS);
-        format!("[store]\nurl = '{}'\nconnect-timeout = '{time}'\nrequest-timeout = '{time}'\n", self.url)
-    }
-
-    fn serve(&self, home: &Home) -> Command {
-        command(home, ["serve".as_ref(), home.plugins().as_os_str()])
-    }
-
-    fn processes(&self, _: &mut Client) -> Vec<u32> {
-        self.server.processes()
-    }
-
-    fn recover(&mut self) {
-        if !S::GOES_ON {
-            self.server.kill();
-            self.server.start_again();
-        }
-    }
-
-    fn crash(&mut self, client: Client) {
-        self.server.kill();
-        self.server.start_again();
-        drop(client);
-    }
-}
-
-/// In files of Wharf itself: its folders of state and data.
-struct Own {
-    folder: tempfile::TempDir,
-    disk: Disk,
-}
-
-impl Own {
-    fn path(&self, below: &str) -> PathBuf {
-        self.folder.path().join(below)
-    }
-}
-
-impl Kept for Own {
-    const READS: bool = true;
-    const HAS_TIMEOUTS: bool = false;
-    const CALLS: usize = 200;
-    const WRITES: &str = "fsync,fdatasync";
-
-    fn new() -> Self {
-        let folder = tempfile::TempDir::with_prefix("wharf-disk-").expect("a temporary folder");
-        let disk = Disk::at(folder.path(), 16);
-        Self { folder, disk }
-    }
-
-    fn disk(&self) -> &Disk {
-        &self.disk
-    }
-
-    fn settings(&self) -> String {
-        String::new()
-    }
-
-    fn serve(&self, home: &Home) -> Command {
-        let mut command = self.disk.command(&binary());
-        command.arg("serve").arg(home.plugins()).env_clear().envs(home.environment());
-        command.env("XDG_STATE_HOME", self.path("state")).env("XDG_DATA_HOME", self.path("data"));
-        command
-    }
-
-    fn processes(&self, client: &mut Client) -> Vec<u32> {
-        vec![client.process().id()]
-    }
-
-    fn crash(&mut self, mut client: Client) {
-        client.process().signal(Signal::KILL);
-        client.process().wait();
-    }
-}
 
 /// A server, its plugins, and what was acknowledged.
 struct Site<K> {

@@ -3,19 +3,22 @@
 //! One thread writes and reads. What waits meanwhile is done together, in one transaction: syncing the file takes
 //! milliseconds, however much was written.
 
+mod request;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, ffi, params};
-use tokio::sync::{Semaphore, broadcast, oneshot};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
+use tokio::sync::{Semaphore, broadcast};
 use wharf_report::ShowPath as _;
 
 use super::{Changed, Durability, Entry, Expected, Keys, Page, Put, Store, StoreError, Usage, end};
 use crate::database::{Schema, is_full, reason};
 use crate::sync::{Mutex, lock};
+use request::{Request, Tell, Worked, failed};
 
 /// `version` is that of the last write of any key. The sizes are in an index: what is below a prefix is counted without
 /// reading it.
@@ -55,52 +58,6 @@ pub struct Sqlite {
     /// The queue of the thread, if it has been started.
     queue: Mutex<Option<SyncSender<Request>>>,
     changes: broadcast::Sender<Changed>,
-}
-
-/// Work in a transaction.
-struct Request {
-    /// `None`: it only reads.
-    writes: Option<Durability>,
-    work: Work,
-}
-
-/// Does the work, or is told why it cannot be done. What it returns tells the outcome to who waits for it, once it is
-/// known whether the transaction is kept.
-type Work = Box<dyn FnOnce(Result<&Transaction<'_>, &StoreError>) -> Option<Worked> + Send>;
-type Tell = Box<dyn FnOnce(Option<&StoreError>) + Send>;
-
-struct Worked {
-    tell: Tell,
-    failed: Option<ffi::Error>,
-}
-
-impl Request {
-    /// And who is told the outcome.
-    fn new<R: Send + 'static>(
-        writes: Option<Durability>,
-        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<R> + Send + 'static,
-    ) -> (Self, oneshot::Receiver<Result<R, StoreError>>) {
-        let (sender, outcome) = oneshot::channel();
-        let work: Work = Box::new(move |transaction| {
-            // An error of sending means that nobody waits any more.
-            match transaction {
-                Ok(transaction) => {
-                    let done = work(transaction);
-                    let why = done.as_ref().err().and_then(|error| error.sqlite_error()).copied();
-                    let tell: Tell = Box::new(move |error| {
-                        let done = done.map_err(failed);
-                        let _ = sender.send(error.map_or(done, |error| Err(error.clone())));
-                    });
-                    Some(Worked { tell, failed: why })
-                }
-                Err(error) => {
-                    let _ = sender.send(Err(error.clone()));
-                    None
-                }
-            }
-        });
-        (Self { writes, work }, outcome)
-    }
 }
 
 impl Sqlite {
@@ -396,10 +353,6 @@ impl File {
 
 fn last(connection: &Connection) -> rusqlite::Result<u64> {
     connection.prepare("SELECT version FROM last")?.query_row([], |row| row.get(0))
-}
-
-fn failed(error: rusqlite::Error) -> StoreError {
-    StoreError(reason(&error))
 }
 
 #[cfg(test)]
