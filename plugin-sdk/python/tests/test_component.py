@@ -17,7 +17,7 @@ for name in ("wit_world", "wit_world.exports"):
     sys.modules.setdefault(name, types.ModuleType(name))
 from wharf_plugin import Plugin, component  # noqa: E402
 from wharf_plugin.call import Call, Context  # noqa: E402
-from wharf_plugin.component import needs, packages, traces  # noqa: E402
+from wharf_plugin.component import image, needs, packages, traces  # noqa: E402
 from wharf_plugin.errors import ToolError  # noqa: E402
 
 
@@ -214,6 +214,36 @@ class Packages(unittest.TestCase):
         with modules({"plugin_module.py": "import nothing_of_that_name"}), self.assertRaises(ModuleNotFoundError):
             with component.loading():
                 importlib.import_module("plugin_module")
+
+
+class Image(unittest.TestCase):
+    SOURCE = """
+import weakref
+
+class Plain: ...
+class Ending:
+    def __del__(self): ...
+class Odd(type):
+    def _fails(*_): raise RuntimeError
+    __hash__ = __eq__ = __getattribute__ = _fails
+
+plain, seen, ending = Plain(), Plain(), Ending()
+reference = weakref.ref(seen)
+few, many = [object()], [object() for _ in range(2000)]
+odd = Odd("Odd", (), {})
+"""
+
+    def test_what_may_end_and_data_are_not_listed(self) -> None:
+        with modules({"listed.py": self.SOURCE}):
+            listed = importlib.import_module("listed")
+            found = image._found()
+            self.assertIsNone(found[0])
+            ids = {id(one) for one in found}
+            self.assertEqual(len(ids), len(found))
+            for one in (listed.plain, listed.Plain, listed.Ending, listed.few, listed.few[0], listed.many, listed.odd):
+                self.assertIn(id(one), ids)
+            for one in (listed.seen, listed.ending, listed.many[0]):
+                self.assertNotIn(id(one), ids)
 
 
 if __name__ == "__main__":

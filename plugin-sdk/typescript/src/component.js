@@ -101,8 +101,8 @@ function ended(context, work, asks = false) {
   }
 }
 
-/** Runs a function, and the loop until what it returns is there. A question of the call ends what is never
-    there, and what fails outside of the function. */
+/** Runs a function, and the loop until what it returns is there. The questions of the call are its outcome,
+    also those of a promise that nothing waits for. */
 function run(work, call) {
   start();
   let outcome;
@@ -121,7 +121,7 @@ function run(work, call) {
   } catch (error) {
     outcome = { error };
   }
-  if (call?.required && "error" in outcome) outcome = { value: { required: call.required } };
+  if (call?.required) outcome = { value: { required: call.required } };
   for (const reason of unhandled.values()) {
     if (!(reason instanceof Asked)) log.error(`unhandled rejection: ${described(reason)}`);
   }

@@ -138,7 +138,12 @@ fn other_world(stderr: &str) -> Option<Interfaces> {
 /// The plugin's error, without the tool's own stack frames.
 fn explained(stderr: &str, paths: &[PathBuf; 3], packages: (&str, bool)) -> Failure {
     let own = stderr.split_once("AssertionError: ").map_or(stderr, |(_, own)| own);
-    let own = own.split_once("\nCaused by:").map_or(own, |(own, _)| own).trim();
+    let own = match own.split_once("\nCaused by:") {
+        Some((reason, causes)) if reason.trim().is_empty() => causes,
+        Some((reason, _)) => reason,
+        None => own,
+    };
+    let own = own.trim();
     if let Some((_, reason)) = own.rsplit_once(REFUSED) {
         return Failure::new(format!("build: {}", reason.trim()));
     }
@@ -148,9 +153,16 @@ fn explained(stderr: &str, paths: &[PathBuf; 3], packages: (&str, bool)) -> Fail
             let failure = Failure::new(format!("build: the plugin's modules failed: {}", trace::error(own)));
             reported(&trace::of_author(own, project), failure.hint(missing_module(own, packages)))
         }
-        None => reported(own, Failure::new("build: componentize-py failed")),
+        None => {
+            let hint = own.contains("too much data is being copied").then(|| TOO_LARGE.to_owned());
+            reported(own, Failure::new("build: componentize-py failed").hint(hint))
+        }
     }
 }
+
+/// componentize-py copies the memory out of the component.
+const TOO_LARGE: &str =
+    "what the plugin's modules make when they are imported is too large: make less of it, or make it in a call";
 
 /// The text that lists the project's packages; empty if there is none.
 fn requirements(project: &Project) -> String {
@@ -202,6 +214,9 @@ mod tests {
             "AssertionError: Traceback\n  x\nwharf_plugin.component.BuildError: add \"prompts\"\n\n\nCaused by:\n";
         assert_eq!(explained(refused), ("build: add \"prompts\"".into(), None));
         assert_eq!(explained("no space left\n"), ("build: componentize-py failed".into(), None));
+        let large =
+            "AssertionError: \n\nCaused by:\n    0: retrieving memory\n    1: too much data is being copied between\n";
+        assert_eq!(explained(large), ("build: componentize-py failed".into(), Some(super::TOO_LARGE.into())));
         let missing = STDERR.replace("ValueError: what", "ModuleNotFoundError: No module named 'yaml'");
         let (_, hint) = explained(&missing);
         assert!(hint.is_some_and(

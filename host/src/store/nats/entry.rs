@@ -48,7 +48,8 @@ pub(super) fn key(token: &str) -> Option<String> {
         bytes.push(u8::from_str_radix(digits, 16).ok()?);
         bytes.extend_from_slice(rest.as_bytes());
     }
-    String::from_utf8(bytes).ok()
+    let key = String::from_utf8(bytes).ok()?;
+    (self::token(&key) == token).then_some(key)
 }
 
 /// What the headers of an entry say.

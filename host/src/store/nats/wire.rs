@@ -102,8 +102,9 @@ pub(super) fn take(received: &mut BytesMut) -> Result<Option<Frame>, String> {
             Ok(None)
         };
     };
-    let line = std::str::from_utf8(&received[..length]).map_err(|_| "a line is not UTF-8".to_owned())?;
-    let (verb, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
+    // Subjects of others may have any bytes.
+    let line = String::from_utf8_lossy(&received[..length]);
+    let (verb, rest) = line.split_once([' ', '\t']).unwrap_or((&line, ""));
     let frame = match verb {
         "MSG" | "HMSG" => return message(received, length),
         "PING" => Frame::Ping,
@@ -119,8 +120,8 @@ pub(super) fn take(received: &mut BytesMut) -> Result<Option<Frame>, String> {
 /// `MSG SUBJECT SUBSCRIPTION [REPLY] SIZE`, and with headers `HMSG SUBJECT SUBSCRIPTION [REPLY] HEADERS SIZE`.
 fn message(received: &mut BytesMut, length: usize) -> Result<Option<Frame>, String> {
     let wrong = || "a message has no valid first line".to_owned();
-    let line = std::str::from_utf8(&received[..length]).map_err(|_| wrong())?;
-    let words: Vec<&str> = line.split_whitespace().collect();
+    let line = String::from_utf8_lossy(&received[..length]);
+    let words: Vec<&str> = line.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
     let with_headers = words.first() == Some(&"HMSG");
     let (subject, subscription, reply, sizes) = match (with_headers, &words[..]) {
         (false, [_, subject, subscription, size]) => (subject, subscription, "", ["0", *size]),
@@ -217,6 +218,16 @@ mod tests {
             ("r.1", Some("v"), None, Some(100))
         );
         assert_eq!((&with.payload[..], &**error, plain.status()), (&b"xy"[..], "Stale", None));
+    }
+
+    /// Of whoever can write to the store.
+    #[test]
+    fn subjects_may_have_any_bytes() {
+        for subject in [&b"a.\xff"[..], "a.\u{a0}b".as_bytes(), b"a.\x0c"] {
+            let found = all(&[b"MSG ", subject, b" 1 1\r\nx\r\nPING\r\n"].concat()).expect("frames");
+            let [Frame::Message(message), Frame::Ping] = &found[..] else { panic!("{found:?}") };
+            assert_eq!(message.subject, String::from_utf8_lossy(subject));
+        }
     }
 
     #[test]

@@ -31,6 +31,11 @@ class loading:
     """The import of the plugin's module."""
 
     def __enter__(self) -> None:
+        # Before the plugin may replace what the wrapper calls. Not in the wrapper's tests.
+        if hasattr(world, "Tools"):
+            from . import warm
+
+            warm.up()
         self._watch = needs.Watch()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
@@ -84,10 +89,6 @@ def exports(plugin: Plugin, *, exports_stated: bool, imports_stated: bool) -> di
         if name in exported:
             module = importlib.import_module(f"{__name__}.{name}")
             made[name.capitalize()] = module.export(plugin)
-    # It needs the interface, as `Connection` does.
-    from . import warm
-
-    warm.up(exported)
     image.settle()
     return made
 

@@ -7,23 +7,21 @@ writes to is a copy.
 
 from __future__ import annotations
 
-import importlib
 from typing import Annotated, Any
 
 from wit_world.imports import types as t
 
 from ..plugin import Plugin
 from ..results import ToolResult
+from . import tools
 
 # More than the interpreter waits before it specializes code, and than it waits again after a wrong guess.
 _CALLS = 40
 
 
-def up(interfaces: set[str]) -> None:
-    """Calls a tool of no plugin, if the component has tools. Nothing of the plugin's own is called: its
-    author expects that to happen in a call."""
-    if "tools" not in interfaces:
-        return
+def up() -> None:
+    """Calls tools of no plugin. Nothing of the plugin's own is called: its author expects that to happen in a
+    call."""
     plugin = Plugin()
 
     @plugin.tool
@@ -43,7 +41,6 @@ def up(interfaces: set[str]) -> None:
         ("record", '{"number": 1.5, "names": ["a", "b"]}'),
         ("several", '{"text": "a"}'),
     )
-    tools: Any = importlib.import_module(f"{__package__}.tools")
     made = tools.export(plugin)()
     for number in range(_CALLS):
         context = t.CallContext(f"warm-{number}", t.ClientFeatures(0), 60_000, [], None, None)
