@@ -157,7 +157,8 @@ pub trait Store: Send + Sync {
     /// What is below a prefix; without reading it.
     async fn usage(&self, prefix: &str) -> Result<Usage, StoreError>;
 
-    /// Removes entries that expired before `now`, at most `limit`; returns how many.
+    /// Removes entries that expired before `now`, at most `limit`; returns how many. Where a server has them, also by its
+    /// clock: that of this machine may be ahead.
     async fn remove_expired(&self, now: u64, limit: usize) -> Result<usize, StoreError>;
 
     /// Keys from now on, each at least once after it was written, by whatever process, within half a second. That a

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use tokio::sync::broadcast::Receiver;
-use wharf::store::{Changed, Durability, Entry, Expected, Page, Put, Store, Usage};
+use wharf::store::{Changed, Durability, Entry, Expected, Page, Put, Store, Usage, now};
 
 /// Opens the store as another process would: with connections of its own.
 pub(crate) type Open<'a> = &'a (dyn Fn() -> Arc<dyn Store> + Sync);
@@ -18,6 +18,7 @@ macro_rules! for_each_promise {
             concurrent_writers_take_turns
             one_of_many_adds_or_replaces_an_entry
             entries_are_listed_and_counted_by_prefix_and_expire
+            what_has_expired_by_a_clock_that_is_ahead_stays
             keys_are_in_the_order_of_their_bytes
             values_are_bytes_of_any_length
             changes_of_all_processes_are_reported_at_once
@@ -136,6 +137,18 @@ pub(crate) async fn entries_are_listed_and_counted_by_prefix_and_expire(open: Op
     assert_eq!(store.remove_expired(40, 1).await, Ok(1));
     assert_eq!(store.remove_expired(40, 9).await, Ok(1));
     assert_eq!(list("", "", 3, 99).await, ("a/3 ab/1".into(), false));
+}
+
+/// It would be gone for all, and others would keep it.
+pub(crate) async fn what_has_expired_by_a_clock_that_is_ahead_stays(open: Open<'_>) {
+    const HOUR: u64 = 3_600_000;
+    let store = open();
+    let later = now() + HOUR;
+    for (key, expires) in [("gone", 20), ("later", later)] {
+        store.put(Put { expires: Some(expires), ..put(key, "x", Expected::Absent) }).await.expect("usable");
+    }
+    assert_eq!(store.remove_expired(later + HOUR, 9).await, Ok(1));
+    assert!(store.get("later").await.expect("usable").is_some());
 }
 
 pub(crate) async fn keys_are_in_the_order_of_their_bytes(open: Open<'_>) {

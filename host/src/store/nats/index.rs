@@ -40,12 +40,15 @@ pub(super) struct Index {
     removed: BTreeMap<u64, (u64, String)>,
     /// Their numbers.
     removed_keys: HashMap<String, u64>,
+    /// When the last message was written, by the clock of the server. Whoever lives writes every two seconds.
+    latest: u64,
 }
 
 impl Index {
     /// Takes a message; the name of the parts that nobody names any more.
     pub(super) fn apply(&mut self, seen: Seen) -> Option<String> {
         let Seen { key, sequence, written, length, head } = seen;
+        self.latest = self.latest.max(written);
         if self.entries.get(&key).is_some_and(|known| known.sequence >= sequence) {
             return None;
         }
@@ -112,8 +115,9 @@ impl Index {
         self.entries.range::<str, _>((from, Bound::Excluded(&*to)))
     }
 
-    /// Entries that expired before then, at most so many.
+    /// Entries that expired before then, and before the last message was written, at most so many.
     pub(super) fn expired(&self, now: u64, limit: usize) -> Vec<(String, Known)> {
+        let now = now.min(self.latest);
         let expired = self.expiring.iter().take_while(|(expires, _)| *expires < now).take(limit);
         expired.filter_map(|(_, key)| Some((key.clone(), self.entries.get(key)?.clone()))).collect()
     }
@@ -193,17 +197,20 @@ mod tests {
         assert_eq!(names(index.expired(15, 9)), ["b"]);
         assert_eq!(names(index.expired(21, 9)), ["b", "a"]);
         assert_eq!(names(index.expired(21, 1)), ["b"]);
+        index.apply(seen("c", 4, expires(50)));
+        assert_eq!(names(index.expired(99, 9)), ["b", "a"], "by the clock of the server it has not expired");
+        index.lost("c", 4);
         // What is gone without a message that says so; but not what has been written since.
         index.lost("a", 1);
         index.lost("b", 2);
         assert_eq!(names(index.expired(21, 9)), ["a"]);
         let parts =
             |name: &str| Head { parts: Some(Parts { name: name.into(), count: 1, size: 7 }), ..Head::default() };
-        assert_eq!(index.apply(seen("a", 4, parts("1-a"))), None);
+        assert_eq!(index.apply(seen("a", 5, parts("1-a"))), None);
         assert_eq!(index.usage("a").bytes, 8);
-        assert_eq!(index.apply(seen("a", 5, parts("2-b"))).as_deref(), Some("1-a"));
+        assert_eq!(index.apply(seen("a", 6, parts("2-b"))).as_deref(), Some("1-a"));
         assert_eq!(index.parts(), HashSet::from(["2-b".to_owned()]));
-        assert_eq!(index.apply(seen("a", 6, removed())).as_deref(), Some("2-b"));
+        assert_eq!(index.apply(seen("a", 7, removed())).as_deref(), Some("2-b"));
         assert!(index.expired(99, 9).is_empty() && index.parts().is_empty());
     }
 }
