@@ -52,6 +52,13 @@ async fn it_keeps_what_a_store_promises() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_expires_is_removed_by_the_clock_of_the_server_too() {
+    let server = NatsServer::start();
+    let url = server.store("clock");
+    promises::what_has_expired_by_a_clock_that_is_ahead_stays(&|| patient(&url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_nodes_create_the_streams_at_the_same_time() {
     let server = NatsServer::start();
     let url = server.store("fresh");

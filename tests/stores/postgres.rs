@@ -21,6 +21,14 @@ fn settings(url: &str) -> PostgresSettings {
     settings
 }
 
+/// Where what is tested is not how long this machine takes.
+fn patient(url: &str) -> Arc<Postgres> {
+    let mut settings = settings(url);
+    settings.connect_timeout = Duration::from_secs(30);
+    settings.request_timeout = Duration::from_secs(30);
+    Postgres::new(settings)
+}
+
 fn store(url: &str) -> Arc<Postgres> {
     Postgres::new(settings(url))
 }
@@ -36,16 +44,17 @@ async fn it_keeps_what_a_store_promises() {
     macro_rules! kept {
         ($($promise:ident)*) => {$(
             let url = server.store(stringify!($promise));
-            promises::$promise(&|| {
-                let mut settings = settings(&url);
-                // What is tested is not how long this machine takes.
-                settings.connect_timeout = Duration::from_secs(30);
-                settings.request_timeout = Duration::from_secs(30);
-                Postgres::new(settings)
-            }).await;
+            promises::$promise(&|| patient(&url)).await;
         )*};
     }
     for_each_promise!(kept);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_expires_is_removed_by_the_clock_of_the_server_too() {
+    let server = PostgresServer::start();
+    let url = server.store("clock");
+    promises::what_has_expired_by_a_clock_that_is_ahead_stays(&|| patient(&url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,7 +18,6 @@ macro_rules! for_each_promise {
             concurrent_writers_take_turns
             one_of_many_adds_or_replaces_an_entry
             entries_are_listed_and_counted_by_prefix_and_expire
-            what_has_expired_by_a_clock_that_is_ahead_stays
             keys_are_in_the_order_of_their_bytes
             values_are_bytes_of_any_length
             changes_of_all_processes_are_reported_at_once
@@ -139,7 +138,7 @@ pub(crate) async fn entries_are_listed_and_counted_by_prefix_and_expire(open: Op
     assert_eq!(list("", "", 3, 99).await, ("a/3 ab/1".into(), false));
 }
 
-/// It would be gone for all, and others would keep it.
+/// Where nodes share it: it would be gone for all, and others would keep it.
 pub(crate) async fn what_has_expired_by_a_clock_that_is_ahead_stays(open: Open<'_>) {
     const HOUR: u64 = 3_600_000;
     let store = open();
