@@ -55,5 +55,6 @@ pub(super) const USAGE: &str =
 /// Those that are written meanwhile are left: they may not expire any more. So are those that another node removes.
 pub(super) const REMOVE_EXPIRED: &str = "
     DELETE FROM wharf_entry WHERE key IN (
-        SELECT key FROM wharf_entry WHERE expires < LEAST($1, (extract(epoch FROM now()) * 1000)::bigint) ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED
+        SELECT key FROM wharf_entry WHERE expires < LEAST($1, (extract(epoch FROM now()) * 1000)::bigint)
+        ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED
     ) RETURNING 1";
