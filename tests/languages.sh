@@ -10,7 +10,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1 npm_config_fund=false npm_config_audit=false
 all=(rust python typescript javascript go c cpp)
-venv=$PWD/target/languages/venv
+# Resolved: its programs have this path in them, and clones may share one target folder.
+venv=$(realpath -m target/languages/venv)
 
 fail() { printf 'failed to %s\n' "$*" >&2; exit 1; }
 

@@ -69,10 +69,13 @@ need() {
   }
 }
 
-# virtual_environment FOLDER FILE: a virtual environment with the Python packages of that file.
+# virtual_environment FOLDER FILE: a virtual environment with the Python packages of that file. Its programs have its
+# path in them, so it is the resolved one: clones may share one target folder.
 virtual_environment() {
-  local dir=$1 wanted=$2
-  cmp -s "$wanted" "$dir/installed.txt" && return
+  local dir wanted=$2 state
+  dir=$(realpath -m "$1")
+  state=$(echo "# $dir" && cat "$wanted") || return
+  [ "$(cat "$dir/installed.txt" 2>/dev/null)" = "$state" ] && return
   need python3 python3 python3-venv || return
   rm -rf "$dir"
   mkdir -p "$(dirname "$dir")"
@@ -80,7 +83,7 @@ virtual_environment() {
     rm -rf "$dir"
     need virtualenv python3-virtualenv && virtualenv -q -p python3 "$dir" || return
   fi
-  "$dir/bin/pip" install --quiet --requirement "$wanted" && cp "$wanted" "$dir/installed.txt"
+  "$dir/bin/pip" install --quiet --requirement "$wanted" && echo "$state" >"$dir/installed.txt"
 }
 
 # venv NUMBER: the official Python client of that major version, in a virtual environment.

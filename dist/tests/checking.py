@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-TOOLS = ROOT / "target/dist/tools"
+# Resolved: programs of a virtual environment have its path in them, and clones may share one target folder.
+TOOLS = (ROOT / "target").resolve() / "dist/tools"
 PLUGINS = ROOT / "plugins/prebuilt"
 # SHA-256 of "hi", in the answer of the tool text_hash.
 HASH = "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4"
@@ -189,13 +190,18 @@ def node_tools() -> Path:
 
 def python_tools() -> Path:
     """The folder of programs of a virtual environment with the tools for Python."""
-    folder, wanted = TOOLS / "python", ROOT / "dist/tests/tools/requirements.txt"
-    installed = folder / "installed.txt"
-    if not installed.exists() or installed.read_text() != wanted.read_text():
+    return virtual_environment("python", "requirements.txt")
+
+
+def virtual_environment(name: str, requirements: str) -> Path:
+    """The folder of programs of a virtual environment with these packages."""
+    folder, wanted = TOOLS / name, ROOT / "dist/tests/tools" / requirements
+    installed, state = folder / "installed.txt", f"# {folder}\n{wanted.read_text()}"
+    if not installed.exists() or installed.read_text() != state:
         shutil.rmtree(folder, ignore_errors=True)
         run([sys.executable, "-m", "venv", folder])
         run([folder / "bin/pip", "install", "--quiet", "--requirement", wanted])
-        shutil.copy(wanted, installed)
+        installed.write_text(state)
     return folder / "bin"
 
 
