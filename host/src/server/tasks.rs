@@ -3,6 +3,7 @@
 //! Other processes may serve the same tasks. What one of them decides is in the record; the one that runs the task
 //! hears of it and stops.
 
+mod reading;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +14,7 @@ use std::time::Duration;
 use serde_json::value::to_raw_value;
 use tokio::runtime::Handle;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OwnedMutexGuard, Semaphore, watch};
+use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +25,7 @@ use crate::seldom::Seldom;
 use crate::store::{Changed, Durability, StoreError, Usage};
 use crate::sync::lock;
 use crate::tasks::{Lease, Ledger, Outcome, Record, Status};
+use reading::Reading;
 
 /// Tasks that one process runs for one caller, also those that wait for their turn.
 const RUNNING_OF_ONE: usize = 32;
@@ -34,8 +36,6 @@ const RUNNING: usize = 256;
 const STOPPING: Duration = Duration::from_millis(20);
 /// What a store may take at shutdown to end all that runs: one that is away answers each request late.
 const ENDING: Duration = Duration::from_secs(5);
-/// Records, or pages of them, that are read at a time.
-const READING: usize = 8;
 /// Bytes of an answer or an outcome that are kept whatever the limits.
 const ALWAYS_KEPT: usize = 16 << 10;
 /// Callers of which it is remembered that they have too many.
@@ -109,8 +109,7 @@ pub(in crate::server) struct Tasks {
     all_kept: Mutex<Option<(Instant, Usage)>>,
     /// By key of the task that is answered.
     turns: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
-    /// Held while a record is read for a client, or a page of them: each may be megabytes.
-    pub(in crate::server) reading: Semaphore,
+    pub(in crate::server) reading: Reading,
     failures: Seldom,
     /// Whether this process has looked at the tasks.
     used: watch::Sender<bool>,
@@ -176,7 +175,7 @@ impl Tasks {
             full: Mutex::default(),
             all_kept: Mutex::default(),
             turns: Mutex::default(),
-            reading: Semaphore::new(READING),
+            reading: Reading::new(),
             failures: Seldom::default(),
             used: watch::Sender::new(settings.is_used),
         })

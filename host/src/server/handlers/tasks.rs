@@ -116,8 +116,7 @@ fn made(server: &Server, scope: &Scope, record: &Record) -> Response {
 async fn find(tasks: &Tasks, scope: &Scope, id: &str) -> Result<(String, Kept), ErrorObject> {
     let unknown = || error::unknown_task(id);
     let key = tasks.ledger.key(scope.identity.name(), id).ok_or_else(unknown)?;
-    let _reading = tasks.reading.acquire().await;
-    let kept = tasks.ledger.read(&key).await.map_err(|error| tasks.unusable(&error))?;
+    let kept = tasks.reading.read(tasks.ledger.read(&key)).await.map_err(|error| tasks.unusable(&error))?;
     Ok((key, kept.ok_or_else(unknown)?))
 }
 

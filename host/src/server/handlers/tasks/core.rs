@@ -104,9 +104,8 @@ pub(in crate::server) fn list(server: &Arc<Server>, scope: Scope, cursor: Option
             Some(cursor) => tasks.ledger.key(principal, cursor).ok_or_else(error::invalid_cursor)?,
             None => String::new(),
         };
-        let reading = tasks.reading.acquire().await;
-        let listed = tasks.ledger.list(Some(principal), &after, PAGE).await.map_err(|error| tasks.unusable(&error))?;
-        drop(reading);
+        let listed = tasks.reading.read(tasks.ledger.list(Some(principal), &after, PAGE)).await;
+        let listed = listed.map_err(|error| tasks.unusable(&error))?;
         let next_cursor = listed.next.as_deref().map(|key| Record::id_of(key).to_owned());
         let shown = listed.tasks.iter().map(|(_, record)| CoreTask::from(record)).collect();
         let members = CoreTasks { tasks: shown, next_cursor };
