@@ -1,5 +1,6 @@
 //! MCP servers that are components behind an HTTP handler: what they offer is offered as a plugin's own.
 
+mod asking;
 mod faults;
 
 use serde_json::{Value, json};
@@ -30,7 +31,8 @@ fn servers_of_all_revisions_are_plugins() {
         let home = home(mode);
         let mut client = Client::start_modern(&home);
         let tools = client.result("tools/list", json!({}));
-        let expected = ["served_add", "served_variable", "served_place", "served_contents", "served_fault"];
+        let expected =
+            ["served_add", "served_variable", "served_place", "served_contents", "served_ask", "served_fault"];
         assert_eq!(names(&tools, "tools", "name"), expected, "{mode}");
         let add = &tools["tools"][0];
         assert_eq!((&add["title"], &add["annotations"]["readOnlyHint"]), (&json!("Adder"), &json!(true)), "{mode}");

@@ -50,7 +50,8 @@ fn faults_of_responses_are_the_servers() {
         ("teapot", "bad-output", "HTTP status 418"),
         ("no-events", "bad-output", "without the answer"),
         ("content", "bad-output", "content of an unknown type"),
-        ("question", "bad-output", "a question or a task"),
+        ("question", "bad-output", "an input request without questions and state"),
+        ("task", "bad-output", "a question or a task"),
         ("panic", "trap", "crashed"),
     ] {
         // A server of its own: one that saw all of them would disable the plugin for a while.

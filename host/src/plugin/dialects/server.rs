@@ -3,10 +3,12 @@
 //! The host is their client, without a network: each listing and each call is one request to a fresh instance, after a
 //! handshake where the server is of a revision that has one. The only part of `plugin` that knows MCP.
 
+mod answers;
 mod conversation;
 mod convert;
 mod exchange;
 mod message;
+mod questions;
 mod reply;
 
 use std::sync::{Arc, Mutex};

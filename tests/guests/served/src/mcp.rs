@@ -116,6 +116,11 @@ fn result(message: &Value, mode: &str, revision: &str) -> Result<Value, Failed> 
         "prompts/list" => {
             json!({ "prompts": [{ "name": "greet", "arguments": [{ "name": "who", "required": true }] }] })
         }
+        "prompts/get" if params["arguments"]["who"] == "ask" => asking(
+            params,
+            "form",
+            |answers| json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": answers } }] }),
+        ),
         "prompts/get" => {
             let text = format!("Greet {}.", params["arguments"]["who"].as_str().unwrap_or("nobody"));
             json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": text } }] })
@@ -125,6 +130,9 @@ fn result(message: &Value, mode: &str, revision: &str) -> Result<Value, Failed> 
             json!({ "resourceTemplates": [{ "uriTemplate": "item://{name}", "name": "items" }] })
         }
         "resources/read" => match params["uri"].as_str().unwrap_or_default() {
+            "item://ask" => {
+                asking(params, "form", |answers| json!({ "contents": [{ "uri": "item://ask", "text": answers }] }))
+            }
             uri @ ("note://a" | "item://one") => json!({ "contents": [{ "uri": uri, "text": "of a file" }] }),
             uri @ "item://bytes" => json!({ "contents": [{ "uri": uri, "blob": "AAEC" }] }),
             _ => return Err(Failed::Error(-32002, "no such resource".into())),
@@ -168,6 +176,7 @@ fn tools(params: &Value, mode: &str) -> Value {
         { "name": "variable", "description": "Says what a variable is.", "inputSchema": schema },
         { "name": "place", "description": "Says where.", "inputSchema": region },
         { "name": "contents", "description": "Has one of each.", "inputSchema": schema },
+        { "name": "ask", "description": "Asks, and says what was answered.", "inputSchema": schema },
     ] })
 }
 
@@ -188,9 +197,36 @@ fn call(params: &Value) -> Result<Value, Failed> {
             { "type": "resource_link", "uri": "note://a", "name": "note" },
             { "type": "resource", "resource": { "uri": "note://a", "text": "b" } },
         ] }),
+        "ask" => asking(params, &name("what"), |answers| text(answers.to_owned())),
         "fault" => fault(&name("how"))?,
         _ => return Err(Failed::Error(-32602, "unknown tool".into())),
     })
+}
+
+/// A question, and once there are answers or a state, these and what the client can be asked.
+fn asking(params: &Value, what: &str, answered: impl Fn(&str) -> Value) -> Value {
+    let answers = &params["inputResponses"];
+    if what != "again" && (answers.is_object() || params["requestState"].is_string()) {
+        let client = &params["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+        let said = json!({ "answers": answers, "state": params["requestState"], "client": client });
+        return answered(&said.to_string());
+    }
+    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+    let form = json!({ "method": "elicitation/create",
+        "params": { "mode": "form", "message": "Who?", "requestedSchema": schema } });
+    let visit = json!({ "method": "elicitation/create",
+        "params": { "mode": "url", "message": "Pay.", "url": "https://pay.example/" } });
+    let said = json!({ "role": "user", "content": { "type": "text", "text": "Hi." } });
+    let model = json!({ "method": "sampling/createMessage", "params": { "messages": [said], "maxTokens": 10 } });
+    let roots = json!({ "method": "roots/list" });
+    let asked = match what {
+        "form" => json!({ "form": form }),
+        "all" => json!({ "form": form, "visit": visit, "model": model, "roots": roots }),
+        "state" => json!({}),
+        "odd" => json!({ "odd": { "method": "tools/list" } }),
+        _ => json!({ "roots": roots }),
+    };
+    json!({ "resultType": "input_required", "inputRequests": asked, "requestState": "a state: é" })
 }
 
 /// What is wrong with the response of this call.
@@ -213,6 +249,7 @@ fn fault(how: &str) -> Result<Value, Failed> {
             whole(r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[{"type":"hologram"}]}}"#)
         }
         "question" => return Ok(json!({ "resultType": "input_required", "inputRequests": {} })),
+        "task" => return Ok(json!({ "resultType": "task", "taskId": "1" })),
         "error" => return Err(Failed::Error(-32000, "it failed".into())),
         "invalid" => return Err(Failed::Error(-32602, "wrong argument".into())),
         "panic" => panic!("as it was told to"),

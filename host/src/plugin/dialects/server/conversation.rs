@@ -8,6 +8,7 @@ use wasmtime::Store;
 
 use super::exchange::{Failed, Handler, Reply, Wanted, exchange};
 use super::message::{self, Asked, WITH_HANDSHAKE};
+use super::questions::INPUT_REQUIRED;
 use super::reply::Answer;
 use crate::plugin::abi::{CallContext, GuestError, InvalidInput};
 use crate::plugin::fault::{CallError, Fault};
@@ -85,11 +86,12 @@ impl<R: Redactable + Send + 'static> Invocation for Conversation<R> {
         self,
         store: &mut Store<GuestState>,
         instance: &BoundInstance,
-        _: CallContext,
+        context: CallContext,
     ) -> wasmtime::Result<Said<R>> {
         let Self { handler, way: Way { path, has_handshake }, asked, limit, read } = self;
+        let (method, may_ask) = (asked.method, asked.may_be_asked() && !has_handshake);
         let request = match has_handshake {
-            false => asked.stateless(path),
+            false => asked.stateless(path, &context),
             true => match handshake(store, instance, &handler, path, limit).await? {
                 Ok(agreed) if asked.method == INITIALIZE => return Ok(said(read, &agreed.result)),
                 Ok(agreed) => asked.in_session(path, &agreed.revision, agreed.session.as_ref()),
@@ -99,7 +101,7 @@ impl<R: Redactable + Send + 'static> Invocation for Conversation<R> {
         let wanted = Wanted { id: Some(message::ID), limit, is_last: true };
         Ok(match exchange(store, instance, &handler, request, wanted).await? {
             Err(failed) => failed.into(),
-            Ok(reply) => match result_of(reply, asked.method) {
+            Ok(reply) => match result_of(reply, method, may_ask) {
                 Ok(result) => said(read, &result),
                 Err(error) => Said::Failed(error),
             },
@@ -153,11 +155,12 @@ async fn handshake(
     })
 }
 
-fn result_of(reply: Reply, method: &str) -> Result<Value, CallError> {
+fn result_of(reply: Reply, method: &str, may_ask: bool) -> Result<Value, CallError> {
     match reply.answer {
         Some(Answer::Result(result)) => match result["resultType"].as_str() {
             // Absent in revisions with a handshake.
             None | Some("complete") => Ok(result),
+            Some(INPUT_REQUIRED) if may_ask => Ok(result),
             Some(_) => Err(bad("a question or a task, though the request allows neither".into())),
         },
         Some(Answer::Error(code, message)) => Err(CallError::Guest(error(code, message, method))),

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use super::questions;
 use crate::json;
 use crate::plugin::abi::{
     Annotations, Completion, Content, EmbeddedResource, Icon, IconTheme, MediaContent, Prompt, PromptArgument,
@@ -15,7 +16,7 @@ use crate::plugin::abi::{
 };
 
 /// The error is a fragment that reads after "returned an invalid result:".
-type Converted<T> = Result<T, String>;
+pub(super) type Converted<T> = Result<T, String>;
 
 pub(super) fn tool(tool: &Value) -> Converted<Tool> {
     let hints = &tool["annotations"];
@@ -85,6 +86,9 @@ pub(super) fn prompt(prompt: &Value) -> Converted<Prompt> {
 }
 
 pub(super) fn called(result: &Value) -> Converted<ToolOutcome> {
+    if let Some(wanted) = questions::asked(result)? {
+        return Ok(ToolOutcome::InputRequired(wanted));
+    }
     Ok(ToolOutcome::Complete(ToolResult {
         content: if result["content"].is_null() { Vec::new() } else { list(result, "content", content)? },
         structured: json_text(result, "structuredContent"),
@@ -94,11 +98,17 @@ pub(super) fn called(result: &Value) -> Converted<ToolOutcome> {
 }
 
 pub(super) fn read(result: &Value) -> Converted<ReadOutcome> {
+    if let Some(wanted) = questions::asked(result)? {
+        return Ok(ReadOutcome::InputRequired(wanted));
+    }
     let contents = list(result, "contents", contents)?;
     Ok(ReadOutcome::Complete(ReadResult { contents, caching: None, meta: json_text(result, "_meta") }))
 }
 
 pub(super) fn got(result: &Value) -> Converted<PromptOutcome> {
+    if let Some(wanted) = questions::asked(result)? {
+        return Ok(PromptOutcome::InputRequired(wanted));
+    }
     let message =
         |message: &Value| Ok(PromptMessage { role: role(&message["role"])?, content: content(&message["content"])? });
     Ok(PromptOutcome::Complete(PromptResult {
@@ -118,13 +128,9 @@ pub(super) fn completed(result: &Value) -> Converted<Completion> {
     })
 }
 
-fn content(content: &Value) -> Converted<Content> {
+pub(super) fn content(content: &Value) -> Converted<Content> {
     Ok(match content["type"].as_str().unwrap_or_default() {
-        "text" => Content::Text(TextContent {
-            text: text(content, "text")?,
-            annotations: annotations(content),
-            meta: json_text(content, "_meta"),
-        }),
+        "text" => Content::Text(text_content(content)?),
         "image" => Content::Image(media(content)?),
         "audio" => Content::Audio(media(content)?),
         "resource_link" => Content::Link(resource(content)?),
@@ -137,7 +143,15 @@ fn content(content: &Value) -> Converted<Content> {
     })
 }
 
-fn media(media: &Value) -> Converted<MediaContent> {
+pub(super) fn text_content(content: &Value) -> Converted<TextContent> {
+    Ok(TextContent {
+        text: text(content, "text")?,
+        annotations: annotations(content),
+        meta: json_text(content, "_meta"),
+    })
+}
+
+pub(super) fn media(media: &Value) -> Converted<MediaContent> {
     Ok(MediaContent {
         data: bytes(media, "data")?,
         mime_type: text(media, "mimeType")?,
@@ -159,7 +173,7 @@ fn contents(contents: &Value) -> Converted<ResourceContents> {
     })
 }
 
-fn role(role: &Value) -> Converted<Role> {
+pub(super) fn role(role: &Value) -> Converted<Role> {
     match role.as_str() {
         Some("user") => Ok(Role::User),
         Some("assistant") => Ok(Role::Assistant),
@@ -200,11 +214,11 @@ pub(super) fn list<T>(of: &Value, name: &str, read: impl Fn(&Value) -> Converted
     of[name].as_array().ok_or_else(|| format!("no list `{name}`"))?.iter().map(read).collect()
 }
 
-fn text(of: &Value, name: &str) -> Converted<String> {
+pub(super) fn text(of: &Value, name: &str) -> Converted<String> {
     maybe(of, name).ok_or_else(|| format!("no text `{name}`"))
 }
 
-fn maybe(of: &Value, name: &str) -> Option<String> {
+pub(super) fn maybe(of: &Value, name: &str) -> Option<String> {
     of[name].as_str().map(str::to_owned)
 }
 
@@ -212,6 +226,6 @@ fn bytes(of: &Value, name: &str) -> Converted<Vec<u8>> {
     STANDARD.decode(text(of, name)?).map_err(|_| format!("`{name}` that is not base64"))
 }
 
-fn json_text(of: &Value, name: &str) -> Option<String> {
+pub(super) fn json_text(of: &Value, name: &str) -> Option<String> {
     of.get(name).filter(|value| !value.is_null()).map(json::canonical)
 }

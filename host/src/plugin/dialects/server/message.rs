@@ -12,7 +12,9 @@ use http::{Method, Request};
 use http_body_util::Full;
 use serde_json::Value;
 
+use super::answers;
 use crate::json;
+use crate::plugin::abi::CallContext;
 use crate::plugin::schema::Mirrored;
 
 /// The revision without a handshake.
@@ -75,14 +77,32 @@ impl Asked {
         self
     }
 
-    /// The request of the revision without a handshake.
-    pub(super) fn stateless(&self, path: &'static str) -> Request<Full<Bytes>> {
+    /// Whether its result may be a question of the server, where the revision has no handshake.
+    pub(super) fn may_be_asked(&self) -> bool {
+        ["tools/call", "prompts/get", "resources/read"].contains(&self.method)
+    }
+
+    /// The request of the revision without a handshake, with the answers to what the server asked in an earlier round.
+    pub(super) fn stateless(self, path: &'static str, context: &CallContext) -> Request<Full<Bytes>> {
+        let capabilities =
+            if self.may_be_asked() { answers::capabilities(context.client).to_string() } else { "{}".into() };
         let meta = format!(
-            r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{STATELESS}","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{{}}}}"#,
+            r#"{{"io.modelcontextprotocol/protocolVersion":"{STATELESS}","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{capabilities}}}"#,
             client()
         );
-        let comma = if self.members.is_empty() { "" } else { "," };
-        let mut request = post(path, STATELESS, request(ID, self.method, &format!("{}{comma}{meta}", self.members)));
+        let mut asked = self.with("_meta", &meta);
+        if !context.answers.is_empty() {
+            asked = asked.with("inputResponses", &answers::responses(&context.answers).to_string());
+        }
+        if let Some(state) = &context.state {
+            // It was a text of the server, which the host has sealed.
+            asked = asked.with("requestState", &json::quote(&String::from_utf8_lossy(state)));
+        }
+        asked.post(path)
+    }
+
+    fn post(&self, path: &'static str) -> Request<Full<Bytes>> {
+        let mut request = post(path, STATELESS, request(ID, self.method, &self.members));
         let headers = request.headers_mut();
         headers.insert(METHOD, HeaderValue::from_static(self.method));
         if let Some(about) = &self.about {
@@ -166,7 +186,7 @@ mod tests {
         let mirrored = [Mirrored { header: "Region".into(), path: vec!["where".into(), "region".into()] }];
         let arguments = json!({ "where": { "region": "é" } });
         let asked = Asked::new("tools/call").about("name", "add").with("arguments", &arguments.to_string());
-        let request = asked.mirroring(&mirrored, &arguments).stateless("/mcp");
+        let request = asked.mirroring(&mirrored, &arguments).post("/mcp");
         let header = |name: &str| request.headers()[name].to_str().expect("text").to_owned();
         assert_eq!((header("mcp-method"), header("mcp-name")), ("tools/call".into(), "add".into()));
         assert_eq!(header("mcp-param-region"), "=?base64?w6k=?=");
