@@ -15,6 +15,7 @@
 #   monitoring     metrics, alerts and dashboard with Prometheus
 #   nodes          faults of three nodes behind nginx, half of them with each store (200)
 #   fuzz           seconds per target, one job per core (600: an hour in all), with a seed of the day
+#   components     of random worlds, each loaded and its tools called (100000), with a seed of the day
 #   replacements   replacements of a file in each way (3000)
 #   soak           seconds under load (1800)
 #   clients        seconds with six official clients at a time, repeatedly (900)
@@ -78,12 +79,12 @@ replacements() {
 begin target/nightly-logs
 pieces=("$@")
 if ((${#pieces[@]} == 0)); then
-  pieces=(run targets packages oauth team monitoring nodes fuzz replacements soak clients agents)
+  pieces=(run targets packages oauth team monitoring nodes fuzz components replacements soak clients agents)
 fi
 # Arguments are checked before the first step, which may take hours.
 for piece in "${pieces[@]}"; do
-  [[ $piece =~ ^(run|targets|packages|oauth|team|monitoring|agents|(nodes|fuzz|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
-    echo "unknown piece '$piece'; known: run targets packages oauth team monitoring nodes fuzz replacements soak clients agents" >&2
+  [[ $piece =~ ^(run|targets|packages|oauth|team|monitoring|agents|(nodes|fuzz|components|replacements|soak|clients)(=[0-9]+)?)$ ]] || {
+    echo "unknown piece '$piece'; known: run targets packages oauth team monitoring nodes fuzz components replacements soak clients agents" >&2
     exit 2
   }
 done
@@ -105,6 +106,8 @@ for piece in "${pieces[@]}"; do
     nodes=*) step nodes nodes "$amount" ;;
     fuzz) step fuzz cargo test --locked --test fuzz -- --seconds 600 --seed "$(date +%Y%m%d)" ;;
     fuzz=*) step fuzz cargo test --locked --test fuzz -- --seconds "$amount" --seed "$(date +%Y%m%d)" ;;
+    components) step components tests/components.sh --count 100000 --seed "$(date +%Y%m%d)" ;;
+    components=*) step components tests/components.sh --count "$amount" --seed "$(date +%Y%m%d)" ;;
     replacements) step replacements replacements 3000 ;;
     replacements=*) step replacements replacements "$amount" ;;
     soak) step soak cargo test --locked --test soak ;;

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs all tests that a change can break, from a fresh clone: builds the guests, runs the Rust tests
-# and the hostile suite, fuzzes each target for half a minute, counts the instructions of a call,
-# makes and installs packages, publishes to a registry, shares tasks in databases, builds and calls plugins in every language, tests the binary with
-# the official clients, shows a page in a browser, uses the live page there, validates its messages with the official schemas, and runs the official
-# conformance suite. The last line is the total; the exit code is 0 if all passed.
+# and the hostile suite, fuzzes each target for half a minute, loads components of random worlds, counts the
+# instructions of a call, makes and installs packages, publishes to a registry, shares tasks in databases, builds and
+# calls plugins in every language, tests the binary with the official clients, shows a page in a browser, uses the live
+# page there, validates its messages with the official schemas, and runs the official conformance suite. The last line
+# is the total; the exit code is 0 if all passed.
 #
 # On two cores it takes at most 25 minutes with compiled dependencies, and 45 without. If it takes
 # longer, `target/test-logs/results` has the seconds of each step. Long tests are in
@@ -36,7 +37,7 @@ fetch() {
 # Compiles everything for the parallel steps below, which would block each other.
 build() {
   cargo test --locked --no-run &&
-    cargo test --locked --no-run --package wharf-mcp --test fuzz --test instructions --test languages --test stores &&
+    cargo test --locked --no-run --package wharf-mcp --test components --test fuzz --test instructions --test languages --test stores &&
     cargo test --locked --no-run --manifest-path plugin-sdk/Cargo.toml
 }
 
@@ -59,6 +60,7 @@ conformance() { need node nodejs && need npm npm && tests/conformance.sh; }
 numbers() {
   # The seed is fixed, so that a failure is caused by a change.
   step fuzz cargo test --locked --test fuzz -- --seconds 30 --jobs 1 --seed 2
+  step components tests/components.sh
   step instructions instructions
   step sdk cargo test --locked --manifest-path plugin-sdk/Cargo.toml
   step server-only cargo check --locked -p wharf-mcp --no-default-features

@@ -44,7 +44,11 @@ impl SchemaWriter<'_> {
                 self.number(&format!(r#"{{"type":"number","minimum":{:?},"maximum":{max:?}}}"#, -max));
             }
             Shape::F64 => self.number(r#"{"type":"number"}"#),
-            Shape::Char => self.put(r#"{"type":"string","minLength":1,"maxLength":1}"#),
+            Shape::Char => self.put(match self.direction {
+                Direction::In => r#"{"type":"string","minLength":1,"maxLength":1}"#,
+                // A hidden one is removed from results.
+                Direction::Out => r#"{"type":"string","maxLength":1}"#,
+            }),
             Shape::String => self.put(r#"{"type":"string"}"#),
             Shape::Bytes => self.put(r#"{"type":"string","contentEncoding":"base64"}"#),
             Shape::List(element) => {
