@@ -108,7 +108,7 @@ fn changed_descriptions_with_grants_are_held_until_approved() {
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
     home.put_bytes(&version("2", "Does a thing.\nAnd \u{1F600} sends it."), "p");
-    let log = client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
+    let log = client.process().log_with("held: the plugin holds grants, and its lists have changed");
     let folder = home.plugins().display().to_string();
     assert!(log.contains(&format!("wharf approve p {folder}")) && log.contains("still_serving=true"), "{log}");
     assert_eq!(client.text("p_version", json!({})), "1");

@@ -2,6 +2,7 @@
 
 mod asking;
 mod faults;
+mod sdk;
 
 use serde_json::{Value, json};
 
@@ -31,8 +32,15 @@ fn servers_of_all_revisions_are_plugins() {
         let home = home(mode);
         let mut client = Client::start_modern(&home);
         let tools = client.result("tools/list", json!({}));
-        let expected =
-            ["served_add", "served_variable", "served_place", "served_contents", "served_ask", "served_fault"];
+        let expected = [
+            "served_add",
+            "served_variable",
+            "served_place",
+            "served_contents",
+            "served_meta",
+            "served_ask",
+            "served_fault",
+        ];
         assert_eq!(names(&tools, "tools", "name"), expected, "{mode}");
         let add = &tools["tools"][0];
         assert_eq!((&add["title"], &add["annotations"]["readOnlyHint"]), (&json!("Adder"), &json!(true)), "{mode}");
@@ -58,6 +66,22 @@ fn servers_of_all_revisions_are_plugins() {
             json!({ "ref": { "type": "ref/prompt", "name": "served_greet" }, "argument": { "name": "who", "value": "a" } }),
         );
         assert_eq!(completed["completion"]["values"], json!(["ax"]), "{mode}");
+    }
+}
+
+#[test]
+fn servers_get_the_metadata_of_the_request() {
+    let meta = json!({ "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "a.example/b": [1] });
+    for mode in ["", "2025-11-25"] {
+        let home = home(mode);
+        let mut client = Client::start(&home);
+        let call = json!({ "name": "served_meta", "arguments": {}, "_meta": meta });
+        let said = first_text(&client.result("tools/call", call)).to_owned();
+        let mut said: Value = serde_json::from_str(&said).expect("JSON");
+        let own = said.as_object_mut().expect("an object");
+        own.retain(|name, _| !name.starts_with("io.modelcontextprotocol/"));
+        assert_eq!(said, meta, "{mode}");
+        assert_eq!(client.text("served_meta", json!({})) == "null", mode == "2025-11-25", "{mode}");
     }
 }
 
@@ -104,6 +128,7 @@ fn check_says_what_an_http_handler_is() {
     let (loads, said) = check();
     assert!(loads && said.contains("  kind     HTTP server (wasi:http), served if it speaks MCP\n"), "{said}");
     assert!(said.contains("  tool     add"), "{said}");
+    assert!(said.contains("  speaks   MCP 2026-07-28 at /mcp\n"), "{said}");
     configure(&home, "html", "");
     let file = home.plugin("served");
     let output = run(&home, ["call".as_ref(), file.as_os_str(), "add".as_ref()]);

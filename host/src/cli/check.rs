@@ -101,6 +101,8 @@ struct Findings {
     /// `None` if the file could not be read.
     summary: Option<FileSummary>,
     inspection: Inspection,
+    /// How it is spoken to, where components of its kind differ in that.
+    spoken: Option<String>,
     tools: Vec<(String, String)>,
     /// Of resources, templates and prompts, what they are listed by, and a description.
     resources: Vec<(String, String)>,
@@ -128,6 +130,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         file: file.to_owned(),
         summary: None,
         inspection: Inspection::default(),
+        spoken: None,
         tools: Vec::new(),
         resources: Vec::new(),
         templates: Vec::new(),
@@ -166,6 +169,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
             plugin.try_grants(findings.grants.clone()).await;
             let surface = plugin.surface();
             findings.lists = surface.lists();
+            findings.spoken = plugin.spoken();
             let about = |key: &str, texts: [&Option<String>; 2]| {
                 (key.to_owned(), texts.into_iter().flatten().next().cloned().unwrap_or_default())
             };
@@ -235,6 +239,9 @@ impl Findings {
             if !makers.is_empty() {
                 text += &format!("  made by  {}\n", makers.join(", "));
             }
+        }
+        if let Some(spoken) = &self.spoken {
+            text += &format!("  speaks   {spoken}\n");
         }
         if !self.inspection.exports.is_empty() {
             text += &format!("  exports  {}\n", self.inspection.exports.join(", "));
@@ -346,6 +353,7 @@ impl Findings {
             "loads": self.refusal.is_none(),
             "reason": self.refusal.as_ref().map(|(reason, _)| reason),
             "kind": self.summary.as_ref().map(|summary| summary.kind.code()),
+            "speaks": self.spoken,
             "makers": makers,
             "hint": self.refusal.as_ref().and_then(|(_, hint)| hint.as_ref()),
             "exports": self.inspection.exports,

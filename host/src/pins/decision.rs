@@ -165,12 +165,12 @@ impl fmt::Display for Reason {
                 let from = line(&bounded(from));
                 return write!(f, "it is signed by {to}, but the previous version by {from}");
             }
-            Self::SurfaceUnapproved => "its tool descriptions are not the approved ones",
+            Self::SurfaceUnapproved => "its lists are not the approved ones",
             Self::SkillChanged => "a model follows it, and its files have changed",
             Self::SurfaceOfSkillsChanged => {
-                "the plugin carries skills, which a model follows, and they or its tool descriptions have changed"
+                "the plugin carries skills, which a model follows, and they or its lists have changed"
             }
-            Self::SurfaceChanged => "the plugin holds grants, and its tool descriptions have changed",
+            Self::SurfaceChanged => "the plugin holds grants, and its lists have changed",
             Self::NeedsMoreAccess(kinds) => {
                 let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
                 return write!(f, "the plugin holds grants, and imports more than before: {}", kinds.join(", "));

@@ -50,6 +50,11 @@ pub(in crate::plugin) trait Dialect: Send + Sync {
     /// The component's lists, not yet checked.
     async fn list(&self, prepared: &Arc<PreparedComponent>) -> Result<Listed, LoadError>;
 
+    /// How it is spoken to, if that is not the same for all components of this dialect; a text for people.
+    fn spoken(&self) -> Option<String> {
+        None
+    }
+
     /// Checks the lists; also returns what was dropped, and why.
     fn freeze(&self, listed: Listed) -> Result<(Surface, Vec<ListingWarning>), LoadError> {
         listed.freeze()

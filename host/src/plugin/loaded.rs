@@ -41,6 +41,11 @@ impl Plugin {
         &self.warnings
     }
 
+    /// How it is spoken to, where components of its kind differ in that; a text for people.
+    pub fn spoken(&self) -> Option<String> {
+        self.linked.dialect.spoken()
+    }
+
     /// The kinds of access that its imports require.
     pub fn needs(&self) -> &BTreeSet<Access> {
         &self.linked.needs

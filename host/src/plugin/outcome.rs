@@ -28,6 +28,8 @@ use size::Size;
 const MAX_STATE: usize = 64 << 10;
 /// Maximum questions of one round.
 const MAX_QUESTIONS: usize = 32;
+/// Maximum bytes of the key of a question.
+const MAX_KEY: usize = 256;
 /// Maximum bytes of a suggestion.
 const MAX_SUGGESTION: usize = 1 << 10;
 /// Maximum bytes of an outcome that is not counted against a client's unread bytes.
@@ -240,13 +242,18 @@ fn uri(uri: &str) -> Checked<()> {
 }
 
 /// A URL that the user is asked to open: https only, not a page that can be modified in transit, a
-/// file or a script.
+/// file or a script; without the name of a user, which would look like the host.
 fn page(url: &str) -> Checked<()> {
-    let https = fluent_uri::Uri::parse(url).is_ok_and(|url| {
-        let host = url.authority().is_some_and(|authority| !authority.host().is_empty());
-        host && url.scheme().as_str().eq_ignore_ascii_case("https")
-    });
-    if https { Ok(()) } else { bad(format!("a page to visit whose URL is not https: {}", text::quote(url, 200))) }
+    let wrong = |what: &str| bad(format!("a page to visit whose URL {what}: {}", text::quote(url, 200)));
+    let Ok(parsed) = fluent_uri::Uri::parse(url) else { return wrong("is not a valid URL of https") };
+    if !parsed.scheme().as_str().eq_ignore_ascii_case("https") {
+        return wrong("is not https");
+    }
+    match parsed.authority() {
+        Some(authority) if authority.userinfo().is_some() => wrong("has a user's name before the host"),
+        Some(authority) if !authority.host().is_empty() && authority.port_to_u16().is_ok() => Ok(()),
+        _ => wrong("is not a valid URL of https"),
+    }
 }
 
 fn input_required(wanted: &mut InputRequired, forms: &Forms) -> Checked<()> {
@@ -258,6 +265,9 @@ fn input_required(wanted: &mut InputRequired, forms: &Forms) -> Checked<()> {
     }
     let (mut keys, mut allowance) = (HashSet::new(), Allowance::new());
     for question in &mut wanted.questions {
+        if question.key.len() > MAX_KEY {
+            return bad(format!("a question with a key of more than {MAX_KEY} bytes"));
+        }
         name(&question.key, "a question's key")?;
         if !keys.insert(question.key.clone()) {
             return bad("two questions with the same key".into());

@@ -30,7 +30,7 @@ const WRAPPED: &[u8] = b"wharf wrapped v1";
 /// Maximum characters of one.
 const MAX_WRAPPED: usize = 512;
 /// Maximum characters of a state: the plugin's part, encoded in base64 twice, and the forms.
-const MAX_LENGTH: usize = 1 << 20;
+pub(in crate::server) const MAX_LENGTH: usize = 1 << 20;
 
 /// One key.
 pub struct Seal {

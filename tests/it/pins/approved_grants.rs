@@ -26,7 +26,7 @@ fn an_approval_under_another_configuration_does_not_hold() {
     let mut client = serve_with(&home, &config);
     assert_eq!(client.text("p_version", json!({})), "1");
     home.put_bytes(&version("2", "Does another thing."), "p");
-    let log = client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
+    let log = client.process().log_with("held: the plugin holds grants, and its lists have changed");
     let expected = format!("wharf --config {} status {}", config.display(), home.plugins().display());
     assert!(log.contains(&expected), "{log}");
 

@@ -28,7 +28,7 @@ fn replaced(home: &Home, component: &[u8]) -> Client {
 fn a_new_version_is_listed_without_its_grants() {
     let home = home(VARIABLE);
     let mut client = replaced(&home, &counting("2"));
-    client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
+    client.process().log_with("held: the plugin holds grants, and its lists have changed");
     assert_eq!(status(&home)["changes"][0]["new"], "0 variables");
     assert_eq!(client.text("p_version", json!({})), "1");
     // `approve` shows how its listing differs with its grants.
@@ -49,7 +49,7 @@ fn a_version_that_lists_differently_with_grants_is_held() {
     home.put_bytes(&version("1", "0 variables"), "p");
     // Without its grants it lists what the pinned version lists.
     let mut client = replaced(&home, &counting("2"));
-    client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
+    client.process().log_with("held: the plugin holds grants, and its lists have changed");
     assert_eq!(client.text("p_version", json!({})), "1");
     assert_eq!(description(&mut client), "0 variables");
     let held = status(&home);
@@ -135,7 +135,7 @@ fn a_changing_list_is_held_with_grants() {
         }
         let mut client = Client::start(&home);
         assert_eq!(client.tools(), [""; 0]);
-        client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
+        client.process().log_with("held: the plugin holds grants, and its lists have changed");
         assert_eq!(lock(&home)["plugins"]["p"]["surface"] == pinned["plugins"]["p"]["surface"], !approved);
         // `status` says what the server does, and shows why.
         let held = status(&home);
@@ -156,7 +156,7 @@ fn a_changing_list_never_runs_under_strict_trust() {
         approve(&home, "p");
         let mut client = Client::start(&home);
         assert_eq!(client.tools(), [""; 0]);
-        client.process().log_with("held: its tool descriptions are not the approved ones");
+        client.process().log_with("held: its lists are not the approved ones");
     }
     home.configure(&format!("{STRICT}[plugins.p.grants]\nchange-lists = true\n"));
     approve(&home, "p");

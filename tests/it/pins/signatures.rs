@@ -108,7 +108,7 @@ fn a_signature_does_not_approve_changed_descriptions() {
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
     author.publish(&home, &version("2", "Does another thing."));
-    client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
+    client.process().log_with("held: the plugin holds grants, and its lists have changed");
     assert_eq!(client.text("p_version", json!({})), "1");
 }
 

@@ -118,10 +118,72 @@ fn questions_are_within_grants_and_limits() {
     assert_eq!(denied["_meta"]["wharf/fault"]["code"], "denied", "{denied}");
     assert!(first_text(&denied).contains("roots"), "{denied}");
     let odd = client.call("served_ask", json!({ "what": "odd" }));
-    assert!(first_text(&odd).contains("a question of an unknown kind"), "{odd}");
+    assert!(first_text(&odd).contains("the question 'odd' with the unknown method 'tools/list'"), "{odd}");
     // A server with a handshake would send requests, for which its instance is not there.
     let home = granted("2025-11-25", ALL);
     let mut client = connect(&home, MODERN);
     let asked = client.call("served_ask", json!({ "what": "form" }));
-    assert!(first_text(&asked).contains("a question or a task"), "{asked}");
+    assert!(first_text(&asked).contains("a question, as only servers of 2026-07-28 ask"), "{asked}");
+}
+
+/// A server that heeds what its client can do does not ask: then the grant is what is missing, not the client.
+#[test]
+fn a_server_that_needs_a_capability_is_told_of_the_grant() {
+    let home = granted("", "");
+    let mut client = connect(&home, MODERN);
+    let denied = client.call("served_ask", json!({ "what": "if-possible" }));
+    assert_eq!(denied["_meta"]["wharf/fault"]["code"], "denied", "{denied}");
+    assert!(client.process().log_with("missing grant `elicit`").contains("wharf grant served elicit"));
+    // With the grant it is the client that cannot be asked.
+    let home = granted("", ALL);
+    let mut client = Client::start_modern(&home);
+    let refused = client.call("served_ask", json!({ "what": "if-possible" }));
+    assert_eq!(first_text(&refused), "the client cannot be asked");
+    assert_eq!(refused["_meta"]["wharf/fault"], Value::Null, "{refused}");
+}
+
+#[test]
+fn questions_that_no_client_may_get_are_the_servers_faults() {
+    let home = granted("", ALL);
+    let visit = |url: &str| {
+        json!({ "q": { "method": "elicitation/create",
+        "params": { "mode": "url", "message": "m", "url": url } } })
+    };
+    let form = |schema: Value| json!({ "method": "elicitation/create", "params": { "message": "m", "requestedSchema": schema } });
+    let large: serde_json::Map<String, Value> = (0..32)
+        .map(|n| {
+            let title = "x".repeat(40_000);
+            let of = json!({ "type": "object", "properties": { "a": { "type": "string", "title": title } } });
+            (format!("q{n}"), form(of))
+        })
+        .collect();
+    let roots = json!({ "method": "roots/list" });
+    for (requests, why) in [
+        (json!({ "k".repeat(257): roots }), "a key of more than 256 bytes"),
+        (json!({ format!("wharf/{}", "k".repeat(200)): roots }), "a question with a key of the host: wharf/kkk"),
+        (visit("https://bank.example@evil.example/"), "a user's name before the host"),
+        (visit("https://a.example:99999/"), "whose URL is not a valid URL of https"),
+        (visit("https://a.example/ b"), "whose URL is not a valid URL of https"),
+        (visit("http://a.example/"), "whose URL is not https"),
+        (large.into(), "too large together"),
+    ] {
+        let result = json!({ "resultType": "input_required", "inputRequests": requests });
+        // A server of its own: one that saw all of them would disable the plugin for a while.
+        let mut client = connect(&home, MODERN);
+        let asked = client.call("served_ask", json!({ "result": result }));
+        assert_eq!(asked["_meta"]["wharf/fault"]["code"], "bad-output", "{asked}");
+        let text = first_text(&asked);
+        assert!(text.contains(why) && text.len() < 1000, "{why}: {text}");
+    }
+}
+
+/// What the host asked itself is none of a plugin's business, with and without a state.
+#[test]
+fn answers_to_the_host_are_not_passed_on() {
+    let home = granted("", ALL);
+    let mut client = connect(&home, MODERN);
+    let given = json!({ "wharf/approval": { "action": "accept", "content": {} }, "form": { "action": "decline" } });
+    let call = json!({ "name": "served_ask", "arguments": { "what": "form" }, "inputResponses": given });
+    let said = told(first_text(&client.result("tools/call", call)));
+    assert_eq!(said["answers"], json!({ "form": { "action": "decline" } }));
 }

@@ -51,7 +51,7 @@ fn faults_of_responses_are_the_servers() {
         ("no-events", "bad-output", "without the answer"),
         ("content", "bad-output", "content of an unknown type"),
         ("question", "bad-output", "an input request without questions and state"),
-        ("task", "bad-output", "a question or a task"),
+        ("task", "bad-output", "a result of the type 'task'"),
         ("panic", "trap", "crashed"),
     ] {
         // A server of its own: one that saw all of them would disable the plugin for a while.
@@ -64,6 +64,11 @@ fn faults_of_responses_are_the_servers() {
     let mut client = Client::start_modern(&home);
     let failed = client.call("served_fault", json!({ "how": "error" }));
     assert_eq!((&failed["isError"], first_text(&failed)), (&json!(true), "it failed"));
+    // Of a tool these are errors for the model, as any other.
+    for (how, message) in [("not-found", "no note of that name"), ("no-method", "not in this release")] {
+        let failed = client.call("served_fault", json!({ "how": how }));
+        assert_eq!((&failed["isError"], first_text(&failed)), (&json!(true), message));
+    }
     let invalid = client.call("served_fault", json!({ "how": "invalid" }));
     assert!(first_text(&invalid).contains("wrong argument"), "{invalid}");
 }

@@ -32,7 +32,7 @@ use crate::plugin::surface::{FrozenTool, Listed, MAX_ENTRIES};
 use crate::sync::lock;
 use conversation::{Conversation, INITIALIZE, Said, Way};
 use exchange::Handler;
-use message::{Asked, STATELESS};
+use message::{Asked, NEWEST, STATELESS};
 
 pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |_| false };
 
@@ -219,6 +219,14 @@ impl Dialect for Server {
         }
         *lock(&self.way) = Some(way);
         Ok(listed)
+    }
+
+    fn spoken(&self) -> Option<String> {
+        let Way { path, has_handshake } = (*lock(&self.way))?;
+        Some(match has_handshake {
+            false => format!("MCP {STATELESS} at {path}"),
+            true => format!("MCP of {NEWEST} or older at {path}; it cannot ask"),
+        })
     }
 
     async fn call_tool(

@@ -34,6 +34,7 @@ use crate::server::relay::Relay;
 use crate::server::scope::Scope;
 use crate::server::wire::question::{self, Request};
 use crate::server::wire::{Unrepresentable, answer};
+use crate::text;
 
 /// How keys of the host's own questions begin, by which clients may know them.
 const OWN_KEYS: &str = "wharf/";
@@ -279,7 +280,7 @@ impl<'a> Rounds<'a> {
         let mut prepared = PreparedQuestions { state: wanted.state, requests: Vec::new(), refused: Vec::new() };
         for abi::Question { key, ask } in wanted.questions {
             if key.starts_with(OWN_KEYS) {
-                return Err(broken(format!("a question with a key of the host: {key}")));
+                return Err(broken(format!("a question with a key of the host: {}", text::quote(&key, 120))));
             }
             let question = Question { key, kind: QuestionKind::from(&ask) };
             if let Some(why) = self.unsupported_reason(&question.kind) {

@@ -46,6 +46,11 @@ pub(crate) fn answer(request: &Request) -> Response {
         Err(Failed::Error(code, text)) => {
             json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": text } })
         }
+        Err(Failed::Capability(name)) => {
+            let data = json!({ "requiredCapabilities": { name: {} } });
+            let error = json!({ "code": -32021, "message": "the client cannot be asked", "data": data });
+            json!({ "jsonrpc": "2.0", "id": id, "error": error })
+        }
         Err(Failed::Response(response)) => return response,
     };
     if message["method"] == "initialize" {
@@ -101,6 +106,8 @@ fn in_session(request: &Request, message: &Value, revision: &str) -> Option<Resp
 
 enum Failed {
     Error(i64, String),
+    /// The client lacks that capability.
+    Capability(&'static str),
     Response(Response),
 }
 
@@ -176,6 +183,7 @@ fn tools(params: &Value, mode: &str) -> Value {
         { "name": "variable", "description": "Says what a variable is.", "inputSchema": schema },
         { "name": "place", "description": "Says where.", "inputSchema": region },
         { "name": "contents", "description": "Has one of each.", "inputSchema": schema },
+        { "name": "meta", "description": "Says what came with the request.", "inputSchema": schema },
         { "name": "ask", "description": "Asks, and says what was answered.", "inputSchema": schema },
     ] })
 }
@@ -189,6 +197,7 @@ fn call(params: &Value) -> Result<Value, Failed> {
             let sum = arguments["a"].as_i64().unwrap_or_default() + arguments["b"].as_i64().unwrap_or_default();
             json!({ "content": [], "structuredContent": { "sum": sum } })
         }
+        "meta" => text(params["_meta"].to_string()),
         "variable" => text(std::env::var(name("name")).map_err(|error| Failed::Error(-32603, error.to_string()))?),
         "place" => text(name("region")),
         "contents" => json!({ "isError": false, "content": [
@@ -197,18 +206,26 @@ fn call(params: &Value) -> Result<Value, Failed> {
             { "type": "resource_link", "uri": "note://a", "name": "note" },
             { "type": "resource", "resource": { "uri": "note://a", "text": "b" } },
         ] }),
+        "ask" if name("what") == "if-possible" && client(params)["elicitation"].is_null() => {
+            return Err(Failed::Capability("elicitation"));
+        }
+        "ask" if arguments["result"].is_object() => arguments["result"].clone(),
         "ask" => asking(params, &name("what"), |answers| text(answers.to_owned())),
         "fault" => fault(&name("how"))?,
         _ => return Err(Failed::Error(-32602, "unknown tool".into())),
     })
 }
 
+/// What can be asked of the client.
+fn client(params: &Value) -> &Value {
+    &params["_meta"]["io.modelcontextprotocol/clientCapabilities"]
+}
+
 /// A question, and once there are answers or a state, these and what the client can be asked.
 fn asking(params: &Value, what: &str, answered: impl Fn(&str) -> Value) -> Value {
     let answers = &params["inputResponses"];
     if what != "again" && (answers.is_object() || params["requestState"].is_string()) {
-        let client = &params["_meta"]["io.modelcontextprotocol/clientCapabilities"];
-        let said = json!({ "answers": answers, "state": params["requestState"], "client": client });
+        let said = json!({ "answers": answers, "state": params["requestState"], "client": client(params) });
         return answered(&said.to_string());
     }
     let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
@@ -251,6 +268,8 @@ fn fault(how: &str) -> Result<Value, Failed> {
         "question" => return Ok(json!({ "resultType": "input_required", "inputRequests": {} })),
         "task" => return Ok(json!({ "resultType": "task", "taskId": "1" })),
         "error" => return Err(Failed::Error(-32000, "it failed".into())),
+        "not-found" => return Err(Failed::Error(-32002, "no note of that name".into())),
+        "no-method" => return Err(Failed::Error(-32601, "not in this release".into())),
         "invalid" => return Err(Failed::Error(-32602, "wrong argument".into())),
         "panic" => panic!("as it was told to"),
         _ => return Ok(json!({ "content": [], "isError": true })),

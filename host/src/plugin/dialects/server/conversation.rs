@@ -7,7 +7,7 @@ use serde_json::Value;
 use wasmtime::Store;
 
 use super::exchange::{Failed, Handler, Reply, Wanted, exchange};
-use super::message::{self, Asked, WITH_HANDSHAKE};
+use super::message::{self, Asked, STATELESS, WITH_HANDSHAKE};
 use super::questions::INPUT_REQUIRED;
 use super::reply::Answer;
 use crate::plugin::abi::{CallContext, GuestError, InvalidInput};
@@ -15,7 +15,9 @@ use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::function::BoundInstance;
 use crate::plugin::instance::invocation::Invocation;
+use crate::plugin::policy::access::Access;
 use crate::plugin::policy::redact::{Redactable, Redactor};
+use crate::text::quote;
 
 /// The request that is answered by the handshake alone.
 pub(super) const INITIALIZE: &str = "initialize";
@@ -23,6 +25,7 @@ pub(super) const INITIALIZE: &str = "initialize";
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 const NO_RESOURCE: i64 = -32002;
+const MISSING_CAPABILITY: i64 = -32021;
 
 /// How a server is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,22 +92,27 @@ impl<R: Redactable + Send + 'static> Invocation for Conversation<R> {
         context: CallContext,
     ) -> wasmtime::Result<Said<R>> {
         let Self { handler, way: Way { path, has_handshake }, asked, limit, read } = self;
-        let (method, may_ask) = (asked.method, asked.may_be_asked() && !has_handshake);
+        let asks = Asks { method: asked.method, may_ask: asked.may_be_asked(), has_handshake };
         let request = match has_handshake {
             false => asked.stateless(path, &context),
             true => match handshake(store, instance, &handler, path, limit).await? {
                 Ok(agreed) if asked.method == INITIALIZE => return Ok(said(read, &agreed.result)),
-                Ok(agreed) => asked.in_session(path, &agreed.revision, agreed.session.as_ref()),
+                Ok(agreed) => asked.in_session(path, &context, &agreed.revision, agreed.session.as_ref()),
                 Err(failed) => return Ok(failed.into()),
             },
         };
         let wanted = Wanted { id: Some(message::ID), limit, is_last: true };
         Ok(match exchange(store, instance, &handler, request, wanted).await? {
             Err(failed) => failed.into(),
-            Ok(reply) => match result_of(reply, method, may_ask) {
-                Ok(result) => said(read, &result),
-                Err(error) => Said::Failed(error),
-            },
+            Ok(reply) => {
+                if let Some(Answer::Error { code: MISSING_CAPABILITY, data, .. }) = &reply.answer {
+                    deny(store.data(), data);
+                }
+                match result_of(reply, asks) {
+                    Ok(result) => said(read, &result),
+                    Err(error) => Said::Failed(error),
+                }
+            }
         })
     }
 }
@@ -155,23 +163,48 @@ async fn handshake(
     })
 }
 
-fn result_of(reply: Reply, method: &str, may_ask: bool) -> Result<Value, CallError> {
+/// What the result of a request may be.
+struct Asks {
+    method: &'static str,
+    /// Whether it may be a question, in the revision without a handshake.
+    may_ask: bool,
+    has_handshake: bool,
+}
+
+fn result_of(reply: Reply, asks: Asks) -> Result<Value, CallError> {
+    let Asks { method, may_ask, has_handshake } = asks;
     match reply.answer {
         Some(Answer::Result(result)) => match result["resultType"].as_str() {
             // Absent in revisions with a handshake.
             None | Some("complete") => Ok(result),
-            Some(INPUT_REQUIRED) if may_ask => Ok(result),
-            Some(_) => Err(bad("a question or a task, though the request allows neither".into())),
+            Some(INPUT_REQUIRED) if may_ask && !has_handshake => Ok(result),
+            Some(INPUT_REQUIRED) if may_ask => Err(bad(format!("a question, as only servers of {STATELESS} ask"))),
+            Some(INPUT_REQUIRED) => Err(bad(format!("a question in the result of `{method}`"))),
+            Some(kind) => Err(bad(format!("a result of the type '{}', which was not asked for", quote(kind, 60)))),
         },
-        Some(Answer::Error(code, message)) => Err(CallError::Guest(error(code, message, method))),
+        Some(Answer::Error { code, message, .. }) => Err(CallError::Guest(error(code, message, method))),
         None => Err(bad("no answer".into())),
     }
 }
 
+/// A server does not ask what its client cannot be asked, and says so; the grant may be what is missing.
+fn deny(state: &GuestState, data: &Value) {
+    for (capability, access) in
+        [("elicitation", Access::Elicit), ("sampling", Access::Sample), ("roots", Access::Roots)]
+    {
+        if data["requiredCapabilities"][capability].is_object() && !state.granted.grants.allow(access) {
+            state.deny(access, || (access.line(), access.word()));
+        }
+    }
+}
+
+/// A code means what it says only where the specification uses it: a tool that does not find a resource says so to the
+/// model.
 fn error(code: i64, message: String, method: &str) -> GuestError {
+    let is_of_call = ["tools/call", "prompts/get"].contains(&method);
     match code {
-        METHOD_NOT_FOUND | NO_RESOURCE => GuestError::NotFound,
-        INVALID_PARAMS if method == "resources/read" => GuestError::NotFound,
+        NO_RESOURCE | INVALID_PARAMS if method == "resources/read" => GuestError::NotFound,
+        METHOD_NOT_FOUND if !is_of_call => GuestError::NotFound,
         INVALID_PARAMS => GuestError::InvalidInput(InvalidInput { path: String::new(), reason: message }),
         _ => GuestError::Failed(message),
     }

@@ -86,11 +86,11 @@ impl Asked {
     pub(super) fn stateless(self, path: &'static str, context: &CallContext) -> Request<Full<Bytes>> {
         let capabilities =
             if self.may_be_asked() { answers::capabilities(context.client).to_string() } else { "{}".into() };
-        let meta = format!(
-            r#"{{"io.modelcontextprotocol/protocolVersion":"{STATELESS}","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{capabilities}}}"#,
+        let own = format!(
+            r#""io.modelcontextprotocol/protocolVersion":"{STATELESS}","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{capabilities}"#,
             client()
         );
-        let mut asked = self.with("_meta", &meta);
+        let mut asked = self.with_meta(&own, context);
         if !context.answers.is_empty() {
             asked = asked.with("inputResponses", &answers::responses(&context.answers).to_string());
         }
@@ -99,6 +99,18 @@ impl Asked {
             asked = asked.with("requestState", &json::quote(&String::from_utf8_lossy(state)));
         }
         asked.post(path)
+    }
+
+    /// Adds `_meta`: these members, and those of the client; nothing if there are none.
+    fn with_meta(self, own: &str, context: &CallContext) -> Self {
+        // The text of a JSON object, without the names that MCP reserves.
+        let given = context.meta.as_deref().map_or("", str::trim);
+        let given = given.strip_prefix('{').and_then(|given| given.strip_suffix('}')).map_or("", str::trim);
+        match (own.is_empty(), given.is_empty()) {
+            (true, true) => self,
+            (false, false) => self.with("_meta", &format!("{{{own},{given}}}")),
+            _ => self.with("_meta", &format!("{{{own}{given}}}")),
+        }
     }
 
     fn post(&self, path: &'static str) -> Request<Full<Bytes>> {
@@ -118,12 +130,14 @@ impl Asked {
 
     /// The request after a handshake.
     pub(super) fn in_session(
-        &self,
+        self,
         path: &'static str,
+        context: &CallContext,
         revision: &str,
         session: Option<&HeaderValue>,
     ) -> Request<Full<Bytes>> {
-        with_session(post(path, revision, request(ID, self.method, &self.members)), session)
+        let asked = self.with_meta("", context);
+        with_session(post(path, revision, request(ID, asked.method, &asked.members)), session)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::plugin::abi::{
     Ask, ContextScope, Form, InputRequired, ModelPreferences, Question, Sampling, SamplingContent, SamplingMessage,
     SamplingTool, ToolAnswer, ToolChoice, ToolUse, UrlVisit,
 };
+use crate::text::quote;
 
 /// The `resultType` of a result that asks.
 pub(super) const INPUT_REQUIRED: &str = "input_required";
@@ -23,7 +24,10 @@ pub(super) fn asked(result: &Value) -> Converted<Option<InputRequired>> {
         Value::String(state) => Some(state.clone().into_bytes()),
         _ => return Err("a `requestState` that is no text".into()),
     };
-    let question = |(key, request): (&String, &Value)| Ok(Question { key: key.clone(), ask: ask(request)? });
+    let question = |(key, request): (&String, &Value)| match ask(request) {
+        Ok(ask) => Ok(Question { key: key.clone(), ask }),
+        Err(why) => Err(format!("the question '{}' with {why}", quote(key, 60))),
+    };
     let questions = match &result["inputRequests"] {
         Value::Null => Vec::new(),
         Value::Object(requests) => requests.iter().map(question).collect::<Converted<_>>()?,
@@ -44,7 +48,8 @@ fn ask(request: &Value) -> Converted<Ask> {
         }
         ("sampling/createMessage", _) => sampling(params).map(Ask::Sample),
         ("roots/list", _) => Ok(Ask::Roots),
-        _ => Err("a question of an unknown kind".into()),
+        ("elicitation/create", Some(mode)) => Err(format!("the unknown mode '{}'", quote(mode, 60))),
+        (method, _) => Err(format!("the unknown method '{}'", quote(method, 60))),
     }
 }
 
@@ -56,44 +61,59 @@ fn sampling(params: &Value) -> Converted<Sampling> {
             input_schema: json_text(tool, "inputSchema").ok_or("a tool without an input schema")?,
         })
     };
-    let max_tokens = params["maxTokens"].as_u64().ok_or("no number `maxTokens`")?;
     Ok(Sampling {
         messages: list(params, "messages", message)?,
-        max_tokens: u32::try_from(max_tokens).unwrap_or(u32::MAX),
-        system_prompt: maybe(params, "systemPrompt"),
-        temperature: params["temperature"].as_f64(),
-        stop_sequences: texts(&params["stopSequences"], |text| text),
-        model_preferences: params["modelPreferences"].is_object().then(|| preferences(&params["modelPreferences"])),
-        include_context: match params["includeContext"].as_str() {
-            Some("none") => Some(ContextScope::None),
-            Some("thisServer") => Some(ContextScope::ThisServer),
-            Some("allServers") => Some(ContextScope::AllServers),
+        max_tokens: tokens(&params["maxTokens"]).ok_or("no `maxTokens` that is an integer from 0 to 4294967295")?,
+        system_prompt: given(params, "systemPrompt", Value::as_str)?.map(str::to_owned),
+        temperature: given(params, "temperature", Value::as_f64)?,
+        stop_sequences: given(params, "stopSequences", |all| texts(all, |text| text))?.unwrap_or_default(),
+        model_preferences: given(params, "modelPreferences", preferences)?,
+        include_context: given(params, "includeContext", |scope| match scope.as_str()? {
+            "none" => Some(ContextScope::None),
+            "thisServer" => Some(ContextScope::ThisServer),
+            "allServers" => Some(ContextScope::AllServers),
             _ => None,
-        },
+        })?,
         tools: if params["tools"].is_null() { Vec::new() } else { list(params, "tools", tool)? },
-        tool_choice: match params["toolChoice"]["mode"].as_str() {
-            Some("auto") => Some(ToolChoice::Auto),
-            Some("required") => Some(ToolChoice::Required),
-            Some("none") => Some(ToolChoice::None),
+        tool_choice: given(params, "toolChoice", |choice| match choice["mode"].as_str()? {
+            "auto" => Some(ToolChoice::Auto),
+            "required" => Some(ToolChoice::Required),
+            "none" => Some(ToolChoice::None),
             _ => None,
-        },
+        })?,
         metadata: json_text(params, "metadata"),
     })
 }
 
-fn preferences(of: &Value) -> ModelPreferences {
-    ModelPreferences {
-        hints: texts(&of["hints"], |hint| &hint["name"]),
-        cost_priority: of["costPriority"].as_f64(),
-        speed_priority: of["speedPriority"].as_f64(),
-        intelligence_priority: of["intelligencePriority"].as_f64(),
+/// A member that may be missing, but not be anything else than it ought to be.
+fn given<'a, T>(of: &'a Value, name: &str, read: impl FnOnce(&'a Value) -> Option<T>) -> Converted<Option<T>> {
+    let value = &of[name];
+    match value.is_null() {
+        true => Ok(None),
+        false => read(value).map(Some).ok_or_else(|| format!("an invalid `{name}`")),
     }
 }
 
-/// The texts of a list that may be missing.
-fn texts(of: &Value, text: fn(&Value) -> &Value) -> Vec<String> {
-    let all = of.as_array().map_or(&[][..], Vec::as_slice);
-    all.iter().filter_map(|one| text(one).as_str().map(str::to_owned)).collect()
+/// Integers may be written as any number without a fraction.
+fn tokens(number: &Value) -> Option<u32> {
+    let is_whole = |number: &f64| number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(number);
+    number.as_f64().filter(is_whole).map(|number| number as u32)
+}
+
+fn preferences(of: &Value) -> Option<ModelPreferences> {
+    let priority = |name: &str| given(of, name, Value::as_f64).ok();
+    Some(ModelPreferences {
+        hints: if of["hints"].is_null() { Vec::new() } else { texts(&of["hints"], |hint| &hint["name"])? },
+        cost_priority: priority("costPriority")?,
+        speed_priority: priority("speedPriority")?,
+        intelligence_priority: priority("intelligencePriority")?,
+    })
+}
+
+/// The texts of a list, of those of its entries that have one.
+fn texts(of: &Value, text: fn(&Value) -> &Value) -> Option<Vec<String>> {
+    let all = of.as_array()?.iter().map(text).filter(|text| !text.is_null());
+    all.map(|text| text.as_str().map(str::to_owned)).collect()
 }
 
 fn message(message: &Value) -> Converted<SamplingMessage> {
@@ -159,7 +179,7 @@ mod tests {
     #[test]
     fn all_that_a_model_is_asked_is_read() {
         let params = json!({
-            "maxTokens": 5_000_000_000u64, "systemPrompt": "s", "temperature": 0.5, "stopSequences": ["x", 1],
+            "maxTokens": 100.0, "systemPrompt": "s", "temperature": 0.5, "stopSequences": ["x"],
             "modelPreferences": { "hints": [{ "name": "h" }, {}], "speedPriority": 1 }, "includeContext": "thisServer",
             "tools": [{ "name": "t", "inputSchema": { "type": "object" } }], "toolChoice": { "mode": "required" },
             "metadata": { "k": 1 },
@@ -175,7 +195,7 @@ mod tests {
         let Ask::Sample(sampling) = one(json!({ "method": "sampling/createMessage", "params": params })) else {
             panic!()
         };
-        assert_eq!((sampling.max_tokens, sampling.temperature), (u32::MAX, Some(0.5)));
+        assert_eq!((sampling.max_tokens, sampling.temperature), (100, Some(0.5)));
         assert_eq!((sampling.stop_sequences, sampling.metadata), (vec!["x".to_owned()], Some(r#"{"k":1}"#.into())));
         let preferences = sampling.model_preferences.expect("preferences");
         assert_eq!((preferences.hints, preferences.speed_priority), (vec!["h".to_owned()], Some(1.0)));
@@ -189,12 +209,20 @@ mod tests {
     fn what_is_no_question_is_said() {
         let sample = |params: Value| json!({ "method": "sampling/createMessage", "params": params });
         for (request, why) in [
-            (json!(1), "unknown kind"),
-            (json!({ "method": "tools/list" }), "unknown kind"),
-            (json!({ "method": "elicitation/create", "params": { "mode": "pigeon" } }), "unknown kind"),
+            (json!(1), "unknown method ''"),
+            (json!({ "method": "tools/list" }), "the question 'a' with the unknown method 'tools/list'"),
+            (json!({ "method": "elicitation/create", "params": { "mode": "pigeon" } }), "unknown mode 'pigeon'"),
             (json!({ "method": "elicitation/create", "params": { "message": "m" } }), "without a schema"),
             (json!({ "method": "elicitation/create", "params": { "mode": "url", "message": "m" } }), "`url`"),
             (sample(json!({ "messages": [] })), "maxTokens"),
+            (sample(json!({ "messages": [], "maxTokens": -1 })), "maxTokens"),
+            (sample(json!({ "messages": [], "maxTokens": 1.5 })), "maxTokens"),
+            (sample(json!({ "messages": [], "maxTokens": 1e300 })), "maxTokens"),
+            (sample(json!({ "messages": [], "maxTokens": 1, "temperature": "x" })), "an invalid `temperature`"),
+            (sample(json!({ "messages": [], "maxTokens": 1, "stopSequences": [1] })), "an invalid `stopSequences`"),
+            (sample(json!({ "messages": [], "maxTokens": 1, "toolChoice": {} })), "an invalid `toolChoice`"),
+            (sample(json!({ "messages": [], "maxTokens": 1, "includeContext": 5 })), "an invalid `includeContext`"),
+            (sample(json!({ "messages": [], "maxTokens": 1, "modelPreferences": { "hints": 1 } })), "modelPreferences"),
             (sample(json!({ "maxTokens": 1 })), "messages"),
             (sample(json!({ "maxTokens": 1, "messages": [{ "role": "user", "content": {} }] })), "unknown type"),
         ] {

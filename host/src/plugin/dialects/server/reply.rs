@@ -13,8 +13,7 @@ const DATA: &[u8] = b"data:";
 #[derive(Debug, PartialEq)]
 pub(super) enum Answer {
     Result(Value),
-    /// The code and the message.
-    Error(i64, String),
+    Error { code: i64, message: String, data: Value },
 }
 
 /// A fragment of the host for people.
@@ -40,10 +39,11 @@ pub(super) fn answer(text: &[u8], id: u64) -> Result<Option<Answer>, Wrong> {
 fn of_message(mut message: Value, id: u64) -> Option<Answer> {
     // A server that could not read the id answers with none.
     let is_nameless = message.get("id").is_none_or(Value::is_null);
-    if let Some(error) = message.get("error").filter(|error| error.is_object()) {
+    let is_answer = is_nameless || message["id"].as_u64() == Some(id);
+    if let Some(error) = message.get_mut("error").filter(|error| error.is_object()) {
         let code = error["code"].as_i64().unwrap_or_default();
-        let text = error["message"].as_str().unwrap_or_default().to_owned();
-        return (is_nameless || message["id"].as_u64() == Some(id)).then_some(Answer::Error(code, text));
+        let message = error["message"].as_str().unwrap_or_default().to_owned();
+        return is_answer.then(|| Answer::Error { code, message, data: error["data"].take() });
     }
     if message["id"].as_u64() != Some(id) {
         return None;
@@ -117,8 +117,9 @@ mod tests {
         assert_eq!(result(r#"{"method":"notifications/message"}"#), Ok(None));
         assert_eq!(result(r#"[{"method":"x"},{"id":1,"result":7}]"#), Ok(Some(Answer::Result(json!(7)))));
         let error = |id: &str| result(&format!(r#"{{"id":{id},"error":{{"code":-32601,"message":"no"}}}}"#));
-        assert_eq!(error("1"), Ok(Some(Answer::Error(-32601, "no".into()))));
-        assert_eq!((error("null"), error("2")), (Ok(Some(Answer::Error(-32601, "no".into()))), Ok(None)));
+        let no = || Answer::Error { code: -32601, message: "no".into(), data: Value::Null };
+        assert_eq!(error("1"), Ok(Some(no())));
+        assert_eq!((error("null"), error("2")), (Ok(Some(no())), Ok(None)));
         let nested = format!(r#"{{"id":1,"result":{}1{}}}"#, "[".repeat(100), "]".repeat(100));
         for wrong in ["", "<html>", "{", &nested] {
             result(wrong).expect_err(wrong);

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{PreparedQuestions, Rounds};
+use super::{OWN_KEYS, PreparedQuestions, Rounds};
 use crate::json::{self, Raw};
 use crate::plugin::Fault;
 use crate::plugin::abi::{Answer, Reply};
@@ -19,7 +19,7 @@ use crate::server::Server;
 use crate::server::questions::{Question, Sealed};
 use crate::server::refusal::Refusal;
 use crate::server::scope::Scope;
-use crate::server::seal::{Binding, EXPIRY, SealError};
+use crate::server::seal::{Binding, EXPIRY, MAX_LENGTH, SealError};
 use crate::server::wire::question::Request;
 use crate::server::wire::{answer, text};
 
@@ -80,7 +80,8 @@ impl Rounds<'_> {
                 };
                 Ok(Answer { key: key.to_string(), reply })
             };
-            let answers = given.iter().take(ANSWERS).map(answer).collect::<Result<_, ErrorObject>>()?;
+            let own = given.iter().filter(|(key, _)| !key.starts_with(OWN_KEYS));
+            let answers = own.take(ANSWERS).map(answer).collect::<Result<_, ErrorObject>>()?;
             return Ok(ResumePoint { answers, state: None, round: 0 });
         };
         let sealed: Sealed = open(self.server, &self.binding(), state)?;
@@ -148,6 +149,10 @@ pub(in crate::server::handlers) fn ask(
         tracing::error!("failed to seal a state: {fault}");
         Refusal::from(Fault::Host)
     })?;
+    if state.len() > MAX_LENGTH {
+        let why = "forms and a state that are too large together for what a client must send back";
+        return Err(Fault::BadOutput(format!("{why}: {} characters, of {MAX_LENGTH}", state.len())).into());
+    }
     let members = InputRequiredResult {
         input_requests: (!questions.is_empty()).then_some(Raw(&input_requests)),
         request_state: &state,
