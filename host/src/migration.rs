@@ -72,7 +72,7 @@ impl fmt::Display for MigrationError {
             Self::Old(error) => write!(f, "read what is kept: {error}"),
             Self::New(error) => write!(f, "write it to the new place: {error}"),
             Self::Used { is_new: false } => f.write_str("move what is kept while a server uses it"),
-            Self::Used { is_new: true } => f.write_str("move what is kept to where a server keeps things"),
+            Self::Used { is_new: true } => f.write_str("move what is kept to a place that a server uses"),
             Self::Unfinished(from) => {
                 write!(f, "move what is only a part of something: the copy of {from} was not finished")
             }

@@ -1,4 +1,4 @@
-//! The hostile suite: hostile plugins and clients (H01 to H78 of docs/security.md), each against the
+//! The hostile suite: hostile plugins and clients (H01 to H81 of docs/security.md), each against the
 //! real binary over stdio and over HTTP, while another plugin is called.
 //!
 //! `cargo test -p wharf-mcp --test hostile -- [stdio|http] [H14 …]`. `arena.rs` checks what must hold for
@@ -25,6 +25,7 @@ mod output;
 mod reaching;
 mod replacing;
 mod running;
+mod served;
 mod sharing;
 mod source;
 mod stalled;
@@ -71,6 +72,7 @@ const ROWS: &[&[Row]] = &[
     replacing::ROWS,
     disk::ROWS,
     hidden::ROWS,
+    served::ROWS,
 ];
 
 impl Row {

@@ -111,6 +111,10 @@ fn secrets_are_redacted_and_grants_needed() {
     home.configure(&format!("[secrets]\nkey = {{ file = \"key\" }}\n[plugins.served.grants]\nenv = {{ {more} }}\n"));
     let mut client = Client::start_modern(&home);
     assert_eq!(client.text("served_variable", json!({ "name": "KEY" })), "[redacted key]");
+    let requests = json!({ secret: { "method": "roots/list" } });
+    let asked =
+        client.call("served_ask", json!({ "result": { "resultType": "input_required", "inputRequests": requests } }));
+    assert!(first_text(&asked).contains("a question whose key has a secret in it"), "{asked}");
     let missing = client.call("served_variable", json!({ "name": "OTHER" }));
     assert_eq!(missing["isError"], true);
     assert!(first_text(&missing).contains("environment variable not found"), "{missing}");

@@ -14,6 +14,7 @@ use super::abi::{
 };
 use super::fault::{CallError, Fault};
 use super::instance::call::PreparedComponent;
+use super::policy::redact::REDACTED;
 use super::schema::Schema;
 use super::schema::allowance::Allowance;
 use super::schema::forms::Forms;
@@ -269,6 +270,10 @@ fn input_required(wanted: &mut InputRequired, forms: &Forms) -> Checked<()> {
             return bad(format!("a question with a key of more than {MAX_KEY} bytes"));
         }
         name(&question.key, "a question's key")?;
+        // Its answer would have another key.
+        if question.key.contains(REDACTED) {
+            return bad("a question whose key has a secret in it".into());
+        }
         if !keys.insert(question.key.clone()) {
             return bad("two questions with the same key".into());
         }

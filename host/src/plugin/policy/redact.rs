@@ -31,9 +31,12 @@ const MAX_CACHE_BYTES: usize = 8 << 20;
 /// Maximum number of overlapping matches in a row.
 const MAX_OVERLAPPING: usize = 256;
 
+/// How begins what stands where a secret was.
+pub(in crate::plugin) const REDACTED: &str = "[redacted ";
+
 /// What stands where a secret was.
 pub(in crate::plugin) fn placeholder(secret: &str) -> String {
-    format!("[redacted {secret}]")
+    format!("{REDACTED}{secret}]")
 }
 
 /// Finds and replaces the secrets of one plugin.
