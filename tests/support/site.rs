@@ -1,7 +1,7 @@
 //! A local web server with a handler per test, with or without TLS, which records request heads.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -74,6 +74,7 @@ impl Site {
                         connections.all += 1;
                         connections.open += 1;
                     });
+                    let closing = stream.try_clone();
                     let mut connection = open(stream, tls);
                     // A failed TLS handshake ends the loop.
                     while let Some(head) = head(&mut *connection) {
@@ -82,6 +83,8 @@ impl Site {
                             break;
                         }
                     }
+                    drop(connection);
+                    let _ = closing.map(|stream| close(&stream));
                     count(&counted, |connections| connections.open -= 1);
                 });
             }
@@ -138,6 +141,14 @@ fn open(stream: TcpStream, tls: Option<Arc<ServerConfig>>) -> Box<dyn Connection
             Box::new(StreamOwned::new(ServerConnection::new(config).expect("a valid configuration"), stream))
         }
     }
+}
+
+/// Ends a connection after its response. One that is closed while bytes are unread, such as a request's body, is
+/// reset, and that may overtake the response.
+fn close(stream: &TcpStream) {
+    let _ = stream.shutdown(Shutdown::Write);
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
+    let _ = std::io::copy(&mut stream.take(1 << 20), &mut std::io::sink());
 }
 
 /// Writes the last response of a connection; errors are ignored.
