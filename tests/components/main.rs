@@ -7,6 +7,7 @@
 //! `cargo test -p wharf-mcp --test components -- [--count N] [--seed N]`: component `n` has the seed `N + n`, so that a
 //! failure can be reproduced alone.
 
+#[path = "../support/random.rs"]
 mod random;
 mod value;
 mod world;
@@ -36,7 +37,7 @@ enum Ended {
     Served(usize),
     /// The first words of the reason.
     Refused(String),
-    /// The world cannot be encoded.
+    /// None of many worlds is a component.
     NoComponent,
 }
 

@@ -63,7 +63,7 @@ fn world(random: &mut Random, is_asynchronous: bool) -> Option<(Resolve, WorldId
     if random.one_in(200) {
         worlds = resolve.worlds.iter().map(|(id, _)| id).collect();
     }
-    let world = *worlds.get(random.below(worlds.len().max(1)))?;
+    let world = *worlds.get(random.below(worlds.len()))?;
     Some((resolve, world))
 }
 

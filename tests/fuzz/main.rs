@@ -6,6 +6,8 @@
 //! of cores. Coverage is not measured.
 
 mod mutate;
+#[path = "../support/random.rs"]
+mod random;
 mod targets;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -9,15 +9,8 @@ use crate::support::home::component;
 pub(crate) const ROWS: &[Row] =
     rows![h79_servers_that_do_not_answer, h80_servers_that_hang_the_listing, h81_servers_with_wrong_questions,];
 
-/// Calls under several names, since a plugin is quarantined after five faults.
-fn faults(arena: &mut Arena, tool: &str, calls: impl IntoIterator<Item = (Value, &'static str)>) {
-    for (n, (arguments, code)) in calls.into_iter().enumerate() {
-        let plugin = format!("served{}", n / 4);
-        if n % 4 == 0 {
-            arena.loads_guest("served", &plugin);
-        }
-        arena.fault(&format!("{plugin}_{tool}"), arguments, code);
-    }
+fn guest() -> Vec<u8> {
+    std::fs::read(component("served")).expect("a guest")
 }
 
 fn h79_servers_that_do_not_answer(setup: Setup) -> Arena {
@@ -34,7 +27,7 @@ fn h79_servers_that_do_not_answer(setup: Setup) -> Arena {
         ("no-events", "bad-output"),
         ("panic", "trap"),
     ];
-    faults(&mut arena, "fault", calls.map(|(how, code)| (json!({ "how": how }), code)));
+    arena.faults_with(&guest(), &calls.map(|(how, code)| ("fault", json!({ "how": how }), code)));
     arena
 }
 
@@ -52,7 +45,7 @@ fn h80_servers_that_hang_the_listing(setup: Setup) -> Arena {
     let settings: String =
         modes.iter().map(|(mode, _)| format!("[plugins.{mode}.grants]\nenv = {{ MODE = \"{mode}\" }}\n")).collect();
     let mut arena = setup.open(&settings);
-    let guest = std::fs::read(component("served")).expect("a guest");
+    let guest = guest();
     for (mode, why) in modes {
         arena.refuses(mode, &guest, why);
     }
@@ -60,8 +53,8 @@ fn h80_servers_that_hang_the_listing(setup: Setup) -> Arena {
 }
 
 fn h81_servers_with_wrong_questions(setup: Setup) -> Arena {
-    let names: Vec<String> = (0..3).map(|n| format!("[plugins.served{n}.grants]\nelicit = true\n")).collect();
-    let mut arena = setup.open(&names.concat());
+    let granted = ["first", "second", "third"].map(|plugin| format!("[plugins.{plugin}.grants]\nelicit = true\n"));
+    let mut arena = setup.open(&granted.concat());
     let roots = || json!({ "method": "roots/list" });
     let form = |schema: Value| json!({ "q": { "method": "elicitation/create", "params": { "message": "m", "requestedSchema": schema } } });
     let field = |field: Value| form(json!({ "type": "object", "properties": { "a": field } }));
@@ -79,6 +72,6 @@ fn h81_servers_with_wrong_questions(setup: Setup) -> Arena {
         visit("javascript:alert(1)"),
     ];
     let asks = |requests| json!({ "result": { "resultType": "input_required", "inputRequests": requests } });
-    faults(&mut arena, "ask", questions.into_iter().map(|requests| (asks(requests), "bad-output")));
+    arena.faults_with(&guest(), &questions.map(|requests| ("ask", asks(requests), "bad-output")));
     arena
 }

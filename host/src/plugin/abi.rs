@@ -2,6 +2,7 @@
 //!
 //! No bindgen paths: they are in the file of each version.
 
+mod names;
 mod required;
 mod v0_1;
 

@@ -110,10 +110,16 @@ impl Arena {
     /// Calls tools of that guest, each of which must fail with its code. The guest is loaded under
     /// several names, since a plugin is quarantined after five faults.
     pub(crate) fn faults(&mut self, guest: &[u8], calls: &[(&str, &str)]) {
+        let calls: Vec<(&str, Value, &str)> = calls.iter().map(|(tool, code)| (*tool, json!({}), *code)).collect();
+        self.faults_with(guest, &calls);
+    }
+
+    /// As [`Arena::faults`], with arguments.
+    pub(crate) fn faults_with(&mut self, guest: &[u8], calls: &[(&str, Value, &str)]) {
         for (part, plugin) in calls.chunks(4).zip(["first", "second", "third", "fourth", "fifth"]) {
             self.loads(plugin, guest);
-            for (tool, code) in part {
-                self.fault(&format!("{plugin}_{tool}"), json!({}), code);
+            for (tool, arguments, code) in part {
+                self.fault(&format!("{plugin}_{tool}"), arguments.clone(), code);
             }
         }
     }

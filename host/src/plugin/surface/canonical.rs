@@ -10,7 +10,7 @@ use super::Surface;
 use crate::json;
 use crate::plugin::abi::{
     Annotations, Capability, Icon, IconTheme, Offer, Prompt, PromptArgument, ResourceDescription, ResourceTemplate,
-    Role, TaskSupport, Tool, ToolAnnotations,
+    TaskSupport, Tool, ToolAnnotations,
 };
 use crate::plugin::id::Digest;
 
@@ -159,11 +159,7 @@ fn capability(capability: &Capability) -> Value {
 
 fn annotations(annotations: Option<&Annotations>) -> Option<Value> {
     let Annotations { audience, priority, last_modified } = annotations?;
-    let role = |role: &Role| match role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-    };
-    let audience: Vec<&str> = audience.iter().map(role).collect();
+    let audience: Vec<&str> = audience.iter().map(|role| role.name()).collect();
     Some(object(json!({ "audience": audience, "priority": priority, "lastModified": last_modified })))
 }
 

@@ -211,18 +211,11 @@ pub(super) fn meta(revision: Revision, meta: Option<&str>) -> Option<Object<'_>>
 /// `annotations`, as far as the revision has them.
 pub(super) fn annotations(revision: Revision, annotations: Option<&abi::Annotations>) -> Option<Annotations<'_>> {
     let own = annotations?;
-    let audience = own.audience.iter().map(|role| role_name(*role)).collect();
+    let audience = own.audience.iter().map(|role| role.name()).collect();
     // Strict clients reject the whole result for a value that is out of range or not a number.
     let priority = own.priority.filter(|priority| (0.0..=1.0).contains(priority)).and_then(json::number);
     let last_modified = own.last_modified.as_deref().filter(|_| revision.has_last_modified());
     let known = Annotations { audience, priority, last_modified };
     let is_empty = known.audience.is_empty() && known.priority.is_none() && known.last_modified.is_none();
     (!is_empty).then_some(known)
-}
-
-pub(super) fn role_name(role: abi::Role) -> &'static str {
-    match role {
-        abi::Role::User => "user",
-        abi::Role::Assistant => "assistant",
-    }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::content::{Block, Icon, icons, meta, role_name};
+use super::content::{Block, Icon, icons, meta};
 use crate::json::Object;
 use crate::plugin::abi;
 use crate::protocol::Revision;
@@ -69,7 +69,7 @@ struct Message<'a> {
 impl<'a> GetPromptResult<'a> {
     pub(in crate::server) fn new(revision: Revision, result: &'a abi::PromptResult) -> Self {
         let message = |message: &'a abi::PromptMessage| Message {
-            role: role_name(message.role),
+            role: message.role.name(),
             content: Block::new(revision, &message.content),
         };
         Self { description: result.description.as_deref(), messages: result.messages.iter().map(message).collect() }

@@ -6,7 +6,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Number, Value};
 
-use super::content::{Block, role_name};
+use super::content::Block;
 use super::{Unrepresentable, form};
 use crate::json::{self, Raw};
 use crate::plugin::abi::{Ask, ContextScope, ModelPreferences, Sampling, SamplingMessage, SamplingTool, ToolChoice};
@@ -181,7 +181,7 @@ impl<'a> Preferences<'a> {
 
 /// One message, or several where the revision allows only one content in each.
 fn messages(revision: Revision, message: &SamplingMessage) -> Vec<Message<'_>> {
-    let of = |content| Message { role: role_name(message.role), content };
+    let of = |content| Message { role: message.role.name(), content };
     let blocks = message.content.iter().map(|content| Block::of_sampling(revision, content));
     if message.content.len() != 1 && revision.has_sampling_tools() {
         return vec![of(Contents::Several(blocks.collect()))];

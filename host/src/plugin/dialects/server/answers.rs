@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use crate::json;
-use crate::plugin::abi::{Answer, ClientFeatures, ElicitAction, MediaContent, Reply, Role, Root, SamplingContent};
+use crate::plugin::abi::{Answer, ClientFeatures, ElicitAction, MediaContent, Reply, Root, SamplingContent};
 
 /// `clientCapabilities`.
 pub(super) fn capabilities(client: ClientFeatures) -> Value {
@@ -51,15 +51,11 @@ fn response(reply: &Reply) -> Option<Value> {
         }
         Reply::Sampled(sampled) => {
             let contents: Vec<Value> = sampled.content.iter().filter_map(content).collect();
-            let role = match sampled.role {
-                Role::User => "user",
-                Role::Assistant => "assistant",
-            };
             let content = match <[Value; 1]>::try_from(contents) {
                 Ok([one]) => one,
                 Err(several) => several.into(),
             };
-            let mut response = json!({ "role": role, "content": content, "model": sampled.model });
+            let mut response = json!({ "role": sampled.role.name(), "content": content, "model": sampled.model });
             if let Some(reason) = &sampled.stop_reason {
                 response["stopReason"] = json!(reason);
             }
@@ -76,8 +72,11 @@ fn root(root: &Root) -> Value {
     }
 }
 
+fn media(kind: &str, media: &MediaContent) -> Value {
+    json!({ "type": kind, "data": STANDARD.encode(&media.data), "mimeType": media.mime_type })
+}
+
 fn content(content: &SamplingContent) -> Option<Value> {
-    let media = |kind: &str, media: &MediaContent| json!({ "type": kind, "data": STANDARD.encode(&media.data), "mimeType": media.mime_type });
     Some(match content {
         SamplingContent::Text(text) => json!({ "type": "text", "text": text.text }),
         SamplingContent::Image(image) => media("image", image),
@@ -94,7 +93,7 @@ fn content(content: &SamplingContent) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::abi::{Elicited, Sampled, TextContent, ToolUse};
+    use crate::plugin::abi::{Elicited, Role, Sampled, TextContent, ToolUse};
 
     #[test]
     fn a_server_is_told_what_may_be_asked() {

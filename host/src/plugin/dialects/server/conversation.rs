@@ -92,7 +92,7 @@ impl<R: Redactable + Send + 'static> Invocation for Conversation<R> {
         context: CallContext,
     ) -> wasmtime::Result<Said<R>> {
         let Self { handler, way: Way { path, has_handshake }, asked, limit, read } = self;
-        let asks = Asks { method: asked.method, may_ask: asked.may_be_asked(), has_handshake };
+        let method = asked.method;
         let request = match has_handshake {
             false => asked.stateless(path, &context),
             true => match handshake(store, instance, &handler, path, limit).await? {
@@ -108,7 +108,7 @@ impl<R: Redactable + Send + 'static> Invocation for Conversation<R> {
                 if let Some(Answer::Error { code: MISSING_CAPABILITY, data, .. }) = &reply.answer {
                     deny(store.data(), data);
                 }
-                match result_of(reply, asks) {
+                match result_of(reply, method, has_handshake) {
                     Ok(result) => said(read, &result),
                     Err(error) => Said::Failed(error),
                 }
@@ -163,23 +163,18 @@ async fn handshake(
     })
 }
 
-/// What the result of a request may be.
-struct Asks {
-    method: &'static str,
-    /// Whether it may be a question, in the revision without a handshake.
-    may_ask: bool,
-    has_handshake: bool,
-}
-
-fn result_of(reply: Reply, asks: Asks) -> Result<Value, CallError> {
-    let Asks { method, may_ask, has_handshake } = asks;
+fn result_of(reply: Reply, method: &str, has_handshake: bool) -> Result<Value, CallError> {
     match reply.answer {
         Some(Answer::Result(result)) => match result["resultType"].as_str() {
             // Absent in revisions with a handshake.
             None | Some("complete") => Ok(result),
-            Some(INPUT_REQUIRED) if may_ask && !has_handshake => Ok(result),
-            Some(INPUT_REQUIRED) if may_ask => Err(bad(format!("a question, as only servers of {STATELESS} ask"))),
-            Some(INPUT_REQUIRED) => Err(bad(format!("a question in the result of `{method}`"))),
+            Some(INPUT_REQUIRED) if !message::may_ask(method) => {
+                Err(bad(format!("a question in the result of `{method}`")))
+            }
+            Some(INPUT_REQUIRED) if has_handshake => {
+                Err(bad(format!("a question, as only servers of {STATELESS} ask")))
+            }
+            Some(INPUT_REQUIRED) => Ok(result),
             Some(kind) => Err(bad(format!("a result of the type '{}', which was not asked for", quote(kind, 60)))),
         },
         Some(Answer::Error { code, message, .. }) => Err(CallError::Guest(error(code, message, method))),

@@ -34,6 +34,11 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
+/// Whether the result of such a request may be a question of the server, where the revision has no handshake.
+pub(super) fn may_ask(method: &str) -> bool {
+    ["tools/call", "prompts/get", "resources/read"].contains(&method)
+}
+
 /// A request, before it is known how the server is spoken to.
 #[derive(Clone)]
 pub(super) struct Asked {
@@ -77,15 +82,10 @@ impl Asked {
         self
     }
 
-    /// Whether its result may be a question of the server, where the revision has no handshake.
-    pub(super) fn may_be_asked(&self) -> bool {
-        ["tools/call", "prompts/get", "resources/read"].contains(&self.method)
-    }
-
     /// The request of the revision without a handshake, with the answers to what the server asked in an earlier round.
     pub(super) fn stateless(self, path: &'static str, context: &CallContext) -> Request<Full<Bytes>> {
         let capabilities =
-            if self.may_be_asked() { answers::capabilities(context.client).to_string() } else { "{}".into() };
+            if may_ask(self.method) { answers::capabilities(context.client).to_string() } else { "{}".into() };
         let own = format!(
             r#""io.modelcontextprotocol/protocolVersion":"{STATELESS}","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{capabilities}"#,
             client()
@@ -106,11 +106,8 @@ impl Asked {
         // The text of a JSON object, without the names that MCP reserves.
         let given = context.meta.as_deref().map_or("", str::trim);
         let given = given.strip_prefix('{').and_then(|given| given.strip_suffix('}')).map_or("", str::trim);
-        match (own.is_empty(), given.is_empty()) {
-            (true, true) => self,
-            (false, false) => self.with("_meta", &format!("{{{own},{given}}}")),
-            _ => self.with("_meta", &format!("{{{own}{given}}}")),
-        }
+        let members: Vec<&str> = [own, given].into_iter().filter(|members| !members.is_empty()).collect();
+        if members.is_empty() { self } else { self.with("_meta", &format!("{{{}}}", members.join(","))) }
     }
 
     fn post(&self, path: &'static str) -> Request<Full<Bytes>> {

@@ -1,5 +1,7 @@
 //! Numbers from a seed: the same on all machines.
 
+#![allow(dead_code, reason = "not every suite that includes it uses all of it")]
+
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 pub(crate) struct Random(u64);
 
@@ -8,16 +10,16 @@ impl Random {
         Self(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
 
-    /// Less than `count`, which is not zero.
-    pub(crate) fn below(&mut self, count: usize) -> usize {
-        (self.next() % count as u64) as usize
+    /// A number below `end`, or 0.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        (self.next() % (end as u64).max(1)) as usize
     }
 
     pub(crate) fn one_in(&mut self, count: usize) -> bool {
