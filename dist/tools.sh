@@ -32,7 +32,8 @@ emulate() {
   # Linux has opened the qemu that it was told of, which may be an older one.
   [ ! -e "$formats/qemu-$machine" ] || echo -1 >"$formats/qemu-$machine" || return
   cat "/usr/lib/binfmt.d/qemu-$machine.conf" >"$formats/register" || return
-  [[ $1 == aarch64-*-gnu ]] || return 0
+  [[ $1 == aarch64-* ]] || return 0
+  # For what is linked to it; Node.js is, which starts the npm package of either library.
   dpkg --add-architecture arm64 || return
   need /lib/ld-linux-aarch64.so.1 libc6:arm64 libgcc-s1:arm64 libstdc++6:arm64
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs 81 hostile plugins and clients (docs/security.md, H01 to H81) against the debug binary, over
-# stdio and over HTTP, after building missing guests. The last lines are the table, how many of the
-# 81 were contained over both, and the count. It takes some minutes.
+# Runs 81 hostile plugins and clients (docs/security.md, H01 to H81) against the debug binary: over stdio,
+# over HTTP, and with each plugin in a process of its own, after building missing guests. The last lines are
+# the table, how many of the 81 were contained in all three, and the count. It takes some minutes.
 #
 #   tests/hostile.sh                  all
 #   tests/hostile.sh H14 H15          some
-#   tests/hostile.sh stdio            over one transport
+#   tests/hostile.sh process          in one of the three: stdio, http, process
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

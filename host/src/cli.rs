@@ -244,6 +244,29 @@ enum Command {
         #[arg(long)]
         without_os_sandbox: bool,
     },
+    /// Run one plugin, which the pipe on stdin says; started by the sandbox as a process of its own
+    #[command(hide = true)]
+    SandboxWorker {
+        #[arg(long)]
+        log_style: WorkerLog,
+    },
+}
+
+/// How the process of a plugin writes its log: as its server does.
+#[derive(Clone, Copy, ValueEnum)]
+enum WorkerLog {
+    Text,
+    Json,
+    Author,
+    Command,
+}
+
+impl WorkerLog {
+    /// As an argument.
+    fn arguments(self, filter: &str) -> Vec<String> {
+        let style = self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+        [plugin::process::worker::WORKER, "--log", filter, "--log-style", &style].map(str::to_owned).to_vec()
+    }
 }
 
 /// How a server writes its log.
@@ -263,13 +286,37 @@ pub fn main() -> ExitCode {
         let code = plugin::compile::worker::run(!without_os_sandbox);
         return ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX));
     }
-    match run(cli) {
+    let ended = match cli.command {
+        Command::SandboxWorker { log_style } => run_worker(&cli.options, log_style),
+        _ => run(cli),
+    };
+    match ended {
         Ok(code) => code,
         Err(failure) => {
             report::failure(&failure);
             ExitCode::from(failure.code)
         }
     }
+}
+
+/// Serves one plugin, with the log of the server beside it.
+fn run_worker(options: &Options, style: WorkerLog) -> Result<ExitCode, Failure> {
+    let (log, screen) = (Log::new(matches!(style, WorkerLog::Json)), Screen::default());
+    let log_style = match style {
+        WorkerLog::Text => LogStyle::Server(&log),
+        WorkerLog::Json => LogStyle::ServerInJson(&log),
+        WorkerLog::Author => LogStyle::ServerOfAuthor(&log),
+        WorkerLog::Command => LogStyle::Command(&screen),
+    };
+    report::start_log(options.log.as_deref().unwrap_or("warn"), &log_style)?;
+    memory::retain_buffers();
+    let confined = || match style {
+        WorkerLog::Command => Ok(()),
+        _ => log.start().map_err(|error| format!("start a thread for the log: {error}")),
+    };
+    let ended = plugin::process::worker::run(confined);
+    log.finish();
+    ended.map(|()| ExitCode::SUCCESS).map_err(Failure::new)
 }
 
 fn run_server(
@@ -289,7 +336,7 @@ fn run_server(
 }
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
-    let options = cli.options;
+    let mut options = cli.options;
     // Interactive commands print their result; only servers log each loaded plugin.
     if let Command::Serve { dir, http, page, log_format, for_dev, trust } = cli.command {
         let is_json = matches!(log_format, LogFormat::Json);
@@ -299,7 +346,14 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             LogFormat::Text if for_dev => LogStyle::ServerOfAuthor(&log),
             LogFormat::Text => LogStyle::Server(&log),
         };
-        report::start_log(options.log.as_deref().unwrap_or("info"), &style)?;
+        let filter = options.log.as_deref().unwrap_or("info");
+        report::start_log(filter, &style)?;
+        options.log_of_workers = match log_format {
+            LogFormat::Json => WorkerLog::Json,
+            LogFormat::Text if for_dev => WorkerLog::Author,
+            LogFormat::Text => WorkerLog::Text,
+        }
+        .arguments(filter);
         let trusts = trust.as_deref().map(target::plugin).transpose()?;
         let author = serve::Author { trusts, is_dev: for_dev };
         let ended = run_server(options, dir, (&http, &page, !is_json), author, &log);
@@ -316,7 +370,9 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         _ => "warn",
     };
     let screen = Screen::default();
-    report::start_log(options.log.as_deref().unwrap_or(filter), &LogStyle::Command(&screen))?;
+    let filter = options.log.as_deref().unwrap_or(filter);
+    report::start_log(filter, &LogStyle::Command(&screen))?;
+    options.log_of_workers = WorkerLog::Command.arguments(filter);
     on_runtime(async {
         match cli.command {
             Command::Dev(command) => dev::run(&options, command, Cli::command, &screen).await,
@@ -363,7 +419,9 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Doctor(how) => doctor::run(&options, how).await,
             Command::Audit(command) => audit::run(&options, command),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
-            Command::Serve { .. } | Command::CompileWorker { .. } => unreachable!("dispatched above"),
+            Command::Serve { .. } | Command::CompileWorker { .. } | Command::SandboxWorker { .. } => {
+                unreachable!("dispatched above")
+            }
         }
     })
 }

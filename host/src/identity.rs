@@ -41,9 +41,8 @@ pub struct AccessGrant {
     pub expires: SystemTime,
 }
 
-#[cfg(test)]
 impl AccessGrant {
-    /// Of somebody of whom a token says nothing else; it has expired.
+    /// Of somebody of whom nothing else is known; it has expired.
     pub(crate) fn of(issuer: &str, subject: &str) -> Self {
         Self {
             issuer: issuer.into(),

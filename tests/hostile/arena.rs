@@ -135,7 +135,9 @@ pub(crate) struct Outcome {
 
 impl Setup {
     pub(crate) fn new(transport: Transport) -> Self {
-        Self { home: Home::with(&["echo"]), transport, start: Start::default(), audit: None }
+        let home = Home::with(&["echo"]);
+        let home = if transport == Transport::Process { home.with_processes() } else { home };
+        Self { home, transport, start: Start::default(), audit: None }
     }
 
     /// Starts the host, warms it up, and measures its levels.

@@ -11,7 +11,6 @@ use serde_json::json;
 
 use crate::Row;
 use crate::arena::{Arena, Setup, outcome_code};
-use crate::host::Transport;
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
@@ -187,7 +186,7 @@ fn h75_sighup_with_changed_settings(setup: Setup) -> Arena {
     arena.until_within(Duration::from_secs(8), "the new settings apply", |arena| {
         first_text(&arena.call("p_count", json!({}))) == "1 variables"
     });
-    if arena.transport == Transport::Http {
+    if arena.transport.is_http() {
         let address = arena.address().expect("it listens");
         let status = |token: &str| {
             let request = Request::discover(address).with("Authorization", &format!("Bearer {token}"));

@@ -17,15 +17,22 @@ use crate::support::wire::{Received, Wire};
 pub(crate) enum Transport {
     Stdio,
     Http,
+    /// Over stdio, with each plugin in a process of its own.
+    Process,
 }
 
 impl Transport {
-    pub(crate) const ALL: [Self; 2] = [Self::Stdio, Self::Http];
+    pub(crate) const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Process];
+
+    pub(crate) fn is_http(self) -> bool {
+        self == Self::Http
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
             Self::Http => "http",
+            Self::Process => "process",
         }
     }
 }
@@ -65,7 +72,7 @@ impl Host {
     pub(crate) fn start(home: &Home, transport: Transport, start: &Start) -> Self {
         let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
         command.env("SECRET", "password").env("ALICE", ALICE).env("BOB", BOB).args(&start.options);
-        if transport == Transport::Stdio {
+        if !transport.is_http() {
             return Self { process: Process::start(command), posts: None };
         }
         let process = Process::start({

@@ -1,7 +1,7 @@
 //! The hostile suite: hostile plugins and clients (H01 to H81 of docs/security.md), each against the
-//! real binary over stdio and over HTTP, while another plugin is called.
+//! real binary over stdio, over HTTP, and with each plugin in a process of its own, while another plugin is called.
 //!
-//! `cargo test -p wharf-mcp --test hostile -- [stdio|http] [H14 …]`. `arena.rs` checks what must hold for
+//! `cargo test -p wharf-mcp --test hostile -- [stdio|http|process] [H14 …]`. `arena.rs` checks what must hold for
 //! every row.
 
 /// The rows of a theme, each named after its function.

@@ -187,6 +187,12 @@ fn children(process: u32) -> Vec<i32> {
     lists.flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<i32>>()).collect()
 }
 
+/// Whether it is none of the processes of plugins.
+fn is_compiler(process: i32) -> bool {
+    let command = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&command).contains("compile-worker")
+}
+
 fn h71_compilers_killed_and_files_broken(setup: Setup) -> Arena {
     let mut arena = setup.open("");
     arena.loads("p", &version("0"));
@@ -199,7 +205,8 @@ fn h71_compilers_killed_and_files_broken(setup: Setup) -> Arena {
         let killed = arena.meanwhile(|| {
             let began = Instant::now();
             while began.elapsed() < Duration::from_secs(2) {
-                if let Some(pid) = children(host).into_iter().find_map(Pid::from_raw) {
+                let mut compilers = children(host).into_iter().filter(|child| is_compiler(*child));
+                if let Some(pid) = compilers.find_map(Pid::from_raw) {
                     return kill_process(pid, Signal::KILL).is_ok();
                 }
                 pause(1);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::Row;
 use crate::arena::{Arena, PROMPT, Setup, outcome_code};
-use crate::host::{ALICE, BOB, Transport};
+use crate::host::{ALICE, BOB};
 use crate::stalled::StalledClient;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
@@ -322,7 +322,7 @@ fn h68_partial_messages(setup: Setup) -> Arena {
     let transport = setup.transport;
     let mut arena = setup.open("header-timeout = '1s'\nbody-timeout = '1s'\n");
     arena.prompt();
-    if transport == Transport::Stdio {
+    if !transport.is_http() {
         arena.meanwhile(|| {
             for text in ["{\"jsonrpc\":", &format!("{{\"x\":\"{}", "x".repeat(3 << 20)), "[{\"jsonrpc\":\"2.0\""] {
                 let mut stalled = StalledClient::serve(Home::with(&["echo"]));

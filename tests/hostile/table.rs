@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::arena::Outcome;
+use crate::host::Transport;
 use crate::{Row, Run};
 
 #[allow(clippy::print_stdout, reason = "a command that people and the test runner read")]
@@ -29,25 +30,25 @@ fn ended(runs: &mut [Run], wait: bool) {
 pub(crate) fn conclude(mut runs: Vec<Run>, rows: &[Row], all: usize, transports: usize) -> ExitCode {
     ended(&mut runs, true);
     say(&format!(
-        "\n{:<40} {:<7} {:<7} {:>8} {:>9} {:>7} {:>6} {:>8}",
-        "attack", "stdio", "http", "overrun", "bystander", "memory", "files", "threads"
+        "\n{:<40} {:<7} {:<7} {:<7} {:>8} {:>9} {:>7} {:>6} {:>8}",
+        "attack", "stdio", "http", "process", "overrun", "bystander", "memory", "files", "threads"
     ));
     let mut whole = 0;
     for row in rows {
         let of_row: Vec<&Run> = runs.iter().filter(|run| run.row.function == row.function).collect();
         say(&line(row, &of_row));
-        whole += usize::from(of_row.len() == 2 && of_row.iter().all(|run| run.outcome().is_some()));
+        whole += usize::from(of_row.len() == Transport::ALL.len() && of_row.iter().all(|run| run.outcome().is_some()));
     }
     let passed = runs.iter().filter(|run| run.outcome().is_some()).count();
     let failed = runs.len() - passed;
-    if transports == 2 && rows.len() == all || failed > 0 {
+    if transports == Transport::ALL.len() && rows.len() == all || failed > 0 {
         say(&format!("{whole} of {all}"));
     }
     say(&format!("tests: {passed} passed, {failed} failed"));
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A line of the table, with the worst values of both transports.
+/// A line of the table, with the worst values of all transports.
 fn line(row: &Row, runs: &[&Run]) -> String {
     let word = |name: &str| match runs.iter().find(|run| run.transport.name() == name) {
         None => "-",
@@ -60,10 +61,11 @@ fn line(row: &Row, runs: &[&Run]) -> String {
     let latest = outcomes.iter().map(|outcome| outcome.latest).max().unwrap_or_default();
     let more = |after: usize, before: usize| after as i64 - before as i64;
     format!(
-        "{:<40} {:<7} {:<7} {:>8} {:>9} {:>7} {:>6} {:>8}",
+        "{:<40} {:<7} {:<7} {:<7} {:>8} {:>9} {:>7} {:>6} {:>8}",
         row.name(),
         word("stdio"),
         word("http"),
+        word("process"),
         over.map_or(String::new(), |over| format!("{} ms", over.as_millis())),
         format!("{} ms", latest.as_millis()),
         format!("{:+} MiB", most(&|o| (o.after.resident as i64 - o.before.resident as i64) >> 20)),

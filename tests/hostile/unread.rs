@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::Row;
 use crate::arena::{Arena, Setup};
-use crate::host::Transport;
 use crate::stalled::StalledClient;
 use crate::support::events::Events;
 use crate::support::guest::Guest;
@@ -57,7 +56,7 @@ fn home_with(plugin: &str, bytes: &[u8]) -> Home {
 fn h58_unread_results(setup: Setup) -> Arena {
     let transport = setup.transport;
     let mut arena = setup.open("");
-    if transport == Transport::Stdio {
+    if !transport.is_http() {
         arena.meanwhile(|| {
             let mut stalled = StalledClient::serve(home_with("big", &large()));
             stalled.send_in_background(lines(CALLS, "big_large", &json!({})));
@@ -120,7 +119,7 @@ fn h59_unread_logs_and_progress(mut setup: Setup) -> Arena {
     let transport = setup.transport;
     setup.start.sse = true;
     let mut arena = setup.open("");
-    if transport == Transport::Stdio {
+    if !transport.is_http() {
         arena.meanwhile(|| {
             let mut stalled = StalledClient::serve(home_with("big", &guest));
             stalled.send_in_background(format!("{level}\n{calls}"));
@@ -163,7 +162,7 @@ fn h60_clients_that_disconnect_early(setup: Setup) -> Arena {
     arena.loads("big", &large());
     // The answers are 192 MB. Of them, the allocator keeps between 30 and 70 MB for its next allocations.
     arena.bounded(PEAK, 96 * MIB);
-    if arena.transport == Transport::Stdio {
+    if !arena.transport.is_http() {
         for _ in 0..SESSIONS {
             let pending: Vec<u64> = (0..EACH).map(|_| arena.start_call_with_text("big_some", "{}")).collect();
             arena.pause(Duration::from_millis(150));
@@ -212,7 +211,7 @@ fn h61_large_queued_arguments(setup: Setup) -> Arena {
     let arguments = format!(r#"{{"seconds":1,"more":"{}"}}"#, "x".repeat(3_900_000));
     let transport = arena.transport;
     let address = arena.address();
-    if transport == Transport::Stdio {
+    if !transport.is_http() {
         arena.meanwhile(|| {
             let home = Home::with(&["hostile"]);
             home.configure("[plugins.hostile.limits]\nconcurrency = 1\ntimeout = '4s'\n");

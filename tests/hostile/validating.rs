@@ -6,7 +6,6 @@ use serde_json::json;
 
 use crate::Row;
 use crate::arena::{Arena, PROMPT, Setup, outcome_code};
-use crate::host::Transport;
 use crate::support::guest::Guest;
 use crate::support::guest::asking::form;
 use crate::support::http::HttpConnection;
@@ -230,7 +229,7 @@ fn h49_calls_cancelled_during_validation(setup: Setup) -> Arena {
     // Calls of clients that disconnect; their audit records are not checked.
     let address = arena.address();
     let tools = ["first_all", "second_all", "first_any", "second_not"];
-    if arena.transport == Transport::Stdio {
+    if !arena.transport.is_http() {
         let pending = tools.map(|tool| arena.start_call_with_text(tool, "{}"));
         arena.pause(Duration::from_millis(700));
         pending.into_iter().for_each(|id| arena.cancel(id));

@@ -39,6 +39,8 @@ mod page;
 mod pages;
 mod pins;
 mod plain;
+#[cfg(target_os = "linux")]
+mod processes;
 mod programs;
 #[cfg(feature = "dev")]
 mod projects;

@@ -240,6 +240,7 @@ fn only_the_stdio_transport_touches_stdout() {
             "host/src/transport/stdio",
             "host/src/cli",
             "host/src/plugin/component/compile/worker.rs",
+            "host/src/plugin/process/worker.rs",
             "host/src/main.rs",
         ],
     ));

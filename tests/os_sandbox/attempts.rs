@@ -27,6 +27,13 @@ pub(super) fn run(arguments: &[String]) {
             say(&format!("files: {files:?}, calls: {calls:?}"));
         }
         "files" => say(&format!("files: {:?}", sandbox::deny_files().expect("landlock"))),
+        // The process of a plugin.
+        "worker" | "worker-with-network" => {
+            let files = sandbox::restrict_files(&sandbox::system_paths()).expect("landlock");
+            let calls = sandbox::deny_syscalls(restrictions == "worker-with-network");
+            let calls = calls.map_or(sandbox::Enforcement::None, |()| sandbox::Enforcement::Full);
+            say(&format!("files: {files:?}, calls: {calls:?}"));
+        }
         "host" => {
             let [read, write, ..] = paths else { panic!("attempt host WHAT READ WRITE …") };
             let allowed = AllowedPaths {

@@ -6,6 +6,7 @@
 mod attempts;
 mod compiler;
 mod host;
+mod plugin;
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let (mut passed, mut failed) = (0, 0);
-    for (name, test) in [compiler::TESTS, host::TESTS].concat() {
+    for (name, test) in [compiler::TESTS, host::TESTS, plugin::TESTS].concat() {
         let result = std::panic::catch_unwind(test);
         say(&format!("test {name} ... {}", if result.is_ok() { "ok" } else { "FAILED" }));
         *if result.is_ok() { &mut passed } else { &mut failed } += 1;

@@ -10,19 +10,30 @@ const MAY_ASK: &str = include_str!("../grants.toml");
 /// A debug host that compiles on a busy machine may take longer than the default.
 const PATIENT: &str = "first-list = \"30s\"\n";
 
+/// Under `[limits]`.
+const PROCESSES: &str = "isolation = \"process\"\n";
+
 /// Removed with its content when dropped.
 pub struct Home {
     root: TempDir,
+    has_processes: bool,
 }
 
 impl Home {
     /// A home with an empty plugin folder.
     pub fn new() -> Self {
         let root = TempDir::with_prefix("wharf-it-").expect("a temporary folder");
-        let home = Self { root };
+        let home = Self { root, has_processes: std::env::var_os("WHARF_TEST_PROCESSES").is_some() };
         for folder in ["served/plugins", "home", "config/wharf", "data", "state", "runtime"] {
             fs::create_dir_all(home.path(folder)).expect("a folder in it");
         }
+        home.configure("");
+        home
+    }
+
+    /// The same, with each plugin in a process of its own. So are all homes if `WHARF_TEST_PROCESSES` is set.
+    pub fn with_processes(self) -> Self {
+        let home = Self { has_processes: true, ..self };
         home.configure("");
         home
     }
@@ -95,6 +106,11 @@ impl Home {
             _ if toml.contains("first-list") => format!("{MAY_ASK}{toml}"),
             Some((before, after)) => format!("{MAY_ASK}{before}[server]\n{PATIENT}{after}"),
             None => format!("[server]\n{PATIENT}{MAY_ASK}{toml}"),
+        };
+        let toml = match toml.split_once("[limits]\n") {
+            _ if !self.has_processes => toml,
+            Some((before, after)) => format!("{before}[limits]\n{PROCESSES}{after}"),
+            None => format!("{toml}\n[limits]\n{PROCESSES}"),
         };
         fs::write(self.path("config/wharf/wharf.toml"), toml).expect("the settings file");
     }

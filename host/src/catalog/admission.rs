@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use super::PluginSettings;
 use crate::pins::{AdmittedAs, Decision, Guard, ListedVersion, PluginVersion, Reason};
 use crate::plugin::{
-    Digest, Embedded, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, StoredSurface, could_be_plugin,
-    read_component,
+    Digest, Embedded, Isolation, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, StoredSurface,
+    could_be_plugin, read_component,
 };
 
 /// A plugin that was loaded and listed. It must not serve before it is pinned.
@@ -124,7 +124,8 @@ pub async fn load_plugin(
         Err(reason) => return Err(not_served(component, &settings.limits, held(&version, reason)).await),
     };
     if let Some(embedded) = embedded
-        && !sandbox.has_code(content).await
+        // A process takes long to start too.
+        && (settings.limits.isolation == Isolation::Process || !sandbox.has_code(content).await)
     {
         // Without its grants it may list something else.
         if !with_grants {

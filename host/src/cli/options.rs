@@ -12,7 +12,7 @@ use crate::config::{self, Base, Config};
 use crate::os::key_folders;
 use crate::os::paths::folder_of;
 use crate::os::process::this_program;
-use crate::plugin::{Compiler, ProtectedFolders, Recorder, Sandbox, SandboxSettings};
+use crate::plugin::{Compiler, ProtectedFolders, Recorder, Sandbox, SandboxSettings, WorkerProgram};
 use crate::report::Failure;
 
 #[derive(Args, Clone)]
@@ -30,6 +30,9 @@ pub(super) struct Options {
     /// Records the calls of its sandbox.
     #[arg(skip)]
     pub(super) recorder: Recorder,
+    /// How a process of this command writes its log, as arguments of [`WORKER`].
+    #[arg(skip)]
+    pub(super) log_of_workers: Vec<String>,
 }
 
 impl Options {
@@ -97,7 +100,8 @@ impl Options {
         let program = this_program().map_err(|error| unstarted(&error.to_string()))?;
         Ok(SandboxSettings {
             cache_dir: self.cache.clone().or(default),
-            compiler: Compiler::ChildProcess(program),
+            compiler: Compiler::ChildProcess(program.clone()),
+            worker: Some(WorkerProgram { program, arguments: self.log_of_workers.clone() }),
             os_sandbox: config.sandbox.os_sandbox,
             ..SandboxSettings::default()
         })

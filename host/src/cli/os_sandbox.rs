@@ -11,13 +11,12 @@ use wharf_report::ShowPath as _;
 use super::http::HttpOptions;
 use super::options::Options;
 use crate::config::{self, Config};
+use crate::net::dial::CERTIFICATE_VARIABLES;
 use crate::os::paths::folder_of;
 use crate::os::private;
 use crate::os::sandbox::{self, AllowedPaths, Enforcement, restrict_files};
 use crate::plugin::{FolderGrant, FolderMode, PluginId};
 
-/// Variables that name certificates, as for OpenSSL.
-const CERTIFICATE_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 /// Components of a path, `/` included, up to which a folder belongs to the whole system.
 const SYSTEM_DEPTH: usize = 2;
 

@@ -53,7 +53,7 @@ fn settings(own: &ExchangeConfig, config: &Config) -> Result<ExchangeSettings, C
 }
 
 fn missing(why: String) -> Missing {
-    Missing { why, hint: "sign in again, or ask who runs the server", temporary: true }
+    Missing { why, hint: "sign in again, or ask who runs the server".into(), temporary: true }
 }
 
 #[async_trait]
@@ -78,7 +78,7 @@ impl PersonalSecrets for Secrets {
         let read = spawn_blocking(move || config.secret_of(&name, &of).map(SecretText::new)).await;
         read.unwrap_or_else(|error| {
             tracing::error!("failed to read a secret of a user: {error}");
-            Err(Missing { why: "cannot be read now".into(), hint: "try again", temporary: true })
+            Err(Missing { why: "cannot be read now".into(), hint: "try again".into(), temporary: true })
         })
     }
 }

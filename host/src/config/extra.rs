@@ -60,11 +60,15 @@ impl ExtraConfig {
                 return wrong(&["limits", key], "is of all calls of the plugin together", hint);
             }
         }
+        if self.limits.isolation.is_some() {
+            let why = "is for the plugin: calls of all its callers run in the same process";
+            return wrong(&["limits", "isolation"], why, "write it under the plugin's own limits");
+        }
         Ok(())
     }
 
     fn limits(&self) -> ExtraLimits {
-        let LimitsConfig { timeout, cpu, memory, output, log, concurrency: _, queue: _ } = &self.limits;
+        let LimitsConfig { timeout, cpu, memory, output, log, concurrency: _, queue: _, isolation: _ } = &self.limits;
         let bytes = |size: &Option<bytesize::ByteSize>| size.map(|size| size.as_u64());
         ExtraLimits { timeout: *timeout, cpu: *cpu, memory: bytes(memory), output: bytes(output), log: bytes(log) }
     }

@@ -8,7 +8,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use wharf_report::wrong_value;
 
-use crate::plugin::Limits;
+use crate::plugin::{Isolation, Limits};
 
 /// The error for a zero limit.
 const ZERO: &str = "with 0 no call could run: use a larger value, or omit it for the default";
@@ -60,6 +60,26 @@ pub struct LimitsConfig {
     /// Bytes that one call may log.
     #[serde(with = "super::size", skip_serializing_if = "Option::is_none")]
     pub log: Option<ByteSize>,
+    /// The process in which calls run: that of the server, or one of the plugin's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<IsolationConfig>,
+}
+
+/// As [`Isolation`].
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum IsolationConfig {
+    Shared,
+    Process,
+}
+
+impl From<IsolationConfig> for Isolation {
+    fn from(config: IsolationConfig) -> Self {
+        match config {
+            IsolationConfig::Shared => Self::Shared,
+            IsolationConfig::Process => Self::Process,
+        }
+    }
 }
 
 impl LimitsConfig {
@@ -72,6 +92,7 @@ impl LimitsConfig {
         limits.concurrency = self.concurrency.unwrap_or(limits.concurrency);
         limits.queue = self.queue.unwrap_or(limits.queue);
         limits.log = self.log.map_or(limits.log, bytes);
+        limits.isolation = self.isolation.map_or(limits.isolation, Isolation::from);
     }
 }
 
@@ -85,6 +106,10 @@ impl From<&Limits> for LimitsConfig {
             concurrency: Some(limits.concurrency),
             queue: Some(limits.queue),
             log: Some(ByteSize(limits.log)),
+            isolation: Some(match limits.isolation {
+                Isolation::Shared => IsolationConfig::Shared,
+                Isolation::Process => IsolationConfig::Process,
+            }),
         }
     }
 }

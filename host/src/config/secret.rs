@@ -135,10 +135,10 @@ impl Config {
             (None, None) if secret.is_personal() => PUT_IT,
             (None, None) => WRITE_IT,
         };
-        Missing { why, hint: hints[usize::from(self.of_command)], temporary }
+        Missing { why, hint: hints[usize::from(self.of_command)].into(), temporary }
     }
 }
 
 fn undefined() -> Missing {
-    Missing { why: "is not there".into(), hint: "define it under [secrets]", temporary: false }
+    Missing { why: "is not there".into(), hint: "define it under [secrets]".into(), temporary: false }
 }

@@ -71,6 +71,16 @@ impl Cost {
         self.upstream.fetch_add(nanoseconds(time), Ordering::Relaxed);
     }
 
+    /// Adds what was spent in another process.
+    pub fn add(&self, spent: &Spent) {
+        let Spent { cpu, queued, memory, upstream_requests, upstream } = *spent;
+        self.add_cpu(cpu);
+        self.add_queued(queued);
+        self.used_memory(memory);
+        self.upstream_requests.fetch_add(upstream_requests, Ordering::Relaxed);
+        self.upstream.fetch_add(nanoseconds(upstream), Ordering::Relaxed);
+    }
+
     pub fn spent(&self) -> Spent {
         let time = |nanoseconds: &AtomicU64| Duration::from_nanos(nanoseconds.load(Ordering::Relaxed));
         Spent {

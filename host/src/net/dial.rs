@@ -90,6 +90,9 @@ pub async fn tls<S: Stream>(
     }
 }
 
+/// Variables that name certificates, as for OpenSSL.
+pub const CERTIFICATE_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+
 /// Trusts the system's root certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`; without
 /// any, Mozilla's. Blocks: it reads files.
 pub fn connector() -> Result<TlsConnector, String> {

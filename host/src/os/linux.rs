@@ -19,9 +19,8 @@ pub(crate) use super::unix::*;
 
 /// The OS sandbox.
 pub(super) mod sandbox {
-    pub(crate) use super::landlock::system_paths;
-    pub use super::landlock::{denies, deny_files, restrict_files};
-    pub use super::seccomp::filter_syscalls;
+    pub use super::landlock::{denies, deny_files, restrict_files, system_paths};
+    pub use super::seccomp::{deny_syscalls, filter_syscalls};
 
     /// Why there is none, on systems without one.
     pub(crate) const UNSUPPORTED: Option<&str> = None;

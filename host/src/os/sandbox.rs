@@ -5,8 +5,8 @@
 
 use std::path::PathBuf;
 
-pub(crate) use super::system::sandbox::{UNSUPPORTED, system_paths};
-pub use super::system::sandbox::{denies, deny_files, filter_syscalls, restrict_files};
+pub(crate) use super::system::sandbox::UNSUPPORTED;
+pub use super::system::sandbox::{denies, deny_files, deny_syscalls, filter_syscalls, restrict_files, system_paths};
 
 /// The paths that stay accessible, with everything below them. Missing paths are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -90,6 +90,9 @@ pub enum LoadError {
     ListingFault(Fault),
     #[error("list what the plugin offers; that is more than {limit} {what}")]
     ListingTooLarge { what: &'static str, limit: usize },
+    /// Said by the process of a plugin that has its own.
+    #[error("{why}")]
+    InProcess { why: String, hint: Option<String>, is_of_listing: bool },
     #[error("compile the component within {} s", .0.as_secs())]
     CompileTimeout(Duration),
     #[error("compile the component within its time and memory limits")]
@@ -154,7 +157,11 @@ impl LoadError {
 
     /// Whether the component was instantiated but its listing failed.
     pub fn is_of_listing(&self) -> bool {
-        matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap(_) | Self::ListingFault(_))
+        match self {
+            Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap(_) | Self::ListingFault(_) => true,
+            Self::InProcess { is_of_listing, .. } => *is_of_listing,
+            _ => false,
+        }
     }
 
     /// Whether other keys in the configuration might make it acceptable.
@@ -168,8 +175,9 @@ impl LoadError {
     }
 
     /// What to do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<&str> {
         Some(match self {
+            Self::InProcess { hint, .. } => return hint.as_deref(),
             Self::Empty | Self::Invalid(_) | Self::Changed => "copy the file again; it may be incomplete",
             Self::System(_) => "the host tries again every second",
             Self::Text => "build it into a component, or convert WAT with `wasm-tools parse`",

@@ -86,6 +86,11 @@ impl Events {
         self.lock().dropped += 1;
     }
 
+    /// Counts messages that were dropped in another process.
+    pub(in crate::plugin) fn add_dropped(&self, messages: u64) {
+        self.lock().dropped += messages;
+    }
+
     /// Records a denied access.
     pub(in crate::plugin) fn deny(&self, denial: Denial) {
         self.lock().denied = Some(denial);

@@ -8,6 +8,16 @@ pub(in crate::plugin) mod quota;
 
 use std::time::Duration;
 
+/// Where a plugin runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// In the process of the server, with all others.
+    #[default]
+    Shared,
+    /// In a process of its own.
+    Process,
+}
+
 /// The limits of every call to one plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
@@ -28,6 +38,8 @@ pub struct Limits {
     pub log: u64,
     /// Of calls that become tasks.
     pub tasks: TaskLimits,
+    /// Where they run. It holds from the next time that the plugin is loaded.
+    pub isolation: Isolation,
 }
 
 /// What differs for calls that may become tasks: nobody waits for their end.
@@ -84,6 +96,7 @@ impl Default for Limits {
             queue: 256,
             log: 64 << 10,
             tasks: TaskLimits::default(),
+            isolation: Isolation::Shared,
         }
     }
 }

@@ -14,9 +14,10 @@ use super::dialects::linked::Linked;
 use super::error::LoadError;
 use super::id::{Digest, PluginId};
 use super::instance::call::PreparedComponent;
-use super::limits::Limits;
+use super::limits::{Isolation, Limits};
 use super::loaded::Plugin;
 use super::policy::grants::Grants;
+use super::process::Remote;
 use super::sandbox::Sandbox;
 use super::stored_listing::StoredListing;
 use super::surface::ListingWarning;
@@ -61,16 +62,25 @@ impl Sandbox {
                 Ok::<_, LoadError>(runtime.skills.read(custom_section(&bytes, SECTION), &plugin))
             };
             let (skills, left_out) = compile::blocking(check).await??;
-            let linked = sandbox.in_use.get_or_make(digest, async {
-                let code = sandbox.compilation.code(component.clone(), digest).await?;
-                Linked::new(&sandbox.linker, code, &component)
-            });
-            let linked = linked.await?;
+            let linked = match limits.isolation {
+                Isolation::Shared => {
+                    let linked = sandbox.in_use.get_or_make(digest, async {
+                        let code = sandbox.compilation.code(component.clone(), digest).await?;
+                        Linked::new(&sandbox.linker, code, &component)
+                    });
+                    linked.await?
+                }
+                Isolation::Process => {
+                    let remote = Remote::start(sandbox.clone(), id.clone(), digest, component.clone(), &grants);
+                    let (remote, needs) = remote.await?;
+                    Arc::new(Linked::elsewhere(Box::new(remote), needs.into_iter().collect()))
+                }
+            };
             drop(component);
             linked.fits(&limits)?;
             let stored = StoredListing::new(&sandbox, digest, &grants);
             let prepared =
-                PreparedComponent::new(sandbox.runtime.clone(), id, digest, limits, grants, linked.pre.clone());
+                PreparedComponent::new(sandbox.runtime.clone(), id, digest, limits, grants, linked.pre().cloned());
             // Before the listing, whose deadline is short.
             prepared.granted.open_folders().await;
             listing();

@@ -114,6 +114,10 @@ impl Plugin {
             return None;
         }
         let of = (&self.prepared.id, &self.prepared.digest);
+        if self.linked.pre().is_none() {
+            self.prepared.runtime.recorder.leave_out(&self.prepared.id);
+            return None;
+        }
         let mut taping = self.prepared.runtime.recorder.begin(of, call.as_task, called)?;
         call.tape = Some(taping.tape());
         taping.cost(&mut call.cost);

@@ -47,7 +47,7 @@ pub(super) async fn read(
             Err(why) => why,
         };
         let (name, why) = (quote(&page.uri, 80), format!("its contents are not pinned: {why}"));
-        warnings.push(ListingWarning::Page { kind: "page", name, why });
+        warnings.push(ListingWarning::Page { kind: "page".into(), name, why });
     }
     (pinned, warnings)
 }

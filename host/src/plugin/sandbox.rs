@@ -32,6 +32,15 @@ use crate::audit::Audit;
 /// Maximum threads for guests' file system calls; used for nothing else.
 const BLOCKING_THREADS: usize = 64;
 
+/// How the process of a plugin is started.
+#[derive(Debug, Clone)]
+pub struct WorkerProgram {
+    /// This program.
+    pub program: PathBuf,
+    /// Those that make it a worker, with how it writes its log.
+    pub arguments: Vec<String>,
+}
+
 /// Settings of a sandbox.
 #[derive(Clone)]
 pub struct SandboxSettings {
@@ -61,6 +70,8 @@ pub struct SandboxSettings {
     pub personal: Arc<dyn PersonalSecrets>,
     /// Records calls.
     pub recorder: Recorder,
+    /// Starts processes of plugins that have their own. `None`: there can be none.
+    pub worker: Option<WorkerProgram>,
 }
 
 impl Default for SandboxSettings {
@@ -82,6 +93,7 @@ impl Default for SandboxSettings {
             schemas: SchemaStyle::default(),
             personal: Arc::new(NoPersonalSecrets),
             recorder: Recorder::default(),
+            worker: None,
         }
     }
 }
@@ -105,6 +117,13 @@ pub struct Sandbox {
     pub(in crate::plugin) linker: Linker<GuestState>,
     pub(in crate::plugin) compilation: Arc<Compilation>,
     pub(in crate::plugin) in_use: InUse,
+    pub(in crate::plugin) worker: Worker,
+}
+
+/// The processes of plugins that have their own.
+pub(in crate::plugin) struct Worker {
+    pub(in crate::plugin) program: Option<WorkerProgram>,
+    pub(in crate::plugin) os_sandbox: bool,
 }
 
 impl Sandbox {
@@ -138,12 +157,14 @@ impl Sandbox {
             schemas: settings.schemas,
             recorder: settings.recorder,
         };
+        let worker = Worker { program: settings.worker, os_sandbox: settings.os_sandbox };
         let compilation = Compilation::new(engine.clone(), settings.compiler, settings.os_sandbox, settings.cache_dir);
         Ok(Arc::new(Self {
             runtime: Runtime::start(engine, guests, resources, runtime)?,
             linker,
             compilation,
             in_use: InUse::default(),
+            worker,
         }))
     }
 

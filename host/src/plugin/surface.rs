@@ -286,7 +286,7 @@ fn keep<T, F>(
             Ok(frozen) => kept.push(frozen),
             Err(why) => {
                 *hidden = before;
-                warnings.push(ListingWarning::Dropped { kind, name: quote(&name, 80), why });
+                warnings.push(ListingWarning::Dropped { kind: kind.into(), name: quote(&name, 80), why });
             }
         }
     }

@@ -41,6 +41,7 @@ const ORDERS: [(&str, &[&str]); 7] = [
             "sandbox",
             "stored_listing",
             "pinned_pages",
+            "process",
             "loaded",
             "load",
             "replay",

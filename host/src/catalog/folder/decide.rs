@@ -35,6 +35,11 @@ impl Folder {
             }
             if has_changed {
                 changed.push(file.id.clone());
+                // It stays in service until it runs there.
+                if file.settings.as_ref().is_some_and(|before| before.limits.isolation != settings.limits.isolation) {
+                    file.loaded = None;
+                    file.load_again();
+                }
                 file.settings = Some(settings.clone());
             }
             file.pinned_surface = surface;

@@ -74,7 +74,7 @@ fn restrict(allowed: &AllowedPaths) -> Result<Enforcement, RulesetError> {
 }
 
 /// The paths that most programs need, and this program with its libraries.
-pub(crate) fn system_paths() -> AllowedPaths {
+pub fn system_paths() -> AllowedPaths {
     let read = SYSTEM.map(PathBuf::from).into_iter().chain(resolver()).collect();
     AllowedPaths { read, write: vec![NULL_DEVICE.into()], execute: mapped(), sockets: Vec::new() }
 }

@@ -72,6 +72,26 @@ const KILLING: [c_long; 22] = [
     libc::SYS_userfaultfd,
 ];
 
+/// Of those, what a process needs that has threads and is connected.
+const OF_THREADS: [c_long; 3] = [libc::SYS_clone, libc::SYS_clone3, libc::SYS_socketpair];
+/// The same, for one that sends requests: name resolution binds a socket of the kernel.
+const OF_NETWORK: [c_long; 3] = [libc::SYS_bind, libc::SYS_connect, libc::SYS_socket];
+
+/// From here on this thread, and all that it starts, cannot run programs, look into other processes, or change what
+/// they see of the system; without `network`, they cannot use sockets either. Who tries kills the process with `SIGSYS`.
+///
+/// # Errors
+/// As [`filter_syscalls`].
+pub fn deny_syscalls(network: bool) -> io::Result<()> {
+    let mut rules = killing();
+    rules.retain(|call, _| !(OF_THREADS.contains(call) || network && OF_NETWORK.contains(call)));
+    let filter = || -> Result<(), Error> {
+        let machine = TargetArch::try_from(std::env::consts::ARCH)?;
+        seccompiler::apply_filter(&compile(rules, SeccompAction::Allow, SeccompAction::KillProcess, machine)?)
+    };
+    filter().map_err(io::Error::other)
+}
+
 /// From here on the process can use what is open, but create no file, socket, process or thread, and
 /// make no memory executable. Unlisted calls fail with `EPERM`; those that only an attacker makes kill
 /// the process with `SIGSYS`.

@@ -26,13 +26,21 @@ pub(crate) fn file_size() -> Option<u64> {
     getrlimit(Resource::Fsize).current
 }
 
+/// No file is written of this process's memory when it crashes.
+///
+/// # Errors
+/// If the system rejects it.
+pub(crate) fn disable_core_dumps() -> io::Result<()> {
+    limit(Resource::Core, 0)
+}
+
 /// Limits CPU time, open files and, where the system supports it, address space (in bytes); disables
 /// core dumps. On Linux the process also ends with its parent, and gains no privileges.
 ///
 /// # Errors
 /// If the system rejects a limit.
 pub(crate) fn restrict(cpu_seconds: u64, files: u64, address_space: u64) -> io::Result<()> {
-    limit(Resource::Core, 0)?;
+    disable_core_dumps()?;
     limit(Resource::Cpu, cpu_seconds)?;
     limit(Resource::Nofile, files)?;
     system::restrict(address_space)?;

@@ -11,6 +11,14 @@ pub(crate) fn file_size() -> Option<u64> {
     None
 }
 
+/// There are none to disable.
+///
+/// # Errors
+/// None here.
+pub(crate) fn disable_core_dumps() -> io::Result<()> {
+    Ok(())
+}
+
 /// Limits nothing.
 ///
 /// # Errors

@@ -131,11 +131,38 @@ impl Compilation {
         compiled
     }
 
+    /// The native code of a component, for another process of this program.
+    ///
+    /// # Errors
+    /// As [`Self::code`].
+    pub(in crate::plugin) async fn bytes(
+        self: &Arc<Self>,
+        component: Arc<Vec<u8>>,
+        digest: Digest,
+    ) -> Result<Vec<u8>, LoadError> {
+        if self.cache.is_none() {
+            let _running = self.running.acquire().await;
+            return self.artifact(component).await.map(Artifact::into_bytes);
+        }
+        // Loaded, it is known to be good, and in the cache.
+        drop(self.code(component.clone(), digest).await?);
+        let compilation = self.clone();
+        let kept = blocking(move || Some(compilation.cache.as_ref()?.get(digest)?.into_bytes())).await?;
+        match kept {
+            Some(Ok(bytes)) => Ok(bytes),
+            Some(Err(_)) | None => self.artifact(component).await.map(Artifact::into_bytes),
+        }
+    }
+
+    async fn artifact(&self, component: Arc<Vec<u8>>) -> Result<Artifact, LoadError> {
+        match &self.compiler {
+            Compiler::ChildProcess(program) => in_child(program, self.os_sandbox, &component).await,
+            Compiler::InProcess => blocking(move || in_process(&component)).await?,
+        }
+    }
+
     async fn compile(self: &Arc<Self>, component: Arc<Vec<u8>>, digest: Digest) -> Result<Code, LoadError> {
-        let artifact = match &self.compiler {
-            Compiler::ChildProcess(program) => in_child(program, self.os_sandbox, &component).await?,
-            Compiler::InProcess => blocking(move || in_process(&component)).await??,
-        };
+        let artifact = self.artifact(component).await?;
         let compilation = self.clone();
         blocking(move || {
             let loaded = artifact.load(&compilation.engine, digest);

@@ -21,14 +21,30 @@ use crate::sync::lock;
 
 /// Shared by all plugins with the same digest.
 pub(in crate::plugin) struct Linked {
-    code: Code,
-    pub(in crate::plugin) pre: InstancePre<GuestState>,
+    /// `None`: it runs in another process.
+    here: Option<Here>,
     pub(in crate::plugin) dialect: Box<dyn Dialect>,
     /// The kinds of access that its imports require.
     pub(in crate::plugin) needs: BTreeSet<Access>,
 }
 
+/// What runs in this process.
+struct Here {
+    code: Code,
+    pre: InstancePre<GuestState>,
+}
+
 impl Linked {
+    /// One that runs in another process, with which the dialect speaks.
+    pub(in crate::plugin) fn elsewhere(dialect: Box<dyn Dialect>, needs: BTreeSet<Access>) -> Self {
+        Self { here: None, dialect, needs }
+    }
+
+    /// `None`: it runs in another process.
+    pub(in crate::plugin) fn pre(&self) -> Option<&InstancePre<GuestState>> {
+        self.here.as_ref().map(|here| &here.pre)
+    }
+
     /// Links a component and finds its functions. `bytes` are the component's.
     ///
     /// # Errors
@@ -53,12 +69,12 @@ impl Linked {
         }
         let pre = linker.instantiate_pre(component).map_err(LoadError::unlinkable)?;
         let dialect = super::find(&pre, bytes)?;
-        Ok(Self { code, pre, dialect, needs })
+        Ok(Self { here: Some(Here { code, pre }), dialect, needs })
     }
 
     /// Checks that its initial memory is within the limits.
     pub(in crate::plugin) fn fits(&self, limits: &Limits) -> Result<(), LoadError> {
-        let required = self.code.component().resources_required();
+        let required = self.here.as_ref().and_then(|here| here.code.component().resources_required());
         let pages = required.and_then(|required| required.max_initial_memory_size).unwrap_or(0);
         let bytes = pages.saturating_mul(64 << 10);
         if bytes > limits.memory { Err(LoadError::DeclaredMemory { bytes, limit: limits.memory }) } else { Ok(()) }
@@ -66,7 +82,9 @@ impl Linked {
 
     /// Returns the pages of its code to the OS; the next call maps them again.
     pub(in crate::plugin) fn unmap_code(&self) {
-        self.code.unmap();
+        if let Some(here) = &self.here {
+            here.code.unmap();
+        }
     }
 }
 

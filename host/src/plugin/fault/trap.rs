@@ -23,6 +23,8 @@ pub enum TrapKind {
     Deadlock,
     /// It ended its process with this status.
     Exit(i32),
+    /// The process of the plugin ended, if it has one of its own.
+    ProcessEnded,
     /// A host function refused its arguments, such as a handle that is not its own.
     HostFunction,
     Other,
@@ -43,6 +45,7 @@ impl fmt::Display for TrapKind {
             Self::BadConversion => "conversion of a number that does not fit the integer type",
             Self::Deadlock => "deadlock",
             Self::Exit(status) => return write!(f, "exit with status {status}"),
+            Self::ProcessEnded => "its process ended",
             Self::HostFunction => "invalid use of a host function",
             Self::Other => "trap",
         })

@@ -33,6 +33,8 @@ use crate::sync::lock;
 
 /// Maximum distinct denials logged per load; a plugin may invent new ones without end.
 const MAX_REPORTED: usize = 32;
+/// Maximum bytes of a note of another process.
+const MAX_NOTE: usize = 4 << 10;
 /// The log targets of missing grants and of those that cannot be used, which `wharf call` reports itself.
 const MISSING_GRANT: &str = "wharf::missing_grant";
 const UNUSABLE_GRANT: &str = "wharf::unusable_grant";
@@ -93,20 +95,39 @@ struct Noted {
     asked: Mutex<BTreeSet<Access>>,
 }
 
+/// What [`Granted::notes`] returns.
+#[derive(Debug, Default, PartialEq)]
+pub(in crate::plugin) struct Notes {
+    pub(in crate::plugin) missing: Vec<String>,
+    pub(in crate::plugin) unusable: Vec<String>,
+    pub(in crate::plugin) lacked_folder: bool,
+}
+
 impl Granted {
+    /// What is wrong with secrets and folders is logged.
     pub(in crate::plugin) fn new(plugin: PluginId, grants: Grants, resources: &Resources) -> Arc<Self> {
         for secret in grants.parts().flat_map(|part| &part.secrets) {
             if let Some(GrantProblem { logged, hint, .. }) = secret.problem() {
-                tracing::warn!(target: UNUSABLE_GRANT, %plugin, hint, "secret unavailable, access that needs it is denied: {logged}");
+                tracing::warn!(target: UNUSABLE_GRANT, %plugin, hint = &*hint, "secret unavailable, access that needs it is denied: {logged}");
             }
         }
-        let grants = Arc::new(grants);
         let folders = Folders::new(plugin.clone(), &grants, resources.protected.clone());
         // At load, so that problems are in the log before the first call.
         if !folders.is_empty() {
             let folders = folders.clone();
             resources.runtime.spawn(async move { folders.open().await });
         }
+        Self::with_folders(plugin, grants, folders, resources)
+    }
+
+    /// For a plugin in another process, which opens the folders, and logs what [`Self::new`] does.
+    pub(in crate::plugin) fn elsewhere(plugin: PluginId, grants: Grants, resources: &Resources) -> Arc<Self> {
+        let folders = Folders::new(plugin.clone(), &Grants::default(), resources.protected.clone());
+        Self::with_folders(plugin, grants, folders, resources)
+    }
+
+    fn with_folders(plugin: PluginId, grants: Grants, folders: Arc<Folders>, resources: &Resources) -> Arc<Self> {
+        let grants = Arc::new(grants);
         Arc::new(Self {
             plugin,
             keyvalue: resources.keyvalue.clone(),
@@ -191,6 +212,30 @@ impl Granted {
             base: self.base.clone(),
             grants: Arc::new(grants),
         })
+    }
+
+    /// What all callers of the plugin have, and what some have in addition.
+    pub(in crate::plugin) fn base(&self) -> &Arc<Grants> {
+        &self.base
+    }
+
+    /// Its grants, with the extras of all callers of the plugin.
+    pub(in crate::plugin) fn whole(&self) -> Grants {
+        Grants { extras: self.base.extras.clone(), ..Grants::clone(&self.grants) }
+    }
+
+    /// What was noted since the plugin was loaded.
+    pub(in crate::plugin) fn notes(&self) -> Notes {
+        Notes { missing: self.missing(), unusable: self.unusable(), lacked_folder: self.lacked_folder() }
+    }
+
+    /// Adds what was noted in another process, which has logged it.
+    pub(in crate::plugin) fn add_notes(&self, notes: Notes) {
+        let Notes { missing, unusable, lacked_folder } = notes;
+        let is_line = |text: &String| text.len() <= MAX_NOTE && !text.contains(char::is_control);
+        missing.into_iter().filter(is_line).for_each(|word| note(&self.noted.missing, word));
+        unusable.into_iter().filter(is_line).for_each(|why| note(&self.noted.unusable, why));
+        self.noted.lacked_folder.fetch_or(lacked_folder, Ordering::Relaxed);
     }
 
     /// Records a denied access. The line of the plugin's grants, and the word for `wharf grant`, would allow it.
@@ -301,7 +346,7 @@ impl Granted {
             if self.is_new(&problem.logged) {
                 let GrantProblem { logged, hint, .. } = problem;
                 note(&self.noted.unusable, format!("{logged}; {hint}"));
-                tracing::warn!(target: UNUSABLE_GRANT, plugin = %self.plugin, access = access.name(), hint, "access denied: grant cannot be used: {logged}");
+                tracing::warn!(target: UNUSABLE_GRANT, plugin = %self.plugin, access = access.name(), hint = &**hint, "access denied: grant cannot be used: {logged}");
             }
         }
     }

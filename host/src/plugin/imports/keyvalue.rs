@@ -9,6 +9,7 @@ mod limits;
 mod local;
 mod name;
 mod place;
+mod remote;
 mod shared;
 mod space;
 mod store;
@@ -27,15 +28,14 @@ use crate::plugin::policy::access::Access;
 use crate::traces::OpenSpan;
 use bindings::{AtomicCalls, BatchCalls, BucketCalls, Error, KeyResponse, StoreCalls};
 pub use entries::KeyvalueFile;
-use limits::Limits;
+use limits::{Limits, MAX_BUCKET_NAME};
 pub(in crate::plugin) use place::Keyvalue;
 pub use place::KeyvaluePlace;
+pub(in crate::plugin) use remote::AskServer;
 use store::StoreError;
 use taped::Taped;
 use values::{Owner, Values};
 
-/// Maximum bytes of a bucket's name.
-const MAX_BUCKET_NAME: usize = 64;
 /// The bucket that the empty name opens.
 const DEFAULT_BUCKET: &str = "default";
 

@@ -316,7 +316,7 @@ impl Sender {
             }
             let Some(caller) = self.caller.clone() else {
                 let why = String::from("is only for calls of users");
-                let missing = Missing { why, hint: "call it as a user", temporary: false };
+                let missing = Missing { why, hint: "call it as a user".into(), temporary: false };
                 return Err(missing.problem(&secret.name));
             };
             let (personal, name) = (self.granted.personal.clone(), secret.name.clone());
@@ -325,7 +325,7 @@ impl Sender {
                 self.granted.http.outbound.handle().spawn(async move { personal.value(&name, true, &caller).await });
             let had = AbortOnDropHandle::new(had).await.unwrap_or_else(|error| {
                 tracing::error!("an exchange of tokens failed: {error}");
-                Err(Missing { why: "cannot be had now".into(), hint: "try again", temporary: true })
+                Err(Missing { why: "cannot be had now".into(), hint: "try again".into(), temporary: true })
             });
             let token = had.map_err(|missing| missing.problem(&secret.name))?;
             self.redaction.add(&secret.name, token.expose());

@@ -36,7 +36,7 @@ use crate::inline::poll_inline;
 use crate::metrics::Cost;
 use crate::plugin::abi::CallContext;
 use crate::plugin::component::engine;
-use crate::plugin::fault::{Fault, size};
+use crate::plugin::fault::{CallError, Fault, size};
 use crate::plugin::id::{Digest, PluginId};
 use crate::plugin::imports::granted::Granted;
 use crate::plugin::imports::state::GuestState;
@@ -56,7 +56,8 @@ pub(in crate::plugin) struct PreparedComponent {
     pub(in crate::plugin) id: PluginId,
     pub(in crate::plugin) digest: Digest,
     pub(in crate::plugin) limits: Limits,
-    pre: InstancePre<GuestState>,
+    /// `None`: its instances are in another process.
+    pre: Option<InstancePre<GuestState>>,
     pub(in crate::plugin) runtime: Arc<Runtime>,
     pub(in crate::plugin) granted: Arc<Granted>,
     /// The same component for callers for whom extras hold.
@@ -86,7 +87,7 @@ impl PreparedComponent {
         digest: Digest,
         limits: Limits,
         grants: Grants,
-        pre: InstancePre<GuestState>,
+        pre: Option<InstancePre<GuestState>>,
     ) -> Arc<Self> {
         let limits = Limits { memory: limits.memory.min(Limits::MAX_MEMORY), ..limits };
         let concurrency = limits.concurrency.clamp(1, engine::SLOTS_PER_PLUGIN);
@@ -105,7 +106,10 @@ impl PreparedComponent {
         });
         Arc::new(Self {
             variants: Variants::new(&grants.extras),
-            granted: Granted::new(id.clone(), grants, &runtime.resources),
+            granted: match &pre {
+                Some(_) => Granted::new(id.clone(), grants, &runtime.resources),
+                None => Granted::elsewhere(id.clone(), grants, &runtime.resources),
+            },
             id,
             digest,
             forms: Arc::default(),
@@ -230,12 +234,7 @@ impl PreparedComponent {
     {
         let prepared = self.clone();
         let call = async move {
-            let own_deadline = Instant::now() + prepared.limits.timeout;
-            let deadline = call.deadline.map_or(own_deadline, |deadline| deadline.min(own_deadline));
-            let permits = prepared.acquire_permits(&call, deadline).await?;
-            if call.unread.as_ref().is_some_and(|unread| !unread.is_open()) {
-                return Err(Fault::Busy.into());
-            }
+            let (permits, deadline) = prepared.admitted(&call).await?;
             let cpu = CpuMeter::new(prepared.limits.cpu);
             let (charge, cost) = (call.charge.clone(), call.cost.clone());
             let _timed = Timed { inline: &prepared.inline, cpu: cpu.clone(), charge, cost };
@@ -261,6 +260,35 @@ impl PreparedComponent {
         // next call need not wait for the caller's thread.
         let (outcome, _permits) = self.begin::<_, E>(Box::pin(call)).await?;
         Ok(outcome)
+    }
+
+    /// Runs a call in another process, with the permits that it would have here, until its deadline.
+    pub(in crate::plugin) async fn elsewhere<R, F>(
+        self: &Arc<Self>,
+        call: Call,
+        run: impl FnOnce(Call, Instant) -> F,
+    ) -> Result<R, CallError>
+    where
+        F: Future<Output = Result<R, CallError>>,
+    {
+        let (_permits, deadline) = self.admitted(&call).await?;
+        run(call, deadline).await
+    }
+
+    /// The permits of a call, and when it has to end.
+    async fn admitted(&self, call: &Call) -> Result<([FairPermit; 2], Instant), Fault> {
+        let own_deadline = Instant::now() + self.limits.timeout;
+        let deadline = call.deadline.map_or(own_deadline, |deadline| deadline.min(own_deadline));
+        let permits = self.acquire_permits(call, deadline).await?;
+        if call.unread.as_ref().is_some_and(|unread| !unread.is_open()) {
+            return Err(Fault::Busy);
+        }
+        Ok((permits, deadline))
+    }
+
+    /// Whether it is for calls that may become tasks.
+    pub(in crate::plugin) fn is_of_task(&self) -> bool {
+        self.of_task
     }
 
     /// Runs work for a call outside of it, on the guests' threads and within the plugin's limit of
@@ -381,7 +409,8 @@ impl PreparedComponent {
             None => {
                 let instantiating = span("instantiate");
                 store.data_mut().within = instantiating.as_ref().map(OpenSpan::id);
-                match BoundInstance::new(&self.pre, &mut store).await {
+                let pre = self.pre.as_ref().ok_or(Fault::Host)?;
+                match BoundInstance::new(pre, &mut store).await {
                     Ok(instance) => instance,
                     Err(error) => return Err(self.fault(cause::of_instantiation(&error), &error, store.data())),
                 }
@@ -430,7 +459,7 @@ impl PreparedComponent {
             return None;
         }
         let mut store = self.store(CpuMeter::new(self.limits.cpu), None, CancellationToken::new());
-        let instance = BoundInstance::new(&self.pre, &mut store).await.ok()?;
+        let instance = BoundInstance::new(self.pre.as_ref()?, &mut store).await.ok()?;
         (!store.data().has_logged()).then_some(ReadyInstance { store, instance })
     }
 }

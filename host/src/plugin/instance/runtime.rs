@@ -103,6 +103,11 @@ impl Runtime {
         self.guests.handle()
     }
 
+    /// Threads that run guests.
+    pub(in crate::plugin) fn workers(&self) -> u32 {
+        self.workers
+    }
+
     /// Threads that calls of one plugin may use at a time: one stays free for other plugins.
     pub(super) fn threads_per_plugin(&self) -> u32 {
         self.workers.saturating_sub(1).max(1)

@@ -27,6 +27,10 @@ impl ByteBudget {
         Self { limit, taken: AtomicU64::new(0) }
     }
 
+    pub(in crate::plugin) fn limit(&self) -> u64 {
+        self.limit
+    }
+
     fn take(&self, bytes: u64) -> bool {
         let take = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= self.limit);
         self.taken.try_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()

@@ -1,5 +1,7 @@
 //! Why a guest was denied an access: the grant is missing, or it cannot be used.
 
+use std::borrow::Cow;
+
 use super::access::Access;
 
 /// A denied access of a call.
@@ -24,7 +26,7 @@ pub(in crate::plugin) struct GrantProblem {
     pub(in crate::plugin) message: String,
     /// For the operator, with the path.
     pub(in crate::plugin) logged: String,
-    pub(in crate::plugin) hint: &'static str,
+    pub(in crate::plugin) hint: Cow<'static, str>,
 }
 
 impl GrantProblem {

@@ -222,7 +222,7 @@ impl Grants {
         let of = |name: &str| self.secrets.iter().find(|secret| secret.name == name).and_then(Secret::problem);
         entry.secrets().find_map(of).unwrap_or_else(|| {
             let message = String::from("its secrets do not form a valid header");
-            GrantProblem { logged: format!("{message}: {entry}"), message, hint: "replace them" }
+            GrantProblem { logged: format!("{message}: {entry}"), message, hint: "replace them".into() }
         })
     }
 

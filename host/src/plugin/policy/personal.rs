@@ -24,6 +24,10 @@ pub(in crate::plugin) struct NoPersonalSecrets;
 #[async_trait]
 impl PersonalSecrets for NoPersonalSecrets {
     async fn value(&self, _: &str, _: bool, _: &Arc<Identity>) -> Result<SecretText, Missing> {
-        Err(Missing { why: "nobody has".into(), hint: "use a server that has a configuration", temporary: false })
+        Err(Missing {
+            why: "nobody has".into(),
+            hint: "use a server that has a configuration".into(),
+            temporary: false,
+        })
     }
 }

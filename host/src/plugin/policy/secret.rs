@@ -1,5 +1,6 @@
 //! Secrets that a plugin's grants name, with their values.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::denial::GrantProblem;
@@ -28,7 +29,7 @@ pub struct Missing {
     /// Reads after "which": what is wrong, and after a colon the details, such as a path.
     pub why: String,
     /// What to do, without the path.
-    pub hint: &'static str,
+    pub hint: Cow<'static, str>,
     /// A temporary error: read again later.
     pub temporary: bool,
 }
@@ -78,7 +79,8 @@ impl Secret {
         self.missing().is_some_and(|missing| missing.temporary)
     }
 
-    fn missing(&self) -> Option<&Missing> {
+    /// Why it is not available, if it is not.
+    pub(in crate::plugin) fn missing(&self) -> Option<&Missing> {
         match &self.value {
             Value::Known(value) => value.as_ref().err(),
             Value::OfCaller | Value::Exchanged => None,
@@ -102,7 +104,7 @@ impl Missing {
     pub(in crate::plugin) fn problem(&self, name: &str) -> GrantProblem {
         let needs = format!("it needs the secret '{name}', which");
         let (logged, message) = (format!("{needs} {}", self.why), format!("{needs} {}", self.outline()));
-        GrantProblem { logged, message, hint: self.hint }
+        GrantProblem { logged, message, hint: self.hint.clone() }
     }
 }
 

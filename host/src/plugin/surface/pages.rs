@@ -71,8 +71,8 @@ impl Surface {
     /// What is wrong with what it says of pages, though it is served.
     pub(in crate::plugin) fn page_warnings(&self, id: &PluginId, reach: PageReach<'_>) -> Vec<ListingWarning> {
         let mut warnings = Vec::new();
-        let mut warn = |kind, name: &str, why| {
-            warnings.push(ListingWarning::Page { kind, name: quote(name, 80), why });
+        let mut warn = |kind: &'static str, name: &str, why| {
+            warnings.push(ListingWarning::Page { kind: kind.into(), name: quote(name, 80), why });
         };
         for tool in self.tools.iter().flatten() {
             let wrong = tool.ui.wrong.clone().or_else(|| self.wrong_with(tool.ui.page.as_deref()?));

@@ -1,18 +1,19 @@
 //! Warnings about a plugin's listing.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A remark on a listing that is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListingWarning {
     /// An entry is invalid, and not served.
-    Dropped { kind: &'static str, name: String, why: String },
+    Dropped { kind: Cow<'static, str>, name: String, why: String },
     /// A function cannot be a tool.
     NoTool { function: String, interface: Option<String>, why: String },
     /// So many functions are not examined: only the first `examined` are.
     NotExamined { more: usize, examined: usize },
     /// What an entry says of a page is not what clients can use.
-    Page { kind: &'static str, name: String, why: String },
+    Page { kind: Cow<'static, str>, name: String, why: String },
     /// The skills in the file cannot be read; reads after "failed to".
     Skills(String),
     /// The code of a component lists something else than its custom section.

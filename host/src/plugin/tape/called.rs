@@ -37,7 +37,7 @@ impl Called {
     }
 
     /// The members of the first line that say it.
-    pub(super) fn keep(&self) -> Map<String, Value> {
+    pub(in crate::plugin) fn keep(&self) -> Map<String, Value> {
         let members = match self {
             Self::Tool(name, arguments) => vec![("tool", name.keep()), ("arguments", arguments.keep())],
             Self::Resource(uri) => vec![("resource", uri.keep())],
@@ -53,7 +53,7 @@ impl Called {
     }
 
     /// `None`: the line says nothing, or two things.
-    pub(super) fn read(line: &Value) -> Option<Self> {
+    pub(in crate::plugin) fn read(line: &Value) -> Option<Self> {
         const KINDS: [&str; 5] = ["tool", "resource", "prompt", "completion", "method"];
         let mut kinds = KINDS.into_iter().filter(|kind| line.get(kind).is_some());
         let (kind, None) = (kinds.next()?, kinds.next()) else { return None };

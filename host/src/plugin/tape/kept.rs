@@ -154,23 +154,23 @@ impl<T: Kept, E: Kept> Kept for Result<T, E> {
     }
 }
 
-/// Records, member by member. Where it is used, what it names has to be in scope.
+/// Records, member by member. Where it is used, what it names and [`Kept`] have to be in scope, for variants `member`.
 macro_rules! records {
     ($($record:ident { $($member:ident),* })*) => {$(
         impl Kept for $record {
-            fn keep(&self) -> Value {
+            fn keep(&self) -> serde_json::Value {
                 let Self { $($member),* } = self;
-                let mut kept = Map::new();
+                let mut kept = serde_json::Map::new();
                 $(
                     let value = $member.keep();
                     if !value.is_null() {
                         kept.insert(stringify!($member).to_owned(), value);
                     }
                 )*
-                Value::Object(kept)
+                serde_json::Value::Object(kept)
             }
 
-            fn read(value: &Value) -> Option<Self> {
+            fn read(value: &serde_json::Value) -> Option<Self> {
                 value.as_object()?;
                 Some(Self { $($member: Kept::read(&value[stringify!($member)])?),* })
             }
@@ -182,14 +182,14 @@ macro_rules! records {
 macro_rules! variants {
     ($($variant:ident { $($case:ident = $name:literal),* $(; $($empty:ident = $text:literal),*)? })*) => {$(
         impl Kept for $variant {
-            fn keep(&self) -> Value {
+            fn keep(&self) -> serde_json::Value {
                 match self {
                     $(Self::$case(value) => member($name, value.keep()),)*
                     $($(Self::$empty => $text.into(),)*)?
                 }
             }
 
-            fn read(value: &Value) -> Option<Self> {
+            fn read(value: &serde_json::Value) -> Option<Self> {
                 $($(
                     if value == $text {
                         return Some(Self::$empty);
@@ -210,13 +210,13 @@ macro_rules! variants {
 macro_rules! flags {
     ($($flags:ident { $($flag:ident = $name:literal),* })*) => {$(
         impl Kept for $flags {
-            fn keep(&self) -> Value {
+            fn keep(&self) -> serde_json::Value {
                 let flags = [$(($name, Self::$flag)),*];
                 flags.into_iter().filter(|(_, flag)| self.contains(*flag)).map(|(name, _)| name).collect()
             }
 
-            fn read(value: &Value) -> Option<Self> {
-                let flag = |name: &Value| match name.as_str()? {
+            fn read(value: &serde_json::Value) -> Option<Self> {
+                let flag = |name: &serde_json::Value| match name.as_str()? {
                     $($name => Some(Self::$flag),)*
                     _ => None,
                 };

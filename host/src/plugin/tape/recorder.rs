@@ -17,6 +17,7 @@ use crate::plugin::fault::CallError;
 use crate::plugin::id::{Digest, PluginId};
 use crate::plugin::policy::redact::Redactor;
 use crate::plugin::policy::secret::Secret;
+use crate::seldom::Seldom;
 use crate::sync::lock;
 
 /// Maximum bytes of what all calls at a time record, until it is written.
@@ -45,6 +46,8 @@ struct Recording {
     room: Room,
     /// What finds the secrets of all plugins: one may come from another plugin, in a text.
     hidden: ArcSwapOption<Redactor>,
+    /// What is said of calls in other processes.
+    elsewhere: Seldom,
 }
 
 enum Sink {
@@ -84,7 +87,7 @@ impl Recorder {
 
     fn set(&self, settings: RecordSettings, sink: Sink) {
         let (room, hidden) = (Room::of(MAX_ROOM), ArcSwapOption::empty());
-        self.0.store(Some(Arc::new(Recording { settings, sink, room, hidden })));
+        self.0.store(Some(Arc::new(Recording { settings, sink, room, hidden, elsewhere: Seldom::default() })));
     }
 
     /// Takes these secrets out of what is recorded from now on, whichever plugin is called. Takes long for many.
@@ -99,6 +102,18 @@ impl Recorder {
         match self.0.load().as_deref() {
             Some(Recording { sink: Sink::Memory(kept), .. }) => std::mem::take(&mut lock(kept)),
             _ => Vec::new(),
+        }
+    }
+
+    /// A call of that plugin is not recorded, since what it asks is asked in another process. It is said if it was to be.
+    pub(in crate::plugin) fn leave_out(&self, plugin: &PluginId) {
+        let recording = self.0.load();
+        let Some(recording) = recording.as_ref().filter(|recording| recording.wants(plugin)) else { return };
+        if let Some(left_out) = recording.elsewhere.due() {
+            tracing::warn!(
+                %plugin,
+                "a call is not recorded: the plugin has a process of its own; to record it, set `limits.isolation` to \"shared\"{left_out}"
+            );
         }
     }
 

@@ -21,6 +21,10 @@ impl Artifact {
         Self(code)
     }
 
+    pub(in crate::plugin) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
     pub(super) fn code(&self) -> &[u8] {
         &self.0
     }
@@ -61,9 +65,10 @@ impl SealedCode {
         Ok(Code { component, sealed: false })
     }
 
-    #[cfg(test)]
-    pub(super) fn into_bytes(self) -> Vec<u8> {
-        self.0.into_bytes().expect("readable")
+    /// # Errors
+    /// If it cannot be read back.
+    pub(in crate::plugin) fn into_bytes(self) -> std::io::Result<Vec<u8>> {
+        self.0.into_bytes()
     }
 }
 

@@ -116,7 +116,7 @@ impl Folders {
                         tracing::warn!(%plugin, hint, "not granted: {logged}");
                     }
                     let message = format!("its folder '{}' is not available", grant.guest);
-                    Err(NotOpened { problem: GrantProblem { logged, message, hint }, temporary })
+                    Err(NotOpened { problem: GrantProblem { logged, message, hint: hint.into() }, temporary })
                 }
             }
         };
@@ -157,7 +157,7 @@ impl Opened {
             Ok(Given::Each(homes)) => homes.of(who).map(Given::Shared).map_err(|(path, error)| {
                 let logged = format!("the folder {path} of {} {}", bounded(who.name()), error.why);
                 let message = format!("its folder '{}' of this user is not available", homes.grant.guest);
-                let problem = GrantProblem { logged, message, hint: error.hint };
+                let problem = GrantProblem { logged, message, hint: error.hint.into() };
                 NotOpened { problem, temporary: error.temporary }
             }),
             given => given.clone(),

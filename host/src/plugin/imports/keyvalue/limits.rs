@@ -2,6 +2,8 @@
 
 use super::store::StoreError;
 
+/// Maximum bytes of a bucket's name.
+pub(super) const MAX_BUCKET_NAME: usize = 64;
 /// Maximum bytes of a key.
 pub(super) const MAX_KEY: usize = 256;
 /// Maximum bytes of a value.

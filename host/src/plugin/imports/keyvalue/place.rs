@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 
 use super::local::LocalValues;
+use super::remote::{AskServer, RemoteValues};
 use super::shared::{SharedStore, SharedValues};
 use super::store::Store;
 use super::values::{Owner, Values};
@@ -24,6 +25,8 @@ pub enum KeyvaluePlace {
     File(PathBuf),
     /// The store of several nodes. It is used in that runtime alone.
     Shared(Arc<dyn store::Store>, Handle),
+    /// Where the server of this process has them, which is asked.
+    Server(Arc<dyn AskServer>),
 }
 
 /// The values of all plugins.
@@ -31,6 +34,7 @@ pub enum KeyvaluePlace {
 pub(in crate::plugin) enum Keyvalue {
     Local(Arc<Store>),
     Shared(Arc<SharedStore>),
+    Remote(Arc<dyn AskServer>, Arc<Seldom>),
 }
 
 impl Keyvalue {
@@ -39,6 +43,7 @@ impl Keyvalue {
             KeyvaluePlace::Memory => Self::Local(Store::in_memory(false)),
             KeyvaluePlace::NoFolder => Self::Local(Store::in_memory(true)),
             KeyvaluePlace::File(path) => Self::Local(Store::in_file(path)),
+            KeyvaluePlace::Server(server) => Self::Remote(server, Arc::default()),
             KeyvaluePlace::Shared(store, runtime) => Self::Shared(SharedStore::new(store, runtime)),
         }
     }
@@ -48,12 +53,14 @@ impl Keyvalue {
         match self {
             Self::Local(store) => &store.failures,
             Self::Shared(data) => &data.failures,
+            Self::Remote(_, failures) => failures,
         }
     }
 
     pub(super) fn of(&self, owner: Owner) -> Box<dyn Values> {
         match self {
             Self::Local(store) => Box::new(LocalValues { store: store.clone(), owner }),
+            Self::Remote(server, _) => Box::new(RemoteValues { server: server.clone(), owner }),
             Self::Shared(data) => Box::new(SharedValues::new(data.clone(), &owner)),
         }
     }

@@ -89,6 +89,11 @@ impl HttpGrant {
         Ok(self)
     }
 
+    /// The methods that it allows.
+    pub(in crate::plugin) fn method_names(&self) -> Vec<&str> {
+        self.methods.iter().map(Method::as_str).collect()
+    }
+
     /// Where it leads: scheme, host, port unless it is the default one, and path. Two texts of one URL give the same.
     pub fn url(&self) -> String {
         format!("{}{}", self.target, self.path)

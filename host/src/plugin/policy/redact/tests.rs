@@ -192,7 +192,7 @@ fn short_secrets_are_not_redacted() {
         Redactor::of(&[Secret::new(
             "gone".into(),
             true,
-            Err(Missing { why: "is not there".into(), hint: "", temporary: false })
+            Err(Missing { why: "is not there".into(), hint: "".into(), temporary: false })
         )])
         .is_none()
     );

@@ -1,6 +1,6 @@
 //! What is said of files, as a recording has it.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Refused;
 use crate::plugin::imports::filesystem::bindings::{

@@ -240,7 +240,7 @@ fn short_connect_timeout() -> &'static Sandbox {
 async fn the_host_adds_a_secret_that_the_plugin_does_not_have() {
     let server = Server::responding("HTTP/1.1 204 No Content\r\n\r\n");
     let secret = |value: Result<&str, &str>| {
-        let missing = |why: &str| Missing { why: why.into(), hint: "put it there", temporary: false };
+        let missing = |why: &str| Missing { why: why.into(), hint: "put it there".into(), temporary: false };
         vec![Secret::new("key".into(), false, value.map(str::to_owned).map_err(missing))]
     };
     let entry = || vec![inside(&server.url("")).remove(0).header("Authorization", "Bearer ${key}").expect("a header")];

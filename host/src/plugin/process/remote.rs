@@ -1,0 +1,209 @@
+//! The dialect of a plugin whose guest runs in another process.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::connection::{Connection, Source};
+use super::setup::Listing;
+use crate::plugin::abi::{Completion, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
+use crate::plugin::dialects::Dialect;
+use crate::plugin::error::LoadError;
+use crate::plugin::fault::{CallError, Fault};
+use crate::plugin::id::{Digest, PluginId};
+use crate::plugin::instance::call::{PreparedComponent, internal};
+use crate::plugin::limits::Limits;
+use crate::plugin::outcome;
+use crate::plugin::policy::access::Access;
+use crate::plugin::policy::grants::Grants;
+use crate::plugin::provider::Call;
+use crate::plugin::sandbox::Sandbox;
+use crate::plugin::surface::{FrozenTool, Listed, ListingWarning, Surface};
+use crate::plugin::tape::kept::Kept;
+use crate::plugin::tape::{Called, Completing};
+use crate::sync::lock;
+
+/// A plugin in a process of its own, which is begun anew when it has ended.
+pub(in crate::plugin) struct Remote {
+    source: Arc<Source>,
+    connection: tokio::sync::Mutex<Arc<Connection>>,
+    listed: Mutex<Said>,
+}
+
+/// What was said with the last listing, besides the lists.
+#[derive(Default)]
+struct Said {
+    warnings: Vec<ListingWarning>,
+    spoken: Option<String>,
+    long_names: HashMap<String, String>,
+}
+
+impl Remote {
+    /// Starts the process; also returns the kinds of access that the component requires.
+    ///
+    /// # Errors
+    /// Why the component does not run there.
+    pub(in crate::plugin) async fn start(
+        sandbox: Arc<Sandbox>,
+        plugin: PluginId,
+        digest: Digest,
+        component: Arc<Vec<u8>>,
+        grants: &Grants,
+    ) -> Result<(Self, Vec<Access>), LoadError> {
+        let source = Arc::new(Source { sandbox, plugin, digest, component });
+        let (connection, needs) = started(&source, Arc::new(grants.clone())).await?;
+        let connection = tokio::sync::Mutex::new(connection);
+        Ok((Self { source, connection, listed: Mutex::default() }, needs))
+    }
+
+    /// The process, started anew if it has ended, or may not do what these settings need.
+    async fn connection(&self, prepared: &Arc<PreparedComponent>) -> Result<Arc<Connection>, LoadError> {
+        let mut connection = self.connection.lock().await;
+        if !connection.serves(&prepared.granted) {
+            let (fresh, _) = started(&self.source, prepared.granted.base().clone()).await?;
+            // A new process knows no tools yet.
+            listing(&fresh, prepared).await?;
+            *connection = fresh;
+        }
+        Ok(connection.clone())
+    }
+
+    /// Calls something, and checks what comes back: the process may be under a guest's control.
+    async fn call<T: Kept + Send + 'static, F>(
+        &self,
+        prepared: &Arc<PreparedComponent>,
+        called: &Called,
+        call: Call,
+        check: impl FnOnce(Arc<PreparedComponent>, T) -> F + Send,
+    ) -> Result<T, CallError>
+    where
+        F: Future<Output = Result<T, Fault>> + Send + 'static,
+    {
+        let connection = self.connection(prepared).await.map_err(|error| {
+            tracing::error!(target: "wharf::plugin", plugin = %prepared.id, "failed to {error}");
+            Fault::Host
+        })?;
+        let what = Value::Object(called.keep());
+        let outcome = prepared
+            .elsewhere(call, |call, deadline: Instant| async move {
+                let said = connection.ask(prepared, what, call, deadline).await?;
+                Result::<T, CallError>::read(&said).unwrap_or_else(|| Err(connection.distrust().into()))
+            })
+            .await?;
+        let checked = check(prepared.clone(), outcome);
+        prepared.compute(async move { checked.await.map_err(CallError::from) }).await
+    }
+}
+
+/// A new process. The pipes belong to the runtime of the guests.
+async fn started(source: &Arc<Source>, grants: Arc<Grants>) -> Result<(Arc<Connection>, Vec<Access>), LoadError> {
+    let of_task = source.clone();
+    let starting = source.sandbox.runtime.guests().spawn(async move { Connection::start(&of_task, grants).await });
+    AbortOnDropHandle::new(starting).await.unwrap_or_else(|error| Err(LoadError::Host(error.to_string())))
+}
+
+/// What a process lists under these settings.
+async fn listing(connection: &Arc<Connection>, prepared: &Arc<PreparedComponent>) -> Result<Listing, LoadError> {
+    // Its own deadline is that of each function of the listing.
+    let deadline = Instant::now() + Limits::LISTING * 2;
+    let said = connection.ask(prepared, json!({"list": true}), internal("list", Limits::LISTING), deadline).await;
+    let said = said.map_err(LoadError::of_fault)?;
+    Result::read(&said).unwrap_or_else(|| Err(LoadError::of_fault(connection.distrust())))
+}
+
+#[async_trait]
+impl Dialect for Remote {
+    async fn list(&self, prepared: &Arc<PreparedComponent>) -> Result<Listed, LoadError> {
+        let connection = self.connection(prepared).await?;
+        let Listing { stored, warnings, spoken, long_names } = listing(&connection, prepared).await?;
+        *lock(&self.listed) = Said { warnings, spoken, long_names: long_names.into_iter().collect() };
+        Listed::of_stored(&stored).ok_or_else(|| LoadError::of_fault(connection.distrust()))
+    }
+
+    fn spoken(&self) -> Option<String> {
+        lock(&self.listed).spoken.clone()
+    }
+
+    fn freeze(&self, listed: Listed) -> Result<(Surface, Vec<ListingWarning>), LoadError> {
+        let (mut surface, mut warnings) = listed.freeze()?;
+        let mut said = lock(&self.listed);
+        for tool in surface.tools.iter_mut().flatten() {
+            tool.long_name = said.long_names.remove(&tool.tool.name);
+        }
+        warnings.append(&mut said.warnings);
+        Ok((surface, warnings))
+    }
+
+    async fn call_tool(
+        &self,
+        prepared: &Arc<PreparedComponent>,
+        tool: &FrozenTool,
+        arguments: Arc<str>,
+        call: Call,
+    ) -> Result<ToolOutcome, CallError> {
+        let called = Called::Tool(tool.tool.name.clone(), arguments.to_string());
+        let output = tool.output.clone();
+        let check = |prepared: Arc<PreparedComponent>, outcome| async move {
+            outcome::tool(&prepared, outcome, output.as_ref()).await
+        };
+        self.call(prepared, &called, call, check).await
+    }
+
+    async fn read_resource(
+        &self,
+        prepared: &Arc<PreparedComponent>,
+        uri: &str,
+        call: Call,
+    ) -> Result<ReadOutcome, CallError> {
+        let check = |prepared: Arc<PreparedComponent>, outcome| async move {
+            outcome::read(outcome, &prepared.forms, prepared.limits.output)
+        };
+        self.call(prepared, &Called::Resource(uri.to_owned()), call, check).await
+    }
+
+    async fn get_prompt(
+        &self,
+        prepared: &Arc<PreparedComponent>,
+        name: &str,
+        arguments: Vec<(String, String)>,
+        call: Call,
+    ) -> Result<PromptOutcome, CallError> {
+        let check = |prepared: Arc<PreparedComponent>, outcome| async move {
+            outcome::prompt(outcome, &prepared.forms, prepared.limits.output)
+        };
+        self.call(prepared, &Called::Prompt(name.to_owned(), arguments), call, check).await
+    }
+
+    async fn complete(
+        &self,
+        prepared: &Arc<PreparedComponent>,
+        subject: Subject,
+        name: &str,
+        value: &str,
+        given: Vec<(String, String)>,
+        call: Call,
+    ) -> Result<Completion, CallError> {
+        let (argument, value) = (name.to_owned(), value.to_owned());
+        let called = Called::Completion(Completing { subject, argument, value, given });
+        let check = |prepared: Arc<PreparedComponent>, outcome| async move {
+            outcome::completion(outcome, prepared.limits.output)
+        };
+        self.call(prepared, &called, call, check).await
+    }
+
+    async fn call_method(
+        &self,
+        prepared: &Arc<PreparedComponent>,
+        name: &str,
+        params: &str,
+        call: Call,
+    ) -> Result<String, CallError> {
+        let check =
+            |prepared: Arc<PreparedComponent>, outcome| async move { outcome::method(outcome, prepared.limits.output) };
+        self.call(prepared, &Called::Method(name.to_owned(), params.to_owned()), call, check).await
+    }
+}
