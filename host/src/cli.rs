@@ -249,6 +249,8 @@ enum Command {
     SandboxWorker {
         #[arg(long)]
         log_style: WorkerLog,
+        /// For people who look at processes
+        plugin: String,
     },
 }
 
@@ -287,7 +289,7 @@ pub fn main() -> ExitCode {
         return ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX));
     }
     let ended = match cli.command {
-        Command::SandboxWorker { log_style } => run_worker(&cli.options, log_style),
+        Command::SandboxWorker { log_style, .. } => run_worker(&cli.options, log_style),
         _ => run(cli),
     };
     match ended {

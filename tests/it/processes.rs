@@ -103,8 +103,9 @@ fn a_process_that_hangs_is_ended() {
     let answer = echo(&mut client);
     assert_eq!(answer["_meta"]["wharf/fault"]["code"], "timeout", "{answer}");
     assert!(began.elapsed() < TIMEOUT);
-    until(|| first_text(&echo(&mut client)) == "hello");
-    assert!(processes(server).is_disjoint(&before));
+    // The next one waits for a new process, and not for the end of the old one.
+    assert_eq!(first_text(&echo(&mut client)), "hello");
+    until(|| processes(server).is_disjoint(&before));
 }
 
 #[test]
@@ -120,6 +121,60 @@ fn processes_end_with_their_server() {
     assert_eq!(of_plugins.len(), 2);
     client.process().signal(Signal::KILL);
     until(|| !of_plugins.iter().any(|process| runs(*process)));
+}
+
+/// As a shell or systemd does, which signal all processes of a group.
+#[test]
+fn signals_are_for_the_server_alone() {
+    let home = Home::with(&["everything"]).with_processes();
+    let mut client = Client::start(&home);
+    client.tools();
+    client.process().log_with("loaded plugin=everything");
+    let server = client.process().id();
+    let slow = client.post("tools/call", json!({"name": "everything_slow_compute", "arguments": {"seconds": 1}}));
+    for process in processes(server) {
+        for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+            kill_process(Pid::from_raw(process).expect("a process"), signal).expect("it runs");
+        }
+    }
+    client.process().signal(Signal::TERM);
+    let rest = client.finish();
+    let answer = rest.iter().find(|message| message["id"] == slow).expect("an answer");
+    assert!(answer["result"]["isError"] != json!(true), "{answer}");
+}
+
+#[test]
+fn a_stopped_process_ends_with_its_server_too() {
+    let home = Home::with(&["echo"]).with_processes();
+    let mut client = Client::start(&home);
+    client.tools();
+    client.process().log_with("loaded plugin=echo");
+    let of_plugins = processes(client.process().id());
+    for process in &of_plugins {
+        kill_process(Pid::from_raw(*process).expect("a process"), Signal::STOP).expect("it runs");
+    }
+    client.process().signal(Signal::KILL);
+    until(|| !of_plugins.iter().any(|process| runs(*process)));
+}
+
+/// What a plugin asks is seen in the process of the command only.
+#[test]
+fn a_command_records_in_its_own_process() {
+    let home = Home::with(&["echo"]).with_processes();
+    let file = home.path("call.jsonl");
+    let recorded = run(
+        &home,
+        [
+            "record".as_ref(),
+            home.plugins().as_os_str(),
+            "echo".as_ref(),
+            "message=hello".as_ref(),
+            "-o".as_ref(),
+            file.as_os_str(),
+        ],
+    );
+    assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
+    assert!(fs::read_to_string(file).expect("a recording").contains("hello"));
 }
 
 #[test]
@@ -220,7 +275,7 @@ fn commands_have_processes_too() {
 #[test]
 fn the_process_itself_is_for_the_server_only() {
     let home = Home::new();
-    let ended = run(&home, ["sandbox-worker", "--log-style", "command"]);
+    let ended = run(&home, ["sandbox-worker", "--log-style", "command", "echo"]);
     let error = String::from_utf8_lossy(&ended.stderr);
     assert!(!ended.status.success() && error.contains("started by the sandbox"), "{error}");
 }

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::net::UnixListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -29,7 +30,7 @@ pub(super) fn run(arguments: &[String]) {
         "files" => say(&format!("files: {:?}", sandbox::deny_files().expect("landlock"))),
         // The process of a plugin.
         "worker" | "worker-with-network" => {
-            let files = sandbox::restrict_files(&sandbox::system_paths()).expect("landlock");
+            let files = sandbox::restrict_to(&sandbox::system_paths()).expect("landlock");
             let calls = sandbox::deny_syscalls(restrictions == "worker-with-network");
             let calls = calls.map_or(sandbox::Enforcement::None, |()| sandbox::Enforcement::Full);
             say(&format!("files: {files:?}, calls: {calls:?}"));
@@ -59,6 +60,11 @@ fn attempt(what: &str, paths: &[String]) -> std::io::Result<()> {
         "connect" => TcpStream::connect(("127.0.0.1", 9)).map(drop),
         "listen" => TcpListener::bind(("127.0.0.1", 0)).map(drop),
         "socket" => UnixListener::bind(path()).map(drop),
+        "unix" => UnixStream::connect(path()).map(drop),
+        "chmod" => fs::set_permissions(path(), fs::Permissions::from_mode(0o644)),
+        "signal" => Ok(rustix::process::test_kill_process(rustix::process::getppid().expect("a parent"))?),
+        "priority" => Ok(rustix::process::setpriority_process(rustix::process::getppid(), 19)?),
+        "process" => Command::new(path()).spawn().map(drop),
         "execute" => Err(Command::new(path()).exec()),
         "start" => Command::new(path()).status().map(drop),
         "thread" => {

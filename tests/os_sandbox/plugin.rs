@@ -3,7 +3,8 @@
 use crate::{Test, attempt, is_enforced};
 
 pub(super) const TESTS: &[Test] = &[
-    ("plugin::is_killed_by_a_program", is_killed_by_a_program),
+    ("plugin::is_killed_by_programs_and_what_reaches_others", is_killed_by_programs_and_what_reaches_others),
+    ("plugin::has_no_socket_of_this_machine", has_no_socket_of_this_machine),
     ("plugin::has_sockets_with_the_grant_only", has_sockets_with_the_grant_only),
     ("plugin::opens_no_file_that_is_not_granted", opens_no_file_that_is_not_granted),
     ("plugin::computes", computes),
@@ -11,12 +12,31 @@ pub(super) const TESTS: &[Test] = &[
 
 const EACH: [&str; 2] = ["worker", "worker-with-network"];
 
-fn is_killed_by_a_program() {
+fn is_killed_by_programs_and_what_reaches_others() {
+    let own = std::env::current_exe().expect("this program");
+    let own = own.to_str().expect("text");
     for restrictions in EACH {
-        let ended = attempt(&[restrictions, "execute", "/bin/true"]);
-        if is_enforced(&ended, "calls") {
-            assert!(ended.was_killed() && ended.result.is_empty(), "{} {}", ended.status, ended.result);
+        for (what, path) in [
+            ("execute", "/bin/true"),
+            ("process", "/bin/true"),
+            ("signal", ""),
+            ("priority", ""),
+            // Landlock does not guard it.
+            ("chmod", own),
+        ] {
+            let ended = attempt(&[restrictions, what, path]);
+            if is_enforced(&ended, "calls") {
+                assert!(ended.was_killed() && ended.result.is_empty(), "{what}: {} {}", ended.status, ended.result);
+            }
         }
+    }
+}
+
+/// Landlock does not guard those with a path.
+fn has_no_socket_of_this_machine() {
+    let ended = attempt(&["worker-with-network", "unix", "/tmp/wharf-os-sandbox-socket"]);
+    if is_enforced(&ended, "calls") {
+        assert!(ended.result.contains("(os error 97)"), "{} {}", ended.status, ended.result);
     }
 }
 

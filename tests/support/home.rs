@@ -23,7 +23,7 @@ impl Home {
     /// A home with an empty plugin folder.
     pub fn new() -> Self {
         let root = TempDir::with_prefix("wharf-it-").expect("a temporary folder");
-        let home = Self { root, has_processes: std::env::var_os("WHARF_TEST_PROCESSES").is_some() };
+        let home = Self { root, has_processes: false };
         for folder in ["served/plugins", "home", "config/wharf", "data", "state", "runtime"] {
             fs::create_dir_all(home.path(folder)).expect("a folder in it");
         }
@@ -31,7 +31,7 @@ impl Home {
         home
     }
 
-    /// The same, with each plugin in a process of its own. So are all homes if `WHARF_TEST_PROCESSES` is set.
+    /// The same, with each plugin in a process of its own.
     pub fn with_processes(self) -> Self {
         let home = Self { has_processes: true, ..self };
         home.configure("");

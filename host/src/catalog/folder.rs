@@ -36,7 +36,7 @@ use super::{
 use crate::os::files::is_temporary;
 use crate::os::stamp::Stamp;
 use crate::pins::{Guard, KnownPins, PluginVersion, Reason};
-use crate::plugin::{Compiled, Digest, PluginId, Sandbox, Signatures};
+use crate::plugin::{Compiled, Digest, Isolation, PluginId, Sandbox, Signatures};
 use reprieve::Reprieve;
 use retry::Retry;
 use skills::Skills;
@@ -109,6 +109,8 @@ struct File {
     loaded: Option<Digest>,
     /// The settings of the version in service.
     settings: Option<PluginSettings>,
+    /// Where the version in service runs.
+    isolation: Isolation,
     /// The surface that the version in service must keep.
     pinned_surface: Option<Digest>,
     /// Of the version in service.

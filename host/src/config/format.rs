@@ -96,7 +96,7 @@ const EXTRA_PLACE: &str = "what only some callers have is written under [[plugin
                            when = { token = \"ci\" }, grants = { … }, limits = { … }";
 const GRANTS: &[&str] =
     &["keyvalue", "http", "secrets", "elicit", "sample", "roots", "fs", "env", "config", "change-lists"];
-const LIMITS: &[&str] = &["timeout", "cpu", "memory", "output", "concurrency", "queue", "log"];
+const LIMITS: &[&str] = &["timeout", "cpu", "memory", "output", "concurrency", "queue", "log", "isolation"];
 const WHO: &str = "the name of a static token is token = \"ci\", a user of an authorization server subject = \"ada\"";
 const ASK_PLACE: &str =
     "it is for a rule of [rights]: [[rights.rules]] with tools = [\"notes/delete\"] and ask = \"always\"";
@@ -191,6 +191,7 @@ const TEXTS: &str = "a string or an array of strings";
 const SWITCH: &str = "true or false";
 const COUNT: &str = "a whole number";
 const SIZE: &str = "a size with its unit in quotes, or a number of bytes";
+const ISOLATION: &str = "\"shared\" or \"process\"";
 const ASK: &str = "\"always\", \"first\" or \"never\"";
 const TIME: &str = "a duration in quotes";
 const PATH: &str = "a path in quotes";
@@ -279,6 +280,7 @@ const KEYS: &[Key] = &[
     key("limits.concurrency", COUNT, "4"),
     key("limits.queue", COUNT, "256"),
     key("limits.log", SIZE, "\"64 KiB\""),
+    key("limits.isolation", ISOLATION, "\"process\""),
     key("tasks", TABLE, "{ after = \"2s\" }"),
     key("tasks.after", TIME, "\"2s\""),
     key("tasks.timeout", TIME, "\"1h\""),
@@ -411,6 +413,7 @@ const KEYS: &[Key] = &[
     key("plugins.*.limits.concurrency", COUNT, "4"),
     key("plugins.*.limits.queue", COUNT, "256"),
     key("plugins.*.limits.log", SIZE, "\"64 KiB\""),
+    key("plugins.*.limits.isolation", ISOLATION, "\"process\""),
     key("plugins.*.tasks", TABLE, "{ after = \"2s\" }"),
     key("plugins.*.grants", TABLE, "{ keyvalue = true }"),
     key(

@@ -19,7 +19,7 @@ pub(crate) use super::unix::*;
 
 /// The OS sandbox.
 pub(super) mod sandbox {
-    pub use super::landlock::{denies, deny_files, restrict_files, system_paths};
+    pub use super::landlock::{denies, deny_files, restrict_files, restrict_to, system_paths};
     pub use super::seccomp::{deny_syscalls, filter_syscalls};
 
     /// Why there is none, on systems without one.
@@ -47,8 +47,12 @@ pub(crate) fn key_folders() -> Vec<PathBuf> {
 pub(super) fn restrict(address_space: u64) -> io::Result<()> {
     limits::limit(Resource::As, address_space)?;
     rustix::thread::set_no_new_privs(true)?;
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    Ok(())
+    end_with_parent()
+}
+
+/// See [`super::limits::end_with_parent`].
+pub(super) fn end_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?)
 }
 
 /// Reserves disk space from an offset of a file on. Does nothing where the file system cannot reserve;

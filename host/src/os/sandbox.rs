@@ -6,7 +6,9 @@
 use std::path::PathBuf;
 
 pub(crate) use super::system::sandbox::UNSUPPORTED;
-pub use super::system::sandbox::{denies, deny_files, deny_syscalls, filter_syscalls, restrict_files, system_paths};
+pub use super::system::sandbox::{
+    denies, deny_files, deny_syscalls, filter_syscalls, restrict_files, restrict_to, system_paths,
+};
 
 /// The paths that stay accessible, with everything below them. Missing paths are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -88,7 +88,8 @@ impl Events {
 
     /// Counts messages that were dropped in another process.
     pub(in crate::plugin) fn add_dropped(&self, messages: u64) {
-        self.lock().dropped += messages;
+        let mut queue = self.lock();
+        queue.dropped = queue.dropped.saturating_add(messages);
     }
 
     /// Records a denied access.

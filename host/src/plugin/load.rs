@@ -62,18 +62,20 @@ impl Sandbox {
                 Ok::<_, LoadError>(runtime.skills.read(custom_section(&bytes, SECTION), &plugin))
             };
             let (skills, left_out) = compile::blocking(check).await??;
+            // A command that records has to see what the plugin asks.
+            let is_recorded = sandbox.runtime.recorder.is_of_command();
             let linked = match limits.isolation {
-                Isolation::Shared => {
+                Isolation::Process if !is_recorded => {
+                    let remote = Remote::start(sandbox.clone(), id.clone(), digest, component.clone(), &grants);
+                    let (remote, needs) = remote.await?;
+                    Arc::new(Linked::elsewhere(Box::new(remote), needs.into_iter().collect()))
+                }
+                Isolation::Process | Isolation::Shared => {
                     let linked = sandbox.in_use.get_or_make(digest, async {
                         let code = sandbox.compilation.code(component.clone(), digest).await?;
                         Linked::new(&sandbox.linker, code, &component)
                     });
                     linked.await?
-                }
-                Isolation::Process => {
-                    let remote = Remote::start(sandbox.clone(), id.clone(), digest, component.clone(), &grants);
-                    let (remote, needs) = remote.await?;
-                    Arc::new(Linked::elsewhere(Box::new(remote), needs.into_iter().collect()))
                 }
             };
             drop(component);

@@ -36,7 +36,7 @@ impl Folder {
             if has_changed {
                 changed.push(file.id.clone());
                 // It stays in service until it runs there.
-                if file.settings.as_ref().is_some_and(|before| before.limits.isolation != settings.limits.isolation) {
+                if file.isolation != settings.limits.isolation {
                     file.loaded = None;
                     file.load_again();
                 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{File, Folder, LoadState};
 use crate::catalog::choice::in_order;
 use crate::catalog::files::{self, Ignored, Scan};
-use crate::plugin::exports_completions;
+use crate::plugin::{Isolation, exports_completions};
 
 impl Folder {
     pub(super) fn apply_scan(&mut self, mut scan: Scan) {
@@ -104,6 +104,7 @@ impl File {
             arrival: None,
             loaded: None,
             settings: None,
+            isolation: Isolation::Shared,
             pinned_surface: None,
             serving_info: None,
             held: None,

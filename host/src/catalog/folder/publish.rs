@@ -136,6 +136,9 @@ impl Folder {
             let version = version.with_grants(&settings.grants);
             known.and_then(|known| self.guard.may_stay(known, &id, &version).err())
         };
+        if matches!(outcome, Some(Err(_))) && file.serving && file.isolation != settings.limits.isolation {
+            tracing::warn!(plugin = %id, "the version in service goes on where it runs: `limits.isolation` holds when a version is loaded");
+        }
         match outcome {
             None => {
                 file.held = None;
@@ -162,6 +165,7 @@ impl Folder {
                 };
                 file.loaded = Some(digest);
                 file.slices = 0;
+                file.isolation = load.settings.limits.isolation;
                 (file.serving_info, file.held, file.reprieve) = (Some(version), None, None);
                 file.pinned_surface = pinned_surface(&self.guard, file);
                 let (naming, pinned_surface) = (settings.naming, file.pinned_surface);

@@ -54,14 +54,24 @@ pub fn deny_files() -> io::Result<Enforcement> {
 /// # Errors
 /// As [`deny_files`].
 pub fn restrict_files(allowed: &AllowedPaths) -> io::Result<Enforcement> {
-    restrict(allowed).map_err(io::Error::other)
+    restrict(allowed, BitFlags::empty()).map_err(io::Error::other)
 }
 
-fn restrict(allowed: &AllowedPaths) -> Result<Enforcement, RulesetError> {
+/// The same; also denies signals to other processes, and their abstract sockets.
+///
+/// # Errors
+/// As [`deny_files`].
+pub fn restrict_to(allowed: &AllowedPaths) -> io::Result<Enforcement> {
+    restrict(allowed, Scope::from_all(VERSION)).map_err(io::Error::other)
+}
+
+fn restrict(allowed: &AllowedPaths, scope: BitFlags<Scope>) -> Result<Enforcement, RulesetError> {
     let read = make_bitflags!(AccessFs::{ReadFile | ReadDir});
     let sockets = make_bitflags!(AccessFs::{MakeSock | RemoveFile});
     let all = AccessFs::from_all(VERSION);
-    let mut ruleset = Ruleset::default().handle_access(all)?.create()?;
+    let ruleset = Ruleset::default().handle_access(all)?;
+    let ruleset = if scope.is_empty() { ruleset } else { ruleset.scope(scope)? };
+    let mut ruleset = ruleset.create()?;
     for (paths, access) in [
         (&allowed.read, read),
         (&allowed.write, all & !AccessFs::Execute),

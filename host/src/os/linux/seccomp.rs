@@ -1,5 +1,7 @@
 //! Seccomp: filters the system calls of this thread and of its children.
 
+mod worker;
+
 use std::collections::BTreeMap;
 use std::io;
 
@@ -8,6 +10,7 @@ use seccompiler::{
     BackendError, BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch,
 };
+pub use worker::deny_syscalls;
 
 /// The system calls of a process that computes, reads and writes open files, and exits. Which of them
 /// are made is up to the C library and the allocator; where another call fails, they use a fallback.
@@ -72,26 +75,6 @@ const KILLING: [c_long; 22] = [
     libc::SYS_userfaultfd,
 ];
 
-/// Of those, what a process needs that has threads and is connected.
-const OF_THREADS: [c_long; 3] = [libc::SYS_clone, libc::SYS_clone3, libc::SYS_socketpair];
-/// The same, for one that sends requests: name resolution binds a socket of the kernel.
-const OF_NETWORK: [c_long; 3] = [libc::SYS_bind, libc::SYS_connect, libc::SYS_socket];
-
-/// From here on this thread, and all that it starts, cannot run programs, look into other processes, or change what
-/// they see of the system; without `network`, they cannot use sockets either. Who tries kills the process with `SIGSYS`.
-///
-/// # Errors
-/// As [`filter_syscalls`].
-pub fn deny_syscalls(network: bool) -> io::Result<()> {
-    let mut rules = killing();
-    rules.retain(|call, _| !(OF_THREADS.contains(call) || network && OF_NETWORK.contains(call)));
-    let filter = || -> Result<(), Error> {
-        let machine = TargetArch::try_from(std::env::consts::ARCH)?;
-        seccompiler::apply_filter(&compile(rules, SeccompAction::Allow, SeccompAction::KillProcess, machine)?)
-    };
-    filter().map_err(io::Error::other)
-}
-
 /// From here on the process can use what is open, but create no file, socket, process or thread, and
 /// make no memory executable. Unlisted calls fail with `EPERM`; those that only an attacker makes kill
 /// the process with `SIGSYS`.
@@ -103,13 +86,16 @@ pub fn filter_syscalls() -> io::Result<()> {
 }
 
 fn filter() -> Result<(), Error> {
-    let machine = TargetArch::try_from(std::env::consts::ARCH)?;
-    let allow = compile(allowed()?, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow, machine)?;
-    let kill = compile(killing(), SeccompAction::Allow, SeccompAction::KillProcess, machine)?;
+    let allow = compile(allowed()?, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow, machine()?)?;
+    let kill = compile(killing(), SeccompAction::Allow, SeccompAction::KillProcess, machine()?)?;
     // The strictest action of all filters applies. In the other order the first filter would reject
     // the installation of the second.
     seccompiler::apply_filter(&kill)?;
     seccompiler::apply_filter(&allow)
+}
+
+fn machine() -> Result<TargetArch, BackendError> {
+    TargetArch::try_from(std::env::consts::ARCH)
 }
 
 type Rules = BTreeMap<c_long, Vec<SeccompRule>>;

@@ -26,12 +26,14 @@ pub(crate) fn file_size() -> Option<u64> {
     getrlimit(Resource::Fsize).current
 }
 
-/// No file is written of this process's memory when it crashes.
+/// No file is written of this process's memory when it crashes. On Linux it ends with the thread that started it,
+/// whatever it does.
 ///
 /// # Errors
 /// If the system rejects it.
-pub(crate) fn disable_core_dumps() -> io::Result<()> {
-    limit(Resource::Core, 0)
+pub(crate) fn end_with_parent() -> io::Result<()> {
+    limit(Resource::Core, 0)?;
+    system::end_with_parent()
 }
 
 /// Limits CPU time, open files and, where the system supports it, address space (in bytes); disables
@@ -40,7 +42,7 @@ pub(crate) fn disable_core_dumps() -> io::Result<()> {
 /// # Errors
 /// If the system rejects a limit.
 pub(crate) fn restrict(cpu_seconds: u64, files: u64, address_space: u64) -> io::Result<()> {
-    disable_core_dumps()?;
+    limit(Resource::Core, 0)?;
     limit(Resource::Cpu, cpu_seconds)?;
     limit(Resource::Nofile, files)?;
     system::restrict(address_space)?;

@@ -14,7 +14,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Must be called in a tokio runtime.
+    /// Must be called in a tokio runtime. From here on none of them ends the process, also when this is dropped.
     ///
     /// # Errors
     /// If a handler cannot be installed.

@@ -11,11 +11,11 @@ pub(crate) fn file_size() -> Option<u64> {
     None
 }
 
-/// There are none to disable.
+/// Does nothing.
 ///
 /// # Errors
 /// None here.
-pub(crate) fn disable_core_dumps() -> io::Result<()> {
+pub(crate) fn end_with_parent() -> io::Result<()> {
     Ok(())
 }
 

@@ -16,23 +16,24 @@ pub(super) fn secret_question(name: &str, is_exchanged: bool, caller: &str) -> V
     json!({"secret": name, "exchanged": is_exchanged, "of": caller})
 }
 
-/// Answers a question. `caller` finds who has a call running, by name. `None`: the plugin may not ask that.
+/// Answers a question. `callers` have a call running. `None`: the plugin may not ask that.
 pub(super) async fn answer(
     resources: &Resources,
     plugin: &PluginId,
     grants: &Grants,
-    caller: impl FnOnce(&str) -> Option<Arc<Identity>>,
+    callers: &[Arc<Identity>],
     question: &Value,
 ) -> Option<Value> {
     let Some(name) = question["secret"].as_str() else {
         let granted: Vec<_> = grants.parts().filter_map(|part| part.keyvalue).collect();
-        return resources.keyvalue.answer(plugin, &granted, question).await;
+        return resources.keyvalue.answer(plugin, &granted, callers, question).await;
     };
     let is_exchanged = question["exchanged"].as_bool()?;
     let mut own = grants.parts().flat_map(|part| &part.secrets).filter(|secret| secret.name == name);
     own.find(|secret| if is_exchanged { secret.is_exchanged() } else { secret.is_personal() })?;
-    let caller = caller(question["of"].as_str()?)?;
-    let value = resources.personal.value(name, is_exchanged, &caller).await;
+    let who = question["of"].as_str()?;
+    let caller = callers.iter().find(|caller| **caller.name() == *who)?;
+    let value = resources.personal.value(name, is_exchanged, caller).await;
     Some(value.map(|text| text.expose().to_owned()).keep())
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::net::dial::CERTIFICATE_VARIABLES;
 use crate::os::limits;
-use crate::os::sandbox::{self, restrict_files};
+use crate::os::sandbox::{self, restrict_to};
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::grants::{FolderMode, Grants};
 use crate::plugin::tape::kept::{Kept, records};
@@ -39,7 +39,7 @@ impl Confined {
     /// # Errors
     /// If the system rejects a restriction that it has.
     pub(super) fn enter(&self) -> Result<(), String> {
-        limits::disable_core_dumps().map_err(|error| format!("disable core dumps: {error}"))?;
+        limits::end_with_parent().map_err(|error| format!("limit the process: {error}"))?;
         // What the system does not support here it does not in the server either, which logs it.
         if !self.os_sandbox || sandbox::UNSUPPORTED.is_some() {
             return Ok(());
@@ -48,7 +48,7 @@ impl Confined {
         allowed.read.extend(CERTIFICATE_VARIABLES.into_iter().filter_map(std::env::var_os).map(PathBuf::from));
         allowed.read.extend(self.read.iter().cloned());
         allowed.write.extend(self.write.iter().cloned());
-        restrict_files(&allowed).map_err(|error| format!("restrict files: {error}"))?;
+        restrict_to(&allowed).map_err(|error| format!("restrict files: {error}"))?;
         sandbox::deny_syscalls(self.network).map_err(|error| format!("restrict system calls: {error}"))
     }
 }

@@ -2,7 +2,9 @@
 //! owner of the connection.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -10,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::asked;
@@ -30,6 +32,7 @@ use crate::plugin::fault::{Fault, TrapKind};
 use crate::plugin::id::{Digest, PluginId};
 use crate::plugin::imports::granted::{Granted, Notes};
 use crate::plugin::instance::call::PreparedComponent;
+use crate::plugin::limits::Limits;
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::provider::Call;
@@ -37,16 +40,26 @@ use crate::plugin::sandbox::Sandbox;
 use crate::plugin::tape::kept::Kept;
 use crate::sync::lock;
 
-/// Time to start a worker and to link the component in it.
-const START: Duration = Duration::from_secs(30);
+/// Time to start a worker and to link the component in it, or to list it there.
+pub(super) const START: Duration = Duration::from_secs(30);
 /// How long after its deadline a call is waited for: the worker ends it before, unless it hangs.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long a guest may take to stop that nobody waits for.
+const STOPPING: Duration = Duration::from_secs(7);
 /// How long a process may take to end when it has closed its pipe.
 const END: Duration = Duration::from_secs(1);
 /// Maximum bytes of a frame of a worker, besides six times the limit of a result: as JSON, a byte may become six.
-const MAX_FRAME: usize = 32 << 20;
+const MAX_FRAME: usize = 12 << 20;
 /// Maximum questions of a worker that are not answered.
 const MAX_ASKED: usize = 256;
+/// Maximum bytes of one event, besides what a call may log.
+const MAX_EVENT: usize = 64 << 10;
+/// Maximum calls of which the worker has not said that they ended. Those that nobody waits for any more are among them.
+const MAX_CALLS: usize = 1024;
+/// Maximum messages of a call that are counted as dropped.
+const MAX_DROPPED: u64 = 1 << 32;
+/// Maximum bytes that wait until the worker reads them, besides the component.
+const MAX_UNREAD: usize = 256 << 20;
 
 /// What a process is started with.
 pub(super) struct Source {
@@ -66,12 +79,20 @@ pub(super) struct Connection {
     state: Mutex<State>,
     /// Permits for questions, until their answers are written.
     asked: Arc<Semaphore>,
+    /// Bytes that the worker has not read.
+    unread: Arc<AtomicUsize>,
     /// Ends the process.
     kill: CancellationToken,
 }
 
-/// A frame, with the permit of the question that it answers.
-type Outgoing = (Vec<u8>, Option<OwnedSemaphorePermit>);
+/// A frame that waits to be written.
+struct Outgoing {
+    frame: Vec<u8>,
+    /// Of the call that it begins.
+    call: Option<u64>,
+    /// Of the question that it answers.
+    _permit: Option<OwnedSemaphorePermit>,
+}
 
 #[derive(Default)]
 struct State {
@@ -83,15 +104,26 @@ struct State {
     variants: Vec<(Weak<PreparedComponent>, u64)>,
 }
 
+impl State {
+    /// The number of these settings, if the process knows them.
+    fn number(&self, prepared: &Arc<PreparedComponent>) -> Option<u64> {
+        let is_it = |(known, _): &&(Weak<PreparedComponent>, u64)| std::ptr::eq(known.as_ptr(), Arc::as_ptr(prepared));
+        self.variants.iter().find(is_it).map(|(_, number)| *number)
+    }
+}
+
 /// What is to be done when a call has ended.
 struct Waiting {
+    began: Instant,
+    /// What a call may spend.
+    limits: Option<Limits>,
     granted: Option<Arc<Granted>>,
     identity: Option<Arc<Identity>>,
     events: Option<Arc<Events>>,
     charge: Option<Arc<Charge>>,
     cost: Option<Arc<Cost>>,
-    /// Nobody may wait for it any more: what it costs is charged all the same.
-    ended: oneshot::Sender<Value>,
+    /// `None`: it did not reach the process. Nobody may wait for it any more: what it costs is charged all the same.
+    ended: oneshot::Sender<Option<Value>>,
 }
 
 impl Connection {
@@ -110,7 +142,7 @@ impl Connection {
             LoadError::Host(format!("{what} the process of the plugin: {error}"))
         };
         let mut command = Command::new(&program.program);
-        clear_environment(&mut command).args(&program.arguments).current_dir("/");
+        clear_environment(&mut command).args(&program.arguments).arg(plugin.as_ref()).current_dir("/");
         for name in CERTIFICATE_VARIABLES {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
@@ -118,6 +150,7 @@ impl Connection {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().map_err(|error| failed("start", &error))?;
+        tracing::info!(target: "wharf::plugin", %plugin, pid = child.id(), "its process has started");
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed("start", &"it has no pipes"));
         };
@@ -130,10 +163,11 @@ impl Connection {
             to,
             state: Mutex::default(),
             asked: Arc::new(Semaphore::new(MAX_ASKED)),
+            unread: Arc::default(),
             kill: CancellationToken::new(),
         });
         let guests = sandbox.runtime.guests();
-        guests.spawn(write(frames, stdin));
+        guests.spawn(write(Arc::downgrade(&connection), frames, stdin));
         guests.spawn(follow(Arc::downgrade(&connection), connection.kill.clone(), child, stdout));
         let protected = &sandbox.runtime.resources.protected;
         let setup = Setup {
@@ -147,11 +181,11 @@ impl Connection {
         // The first call is that for what it links.
         let (_, started) = connection.begin(Waiting::for_host());
         for frame in [frame::of(&setup.keep()), frame::of_bytes(component), frame::of_bytes(&code)] {
-            connection.send(frame);
+            connection.queue(frame, None, None);
         }
         match timeout(START, started).await {
             Ok(Ok(said)) => {
-                let linked: Option<Result<Vec<Access>, LoadError>> = Kept::read(&said);
+                let linked: Option<Result<Vec<Access>, LoadError>> = said.as_ref().and_then(Kept::read);
                 Ok((connection, linked.unwrap_or_else(|| Err(failed("start", &UNREADABLE)))?))
             }
             Ok(Err(_)) => Err(failed("start", &"it ended, see the log")),
@@ -160,22 +194,25 @@ impl Connection {
     }
 
     /// Whether calls of the plugin can run in it: it has not ended, and was started for what callers have now.
-    pub(super) fn serves(&self, granted: &Granted) -> bool {
-        let base = granted.base();
-        !lock(&self.state).has_ended && (Arc::ptr_eq(base, &self.grants) || **base == *self.grants)
+    pub(super) fn serves(&self, prepared: &Arc<PreparedComponent>) -> bool {
+        let state = lock(&self.state);
+        !state.has_ended
+            && !self.kill.is_cancelled()
+            && (state.number(prepared).is_some() || **prepared.granted.base() == *self.grants)
     }
 
-    /// Asks for something under these settings, and waits for what is said at its end. Dropped, it is cancelled there.
+    /// Asks for something under these settings, and waits for what is said at its end; `None`: the process had ended
+    /// before. Dropped, it is cancelled there.
     ///
     /// # Errors
     /// If the process ends before, or hangs.
     pub(super) async fn ask(
-        &self,
+        self: &Arc<Self>,
         prepared: &Arc<PreparedComponent>,
         what: Value,
         call: Call,
         deadline: Instant,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Option<Value>, Fault> {
         let variant = self.variant(prepared);
         let context = CallContext {
             id: call.id,
@@ -190,6 +227,8 @@ impl Connection {
             Some(grant) => json!([&*grant.issuer, &*grant.subject]),
         });
         let waiting = Waiting {
+            began: Instant::now(),
+            limits: Some(prepared.limits.clone()),
             granted: Some(prepared.granted.clone()),
             identity: call.identity,
             events: call.events,
@@ -198,10 +237,9 @@ impl Connection {
             ended: oneshot::channel().0,
         };
         let (id, mut ended) = self.begin(waiting);
-        self.send(frame::of(&json!({
-            "call": id, "variant": variant, "what": what, "context": context.keep(), "who": who,
-        })));
-        let mut running = Running { connection: self, id: Some(id) };
+        let frame = json!({"call": id, "variant": variant, "what": what, "context": context.keep(), "who": who});
+        self.send_for(frame::of(&frame), Some(id));
+        let mut running = Running { connection: self.clone(), id: Some(id) };
         let wait = async {
             tokio::select! {
                 said = &mut ended => return said,
@@ -215,26 +253,31 @@ impl Connection {
                 said.map_err(|_| Fault::Trap(TrapKind::ProcessEnded))
             }
             Err(_) => {
-                tracing::warn!(target: "wharf::plugin", plugin = %self.plugin, "its process hangs, and is ended");
-                self.kill.cancel();
+                self.hangs();
                 Err(prepared.out_of_time())
             }
         }
     }
 
+    /// Nobody waits for that call any more: nothing is asked or told for it. `None`: it has ended.
+    fn forget(&self, id: u64) -> Option<()> {
+        let mut state = lock(&self.state);
+        let waiting = state.calls.get_mut(&id)?;
+        (waiting.identity, waiting.events) = (None, None);
+        Some(())
+    }
+
     /// The worker said something that it never says: it is not what was started.
     pub(super) fn distrust(&self) -> Fault {
-        tracing::error!(target: "wharf::plugin", plugin = %self.plugin, "its process is ended: {UNREADABLE}");
-        self.kill.cancel();
+        self.stop(&format!("its process is ended: {UNREADABLE}"));
         Fault::Trap(TrapKind::ProcessEnded)
     }
 
     /// The number of these settings, which are sent if it does not know them.
     fn variant(&self, prepared: &Arc<PreparedComponent>) -> u64 {
         let mut state = lock(&self.state);
-        let known = state.variants.iter().find(|(known, _)| std::ptr::eq(known.as_ptr(), Arc::as_ptr(prepared)));
-        if let Some((_, number)) = known {
-            return *number;
+        if let Some(number) = state.number(prepared) {
+            return number;
         }
         let gone = state.variants.extract_if(.., |(known, _)| known.strong_count() == 0);
         let gone: Vec<u64> = gone.map(|(_, number)| number).collect();
@@ -251,11 +294,14 @@ impl Connection {
         number
     }
 
-    fn begin(&self, waiting: Waiting) -> (u64, oneshot::Receiver<Value>) {
+    fn begin(&self, waiting: Waiting) -> (u64, oneshot::Receiver<Option<Value>>) {
         let (ended, receiver) = oneshot::channel();
         let mut state = lock(&self.state);
         state.last += 1;
         let id = state.last;
+        if state.calls.len() >= MAX_CALLS {
+            self.hangs();
+        }
         if !state.has_ended {
             state.calls.insert(id, Waiting { ended, ..waiting });
         }
@@ -263,8 +309,43 @@ impl Connection {
     }
 
     fn send(&self, frame: Vec<u8>) {
+        self.send_for(frame, None);
+    }
+
+    fn send_for(&self, frame: Vec<u8>, call: Option<u64>) {
+        if self.unread.load(Ordering::Relaxed).saturating_add(frame.len()) > MAX_UNREAD {
+            return self.hangs();
+        }
+        self.queue(frame, call, None);
+    }
+
+    fn queue(&self, frame: Vec<u8>, call: Option<u64>, permit: Option<OwnedSemaphorePermit>) {
+        self.unread.fetch_add(frame.len(), Ordering::Relaxed);
         // The process may have ended, which calls are told.
-        let _ = self.to.send((frame, None));
+        if self.to.send(Outgoing { frame, call, _permit: permit }).is_err() {
+            self.not_delivered(call);
+        }
+    }
+
+    /// The process has closed its pipe before it could read that.
+    fn not_delivered(&self, call: Option<u64>) {
+        self.kill.cancel();
+        let waiting = call.and_then(|id| lock(&self.state).calls.remove(&id));
+        // Nobody may wait for it.
+        let _ = waiting.map(|waiting| waiting.ended.send(None));
+    }
+
+    /// The process does nothing more.
+    fn hangs(&self) {
+        self.stop("its process hangs, and is ended");
+    }
+
+    /// Ends the process; no more calls begin in it.
+    fn stop(&self, why: &str) {
+        if !self.kill.is_cancelled() {
+            tracing::warn!(target: "wharf::plugin", plugin = %self.plugin, "{why}");
+            self.kill.cancel();
+        }
     }
 
     /// Maximum bytes of what the process says at once.
@@ -275,7 +356,7 @@ impl Connection {
             .filter_map(|(known, _)| known.upgrade())
             .map(|known| known.limits.output)
             .max();
-        MAX_FRAME.saturating_add(usize::try_from(outputs.unwrap_or(0).saturating_mul(6)).unwrap_or(usize::MAX))
+        MAX_FRAME.saturating_add(usize::try_from(outputs.unwrap_or(0).saturating_mul(2)).unwrap_or(usize::MAX))
     }
 
     /// Takes what the process says.
@@ -288,8 +369,13 @@ impl Connection {
             let waiting = lock(&self.state).calls.remove(&id)?;
             waiting.end(&mut said)
         } else if let Some(id) = said["event"].as_u64() {
-            let events = lock(&self.state).calls.get(&id)?.events.clone();
-            let event = checked(Event::read(&said["what"])?)?;
+            let (events, limit) = {
+                let state = lock(&self.state);
+                let waiting = state.calls.get(&id)?;
+                (waiting.events.clone(), waiting.limits.as_ref().map_or(0, |limits| limits.log))
+            };
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(MAX_EVENT);
+            let event = checked(Event::read(&said["what"])?, limit)?;
             events.into_iter().for_each(|events| events.push(event.clone()));
             Some(())
         } else {
@@ -302,17 +388,14 @@ impl Connection {
         let connection = Arc::downgrade(self);
         let (sandbox, plugin, grants) = (self.sandbox.clone(), self.plugin.clone(), self.grants.clone());
         self.sandbox.runtime.guests().spawn(async move {
-            let caller = |name: &str| {
-                let connection = connection.upgrade()?;
+            let callers = connection.upgrade().map(|connection| {
                 let state = lock(&connection.state);
-                let mut callers = state.calls.values().filter_map(|waiting| waiting.identity.as_ref());
-                callers.find(|identity| **identity.name() == *name).cloned()
-            };
-            let answer = asked::answer(&sandbox.runtime.resources, &plugin, &grants, caller, &question).await;
+                state.calls.values().filter_map(|waiting| waiting.identity.clone()).collect::<Vec<_>>()
+            });
+            let callers = callers.unwrap_or_default();
+            let answer = asked::answer(&sandbox.runtime.resources, &plugin, &grants, &callers, &question).await;
             if let Some(connection) = connection.upgrade() {
-                let answer = frame::of(&json!({"answer": number, "what": answer}));
-                // As [`Self::send`].
-                let _ = connection.to.send((answer, Some(permit)));
+                connection.queue(frame::of(&json!({"answer": number, "what": answer})), None, Some(permit));
             }
         });
         Some(())
@@ -325,8 +408,12 @@ impl Connection {
             state.has_ended = true;
             std::mem::take(&mut state.calls)
         };
-        let calls = calls.len();
-        tracing::warn!(target: "wharf::plugin", plugin = %self.plugin, calls, "its process ended: {why}");
+        let number = calls.len();
+        // They have computed, and nobody knows how much.
+        for waiting in calls.into_values() {
+            waiting.charge_at_most(Duration::MAX);
+        }
+        tracing::warn!(target: "wharf::plugin", plugin = %self.plugin, calls = number, "its process ended: {why}");
     }
 }
 
@@ -337,16 +424,26 @@ impl Drop for Connection {
 }
 
 /// A call that is cancelled when nobody waits for it.
-struct Running<'a> {
-    connection: &'a Connection,
+struct Running {
+    connection: Arc<Connection>,
     id: Option<u64>,
 }
 
-impl Drop for Running<'_> {
+impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(id) = self.id {
-            self.connection.send(frame::of(&json!({"dropped": id})));
-        }
+        let Some(id) = self.id else { return };
+        let Some(()) = self.connection.forget(id) else { return };
+        self.connection.send(frame::of(&json!({"dropped": id})));
+        // Whoever cancels what they began does not keep it: a guest that is stopped ends at its next tick.
+        let connection = Arc::downgrade(&self.connection);
+        self.connection.sandbox.runtime.guests().spawn(async move {
+            sleep(STOPPING).await;
+            if let Some(connection) = connection.upgrade()
+                && lock(&connection.state).calls.contains_key(&id)
+            {
+                connection.hangs();
+            }
+        });
     }
 }
 
@@ -354,25 +451,42 @@ impl Waiting {
     /// For something that is no call of a client.
     fn for_host() -> Self {
         let ended = oneshot::channel().0;
-        Self { granted: None, identity: None, events: None, charge: None, cost: None, ended }
+        Self {
+            began: Instant::now(),
+            limits: None,
+            granted: None,
+            identity: None,
+            events: None,
+            charge: None,
+            cost: None,
+            ended,
+        }
+    }
+
+    /// Charges computing time: no more than the call may take, or could have since it began.
+    fn charge_at_most(&self, cpu: Duration) -> Duration {
+        let limit = self.limits.as_ref().map_or(Duration::ZERO, |limits| limits.cpu);
+        let cpu = cpu.min(limit).min(self.began.elapsed());
+        if let Some(charge) = &self.charge {
+            charge.cpu(cpu);
+        }
+        cpu
     }
 
     fn end(self, said: &mut Value) -> Option<()> {
         let spent = Spent::read(&said["spent"])?;
-        if let Some(charge) = &self.charge {
-            charge.cpu(spent.cpu);
-        }
+        let spent = Spent { cpu: self.charge_at_most(spent.cpu), ..spent };
         if let Some(cost) = &self.cost {
             cost.add(&spent);
         }
         if let Some(events) = &self.events {
-            events.add_dropped(said["dropped"].as_u64()?);
+            events.add_dropped(said["dropped"].as_u64()?.min(MAX_DROPPED));
         }
         if let Some(granted) = &self.granted {
             granted.add_notes(Notes::read(&said["notes"])?);
         }
         // Nobody may wait for it.
-        let _ = self.ended.send(said["what"].take());
+        let _ = self.ended.send(Some(said["what"].take()));
         Some(())
     }
 }
@@ -381,20 +495,33 @@ impl Waiting {
 const UNREADABLE: &str = "it said something that is not part of the protocol";
 
 /// An event that can be passed on; `None`: no worker sends it.
-fn checked(event: Event) -> Option<Event> {
+fn checked(event: Event, limit: usize) -> Option<Event> {
+    let is_short = |text: &String| text.len() <= limit;
     let is_good = match &event {
-        Event::Log { data: LogBody::Json(text), .. } => {
-            !text.contains(['\n', '\r']) && json::check(text, json::MAX_DEPTH).is_ok()
+        Event::Log { logger, data, .. } => {
+            logger.iter().all(is_short)
+                && match data {
+                    LogBody::Text(text) => is_short(text),
+                    LogBody::Json(text) => {
+                        is_short(text) && !text.contains(['\n', '\r']) && json::check(text, json::MAX_DEPTH).is_ok()
+                    }
+                }
         }
-        _ => true,
+        Event::Progress { message, .. } => message.iter().all(is_short),
+        Event::ResourceUpdated(uri) => is_short(uri),
+        Event::ListChanged(_) => true,
     };
     is_good.then_some(event)
 }
 
-async fn write(mut frames: mpsc::UnboundedReceiver<Outgoing>, mut to: ChildStdin) {
-    while let Some((frame, _permit)) = frames.recv().await {
-        if to.write_all(&frame).await.is_err() || to.flush().await.is_err() {
-            return;
+async fn write(connection: Weak<Connection>, mut frames: mpsc::UnboundedReceiver<Outgoing>, mut to: ChildStdin) {
+    let mut is_open = true;
+    while let Some(Outgoing { frame, call, _permit }) = frames.recv().await {
+        is_open = is_open && to.write_all(&frame).await.is_ok() && to.flush().await.is_ok();
+        let Some(connection) = connection.upgrade() else { return };
+        connection.unread.fetch_sub(frame.len(), Ordering::Relaxed);
+        if !is_open {
+            connection.not_delivered(call);
         }
     }
 }
@@ -410,7 +537,9 @@ async fn follow(connection: Weak<Connection>, kill: CancellationToken, mut child
         let Some(connection) = connection.upgrade() else { break None };
         match said {
             Ok(Some(said)) => {
-                if connection.take(&said).is_none() {
+                // A panic would leave calls waiting.
+                let taken = std::panic::catch_unwind(AssertUnwindSafe(|| connection.take(&said)));
+                if taken.ok().flatten().is_none() {
                     break Some(UNREADABLE.to_owned());
                 }
             }
@@ -418,9 +547,13 @@ async fn follow(connection: Weak<Connection>, kill: CancellationToken, mut child
             Err(error) => break Some(error.to_string()),
         }
     };
-    let status = match timeout(END, child.wait()).await {
-        Ok(status) if why.is_none() && !kill.is_cancelled() => status,
-        _ => {
+    // It has closed its pipe, and usually ended.
+    let is_ending = why.is_none() && !kill.is_cancelled();
+    // No more calls begin in it.
+    kill.cancel();
+    let status = match timeout(if is_ending { END } else { Duration::ZERO }, child.wait()).await {
+        Ok(status) => status,
+        Err(_) => {
             // It may have ended already.
             let _ = child.start_kill();
             child.wait().await

@@ -5,27 +5,33 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::connection::{Connection, Source};
+use super::connection::{Connection, START, Source};
 use super::setup::Listing;
 use crate::plugin::abi::{Completion, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use crate::plugin::dialects::Dialect;
 use crate::plugin::error::LoadError;
-use crate::plugin::fault::{CallError, Fault};
+use crate::plugin::fault::{CallError, Fault, TrapKind};
 use crate::plugin::id::{Digest, PluginId};
-use crate::plugin::instance::call::{PreparedComponent, internal};
-use crate::plugin::limits::Limits;
+use crate::plugin::instance::call::PreparedComponent;
 use crate::plugin::outcome;
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::provider::Call;
 use crate::plugin::sandbox::Sandbox;
+use crate::plugin::schema::Violation;
 use crate::plugin::surface::{FrozenTool, Listed, ListingWarning, Surface};
 use crate::plugin::tape::kept::Kept;
 use crate::plugin::tape::{Called, Completing};
 use crate::sync::lock;
+use crate::text;
+
+/// Maximum violations of a schema that are passed on.
+const MAX_VIOLATIONS: usize = 64;
+/// Maximum bytes of a text of an error.
+const MAX_TEXT: usize = 16 << 10;
 
 /// A plugin in a process of its own, which is begun anew when it has ended.
 pub(in crate::plugin) struct Remote {
@@ -63,7 +69,7 @@ impl Remote {
     /// The process, started anew if it has ended, or may not do what these settings need.
     async fn connection(&self, prepared: &Arc<PreparedComponent>) -> Result<Arc<Connection>, LoadError> {
         let mut connection = self.connection.lock().await;
-        if !connection.serves(&prepared.granted) {
+        if !connection.serves(prepared) {
             let (fresh, _) = started(&self.source, prepared.granted.base().clone()).await?;
             // A new process knows no tools yet.
             listing(&fresh, prepared).await?;
@@ -83,20 +89,72 @@ impl Remote {
     where
         F: Future<Output = Result<T, Fault>> + Send + 'static,
     {
-        let connection = self.connection(prepared).await.map_err(|error| {
-            tracing::error!(target: "wharf::plugin", plugin = %prepared.id, "failed to {error}");
-            Fault::Host
-        })?;
         let what = Value::Object(called.keep());
         let outcome = prepared
             .elsewhere(call, |call, deadline: Instant| async move {
-                let said = connection.ask(prepared, what, call, deadline).await?;
-                Result::<T, CallError>::read(&said).unwrap_or_else(|| Err(connection.distrust().into()))
+                // Once more, if the process had ended and nothing of the call has reached it.
+                for _ in 0..2 {
+                    let connecting = timeout_at(deadline, self.connection(prepared)).await;
+                    let connection = connecting.map_err(|_| prepared.out_of_time())?.map_err(|error| {
+                        tracing::error!(target: "wharf::plugin", plugin = %prepared.id, "failed to {error}");
+                        Fault::Trap(TrapKind::ProcessEnded)
+                    })?;
+                    if let Some(said) = connection.ask(prepared, what.clone(), call.clone(), deadline).await? {
+                        let outcome = Result::<T, CallError>::read(&said);
+                        let believed = outcome.map(|outcome| outcome.map_err(|error| believed(error, prepared)));
+                        return match believed {
+                            Some(Ok(outcome)) => Ok(outcome),
+                            Some(Err(Some(error))) => Err(error),
+                            None | Some(Err(None)) => Err(connection.distrust().into()),
+                        };
+                    }
+                }
+                Err(Fault::Trap(TrapKind::ProcessEnded).into())
             })
             .await?;
         let checked = check(prepared.clone(), outcome);
         prepared.compute(async move { checked.await.map_err(CallError::from) }).await
     }
+}
+
+/// An error that a worker can know of, with the limits that it has and texts that are bounded; `None`: it is another.
+fn believed(error: CallError, prepared: &PreparedComponent) -> Option<CallError> {
+    Some(match error {
+        CallError::Guest(error) => outcome::guest_error(error),
+        CallError::Input(mut violations) => {
+            violations.truncate(MAX_VIOLATIONS);
+            for Violation { path, reason, expected } in &mut violations {
+                [path, reason, expected].into_iter().for_each(bounded);
+            }
+            CallError::Input(violations)
+        }
+        CallError::Fault(fault) => CallError::Fault(match fault {
+            Fault::Timeout { .. } => prepared.out_of_time(),
+            Fault::Cpu { .. } => prepared.out_of_cpu(),
+            Fault::Memory { .. } => Fault::Memory { limit: prepared.limits.memory },
+            Fault::OutputTooLarge { .. } => Fault::OutputTooLarge { limit: prepared.limits.output },
+            Fault::BadOutput(mut why) => {
+                bounded(&mut why);
+                Fault::BadOutput(why)
+            }
+            Fault::Denied { mut denial, mut message } => {
+                denial.problem.iter_mut().chain(&mut message).for_each(bounded);
+                Fault::Denied { denial, message }
+            }
+            Fault::Trap(kind) => Fault::Trap(kind),
+            Fault::SharedMemory => Fault::SharedMemory,
+            Fault::Host => Fault::Host,
+            // A call that was cancelled may not have stopped there yet.
+            Fault::Busy => Fault::Busy,
+            Fault::Compiling | Fault::NotLoaded | Fault::Quarantined { .. } => return None,
+        }),
+    })
+}
+
+/// Cuts a text of a worker, and takes out what is not shown.
+fn bounded(text: &mut String) {
+    text.truncate(text::prefix(text, MAX_TEXT).len());
+    text.retain(|character| !character.is_control() || matches!(character, '\n' | '\t'));
 }
 
 /// A new process. The pipes belong to the runtime of the guests.
@@ -108,10 +166,10 @@ async fn started(source: &Arc<Source>, grants: Arc<Grants>) -> Result<(Arc<Conne
 
 /// What a process lists under these settings.
 async fn listing(connection: &Arc<Connection>, prepared: &Arc<PreparedComponent>) -> Result<Listing, LoadError> {
-    // Its own deadline is that of each function of the listing.
-    let deadline = Instant::now() + Limits::LISTING * 2;
-    let said = connection.ask(prepared, json!({"list": true}), internal("list", Limits::LISTING), deadline).await;
-    let said = said.map_err(LoadError::of_fault)?;
+    // The guest's own deadline is shorter; what it lists is checked after it.
+    let deadline = Instant::now() + START;
+    let said = connection.ask(prepared, json!({"list": true}), Call::new("list"), deadline).await;
+    let said = said.and_then(|said| said.ok_or(Fault::Trap(TrapKind::ProcessEnded))).map_err(LoadError::of_fault)?;
     Result::read(&said).unwrap_or_else(|| Err(LoadError::of_fault(connection.distrust())))
 }
 

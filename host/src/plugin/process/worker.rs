@@ -21,6 +21,7 @@ use super::setup::{Listing, Setup, Variant};
 use crate::identity::{AccessGrant, Identity, SecretText};
 use crate::json;
 use crate::metrics::Cost;
+use crate::os::signals::Signals;
 use crate::plugin::abi::CallContext;
 use crate::plugin::component::cache::Artifact;
 use crate::plugin::component::compile::Compiler;
@@ -90,6 +91,12 @@ pub fn run(confined: impl FnOnce() -> Result<(), String>) -> Result<(), String> 
         ..SandboxSettings::default()
     });
     let sandbox = sandbox.map_err(|error| format!("start the sandbox: {error:#}"))?;
+    // They are for the server, which ends this process when its calls have ended.
+    let ignored = {
+        let _entered = sandbox.runtime.guests().enter();
+        Signals::listen()
+    };
+    drop(ignored.map_err(|error| format!("ignore signals: {error}"))?);
     let linked = linked(&sandbox, &setup, &component, code);
     drop(component);
     let told = match &linked {

@@ -78,6 +78,11 @@ impl Recorder {
         self.set(settings, Sink::Folder(folder));
     }
 
+    /// Whether it is of a command that keeps all calls.
+    pub(in crate::plugin) fn is_of_command(&self) -> bool {
+        self.0.load().as_ref().is_some_and(|recording| matches!(recording.sink, Sink::Memory(_)))
+    }
+
     /// Waits until what was recorded is written, or that time is over.
     pub fn finish(&self, most: Duration) {
         if let Some(Recording { sink: Sink::Folder(folder), .. }) = self.0.load().as_deref() {

@@ -6,17 +6,17 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::limits::{Limits, MAX_BUCKET_NAME};
+use super::name;
 use super::place::Keyvalue;
 use super::store::StoreError;
 use super::values::{Entry, Owner, Page, Values};
+use crate::identity::Identity;
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::grants::KeyvalueGrant;
 use crate::plugin::tape::kept::Kept;
 
 /// Maximum bytes of what one operation writes.
 const MAX_WRITTEN: usize = 8 << 20;
-/// Maximum bytes of what names a user.
-const MAX_SUBJECT: usize = 128;
 
 /// Asks the server.
 #[async_trait]
@@ -78,25 +78,26 @@ impl Values for RemoteValues {
 }
 
 impl Keyvalue {
-    /// Answers what [`RemoteValues`] asks. `grants` are those of the plugin's callers: what is asked beyond them is not
+    /// Answers what [`RemoteValues`] asks. `grants` are those of the plugin's callers, `callers` those who have a call
+    /// running: what is asked beyond them is not
     /// answered, for the process may be under a guest's control.
     pub(in crate::plugin) async fn answer(
         &self,
         plugin: &PluginId,
         grants: &[KeyvalueGrant],
+        callers: &[Arc<Identity>],
         question: &Value,
     ) -> Option<Value> {
         let operation = question["keyvalue"].as_str()?;
         let bucket = question["bucket"].as_str().filter(|bucket| bucket.len() <= MAX_BUCKET_NAME)?;
-        let is_hash = |subject: &&str| {
-            (1..=MAX_SUBJECT).contains(&subject.len())
-                && subject.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-        };
+        // The host's own calls are nobody's.
+        let names = callers.iter().map(|caller| &**caller.name()).chain([""]);
+        let mut known = names.map(name::subject);
         let subject = question["subject"].as_str();
         let (quota, total) = (question["quota"].as_u64()?, question["total"].as_u64());
         let granted = |grant: &&KeyvalueGrant| grant.quota == quota && grant.per_subject == total;
         grants.iter().find(granted)?;
-        if subject.is_some() != total.is_some() || !subject.as_ref().is_none_or(is_hash) {
+        if subject.is_some() != total.is_some() || subject.is_some_and(|own| known.all(|known| known != own)) {
             return None;
         }
         let limits = Limits { quota, total };
