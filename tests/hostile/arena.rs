@@ -177,6 +177,11 @@ impl Setup {
 
 impl Arena {
     fn warm(&mut self) {
+        if self.transport == Transport::Process {
+            // It is listed before its process has started, which takes descriptors.
+            self.client.wire().process.log_with("loaded plugin=echo");
+            self.before = self.levels();
+        }
         self.loads("warm", &Guest::returning("1").build());
         let pending: Vec<u64> = (0..WARM).map(|_| self.start_call("warm_version", json!({}))).collect();
         for id in pending {

@@ -105,8 +105,11 @@ pub fn run(confined: impl FnOnce() -> Result<(), String>) -> Result<(), String> 
     };
     let ended = Ended { id: FIRST, what: told.keep(), spent: Cost::default().spent().keep(), ..Ended::default() };
     server.say_now(&ended.said());
-    // The server ends a process without a plugin.
-    let Ok(linked) = linked else { return Ok(()) };
+    let Ok(linked) = linked else {
+        // The server, which is being told, ends a process without a plugin.
+        while let Ok(Some(_)) = frame::read_blocking(&mut from, MAX_FRAME) {}
+        return Ok(());
+    };
     let worker = Arc::new(Worker {
         id: PluginId::parse(&setup.plugin).map_err(|error| error.to_string())?,
         digest: Digest::parse(&setup.digest).ok_or("read what the server says: no digest")?,
