@@ -80,7 +80,7 @@ pub(super) struct Connection {
     /// Permits for questions, until their answers are written.
     asked: Arc<Semaphore>,
     /// Bytes that the worker has not read.
-    unread: Arc<AtomicUsize>,
+    unread: AtomicUsize,
     /// Ends the process.
     kill: CancellationToken,
 }
@@ -163,7 +163,7 @@ impl Connection {
             to,
             state: Mutex::default(),
             asked: Arc::new(Semaphore::new(MAX_ASKED)),
-            unread: Arc::default(),
+            unread: AtomicUsize::new(0),
             kill: CancellationToken::new(),
         });
         let guests = sandbox.runtime.guests();
@@ -302,7 +302,10 @@ impl Connection {
         if state.calls.len() >= MAX_CALLS {
             self.hangs();
         }
-        if !state.has_ended {
+        if state.has_ended {
+            // The receiver is returned below.
+            let _ = ended.send(None);
+        } else {
             state.calls.insert(id, Waiting { ended, ..waiting });
         }
         (id, receiver)
