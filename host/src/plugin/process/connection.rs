@@ -532,7 +532,7 @@ async fn write(connection: Weak<Connection>, mut frames: mpsc::UnboundedReceiver
 /// Takes what a process says until its end.
 async fn follow(connection: Weak<Connection>, kill: CancellationToken, mut child: Child, mut from: ChildStdout) {
     let why = loop {
-        let Some(limit) = connection.upgrade().map(|connection| connection.max_frame()) else { break None };
+        let limit = || connection.upgrade().map_or(0, |connection| connection.max_frame());
         let said = tokio::select! {
             said = frame::read(&mut from, limit) => said,
             () = kill.cancelled() => break None,

@@ -26,15 +26,18 @@ pub(super) fn of(value: &Value) -> Vec<u8> {
 /// The next frame; `None`: there is none.
 ///
 /// # Errors
-/// If it is longer than `limit`, or ends early.
-pub(super) async fn read(from: &mut (impl AsyncRead + Unpin), limit: usize) -> io::Result<Option<Vec<u8>>> {
+/// If it is longer than `limit` says when it begins, or ends early.
+pub(super) async fn read(
+    from: &mut (impl AsyncRead + Unpin),
+    limit: impl FnOnce() -> usize,
+) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; LENGTH];
     match from.read_exact(&mut length).await {
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         Err(error) => return Err(error),
     }
-    let length = within(length, limit)?;
+    let length = within(length, limit())?;
     let mut bytes = Vec::with_capacity(length.min(RESERVED));
     from.take(length as u64).read_to_end(&mut bytes).await?;
     whole(bytes, length).map(Some)
@@ -93,23 +96,23 @@ mod tests {
             let mut rest = pipe.as_slice();
             assert_eq!(read_blocking(&mut rest, limit).expect("a frame").as_deref(), Some(frame));
             let mut again = pipe.as_slice();
-            assert_eq!(read(&mut again, limit).await.expect("a frame").as_deref(), Some(frame));
+            assert_eq!(read(&mut again, || limit).await.expect("a frame").as_deref(), Some(frame));
             assert_eq!(again, rest);
             pipe = rest.to_vec();
         }
-        assert!(read(&mut pipe.as_slice(), 1).await.expect("no frame").is_none());
+        assert!(read(&mut pipe.as_slice(), || 1).await.expect("no frame").is_none());
     }
 
     #[tokio::test]
     async fn long_frames_and_cut_ones_are_refused() {
         let frame = of_bytes(b"four");
-        assert!(read(&mut frame.as_slice(), 3).await.is_err());
+        assert!(read(&mut frame.as_slice(), || 3).await.is_err());
         assert!(read_blocking(&mut frame.as_slice(), 3).is_err());
         for cut in 5..frame.len() {
-            assert!(read(&mut &frame[..cut], 4).await.is_err());
+            assert!(read(&mut &frame[..cut], || 4).await.is_err());
             assert!(read_blocking(&mut &frame[..cut], 4).is_err());
         }
         // Nothing is reserved for what is only announced.
-        assert!(read(&mut &u32::MAX.to_le_bytes()[..], usize::MAX).await.is_err());
+        assert!(read(&mut &u32::MAX.to_le_bytes()[..], || usize::MAX).await.is_err());
     }
 }

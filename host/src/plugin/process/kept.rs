@@ -230,6 +230,14 @@ mod tests {
     }
 
     #[test]
+    fn grants_of_http_are_read_as_they_were_kept() {
+        for url in ["http://127.0.0.1:8080", "https://[::1]:8443/a/b", "https://api.example.org/", "http://localhost"] {
+            let grant = HttpGrant::new(url).expect("a URL");
+            assert_eq!(HttpGrant::read(&grant.keep()), Some(grant), "{url}");
+        }
+    }
+
+    #[test]
     fn settings_are_read_as_they_were_kept() {
         let mut all = grants();
         let extra = |name: &str| Extra {
