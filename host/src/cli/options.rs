@@ -30,7 +30,7 @@ pub(super) struct Options {
     /// Records the calls of its sandbox.
     #[arg(skip)]
     pub(super) recorder: Recorder,
-    /// How a process of this command writes its log, as arguments of [`WORKER`].
+    /// How a process of this command writes its log, as arguments of `sandbox-worker`.
     #[arg(skip)]
     pub(super) log_of_workers: Vec<String>,
 }

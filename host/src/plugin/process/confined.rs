@@ -9,7 +9,6 @@ use crate::plugin::policy::access::Access;
 use crate::plugin::policy::grants::{FolderMode, Grants};
 use crate::plugin::tape::kept::{Kept, records};
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Confined {
     /// Whether it enters the OS sandbox.
     os_sandbox: bool,

@@ -48,7 +48,7 @@ const GRACE: Duration = Duration::from_secs(2);
 const STOPPING: Duration = Duration::from_secs(7);
 /// How long a process may take to end when it has closed its pipe.
 const END: Duration = Duration::from_secs(1);
-/// Maximum bytes of a frame of a worker, besides six times the limit of a result: as JSON, a byte may become six.
+/// Maximum bytes of a frame of a worker, besides twice the limit of a result: as JSON, a line break becomes two bytes.
 const MAX_FRAME: usize = 12 << 20;
 /// Maximum questions of a worker that are not answered.
 const MAX_ASKED: usize = 256;

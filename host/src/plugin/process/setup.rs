@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::confined::Confined;
 use crate::plugin::limits::Limits;
 use crate::plugin::policy::grants::Grants;
+use crate::plugin::surface::ListingWarning;
 use crate::plugin::tape::kept::{Kept, records};
 
 /// The first frame. The component and its native code are the next two.
@@ -33,7 +34,7 @@ pub(super) struct Variant {
 pub(super) struct Listing {
     /// As a surface is stored, with schemas as they were listed.
     pub(super) stored: String,
-    pub(super) warnings: Vec<crate::plugin::surface::ListingWarning>,
+    pub(super) warnings: Vec<ListingWarning>,
     /// How it is spoken to; a text for people.
     pub(super) spoken: Option<String>,
     /// Alternative names of tools, by their names.

@@ -20,7 +20,7 @@ use super::frame;
 use super::setup::{Listing, Setup, Variant};
 use crate::identity::{AccessGrant, Identity, SecretText};
 use crate::json;
-use crate::metrics::Cost;
+use crate::metrics::{Cost, Spent};
 use crate::os::signals::Signals;
 use crate::plugin::abi::CallContext;
 use crate::plugin::component::cache::Artifact;
@@ -32,6 +32,7 @@ use crate::plugin::events::Events;
 use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::id::{Digest, PluginId};
 use crate::plugin::imports::filesystem::ProtectedFolders;
+use crate::plugin::imports::granted::Notes;
 use crate::plugin::imports::keyvalue::{AskServer, KeyvaluePlace};
 use crate::plugin::instance::call::PreparedComponent;
 use crate::plugin::policy::access::Access;
@@ -39,7 +40,7 @@ use crate::plugin::policy::personal::PersonalSecrets;
 use crate::plugin::policy::secret::Missing;
 use crate::plugin::provider::Call;
 use crate::plugin::sandbox::{Sandbox, SandboxSettings};
-use crate::plugin::surface::{Listed, SchemaStyle, Surface};
+use crate::plugin::surface::{FrozenTool, Listed, SchemaStyle, Surface};
 use crate::plugin::tape::kept::Kept;
 use crate::plugin::tape::{Called, Completing};
 use crate::sync::lock;
@@ -99,11 +100,9 @@ pub fn run(confined: impl FnOnce() -> Result<(), String>) -> Result<(), String> 
     drop(ignored.map_err(|error| format!("ignore signals: {error}"))?);
     let linked = linked(&sandbox, &setup, &component, code);
     drop(component);
-    let told = match &linked {
-        Ok(linked) => Ok(linked.needs.iter().copied().collect::<Vec<Access>>()),
-        Err(error) => Err(error.clone()),
-    };
-    let ended = Ended { id: FIRST, what: told.keep(), spent: Cost::default().spent().keep(), ..Ended::default() };
+    let needs = |linked: &Arc<Linked>| linked.needs.iter().copied().collect::<Vec<Access>>();
+    let told = linked.as_ref().map(needs).map_err(LoadError::clone);
+    let ended = Ended { id: FIRST, what: told.keep(), ..Ended::default() };
     server.say_now(&ended.said());
     let Ok(linked) = linked else {
         // The server, which is being told, ends a process without a plugin.
@@ -226,16 +225,15 @@ struct Calling {
 struct Ended {
     id: u64,
     what: Value,
-    spent: Value,
+    spent: Spent,
     dropped: u64,
-    notes: Option<Value>,
+    notes: Notes,
 }
 
 impl Ended {
     fn said(self) -> Value {
         let Self { id, what, spent, dropped, notes } = self;
-        let notes = notes.unwrap_or_else(|| crate::plugin::imports::granted::Notes::default().keep());
-        json!({"ended": id, "what": what, "spent": spent, "dropped": dropped, "notes": notes})
+        json!({"ended": id, "what": what, "spent": spent.keep(), "dropped": dropped, "notes": notes.keep()})
     }
 }
 
@@ -311,13 +309,8 @@ impl Worker {
             while Arc::strong_count(&cost) > 1 && since.elapsed() < STOPPING {
                 tokio::time::sleep(PAUSE).await;
             }
-            let ended = Ended {
-                id,
-                what,
-                spent: cost.spent().keep(),
-                dropped: events.dropped(),
-                notes: Some(prepared.granted.notes().keep()),
-            };
+            let ended =
+                Ended { id, what, spent: cost.spent(), dropped: events.dropped(), notes: prepared.granted.notes() };
             worker.server.say(&ended.said()).await;
             lock(&worker.calls).remove(&id);
             worker.sandbox.on_idle();
@@ -361,8 +354,7 @@ impl Worker {
         let linked = self.linked.clone();
         let frozen = self.sandbox.runtime.guests().spawn_blocking(move || linked.dialect.freeze(listed)).await;
         let (surface, warnings) = frozen.map_err(|error| LoadError::Host(error.to_string()))??;
-        let long_name =
-            |tool: &crate::plugin::surface::FrozenTool| Some((tool.tool.name.clone(), tool.long_name.clone()?));
+        let long_name = |tool: &FrozenTool| Some((tool.tool.name.clone(), tool.long_name.clone()?));
         let long_names = surface.tools.iter().flatten().filter_map(long_name).collect();
         let listing = Listing { stored: surface.stored(), warnings, spoken: dialect.spoken(), long_names };
         *lock(&self.surface) = Arc::new(surface);

@@ -79,8 +79,7 @@ impl Values for RemoteValues {
 
 impl Keyvalue {
     /// Answers what [`RemoteValues`] asks. `grants` are those of the plugin's callers, `callers` those who have a call
-    /// running: what is asked beyond them is not
-    /// answered, for the process may be under a guest's control.
+    /// running: what is asked beyond them is not answered, for the process may be under a guest's control.
     pub(in crate::plugin) async fn answer(
         &self,
         plugin: &PluginId,
