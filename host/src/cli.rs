@@ -97,7 +97,7 @@ use wharf_report::ShowPath as _;
 use crate::config::Config;
 use crate::os::memory;
 use crate::os::signals::survive_file_size_limit;
-use crate::plugin;
+use crate::plugin::{self, EngineKind};
 use crate::report::{self, Failure, Log, LogStyle, Screen};
 pub use beside::program_beside;
 use folder::served_folder;
@@ -243,6 +243,8 @@ enum Command {
     CompileWorker {
         #[arg(long)]
         without_os_sandbox: bool,
+        #[arg(long)]
+        asynchronous: bool,
     },
     /// Run one plugin, which the pipe on stdin says; started by the sandbox as a process of its own
     #[command(hide = true)]
@@ -284,8 +286,9 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::report(error),
     };
-    if let Command::CompileWorker { without_os_sandbox } = cli.command {
-        let code = plugin::compile::worker::run(!without_os_sandbox);
+    if let Command::CompileWorker { without_os_sandbox, asynchronous } = cli.command {
+        let kind = if asynchronous { EngineKind::Asynchronous } else { EngineKind::Synchronous };
+        let code = plugin::compile::worker::run(!without_os_sandbox, kind);
         return ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX));
     }
     let ended = match cli.command {

@@ -34,6 +34,7 @@ mod threads;
 pub use component::act::declared;
 pub use component::compile;
 pub use component::compile::Compiler;
+pub use component::engine::EngineKind;
 pub use component::file::{MAX_SIZE as MAX_COMPONENT, check_size, content_of, is_writable_by_others, read_component};
 pub use component::inspect::{Import, Inspection, could_be_plugin, inspect};
 pub use component::kind::{FileSummary, Kind, Producer, summarize};

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 use wharf::plugin::{
-    Call, Grants, Limits, LoadError, PluginId, Provider as _, Sandbox, SandboxSettings, could_be_plugin, inspect,
-    summarize,
+    Call, EngineKind, Grants, Limits, LoadError, PluginId, Provider as _, Sandbox, SandboxSettings, could_be_plugin,
+    inspect, summarize,
 };
 
 use random::Random;
@@ -65,7 +65,8 @@ fn main() -> ExitCode {
 fn run(count: u64, seed: u64) -> bool {
     let started = Instant::now();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+    let sandbox = Sandbox::new(SandboxSettings { engine: EngineKind::Asynchronous, ..SandboxSettings::default() })
+        .expect("a sandbox");
     let next = Arc::new(AtomicU64::new(0));
     let mut all = JoinSet::new();
     for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {

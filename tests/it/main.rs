@@ -15,6 +15,7 @@ mod budgets;
 mod calling;
 mod checking;
 mod cli;
+mod concurrent;
 mod discovery;
 mod doctor;
 mod engine;

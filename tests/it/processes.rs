@@ -15,7 +15,7 @@ use crate::support::home::Home;
 use crate::support::process::{Process, command, run};
 
 /// The processes of plugins that a server has.
-fn processes(server: u32) -> BTreeSet<i32> {
+pub(crate) fn processes(server: u32) -> BTreeSet<i32> {
     let children = fs::read_dir(format!("/proc/{server}/task")).into_iter().flatten().flatten();
     let children = children.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
     let ids: Vec<i32> = children
@@ -28,7 +28,7 @@ fn processes(server: u32) -> BTreeSet<i32> {
     ids.into_iter().filter(is_of_plugin).collect()
 }
 
-fn kill(process: i32) {
+pub(crate) fn kill(process: i32) {
     kill_process(Pid::from_raw(process).expect("a process"), Signal::KILL).expect("it runs");
 }
 

@@ -36,8 +36,8 @@ pub enum LoadError {
     UnknownVersion,
     #[error("read the component, which is damaged or truncated: {0}")]
     Invalid(String),
-    #[error("load a component with async functions, streams or futures, which need WASI 0.3")]
-    Asynchronous,
+    #[error("record calls of a component with async functions, streams or futures")]
+    NotRecorded,
     #[error("load a component that uses WebAssembly proposals which are not allowed: {names}")]
     Proposals { names: String, hint: &'static str },
     #[error("find a plugin interface in the component; it exports {exports}")]
@@ -184,13 +184,13 @@ impl LoadError {
             Self::Html => "the download saved a web page instead; download the file itself",
             Self::CoreModule { hint } => hint,
             Self::Proposals { hint, .. } => hint,
-            Self::Asynchronous => "build it with synchronous functions, for WASI 0.2",
+            Self::NotRecorded => "call it without a recording, or build it with synchronous functions, for WASI 0.2",
             Self::Precompiled => "use the .wasm file that it was compiled from",
             Self::NoInterface { hint, .. } => hint,
             Self::NoFunction(_) => "export a function that takes and returns values",
             Self::MissingFunction(_) | Self::WrongType(_) => "build it against the wit folder of this version",
             Self::UnknownImport(_) | Self::WrongImport(_) => {
-                "a plugin may import WASI 0.2, wasi:http 0.2, wasi:keyvalue@0.2.0-draft, wasi:config and wharf:plugin, nothing else"
+                "a plugin may import WASI 0.2 and 0.3, wasi:http 0.2 and 0.3, wasi:keyvalue@0.2.0-draft, wasi:config and wharf:plugin, nothing else"
             }
             Self::Unsigned => "sign it: minisign -S -m NAME.wasm, which writes NAME.wasm.minisig beside it",
             Self::BadSignature(_) => {

@@ -9,6 +9,7 @@ mod guest_log;
 mod host_calls;
 pub(in crate::plugin) mod keyvalue;
 pub(in crate::plugin) mod outbound;
+mod p3;
 pub(in crate::plugin) mod people;
 mod poll;
 pub(in crate::plugin) mod program;
@@ -17,14 +18,18 @@ pub(in crate::plugin) mod state;
 
 use wasmtime::component::Linker;
 
+use super::component::engine::EngineKind;
 use state::GuestState;
 
-/// Adds the host functions to the linker: those of `wharf:plugin`, and WASI 0.2, some parts of which
-/// are implemented here.
+/// Adds the host functions to the linker of an engine of that kind: those of `wharf:plugin`, and WASI 0.2 and 0.3, some
+/// parts of which are implemented here.
 ///
 /// # Errors
 /// If two of them define the same function.
-pub(in crate::plugin) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+pub(in crate::plugin) fn link(linker: &mut Linker<GuestState>, engine: EngineKind) -> wasmtime::Result<()> {
+    if engine == EngineKind::Asynchronous {
+        p3::link(linker)?;
+    }
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     super::abi::link(linker)?;
     // These take the place of the engine's.

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::component::compile;
+use super::component::engine::EngineKind;
 use super::component::inspect::not_for_another_host;
 use super::component::prescan::prescan;
+use super::component::proposals::engine_kind;
 use super::component::sections::custom_section;
 use super::dialects::linked::Linked;
 use super::error::LoadError;
@@ -17,7 +19,7 @@ use super::instance::call::PreparedComponent;
 use super::limits::{Isolation, Limits};
 use super::loaded::Plugin;
 use super::policy::grants::Grants;
-use super::process::Remote;
+use super::process::{Remote, Source};
 use super::sandbox::Sandbox;
 use super::stored_listing::StoredListing;
 use super::surface::ListingWarning;
@@ -59,26 +61,31 @@ impl Sandbox {
             let (plugin, runtime) = (id.clone(), sandbox.runtime.clone());
             let check = move || {
                 prescan(&bytes, &limit).and_then(|()| not_for_another_host(&bytes))?;
-                Ok::<_, LoadError>(runtime.skills.read(custom_section(&bytes, SECTION), &plugin))
+                let skills = runtime.skills.read(custom_section(&bytes, SECTION), &plugin);
+                Ok::<_, LoadError>((engine_kind(&bytes), skills))
             };
-            let (skills, left_out) = compile::blocking(check).await??;
+            let (kind, (skills, left_out)) = compile::blocking(check).await??;
+            let own = sandbox.compilation.kind();
             // A command that records has to see what the plugin asks.
             let is_recorded = sandbox.runtime.recorder.is_of_command();
-            let linked = match limits.isolation {
-                Isolation::Process if !is_recorded => {
-                    let remote = Remote::start(sandbox.clone(), id.clone(), digest, component.clone(), &grants);
-                    let (remote, needs) = remote.await?;
-                    Arc::new(Linked::elsewhere(Box::new(remote), needs.into_iter().collect()))
+            let is_apart = match (kind, own) {
+                (EngineKind::Asynchronous, EngineKind::Synchronous) if is_recorded => {
+                    return Err(LoadError::NotRecorded);
                 }
-                Isolation::Process | Isolation::Shared => {
-                    let linked = sandbox.in_use.get_or_make(digest, async {
-                        let code = sandbox.compilation.code(component.clone(), digest).await?;
-                        Linked::new(&sandbox.linker, code, &component)
-                    });
-                    linked.await?
-                }
+                (EngineKind::Asynchronous, EngineKind::Synchronous) => true,
+                _ => limits.isolation == Isolation::Process && !is_recorded,
             };
-            drop(component);
+            let linked = if is_apart {
+                let source = Source { sandbox: sandbox.clone(), plugin: id.clone(), digest, component, kind };
+                let (remote, needs) = Remote::start(source, &grants).await?;
+                Arc::new(Linked::elsewhere(Box::new(remote), needs.into_iter().collect()))
+            } else {
+                let linked = sandbox.in_use.get_or_make(digest, async {
+                    let code = sandbox.compilation.code(component.clone(), digest).await?;
+                    Linked::new(&sandbox.linker, code, &component)
+                });
+                linked.await?
+            };
             linked.fits(&limits)?;
             let stored = StoredListing::new(&sandbox, digest, &grants);
             let prepared =

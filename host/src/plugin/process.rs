@@ -18,4 +18,5 @@ mod setup;
 mod tests;
 pub mod worker;
 
+pub(in crate::plugin) use connection::Source;
 pub(in crate::plugin) use remote::Remote;

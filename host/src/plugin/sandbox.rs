@@ -10,7 +10,7 @@ use wasmtime::Engine;
 use wasmtime::component::Linker;
 
 use super::component::compile::{Compilation, Compiled, Compiler};
-use super::component::engine::{self, Allocation, SLOTS};
+use super::component::engine::{self, Allocation, EngineKind, SLOTS};
 use super::dialects;
 use super::dialects::linked::InUse;
 use super::imports;
@@ -46,6 +46,8 @@ pub struct WorkerProgram {
 pub struct SandboxSettings {
     /// The cache of compiled components; `None` disables it.
     pub cache_dir: Option<PathBuf>,
+    /// What its components may use. Those that need more have processes of their own.
+    pub engine: EngineKind,
     pub compiler: Compiler,
     /// Whether a compiler in a child process runs in the OS sandbox (landlock, seccomp).
     pub os_sandbox: bool,
@@ -81,6 +83,7 @@ impl Default for SandboxSettings {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             cache_dir: None,
+            engine: EngineKind::default(),
             compiler: Compiler::InProcess,
             os_sandbox: true,
             keyvalue: KeyvaluePlace::Memory,
@@ -133,9 +136,9 @@ impl Sandbox {
     /// # Errors
     /// If the engine cannot be created on this machine, or threads cannot be started.
     pub fn new(settings: SandboxSettings) -> anyhow::Result<Arc<Self>> {
-        let engine = shared_engine()?;
+        let engine = shared_engine(settings.engine)?;
         let mut linker = Linker::new(&engine);
-        imports::link(&mut linker)
+        imports::link(&mut linker, settings.engine)
             .and_then(|()| dialects::link(&mut linker))
             .map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         let workers = settings.workers.max(1);
@@ -158,7 +161,8 @@ impl Sandbox {
             recorder: settings.recorder,
         };
         let worker = Worker { program: settings.worker, os_sandbox: settings.os_sandbox };
-        let compilation = Compilation::new(engine.clone(), settings.compiler, settings.os_sandbox, settings.cache_dir);
+        let SandboxSettings { engine: kind, compiler, os_sandbox, cache_dir, .. } = settings;
+        let compilation = Compilation::new(engine.clone(), kind, compiler, os_sandbox, cache_dir);
         Ok(Arc::new(Self {
             runtime: Runtime::start(engine, guests, resources, runtime)?,
             linker,
@@ -191,12 +195,12 @@ impl Sandbox {
     }
 }
 
-fn shared_engine() -> anyhow::Result<Engine> {
-    match engine::engine(Allocation::Pooling { extra: MAX_EXTRA_INSTANCES }) {
+fn shared_engine(kind: EngineKind) -> anyhow::Result<Engine> {
+    match engine::engine(kind, Allocation::Pooling { extra: MAX_EXTRA_INSTANCES }) {
         Ok(engine) => Ok(engine),
         Err(error) => {
             tracing::warn!("pooling allocator unavailable, calls will be slower: {error:#}");
-            engine::engine(Allocation::OnDemand).map_err(|error| anyhow::anyhow!("create the engine: {error:#}"))
+            engine::engine(kind, Allocation::OnDemand).map_err(|error| anyhow::anyhow!("create the engine: {error:#}"))
         }
     }
 }

@@ -19,6 +19,7 @@ use wharf_report::ShowPath as _;
 
 pub(in crate::plugin) use artifact::{Artifact, Code, SealedCode};
 
+use super::engine::EngineKind;
 use super::link;
 use crate::os::private::{self, Durability, OpenMode};
 use crate::os::sealed::{Sealed, Unsealed};
@@ -32,6 +33,7 @@ const KEY: &str = "key";
 /// The extension of stored listings.
 const LISTING: &str = "listing";
 const MAC: usize = 32;
+const KINDS: [EngineKind; 2] = [EngineKind::Synchronous, EngineKind::Asynchronous];
 /// Bytes of one read.
 const CHUNK: usize = 256 << 10;
 
@@ -57,25 +59,27 @@ impl Cache {
         cache
     }
 
-    /// The entry of a component, if there is an authentic one.
-    pub(in crate::plugin) fn get(&self, digest: Digest) -> Option<SealedCode> {
-        self.entry(&self.name(digest), digest).map(SealedCode::authenticated)
+    /// The entry of a component for an engine of that kind, if there is an authentic one.
+    pub(in crate::plugin) fn get(&self, digest: Digest, kind: EngineKind) -> Option<SealedCode> {
+        self.entry(&self.name(digest, kind), digest).map(SealedCode::authenticated)
     }
 
     /// Whether there is an entry of a component, authentic or not.
     pub(in crate::plugin) fn has_code(&self, digest: Digest) -> bool {
-        self.dir.join(self.name(digest)).exists()
+        KINDS.iter().any(|kind| self.dir.join(self.name(digest, *kind)).exists())
     }
 
     /// Stores an artifact. Of consecutive failures the first is a warning.
-    pub(in crate::plugin) fn put(&self, digest: Digest, artifact: &Artifact) {
-        self.store(&self.name(digest), artifact.code());
+    pub(in crate::plugin) fn put(&self, digest: Digest, kind: EngineKind, artifact: &Artifact) {
+        self.store(&self.name(digest, kind), artifact.code());
     }
 
     /// Stores the code of a component also for another.
     pub(in crate::plugin) fn copy_code(&self, from: Digest, to: Digest) {
-        if let Some(code) = self.entry(&self.name(from), from).and_then(|code| code.into_bytes().ok()) {
-            self.store(&self.name(to), &code);
+        for kind in KINDS {
+            if let Some(code) = self.entry(&self.name(from, kind), from).and_then(|code| code.into_bytes().ok()) {
+                self.store(&self.name(to, kind), &code);
+            }
         }
     }
 
@@ -111,8 +115,12 @@ impl Cache {
         }
     }
 
-    fn name(&self, digest: Digest) -> String {
-        format!("{digest}-{:016x}.cwasm", self.compatibility)
+    fn name(&self, digest: Digest, kind: EngineKind) -> String {
+        let kind = match kind {
+            EngineKind::Synchronous => "",
+            EngineKind::Asynchronous => "-async",
+        };
+        format!("{digest}-{:016x}{kind}.cwasm", self.compatibility)
     }
 
     /// The content of an entry, authenticated while it is copied into sealed memory; `None` if there

@@ -18,7 +18,7 @@ use wasmtime::Engine;
 
 use super::cache::{Artifact, Cache, Code};
 use super::engine;
-use super::engine::Allocation;
+use super::engine::{Allocation, EngineKind};
 use super::link::linked;
 use super::proposals;
 use crate::os::process::{clear_environment, was_killed_by_filter};
@@ -31,6 +31,9 @@ pub const WORKER: &str = "compile-worker";
 
 /// Its option to run without the OS sandbox.
 pub const WITHOUT_OS_SANDBOX: &str = "--without-os-sandbox";
+
+/// Its option to compile for an engine of [`EngineKind::Asynchronous`].
+pub const ASYNCHRONOUS: &str = "--asynchronous";
 
 /// Timeout of one compilation.
 const TIMEOUT: Duration = Duration::from_secs(180);
@@ -56,6 +59,7 @@ pub enum Compiler {
 /// Compiles components and caches the results.
 pub(in crate::plugin) struct Compilation {
     engine: Engine,
+    kind: EngineKind,
     compiler: Compiler,
     /// Whether a compiler in a child process runs in the OS sandbox.
     os_sandbox: bool,
@@ -86,9 +90,10 @@ struct Counts {
 }
 
 impl Compilation {
-    /// `engine` is the one that runs the code.
+    /// `engine` is the one that runs the code, of that kind.
     pub(in crate::plugin) fn new(
         engine: Engine,
+        kind: EngineKind,
         compiler: Compiler,
         os_sandbox: bool,
         cache: Option<PathBuf>,
@@ -96,6 +101,7 @@ impl Compilation {
         let cache = cache.map(|dir| Cache::open(dir, &engine));
         Arc::new(Self {
             engine,
+            kind,
             compiler,
             os_sandbox,
             running: Semaphore::new(COMPILERS),
@@ -113,25 +119,21 @@ impl Compilation {
         component: Arc<Vec<u8>>,
         digest: Digest,
     ) -> Result<Code, LoadError> {
-        if let Some(cached) = self.cached(digest).await? {
-            return Ok(cached);
-        }
-        // Few at a time: each may take a gigabyte and a core. Another task may have compiled the
-        // same component during the wait.
-        let _running = self.running.acquire().await;
-        if let Some(cached) = self.cached(digest).await? {
-            return Ok(cached);
-        }
-        let began = Instant::now();
-        let compiled = self.compile(component, digest).await;
-        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.counts.took.fetch_add(took, Ordering::Relaxed);
-        let count = if compiled.is_ok() { &self.counts.compiled } else { &self.counts.failed };
-        count.fetch_add(1, Ordering::Relaxed);
-        compiled
+        let compile = async {
+            let artifact = self.artifact(component, self.kind).await?;
+            let compilation = self.clone();
+            blocking(move || {
+                let loaded = artifact.load(&compilation.engine, digest);
+                let code = loaded.map_err(|error| engine::exceeded(&error).unwrap_or_else(|| host(&error)))?;
+                compilation.put(digest, compilation.kind, &artifact);
+                Ok(code)
+            })
+            .await?
+        };
+        self.obtain(|| self.cached_code(digest), compile).await
     }
 
-    /// The native code of a component, for another process of this program.
+    /// The native code of a component for another process of this program, whose engine is of that kind.
     ///
     /// # Errors
     /// As [`Self::code`].
@@ -139,40 +141,57 @@ impl Compilation {
         self: &Arc<Self>,
         component: Arc<Vec<u8>>,
         digest: Digest,
+        kind: EngineKind,
     ) -> Result<Vec<u8>, LoadError> {
-        if self.cache.is_none() {
-            let _running = self.running.acquire().await;
-            return self.artifact(component).await.map(Artifact::into_bytes);
-        }
-        // Loaded, it is known to be good, and in the cache.
-        drop(self.code(component.clone(), digest).await?);
-        let compilation = self.clone();
-        let kept = blocking(move || Some(compilation.cache.as_ref()?.get(digest)?.into_bytes())).await?;
-        match kept {
-            Some(Ok(bytes)) => Ok(bytes),
-            Some(Err(_)) | None => self.artifact(component).await.map(Artifact::into_bytes),
-        }
+        let compile = async {
+            let artifact = self.artifact(component, kind).await?;
+            let compilation = self.clone();
+            blocking(move || {
+                compilation.put(digest, kind, &artifact);
+                artifact.into_bytes()
+            })
+            .await
+        };
+        self.obtain(|| self.cached_bytes(digest, kind), compile).await
     }
 
-    async fn artifact(&self, component: Arc<Vec<u8>>) -> Result<Artifact, LoadError> {
+    /// What is cached, or else is compiled.
+    async fn obtain<T, F: Future<Output = Result<Option<T>, LoadError>>>(
+        &self,
+        cached: impl Fn() -> F,
+        compile: impl Future<Output = Result<T, LoadError>>,
+    ) -> Result<T, LoadError> {
+        if let Some(cached) = cached().await? {
+            self.counts.cached.fetch_add(1, Ordering::Relaxed);
+            return Ok(cached);
+        }
+        // Few at a time: each may take a gigabyte and a core. Another task may have compiled the
+        // same component during the wait.
+        let _running = self.running.acquire().await;
+        if let Some(cached) = cached().await? {
+            self.counts.cached.fetch_add(1, Ordering::Relaxed);
+            return Ok(cached);
+        }
+        let began = Instant::now();
+        let compiled = compile.await;
+        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.counts.took.fetch_add(took, Ordering::Relaxed);
+        let count = if compiled.is_ok() { &self.counts.compiled } else { &self.counts.failed };
+        count.fetch_add(1, Ordering::Relaxed);
+        compiled
+    }
+
+    async fn artifact(&self, component: Arc<Vec<u8>>, kind: EngineKind) -> Result<Artifact, LoadError> {
         match &self.compiler {
-            Compiler::ChildProcess(program) => in_child(program, self.os_sandbox, &component).await,
-            Compiler::InProcess => blocking(move || in_process(&component)).await?,
+            Compiler::ChildProcess(program) => in_child(program, self.os_sandbox, &component, kind).await,
+            Compiler::InProcess => blocking(move || in_process(&component, kind)).await?,
         }
     }
 
-    async fn compile(self: &Arc<Self>, component: Arc<Vec<u8>>, digest: Digest) -> Result<Code, LoadError> {
-        let artifact = self.artifact(component).await?;
-        let compilation = self.clone();
-        blocking(move || {
-            let loaded = artifact.load(&compilation.engine, digest);
-            let code = loaded.map_err(|error| engine::exceeded(&error).unwrap_or_else(|| host(&error)))?;
-            if let Some(cache) = &compilation.cache {
-                cache.put(digest, &artifact);
-            }
-            Ok(code)
-        })
-        .await?
+    fn put(&self, digest: Digest, kind: EngineKind, artifact: &Artifact) {
+        if let Some(cache) = &self.cache {
+            cache.put(digest, kind, artifact);
+        }
     }
 
     /// What was compiled until now, and what was not.
@@ -183,32 +202,35 @@ impl Compilation {
         Compiled { cached, compiled, failed, took: Duration::from_nanos(took) }
     }
 
+    pub(in crate::plugin) fn kind(&self) -> EngineKind {
+        self.kind
+    }
+
     /// Where code and listings are stored.
     pub(in crate::plugin) fn cache(&self) -> Option<&Cache> {
         self.cache.as_ref()
     }
 
-    async fn cached(self: &Arc<Self>, digest: Digest) -> Result<Option<Code>, LoadError> {
+    async fn cached_code(self: &Arc<Self>, digest: Digest) -> Result<Option<Code>, LoadError> {
         let compilation = self.clone();
         blocking(move || {
-            let kept = compilation.cache.as_ref()?.get(digest)?;
-            match kept.load(&compilation.engine) {
-                Ok(code) => {
-                    compilation.counts.cached.fetch_add(1, Ordering::Relaxed);
-                    Some(code)
-                }
-                Err(error) => {
-                    tracing::warn!("failed to load a cache entry, compiling its component again: {error:#}");
-                    None
-                }
-            }
+            let kept = compilation.cache.as_ref()?.get(digest, compilation.kind)?;
+            let unloadable = |error: &wasmtime::Error| {
+                tracing::warn!("failed to load a cache entry, compiling its component again: {error:#}");
+            };
+            kept.load(&compilation.engine).inspect_err(unloadable).ok()
         })
         .await
     }
+
+    async fn cached_bytes(self: &Arc<Self>, digest: Digest, kind: EngineKind) -> Result<Option<Vec<u8>>, LoadError> {
+        let compilation = self.clone();
+        blocking(move || compilation.cache.as_ref()?.get(digest, kind)?.into_bytes().ok()).await
+    }
 }
 
-fn in_process(component: &[u8]) -> Result<Artifact, LoadError> {
-    let engine = engine::engine(Allocation::OnDemand).map_err(|error| host(&error))?;
+fn in_process(component: &[u8], kind: EngineKind) -> Result<Artifact, LoadError> {
+    let engine = engine::engine(kind, Allocation::OnDemand).map_err(|error| host(&error))?;
     precompile(&engine, component)
         .map(Artifact::of_compiler)
         .map_err(|error| proposals::refused(&engine, component).unwrap_or_else(|| invalid(&format!("{error:#}"))))
@@ -223,11 +245,12 @@ fn precompile(engine: &Engine, component: &[u8]) -> wasmtime::Result<Vec<u8>> {
     }
 }
 
-async fn in_child(program: &Path, os_sandbox: bool, component: &[u8]) -> Result<Artifact, LoadError> {
+async fn in_child(program: &Path, os_sandbox: bool, component: &[u8], kind: EngineKind) -> Result<Artifact, LoadError> {
     let mut command = Command::new(program);
     let mut child = clear_environment(&mut command)
         .arg(WORKER)
         .args((!os_sandbox).then_some(WITHOUT_OS_SANDBOX))
+        .args((kind == EngineKind::Asynchronous).then_some(ASYNCHRONOUS))
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -259,7 +282,6 @@ async fn in_child(program: &Path, os_sandbox: bool, component: &[u8]) -> Result<
         let status = status.map_err(|error| failed("wait for the compiler", &error))?;
         match status.code() {
             Some(0) if !artifact.is_empty() => Ok(Artifact::of_compiler(artifact)),
-            Some(worker::ASYNCHRONOUS) => Err(LoadError::Asynchronous),
             Some(worker::PROPOSALS) => {
                 let message = String::from_utf8_lossy(&message);
                 Err(proposals::named(&message).unwrap_or_else(|| invalid(&message)))

@@ -1,6 +1,6 @@
 //! The engine's settings: wasm features, instance allocation, interruption.
 //!
-//! Runs nothing. The same settings compile in the child process and run in this one.
+//! Runs nothing. The same settings compile in the child process and run in this one, or in a plugin's own.
 
 use std::num::NonZeroUsize;
 
@@ -28,7 +28,7 @@ const INSTANCE_SIZE: usize = 1 << 20;
 /// Proposals that no component may use: each has had its own vulnerabilities, and no
 /// toolchain that makes plugins needs one. Multiple memories are not among them, because the
 /// engine's glue between nested components needs them; `prescan` refuses a module with two.
-const FORBIDDEN: [WasmFeatures; 12] = [
+const FORBIDDEN: [WasmFeatures; 11] = [
     WasmFeatures::MEMORY64,
     WasmFeatures::THREADS,
     WasmFeatures::GC,
@@ -40,8 +40,18 @@ const FORBIDDEN: [WasmFeatures; 12] = [
     WasmFeatures::WIDE_ARITHMETIC,
     WasmFeatures::RELAXED_SIMD,
     WasmFeatures::TAIL_CALL,
-    WasmFeatures::CM_ASYNC,
 ];
+
+/// What the components of an engine may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum EngineKind {
+    /// WASI 0.2.
+    #[default]
+    Synchronous,
+    /// Async functions, streams and futures too, and WASI 0.3. It is young in the engine, so that only the processes of
+    /// single plugins have it.
+    Asynchronous,
+}
 
 /// How instances get their memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,10 +66,11 @@ pub(in crate::plugin) enum Allocation {
 }
 
 /// Makes an engine, and checks that it accepts no forbidden proposal.
-pub(in crate::plugin) fn engine(allocation: Allocation) -> wasmtime::Result<Engine> {
-    let engine = Engine::new(&config(allocation))?;
+pub(in crate::plugin) fn engine(kind: EngineKind, allocation: Allocation) -> wasmtime::Result<Engine> {
+    let engine = Engine::new(&config(kind, allocation))?;
     let accepted = engine.get_wasm_features();
-    for feature in FORBIDDEN {
+    let asynchronous = (kind == EngineKind::Synchronous).then_some(WasmFeatures::CM_ASYNC);
+    for feature in FORBIDDEN.into_iter().chain(asynchronous) {
         if accepted.intersects(feature) {
             wasmtime::bail!("the engine accepts a forbidden proposal: {feature:?}");
         }
@@ -91,7 +102,7 @@ pub(in crate::plugin) fn exceeded(error: &wasmtime::Error) -> Option<LoadError> 
     }
 }
 
-fn config(allocation: Allocation) -> Config {
+fn config(kind: EngineKind, allocation: Allocation) -> Config {
     let mut config = Config::new();
     config.allocation_strategy(match allocation {
         Allocation::Pooling { extra } => InstanceAllocationStrategy::Pooling(pool(extra)),
@@ -111,7 +122,9 @@ fn config(allocation: Allocation) -> Config {
         // The default reads an environment variable and parses the guest's own DWARF.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .wasm_backtrace_max_frames(NonZeroUsize::new(16))
-        .signals_based_traps(true);
+        .signals_based_traps(true)
+        // Also whether `CM_ASYNC` is accepted.
+        .concurrency_support(kind == EngineKind::Asynchronous);
     for feature in FORBIDDEN {
         config.wasm_features(feature, false);
     }

@@ -130,6 +130,33 @@ const LINKED: [&str; 40] = [
     "wasi:config/store",
 ];
 
+/// Those of WASI 0.3, for components with async functions.
+const LINKED_0_3: [&str; 23] = [
+    "wasi:clocks/types",
+    "wasi:clocks/system-clock",
+    "wasi:clocks/monotonic-clock",
+    "wasi:random/random",
+    "wasi:random/insecure",
+    "wasi:random/insecure-seed",
+    "wasi:filesystem/types",
+    "wasi:filesystem/preopens",
+    "wasi:cli/types",
+    "wasi:cli/environment",
+    "wasi:cli/exit",
+    "wasi:cli/stdin",
+    "wasi:cli/stdout",
+    "wasi:cli/stderr",
+    "wasi:cli/terminal-input",
+    "wasi:cli/terminal-output",
+    "wasi:cli/terminal-stdin",
+    "wasi:cli/terminal-stdout",
+    "wasi:cli/terminal-stderr",
+    "wasi:sockets/types",
+    "wasi:sockets/ip-name-lookup",
+    "wasi:http/types",
+    "wasi:http/client",
+];
+
 /// Whether the linker provides an import in a compatible version.
 pub(in crate::plugin) fn is_linked(import: &str) -> bool {
     let (name, version) = import.split_once('@').unwrap_or((import, ""));
@@ -137,6 +164,7 @@ pub(in crate::plugin) fn is_linked(import: &str) -> bool {
         // Drafts are compatible only with themselves.
         Some(("wasi", keyvalue)) if keyvalue.starts_with("keyvalue/") => version == "0.2.0-draft",
         Some(("wasi", config)) if config.starts_with("config/") => matches!(version, "0.2.0-rc.1" | "0.2.0-draft"),
+        Some(("wasi", _)) if version.starts_with("0.3.") => return LINKED_0_3.contains(&name),
         Some(("wasi", _)) => version.starts_with("0.2."),
         _ => version.starts_with("0.1."),
     };
@@ -147,7 +175,7 @@ pub(in crate::plugin) fn is_linked(import: &str) -> bool {
 pub(in crate::plugin) fn grant(import: &str) -> Option<Access> {
     let name = import.split_once('@').map_or(import, |(name, _)| name);
     match name {
-        "wharf:plugin/http" | "wasi:http/outgoing-handler" => Some(Access::Http),
+        "wharf:plugin/http" | "wasi:http/outgoing-handler" | "wasi:http/client" => Some(Access::Http),
         _ => name.starts_with("wasi:keyvalue/").then_some(Access::Keyvalue),
     }
 }

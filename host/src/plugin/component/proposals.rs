@@ -1,9 +1,10 @@
 //! Names the proposals that a component needs and the engine does not accept, so that a valid component
 //! is not called damaged.
 
-use wasmparser::Validator;
+use wasmparser::{Parser, Validator};
 use wasmtime::{Engine, WasmFeatures};
 
+use super::engine::EngineKind;
 use crate::plugin::error::LoadError;
 
 /// A proposal, or several that are used together.
@@ -14,15 +15,8 @@ struct Proposal {
     hint: &'static str,
 }
 
-/// The proposals of WASI 0.3. One of them explains the others.
-const ASYNCHRONOUS: WasmFeatures = WasmFeatures::CM_ASYNC
-    .union(WasmFeatures::CM_ASYNC_STACKFUL)
-    .union(WasmFeatures::CM_MORE_ASYNC_BUILTINS)
-    .union(WasmFeatures::CM_ERROR_CONTEXT)
-    .union(WasmFeatures::CM_THREADING);
-
-/// The others, those with the most specific hint first.
-const OTHERS: [Proposal; 13] = [
+/// Those with the most specific hint first. That of async functions is accepted by one kind of engine ([`EngineKind`]).
+const PROPOSALS: [Proposal; 15] = [
     Proposal {
         name: "garbage collection",
         features: WasmFeatures::GC
@@ -78,6 +72,19 @@ const OTHERS: [Proposal; 13] = [
         hint: "build it without the instruction memory.discard",
     },
     Proposal {
+        name: "async functions",
+        features: WasmFeatures::CM_ASYNC,
+        hint: "build it with synchronous functions, for WASI 0.2",
+    },
+    Proposal {
+        name: "newer parts of async functions",
+        features: WasmFeatures::CM_ASYNC_STACKFUL
+            .union(WasmFeatures::CM_MORE_ASYNC_BUILTINS)
+            .union(WasmFeatures::CM_ERROR_CONTEXT)
+            .union(WasmFeatures::CM_THREADING),
+        hint: "build its async functions with callbacks, as the bindings for Rust and C do, and without error-context and threads",
+    },
+    Proposal {
         name: "maps",
         features: WasmFeatures::CM_MAP,
         hint: "use list<tuple<K, V>> instead of map<K, V> in its WIT",
@@ -98,12 +105,28 @@ const OTHERS: [Proposal; 13] = [
     },
 ];
 
+/// The kind of engine that a component needs, by its types: bodies of functions are not read.
+pub(in crate::plugin) fn engine_kind(component: &[u8]) -> EngineKind {
+    let everything = PROPOSALS.iter().fold(WasmFeatures::default(), |all, proposal| all | proposal.features);
+    let is_valid = |features| {
+        let mut validator = Validator::new_with_features(features);
+        Parser::new(0)
+            .parse_all(component)
+            .all(|payload| payload.is_ok_and(|payload| validator.payload(&payload).is_ok()))
+    };
+    // An invalid one is refused by the compiler, with the reason.
+    match !is_valid(everything.difference(WasmFeatures::CM_ASYNC)) && is_valid(everything) {
+        true => EngineKind::Asynchronous,
+        false => EngineKind::Synchronous,
+    }
+}
+
 /// The error for a component that is valid, but uses proposals that the engine does not accept.
 /// `None` if it is invalid, or was rejected for another reason.
 pub(in crate::plugin) fn refused(engine: &Engine, component: &[u8]) -> Option<LoadError> {
     let accepted = engine.get_wasm_features();
     let is_valid = |features| Validator::new_with_features(features).validate_all(component).is_ok();
-    let everything = OTHERS.iter().fold(accepted | ASYNCHRONOUS, |all, proposal| all | proposal.features);
+    let everything = PROPOSALS.iter().fold(accepted, |all, proposal| all | proposal.features);
     if !is_valid(everything) || is_valid(accepted) {
         return None;
     }
@@ -117,19 +140,15 @@ pub(in crate::plugin) fn refused(engine: &Engine, component: &[u8]) -> Option<Lo
         }
         needed
     };
-    let asynchronous = needs(ASYNCHRONOUS);
-    let needed: Vec<&Proposal> = OTHERS.iter().filter(|proposal| needs(proposal.features)).collect();
-    let (names, first): (Vec<&str>, _) = (needed.iter().map(|proposal| proposal.name).collect(), needed.first());
-    match first {
-        Some(first) if !asynchronous => Some(LoadError::Proposals { names: names.join(", "), hint: first.hint }),
-        _ => asynchronous.then_some(LoadError::Asynchronous),
-    }
+    of_needed(PROPOSALS.iter().filter(|proposal| needs(proposal.features)).collect())
 }
 
 /// The error for proposals that the compiler process named, as [`LoadError::Proposals`] has them.
 pub(super) fn named(names: &str) -> Option<LoadError> {
-    let needed: Vec<&Proposal> =
-        OTHERS.iter().filter(|proposal| names.split(", ").any(|name| name == proposal.name)).collect();
+    of_needed(PROPOSALS.iter().filter(|proposal| names.split(", ").any(|name| name == proposal.name)).collect())
+}
+
+fn of_needed(needed: Vec<&Proposal>) -> Option<LoadError> {
     let first = needed.first()?;
     let names: Vec<&str> = needed.iter().map(|proposal| proposal.name).collect();
     Some(LoadError::Proposals { names: names.join(", "), hint: first.hint })

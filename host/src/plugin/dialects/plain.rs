@@ -5,6 +5,7 @@
 mod docs;
 mod names;
 mod number;
+mod parts;
 pub mod read;
 mod schema;
 mod shape;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use wasmtime::Store;
 use wasmtime::component::types::{ComponentFunc, ComponentItem};
-use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Val};
+use wasmtime::component::{Component, ComponentExportIndex, Func, InstancePre, Val};
 
 use super::{Dialect, Entry, Found, LIFTED, NOT_FOUND};
 
@@ -32,6 +33,7 @@ use crate::plugin::surface::{FrozenTool, Listed, ListingWarning, Surface};
 use crate::text::quote;
 use docs::Docs;
 use names::FunctionPath;
+use parts::Parts;
 pub use schema::{Direction, members as members_schema, schema};
 use shape::Shapes;
 pub use shape::{Shape, Sides, Width};
@@ -80,6 +82,8 @@ struct Returned {
     success: Option<Shape>,
     /// The type of an error; the outer option is whether the function returns a `result`.
     error: Option<Option<Shape>>,
+    /// The type as a whole, if it has streams or futures.
+    in_parts: Option<Shape>,
 }
 
 impl Functions {
@@ -221,12 +225,13 @@ fn shapes(kind: &ComponentFunc) -> Result<(Params, Arc<Returned>), String> {
     }
     let mut results = kind.results();
     let returned = results.next().map(|kind| shapes.shape(&kind)).transpose()?;
-    if kind.async_() || results.next().is_some() {
-        return Err("is asynchronous, or returns more than one value".into());
+    if results.next().is_some() {
+        return Err("returns more than one value".into());
     }
+    let in_parts = returned.clone().filter(parts::has_parts);
     let returned = match returned {
-        Some(Shape::Result(sides)) => Returned { success: sides.ok, error: Some(sides.err) },
-        success => Returned { success, error: None },
+        Some(Shape::Result(sides)) => Returned { success: sides.ok, error: Some(sides.err), in_parts },
+        success => Returned { success, error: None, in_parts },
     };
     Ok((params.into(), Arc::new(returned)))
 }
@@ -267,7 +272,7 @@ impl Invocation for FunctionCall {
         instance: &BoundInstance,
         _: CallContext,
     ) -> wasmtime::Result<Result<ToolOutcome, CallError>> {
-        let params = match read::members(&self.arguments, &self.params) {
+        let mut params = match read::members(&self.arguments, &self.params) {
             Ok((params, made)) => {
                 // The arguments live as long as the call.
                 if !store.data_mut().quota.grow((made * size_of::<Val>()) as u64) {
@@ -279,12 +284,46 @@ impl Invocation for FunctionCall {
                 return Ok(Err(CallError::Guest(GuestError::InvalidInput(InvalidInput { path, reason }))));
             }
         };
-        let returns = self.result.success.is_some() || self.result.error.is_some();
-        let Some(result) = instance.call_dynamic(store, &self.index, &params, returns).await? else {
-            return Ok(Err(Fault::Host.into()));
+        for (param, (_, shape)) in params.iter_mut().zip(&*self.params) {
+            parts::give(&mut *store, param, shape)?;
+        }
+        let result = match &self.result.in_parts {
+            None => {
+                let returns = self.result.success.is_some() || self.result.error.is_some();
+                instance.call_dynamic(store, &self.index, &params, returns).await?
+            }
+            Some(shape) => match instance.dynamic(&mut *store, &self.index) {
+                None => None,
+                Some(function) => match collected(store, function, &params, shape, self.limit).await? {
+                    Ok(result) => Some(result),
+                    Err(parts::TooLarge) => return Ok(Err(Fault::OutputTooLarge { limit: self.limit }.into())),
+                },
+            },
         };
-        Ok(self.result.outcome(&result, self.limit))
+        Ok(match result {
+            Some(result) => self.result.outcome(&result, self.limit),
+            None => Err(Fault::Host.into()),
+        })
     }
+}
+
+/// Calls a function, and waits for all that its result brings later.
+async fn collected(
+    store: &mut Store<GuestState>,
+    function: Func,
+    params: &[Val],
+    shape: &Shape,
+    limit: u64,
+) -> wasmtime::Result<Result<Val, parts::TooLarge>> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let collecting = store.run_concurrent(async |accessor| {
+        let mut results = [Val::Bool(false)];
+        function.call_concurrent(accessor, params, &mut results).await?;
+        let [mut result] = results;
+        let parts = accessor.with(|access| Parts::begin(access, &mut result, shape, limit))?;
+        Ok(parts.collect(&mut result, shape).await?.map(|()| result))
+    });
+    collecting.await?
 }
 
 impl Returned {

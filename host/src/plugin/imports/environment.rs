@@ -1,7 +1,8 @@
 //! `wasi:cli/environment@0.2`: the granted variables; the arguments of a command; no folder.
 
 use wasmtime::component::{HasSelf, Linker};
-use wasmtime_wasi::p2::bindings::cli::environment::{self, Host};
+use wasmtime_wasi::p2::bindings::cli::environment;
+pub(super) use wasmtime_wasi::p2::bindings::cli::environment::Host;
 
 use super::state::GuestState;
 

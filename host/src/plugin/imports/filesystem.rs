@@ -8,6 +8,7 @@ mod folder;
 mod folders;
 mod ledger;
 mod open;
+pub(super) mod p3;
 mod personal;
 mod protected;
 mod survey;
@@ -24,7 +25,7 @@ use std::sync::{Arc, Weak};
 
 use cap_primitives::fs::read_base_dir;
 use serde_json::{Value, json};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::WasiFilesystemView as _;
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
@@ -57,7 +58,6 @@ pub(in crate::plugin) const MAX_OPEN_IN_ALL: usize = 256;
 const MAX_LISTED: usize = 50_000;
 
 /// The open handles of a call.
-#[derive(Default)]
 pub(in crate::plugin) struct OpenHandles {
     /// The granted folder of each descriptor, by handle.
     folders: BTreeMap<u32, Arc<Folder>>,
@@ -67,6 +67,42 @@ pub(in crate::plugin) struct OpenHandles {
     names: BTreeMap<u32, Arc<str>>,
     /// Open files with their permits. A stream keeps a file open after its descriptor is dropped.
     open: Vec<(Weak<File>, OwnedSemaphorePermit)>,
+    /// Permits for entries of listings that are streams.
+    listed: Arc<Semaphore>,
+}
+
+impl Default for OpenHandles {
+    fn default() -> Self {
+        let (folders, listings, names) = Default::default();
+        Self { folders, listings, names, open: Vec::new(), listed: Arc::new(Semaphore::new(MAX_LISTED)) }
+    }
+}
+
+/// What a guest may open.
+struct Opening {
+    folder: Arc<Folder>,
+    dir: Arc<File>,
+    permit: OwnedSemaphorePermit,
+    request: Request,
+}
+
+/// What was opened, with its permit.
+struct Held {
+    descriptor: Descriptor,
+    folder: Arc<Folder>,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Opening {
+    async fn run(self) -> FsResult<Held> {
+        let Self { folder, dir, permit, request } = self;
+        let opened = if folder.is_writable() {
+            folder.change(move |ledger| request.open_counted(&dir, ledger)).await
+        } else {
+            runtime::spawn_blocking(move || request.open(&dir)).await
+        };
+        Ok(Held { descriptor: opened.map_err(guest_error)?, folder, permit })
+    }
 }
 
 fn descriptor_file(descriptor: &Descriptor) -> &Arc<File> {
@@ -146,18 +182,22 @@ impl GuestState {
     }
 
     async fn open(&mut self, fd: &Resource<Descriptor>, request: Request) -> FsResult<Resource<Descriptor>> {
+        let opened = self.opening(fd, request)?.run().await?;
+        self.hold(opened)
+    }
+
+    /// Checks whether the guest may open that.
+    fn opening(&mut self, fd: &Resource<Descriptor>, request: Request) -> FsResult<Opening> {
         let folder =
             if request.writes() { self.folder_to_change(fd)? } else { self.folder(fd).map_err(FsError::trap)? };
-        let dir = self.dir_of(fd)?;
-        let permit = self.acquire_file()?;
-        let opened = if folder.is_writable() {
-            folder.change(move |ledger| request.open_counted(&dir, ledger)).await
-        } else {
-            runtime::spawn_blocking(move || request.open(&dir)).await
-        };
-        let opened = opened.map_err(guest_error)?;
-        self.held.open.push((Arc::downgrade(descriptor_file(&opened)), permit));
-        let handle = self.table().push(opened)?;
+        Ok(Opening { folder, dir: self.dir_of(fd)?, permit: self.acquire_file()?, request })
+    }
+
+    /// A handle of what was opened.
+    fn hold(&mut self, opened: Held) -> FsResult<Resource<Descriptor>> {
+        let Held { descriptor, folder, permit } = opened;
+        self.held.open.push((Arc::downgrade(descriptor_file(&descriptor)), permit));
+        let handle = self.table().push(descriptor)?;
         self.held.folders.insert(handle.rep(), folder);
         Ok(handle)
     }

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{
-    Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, TypedFunc, Val,
+    Component, ComponentExportIndex, ComponentNamedList, Func, Instance, InstancePre, Lift, Lower, TypedFunc, Val,
 };
 use wasmtime::{AsContextMut, Store};
 
@@ -77,11 +77,16 @@ impl BoundInstance {
         params: &[Val],
         returns: bool,
     ) -> wasmtime::Result<Option<Val>> {
-        let Some(function) = self.instance.get_func(&mut *store, index) else { return Ok(None) };
+        let Some(function) = self.dynamic(&mut *store, index) else { return Ok(None) };
         let mut results = [Val::Bool(false)];
         function.call_async(store, params, &mut results[..usize::from(returns)]).await?;
         let [result] = results;
         Ok(Some(result))
+    }
+
+    /// A function whose types are known at run time only.
+    pub(in crate::plugin) fn dynamic(&self, store: impl AsContextMut, index: &ComponentExportIndex) -> Option<Func> {
+        self.instance.get_func(store, index)
     }
 
     /// The function in this instance.

@@ -26,6 +26,7 @@ use crate::metrics::{Cost, Spent};
 use crate::net::dial::CERTIFICATE_VARIABLES;
 use crate::os::process::{clear_environment, was_killed_by_filter};
 use crate::plugin::abi::CallContext;
+use crate::plugin::component::engine::EngineKind;
 use crate::plugin::error::LoadError;
 use crate::plugin::events::{Event, Events, LogBody};
 use crate::plugin::fault::{Fault, TrapKind};
@@ -62,11 +63,13 @@ const MAX_DROPPED: u64 = 1 << 32;
 const MAX_UNREAD: usize = 256 << 20;
 
 /// What a process is started with.
-pub(super) struct Source {
-    pub(super) sandbox: Arc<Sandbox>,
-    pub(super) plugin: PluginId,
-    pub(super) digest: Digest,
-    pub(super) component: Arc<Vec<u8>>,
+pub(in crate::plugin) struct Source {
+    pub(in crate::plugin) sandbox: Arc<Sandbox>,
+    pub(in crate::plugin) plugin: PluginId,
+    pub(in crate::plugin) digest: Digest,
+    pub(in crate::plugin) component: Arc<Vec<u8>>,
+    /// That of its engine.
+    pub(in crate::plugin) kind: EngineKind,
 }
 
 /// A process that runs.
@@ -133,11 +136,11 @@ impl Connection {
     /// # Errors
     /// Why it does not run there.
     pub(super) async fn start(source: &Source, grants: Arc<Grants>) -> Result<(Arc<Self>, Vec<Access>), LoadError> {
-        let Source { sandbox, plugin, digest, component } = source;
+        let Source { sandbox, plugin, digest, component, kind } = source;
         let program = sandbox.worker.program.as_ref().ok_or_else(|| {
             LoadError::Host("start a process for the plugin: this host does not know its program".into())
         })?;
-        let code = sandbox.compilation.bytes(component.clone(), *digest).await?;
+        let code = sandbox.compilation.bytes(component.clone(), *digest, *kind).await?;
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             LoadError::Host(format!("{what} the process of the plugin: {error}"))
         };
@@ -150,7 +153,7 @@ impl Connection {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().map_err(|error| failed("start", &error))?;
-        tracing::info!(target: "wharf::plugin", %plugin, pid = child.id(), "its process has started");
+        tracing::debug!(target: "wharf::plugin", %plugin, pid = child.id(), "its process has started");
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed("start", &"it has no pipes"));
         };
@@ -177,6 +180,7 @@ impl Connection {
             protected: (protected.trees.clone(), protected.tops.clone()),
             workers: u64::from(sandbox.runtime.workers()),
             memory: sandbox.runtime.memory.limit(),
+            is_asynchronous: *kind == EngineKind::Asynchronous,
         };
         // The first call is that for what it links.
         let (_, started) = connection.begin(Waiting::for_host());

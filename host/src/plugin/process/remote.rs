@@ -14,13 +14,11 @@ use crate::plugin::abi::{Completion, PromptOutcome, ReadOutcome, Subject, ToolOu
 use crate::plugin::dialects::Dialect;
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault, TrapKind};
-use crate::plugin::id::{Digest, PluginId};
 use crate::plugin::instance::call::PreparedComponent;
 use crate::plugin::outcome;
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::provider::Call;
-use crate::plugin::sandbox::Sandbox;
 use crate::plugin::schema::Violation;
 use crate::plugin::surface::{FrozenTool, Listed, ListingWarning, Surface};
 use crate::plugin::tape::kept::Kept;
@@ -53,14 +51,8 @@ impl Remote {
     ///
     /// # Errors
     /// Why the component does not run there.
-    pub(in crate::plugin) async fn start(
-        sandbox: Arc<Sandbox>,
-        plugin: PluginId,
-        digest: Digest,
-        component: Arc<Vec<u8>>,
-        grants: &Grants,
-    ) -> Result<(Self, Vec<Access>), LoadError> {
-        let source = Arc::new(Source { sandbox, plugin, digest, component });
+    pub(in crate::plugin) async fn start(source: Source, grants: &Grants) -> Result<(Self, Vec<Access>), LoadError> {
+        let source = Arc::new(source);
         let (connection, needs) = started(&source, Arc::new(grants.clone())).await?;
         let connection = tokio::sync::Mutex::new(connection);
         Ok((Self { source, connection, listed: Mutex::default() }, needs))

@@ -20,6 +20,8 @@ pub(super) struct Setup {
     pub(super) workers: u64,
     /// Bytes of memory of all its calls.
     pub(super) memory: u64,
+    /// Whether the component has async functions, streams or futures.
+    pub(super) is_asynchronous: bool,
 }
 
 /// Limits and grants under which it is called.
@@ -42,7 +44,7 @@ pub(super) struct Listing {
 }
 
 records! {
-    Setup { plugin, digest, confined, protected, workers, memory }
+    Setup { plugin, digest, confined, protected, workers, memory, is_asynchronous }
     Variant { limits, grants, is_of_task }
     Listing { stored, warnings, spoken, long_names }
 }

@@ -25,6 +25,7 @@ use crate::os::signals::Signals;
 use crate::plugin::abi::CallContext;
 use crate::plugin::component::cache::Artifact;
 use crate::plugin::component::compile::Compiler;
+use crate::plugin::component::engine::{self, EngineKind};
 use crate::plugin::component::file::MAX_SIZE;
 use crate::plugin::dialects::linked::Linked;
 use crate::plugin::error::LoadError;
@@ -83,6 +84,10 @@ pub fn run(confined: impl FnOnce() -> Result<(), String>) -> Result<(), String> 
     let server = Arc::new(Server { to, last: AtomicU64::new(0), asked: Mutex::default() });
     let sandbox = Sandbox::new(SandboxSettings {
         compiler: Compiler::InProcess,
+        engine: match setup.is_asynchronous {
+            true => EngineKind::Asynchronous,
+            false => EngineKind::Synchronous,
+        },
         keyvalue: KeyvaluePlace::Server(server.clone()),
         protected: ProtectedFolders { trees: setup.protected.0.clone(), tops: setup.protected.1.clone() },
         memory_budget: setup.memory,
@@ -134,7 +139,7 @@ fn linked(sandbox: &Arc<Sandbox>, setup: &Setup, component: &[u8], code: Vec<u8>
     let host = |why: &str| LoadError::Host(why.to_owned());
     let digest = Digest::parse(&setup.digest).ok_or_else(|| host("no digest"))?;
     let code = Artifact::of_compiler(code).load(&sandbox.runtime.engine, digest);
-    let code = code.map_err(|error| host(&format!("{error:#}")))?;
+    let code = code.map_err(|error| engine::exceeded(&error).unwrap_or_else(|| host(&format!("{error:#}"))))?;
     Linked::new(&sandbox.linker, code, component).map(Arc::new)
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::plugin::component::engine::{Allocation, engine};
 
 fn open(dir: &Path) -> Cache {
-    let engine = engine(Allocation::OnDemand).expect("an engine");
+    let engine = engine(EngineKind::Synchronous, Allocation::OnDemand).expect("an engine");
     Cache::open(dir.to_owned(), &engine)
 }
 
@@ -20,9 +20,9 @@ fn entries_are_reused_with_the_same_key() {
     let dir = dir.path().join("cache");
     let digest = Digest::of(b"component");
     let cache = open(&dir);
-    assert!(cache.get(digest).is_none());
-    cache.put(digest, &Artifact::of_compiler(b"code".to_vec()));
-    let kept = open(&dir).get(digest).expect("an entry");
+    assert!(cache.get(digest, EngineKind::Synchronous).is_none());
+    cache.put(digest, EngineKind::Synchronous, &Artifact::of_compiler(b"code".to_vec()));
+    let kept = open(&dir).get(digest, EngineKind::Synchronous).expect("an entry");
     assert_eq!(kept.into_bytes().expect("readable"), b"code");
     let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!(mode(&dir), 0o700);
@@ -37,27 +37,27 @@ fn modified_entries_are_rejected() {
     fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).expect("a mode");
     let cache = open(dir);
     let (digest, other) = (Digest::of(b"a"), Digest::of(b"b"));
-    cache.put(digest, &Artifact::of_compiler(b"native code".to_vec()));
+    cache.put(digest, EngineKind::Synchronous, &Artifact::of_compiler(b"native code".to_vec()));
     let path = entry(dir);
     let good = fs::read(&path).expect("an entry");
     for at in [0, MAC - 1, MAC, good.len() - 1] {
         let mut bad = good.clone();
         bad[at] ^= 1;
         fs::write(&path, bad).expect("written");
-        assert!(cache.get(digest).is_none(), "byte {at}");
+        assert!(cache.get(digest, EngineKind::Synchronous).is_none(), "byte {at}");
     }
     for bad in [&good[..MAC + 3], &good[..5], b""] {
         fs::write(&path, bad).expect("written");
-        assert!(cache.get(digest).is_none());
+        assert!(cache.get(digest, EngineKind::Synchronous).is_none());
     }
     // A valid entry under another component's name.
-    fs::write(dir.join(cache.name(other)), &good).expect("written");
-    assert!(cache.get(other).is_none());
+    fs::write(dir.join(cache.name(other, EngineKind::Synchronous)), &good).expect("written");
+    assert!(cache.get(other, EngineKind::Synchronous).is_none());
     // A link to a valid entry.
     fs::write(dir.join("elsewhere"), &good).expect("written");
     fs::remove_file(&path).expect("removed");
     std::os::unix::fs::symlink(dir.join("elsewhere"), &path).expect("a link");
-    assert!(cache.get(digest).is_none());
+    assert!(cache.get(digest, EngineKind::Synchronous).is_none());
 }
 
 #[test]
@@ -67,16 +67,16 @@ fn the_least_recently_used_entries_are_removed_first() {
     let mut cache = open(&dir);
     cache.max_total = 3 * (100 + MAC as u64);
     for name in [b"1", b"2", b"3", b"4"] {
-        cache.put(Digest::of(name), &Artifact::of_compiler(vec![7; 100]));
-        let path = dir.join(cache.name(Digest::of(name)));
+        cache.put(Digest::of(name), EngineKind::Synchronous, &Artifact::of_compiler(vec![7; 100]));
+        let path = dir.join(cache.name(Digest::of(name), EngineKind::Synchronous));
         let age = u64::from(b'5' - name[0]) * 60;
         if let Ok(file) = File::open(path) {
             file.set_modified(SystemTime::now() - std::time::Duration::from_secs(age)).expect("a time");
         }
     }
-    assert!(cache.get(Digest::of(b"1")).is_none());
+    assert!(cache.get(Digest::of(b"1"), EngineKind::Synchronous).is_none());
     for name in [b"2", b"3", b"4"] {
-        assert!(cache.get(Digest::of(name)).is_some());
+        assert!(cache.get(Digest::of(name), EngineKind::Synchronous).is_some());
     }
 }
 
@@ -92,16 +92,16 @@ fn a_folder_that_others_can_write_is_not_used() {
     mode(0o700);
     assert!(keeps(&cache));
     mode(0o770);
-    assert!(cache.get(Digest::of(b"component")).is_none());
+    assert!(cache.get(Digest::of(b"component"), EngineKind::Synchronous).is_none());
     mode(0o700);
-    assert!(cache.get(Digest::of(b"component")).is_some());
+    assert!(cache.get(Digest::of(b"component"), EngineKind::Synchronous).is_some());
 }
 
 /// Whether it stores an entry and returns it.
 fn keeps(cache: &Cache) -> bool {
     let digest = Digest::of(b"component");
-    cache.put(digest, &Artifact::of_compiler(b"code".to_vec()));
-    cache.get(digest).is_some_and(|kept| kept.into_bytes().is_ok_and(|kept| kept == b"code"))
+    cache.put(digest, EngineKind::Synchronous, &Artifact::of_compiler(b"code".to_vec()));
+    cache.get(digest, EngineKind::Synchronous).is_some_and(|kept| kept.into_bytes().is_ok_and(|kept| kept == b"code"))
 }
 
 /// A way to damage the key's file, or its folder.
@@ -129,7 +129,7 @@ fn a_damaged_key_or_a_missing_folder_is_recreated() {
         assert!(keeps(&cache), "{what}");
         damage(&dir, &path);
         // While it is in use: the entry is compiled and stored again.
-        assert!(cache.get(Digest::of(b"component")).is_none(), "{what}");
+        assert!(cache.get(Digest::of(b"component"), EngineKind::Synchronous).is_none(), "{what}");
         assert!(keeps(&cache), "{what}");
         let found = fs::symlink_metadata(&path).expect("a key");
         assert!(found.is_file() && found.len() == 32 && found.mode() & 0o777 == 0o600, "{what}");

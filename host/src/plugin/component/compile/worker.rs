@@ -8,7 +8,7 @@ use super::precompile;
 use crate::os::limits;
 use crate::os::sandbox::{self, Enforcement};
 use crate::plugin::component::engine;
-use crate::plugin::component::engine::Allocation;
+use crate::plugin::component::engine::{Allocation, EngineKind};
 use crate::plugin::component::proposals;
 use crate::plugin::error::LoadError;
 
@@ -16,10 +16,8 @@ use crate::plugin::error::LoadError;
 pub(super) const INVALID: i32 = 2;
 /// Exit code: something else failed.
 const FAILED: i32 = 3;
-/// Exit code: the bytes would be a valid component for an engine that runs asynchronous ones.
-pub(super) const ASYNCHRONOUS: i32 = 4;
 /// Exit code: it uses proposals that are not accepted; stderr names them.
-pub(super) const PROPOSALS: i32 = 5;
+pub(super) const PROPOSALS: i32 = 4;
 
 /// Bytes of address space. The engine here allocates on demand, so it needs little.
 const ADDRESS_SPACE: u64 = 2 << 30;
@@ -28,8 +26,8 @@ const FILES: u64 = 16;
 
 /// Compiles once and returns the exit code. `main` calls it before it does anything else, so that
 /// there is one thread to confine.
-pub fn run(os_sandbox: bool) -> i32 {
-    match compile(os_sandbox) {
+pub fn run(os_sandbox: bool, kind: EngineKind) -> i32 {
+    match compile(os_sandbox, kind) {
         Ok(()) => 0,
         Err((code, message)) => {
             let _ = std::io::stderr().write_all(message.as_bytes());
@@ -38,7 +36,7 @@ pub fn run(os_sandbox: bool) -> i32 {
     }
 }
 
-fn compile(os_sandbox: bool) -> Result<(), (i32, String)> {
+fn compile(os_sandbox: bool, kind: EngineKind) -> Result<(), (i32, String)> {
     let failed = |what: &str, error: &dyn std::fmt::Display| (FAILED, format!("{what}: {error}"));
     limit().map_err(|error| failed("limit the compiler", &error))?;
     if os_sandbox {
@@ -51,11 +49,10 @@ fn compile(os_sandbox: bool) -> Result<(), (i32, String)> {
         .take(crate::plugin::component::file::MAX_SIZE)
         .read_to_end(&mut component)
         .map_err(|error| failed("read the component", &error))?;
-    let engine =
-        engine::engine(Allocation::OnDemand).map_err(|error| failed("create the engine", &format!("{error:#}")))?;
+    let engine = engine::engine(kind, Allocation::OnDemand)
+        .map_err(|error| failed("create the engine", &format!("{error:#}")))?;
     let artifact = precompile(&engine, &component).map_err(|error| match proposals::refused(&engine, &component) {
         Some(LoadError::Proposals { names, .. }) => (PROPOSALS, names),
-        Some(LoadError::Asynchronous) => (ASYNCHRONOUS, String::new()),
         _ => (INVALID, format!("{error:#}")),
     })?;
     let mut stdout = std::io::stdout().lock();

@@ -3,7 +3,7 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{Config, Engine, Store};
 
 use super::linked;
-use crate::plugin::component::engine::{Allocation, engine};
+use crate::plugin::component::engine::{Allocation, EngineKind, engine};
 
 /// A library with memory, table and globals, and a program that uses all of them and fills the table.
 const PROGRAM: &str = r#"
@@ -38,7 +38,7 @@ fn component(text: &str) -> Vec<u8> {
 }
 
 fn of(component: &[u8]) -> Option<Vec<u8>> {
-    linked(component, engine(Allocation::OnDemand).expect("an engine").get_wasm_features())
+    linked(component, engine(EngineKind::Synchronous, Allocation::OnDemand).expect("an engine").get_wasm_features())
 }
 
 fn modules(component: &[u8]) -> usize {

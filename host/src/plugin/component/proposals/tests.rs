@@ -2,7 +2,7 @@ use super::*;
 use crate::plugin::component::engine::{Allocation, engine};
 
 fn refused_text(text: &str) -> Option<LoadError> {
-    let engine = engine(Allocation::OnDemand).expect("an engine");
+    let engine = engine(EngineKind::Synchronous, Allocation::OnDemand).expect("an engine");
     let component = wat::parse_str(text).expect("valid WAT");
     let refused = refused(&engine, &component);
     assert_eq!(refused.is_some(), engine.precompile_component(&component).is_err(), "{text}");
@@ -16,15 +16,34 @@ fn accepted_proposals_are_not_refused() {
 }
 
 #[test]
-fn asynchronous_components_are_named_as_such() {
-    for text in [
-        "(component (type (stream u8)))",
-        r#"(component (import "f" (func async)))"#,
-        "(component (core module (tag)) (type (future u8)))",
-        "(component (core func (canon error-context.drop)))",
+fn the_kind_of_engine_follows_from_the_types() {
+    let body = "(core module (func unreachable unreachable (drop (i32.add))))";
+    for (text, kind) in [
+        ("(component)".into(), EngineKind::Synchronous),
+        (format!("(component {body})"), EngineKind::Synchronous),
+        ("(component (type (stream u8)))".into(), EngineKind::Asynchronous),
+        (format!("(component {body} (type (future u8)))"), EngineKind::Asynchronous),
+        (r#"(component (import "f" (func async)))"#.into(), EngineKind::Asynchronous),
+        (r#"(component (component (import "f" (func async))))"#.into(), EngineKind::Asynchronous),
+        // Others are refused, whatever the engine.
+        ("(component (core module (memory i64 1)))".into(), EngineKind::Synchronous),
+        ("(component (core module (tag)) (type (future u8)))".into(), EngineKind::Asynchronous),
     ] {
-        assert_eq!(refused_text(text), Some(LoadError::Asynchronous), "{text}");
+        let component = wat::parse_str(&text).expect("valid WAT");
+        assert_eq!(engine_kind(&component), kind, "{text}");
     }
+    assert_eq!(engine_kind(b"no component"), EngineKind::Synchronous);
+}
+
+#[test]
+fn newer_parts_of_async_functions_are_refused() {
+    let engine = engine(EngineKind::Asynchronous, Allocation::OnDemand).expect("an engine");
+    let component = wat::parse_str("(component (type (future u8)) (core func (canon error-context.drop)))");
+    let component = component.expect("valid WAT");
+    assert_eq!(engine_kind(&component), EngineKind::Asynchronous);
+    let Some(LoadError::Proposals { names, hint }) = refused(&engine, &component) else { panic!("not refused") };
+    assert_eq!(names, "newer parts of async functions");
+    assert!(hint.contains("callbacks"), "{hint}");
 }
 
 #[test]
@@ -41,6 +60,8 @@ fn each_proposal_that_is_needed_is_named() {
         (body("(memory 1 (pagesize 1))"), "custom page sizes"),
         (body("(type (struct)) (tag) (memory 1 1 shared)"), "garbage collection, exceptions, threads"),
         ("(component (type (list u8 4)))".into(), "fixed-length lists"),
+        ("(component (type (stream u8)))".into(), "async functions"),
+        ("(component (core module (tag)) (type (future u8)))".into(), "exceptions, async functions"),
     ] {
         let Some(LoadError::Proposals { names: found, hint }) = refused_text(&text) else {
             panic!("unexpected event: {text}");
@@ -65,7 +86,7 @@ fn a_component_with_exceptions_is_told_how_to_build_without() {
 
 #[test]
 fn damaged_components_are_not_blamed_on_a_proposal() {
-    let engine = engine(Allocation::OnDemand).expect("an engine");
+    let engine = engine(EngineKind::Synchronous, Allocation::OnDemand).expect("an engine");
     assert_eq!(refused(&engine, b"no component"), None);
     let component = wat::parse_str("(component (core module (tag)))").expect("valid WAT");
     assert_eq!(refused(&engine, &component[..component.len() - 1]), None);

@@ -169,6 +169,7 @@ impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
             Shape::Option(_) => from.deserialize_option(self),
             Shape::Record(fields) => from.deserialize_map(Fields { fields, at }).map(Val::Record),
             Shape::Variant(_) | Shape::Result(_) => from.deserialize_map(self),
+            Shape::Stream(whole) | Shape::Future(whole) => ValueSeed { shape: whole, at }.deserialize(from),
         };
         read.inspect_err(|_| at.note(wanted(shape)))
     }
@@ -215,6 +216,7 @@ fn wanted(shape: &Shape) -> String {
         Shape::Option(held) if held.is_nullable() => "expected null or an object with the member \"some\"".into(),
         Shape::Option(held) => format!("{}, or null", wanted(held)),
         Shape::Result(_) => "expected an object with the member \"ok\" or \"err\"".into(),
+        Shape::Stream(whole) | Shape::Future(whole) => wanted(whole),
     }
 }
 

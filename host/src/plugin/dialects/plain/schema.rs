@@ -87,6 +87,7 @@ impl SchemaWriter<'_> {
                 }
                 self.put(r#",{"type":"null"}]}"#);
             }
+            Shape::Stream(whole) | Shape::Future(whole) => self.schema(whole),
             Shape::Result(sides) => {
                 self.put(r#"{"anyOf":["#);
                 self.single("ok", sides.ok.as_ref());

@@ -5,11 +5,15 @@
 
 use wasmtime::component::Type;
 
+use super::parts;
+
 /// Maximum nesting of types.
 const MAX_DEPTH: usize = 32;
 /// Maximum weight of all types of one function: bytes of names, and [`NODE`] per type.
 const MAX_WEIGHT: usize = 64 << 10;
 const NODE: usize = 16;
+/// Why a stream or a future is not supported.
+const CARRIED: &str = "has a stream or a future whose items are not numbers, booleans, characters, strings or bytes";
 
 /// A type whose values can be written as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +34,10 @@ pub enum Shape {
     Flags(Vec<String>),
     Option(Box<Shape>),
     Result(Box<Sides>),
+    /// As a whole, its items are a list.
+    Stream(Box<Shape>),
+    /// As a whole, it is its value.
+    Future(Box<Shape>),
 }
 
 /// Integer types, by sign and bits.
@@ -73,7 +81,11 @@ impl Width {
 impl Shape {
     /// Whether `null` is one of its values, so that an option of it needs another encoding.
     pub fn is_nullable(&self) -> bool {
-        matches!(self, Self::Option(_))
+        match self {
+            Self::Option(_) => true,
+            Self::Future(whole) => whole.is_nullable(),
+            _ => false,
+        }
     }
 }
 
@@ -145,8 +157,16 @@ impl Shapes {
             Type::Own(_) | Type::Borrow(_) => {
                 return Err("has a resource handle, which cannot be written as JSON".into());
             }
-            Type::Stream(_) | Type::Future(_) => {
-                return Err("has a stream or a future, which cannot be written as JSON".into());
+            Type::Stream(stream) => {
+                let item = stream.ty().as_ref().map(&mut inner).transpose()?.filter(parts::may_carry);
+                Shape::Stream(Box::new(match item.ok_or(CARRIED)? {
+                    Shape::Integer(Width::U8) => Shape::Bytes,
+                    item => Shape::List(Box::new(item)),
+                }))
+            }
+            Type::Future(future) => {
+                let value = future.ty().as_ref().map(&mut inner).transpose()?.filter(parts::may_carry);
+                Shape::Future(Box::new(value.ok_or(CARRIED)?))
             }
             Type::ErrorContext => return Err("has an error-context, which cannot be written as JSON".into()),
             Type::Map(_) | Type::FixedLengthList(_) => {

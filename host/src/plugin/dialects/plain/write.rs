@@ -88,6 +88,7 @@ impl JsonWriter {
             (Shape::Option(shape), Val::Option(Some(value))) => self.value(value, shape),
             (Shape::Result(sides), Val::Result(Ok(value))) => self.single("ok", value.as_deref(), sides.ok.as_ref()),
             (Shape::Result(sides), Val::Result(Err(value))) => self.single("err", value.as_deref(), sides.err.as_ref()),
+            (Shape::Stream(whole) | Shape::Future(whole), value) => self.value(value, whole),
             _ => Err(WriteError::Mismatch),
         }
     }

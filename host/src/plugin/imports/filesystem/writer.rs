@@ -12,7 +12,7 @@ use wasmtime_wasi::runtime::{self, AbortOnDropJoinHandle};
 use super::folder::Folder;
 
 /// Maximum bytes of one write.
-const CHUNK: usize = 64 << 10;
+pub(super) const CHUNK: usize = 64 << 10;
 
 pub(super) struct FileWriter {
     folder: Arc<Folder>,

@@ -17,6 +17,8 @@ fn shapes() -> impl Strategy<Value = Shape> {
         Just(Shape::Char),
         Just(Shape::String),
         Just(Shape::Bytes),
+        Just(Shape::Stream(Box::new(Shape::List(Box::new(Shape::String))))),
+        Just(Shape::Future(Box::new(Shape::Bool))),
         (1..4usize).prop_map(|count| Shape::Enum(some_names(count))),
         (1..4usize).prop_map(|count| Shape::Flags(some_names(count))),
     ];
@@ -83,6 +85,7 @@ fn values(shape: &Shape) -> BoxedStrategy<Val> {
             };
             prop::strategy::Union::new(cases.iter().map(case)).boxed()
         }
+        Shape::Stream(whole) | Shape::Future(whole) => values(whole),
         Shape::Enum(names) => prop::sample::select(names.clone()).prop_map(Val::Enum).boxed(),
         Shape::Flags(names) => prop::sample::subsequence(names.clone(), 0..=names.len()).prop_map(Val::Flags).boxed(),
         Shape::Option(shape) => {
