@@ -18,12 +18,12 @@ const ARGUMENTS: usize = 1 << 20;
 /// How often a world is made until one is a component: most have nothing to call.
 const TRIES: usize = 100;
 
-/// `None`: none of many worlds is a component.
-pub(crate) fn component(random: &mut Random) -> Option<Vec<u8>> {
+/// A component, and whether it may have async functions, streams and futures. `None`: none of many worlds is a component.
+pub(crate) fn component(random: &mut Random) -> Option<(Vec<u8>, bool)> {
     (0..TRIES).find_map(|_| of_one_world(random))
 }
 
-fn of_one_world(random: &mut Random) -> Option<Vec<u8>> {
+fn of_one_world(random: &mut Random) -> Option<(Vec<u8>, bool)> {
     let is_asynchronous = random.one_in(6);
     let (resolve, world) = world(random, is_asynchronous)?;
     let abi = match random.below(4) {
@@ -35,7 +35,8 @@ fn of_one_world(random: &mut Random) -> Option<Vec<u8>> {
     // What a module does not import, its component does not import either: then it may be served.
     let mut module = implemented(&dummy, random.one_in(4))?;
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).ok()?;
-    ComponentEncoder::default().module(&module).ok()?.validate(false).encode().ok()
+    let component = ComponentEncoder::default().module(&module).ok()?.validate(false).encode().ok()?;
+    Some((component, is_asynchronous))
 }
 
 fn world(random: &mut Random, is_asynchronous: bool) -> Option<(Resolve, WorldId)> {
