@@ -17,7 +17,7 @@ components=$target/components
 triple=wasm32-wasip2
 
 samples=(text time math notes survey)
-others=(command concurrent files hello fetch chart echo echo-v1 echo-v2 everything folders hostile online pages plain rmcp-server served wasmcp)
+others=(async-command command concurrent files hello fetch chart echo echo-v1 echo-v2 everything folders hostile online pages plain rmcp-server served served-async wasmcp)
 # Programs of others, as they are on crates.io.
 programs=(jsonxf pulldown-cmark)
 debian_packages=(rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc)
@@ -31,7 +31,8 @@ package_of() {
         text | time | math | notes | survey | fetch | files | hello | chart) echo "$1-rust" ;;
         echo | echo-v1 | echo-v2) echo echo-guest ;;
         rmcp-server) echo rmcp-guest ;;
-        command | concurrent | everything | folders | hostile | online | pages | plain | served | wasmcp) echo "$1-guest" ;;
+        served-async) echo served-guest ;;
+        async-command | command | concurrent | everything | folders | hostile | online | pages | plain | served | wasmcp) echo "$1-guest" ;;
         *) fail "find the plugin $1; the plugins are: ${samples[*]} ${others[*]} ${programs[*]}" ;;
     esac
 }
@@ -49,7 +50,16 @@ artifact_of() {
     case $1 in
         echo-v1 | echo-v2) echo echo ;;
         rmcp-server) echo rmcp_server ;;
+        served-async) echo served ;;
+        async-command) echo async_command ;;
         *) echo "$1" ;;
+    esac
+}
+
+# What cargo is told besides.
+options_of() {
+    case $1 in
+        served-async) echo --features=async ;;
     esac
 }
 
@@ -119,7 +129,7 @@ build() {
         cd "$root"
         if [[ $version ]]; then export WHARF_ECHO_VERSION=$version; else unset WHARF_ECHO_VERSION; fi
         "${cargo[@]}" build --quiet --locked --profile guest --target "$triple" --target-dir "$target" \
-            --package "$package" ${flags[@]+"${flags[@]}"}
+            --package "$package" $(options_of "$name") ${flags[@]+"${flags[@]}"}
     )
     put "$name" "$target/$triple/guest/$artifact.wasm"
 }

@@ -144,3 +144,29 @@ fn commands_say_what_a_program_is() {
     let called = run(&home, called);
     assert_eq!(String::from_utf8_lossy(&called.stdout).trim(), r#"["command", "args"]"#);
 }
+
+/// With async functions, and streams in place of stdin and stdout.
+#[test]
+fn a_program_of_wasi_0_3_is_a_tool_too() {
+    let home = Home::new();
+    home.put("async-command", "command");
+    home.configure("[plugins.command.limits]\noutput = \"64 KiB\"\n[plugins.command.grants]\nenv = { LANG = \"C\" }\n");
+    let mut client = Client::start_modern(&home);
+    assert_eq!(first_text(&start(&mut client, &["args", "a b"])), r#"["args", "a b"]"#);
+    let large = "0123456789abcdef".repeat(2 << 10);
+    for stdin in ["one\ntwo\n", &large] {
+        let cat = client.call("command_run", json!({ "args": ["cat"], "stdin": stdin }));
+        assert_eq!(first_text(&cat), stdin);
+    }
+    assert_eq!(first_text(&start(&mut client, &["cat"])), "");
+    assert_eq!(first_text(&start(&mut client, &["environment"])), r#"[("LANG", "C")]"#);
+    let failed = start(&mut client, &["nonsense"]);
+    assert_eq!(first_text(&failed), "The program failed with exit code 1:\ncommand: unknown word");
+    let ended = start(&mut client, &["exit", "3"]);
+    assert!(first_text(&ended).starts_with("The program failed with exit code 3"), "{ended}");
+    assert_eq!(ended["content"][1]["text"], "before the end");
+    for count in ["65537", "30000000"] {
+        let over = start(&mut client, &["print", count]);
+        assert_eq!(over["_meta"]["wharf/fault"]["code"], "output-too-large", "{over}");
+    }
+}

@@ -10,9 +10,18 @@ use crate::support::client::{Client, first_text};
 use crate::support::home::Home;
 use crate::support::process::run;
 
+/// The test server, for WASI 0.2 and 0.3.
+const SERVERS: [&str; 2] = ["served", "served-async"];
+
 /// A home with the test server in that mode.
 fn home(mode: &str) -> Home {
-    let home = Home::with(&["served"]);
+    home_of(SERVERS[0], mode)
+}
+
+/// The same with one of [`SERVERS`], under the same name.
+fn home_of(server: &str, mode: &str) -> Home {
+    let home = Home::new();
+    home.put(server, "served");
     configure(&home, mode, "");
     home
 }
@@ -28,8 +37,9 @@ fn names(listed: &Value, list: &str, member: &str) -> Vec<String> {
 
 #[test]
 fn servers_of_all_revisions_are_plugins() {
-    for mode in ["", "stream", "root", "open", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] {
-        let home = home(mode);
+    let modes = ["", "stream", "root", "open", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+    for (server, mode) in SERVERS.into_iter().flat_map(|server| modes.map(|mode| (server, mode))) {
+        let home = home_of(server, mode);
         let mut client = Client::start_modern(&home);
         let tools = client.result("tools/list", json!({}));
         let expected = [
@@ -41,31 +51,35 @@ fn servers_of_all_revisions_are_plugins() {
             "served_ask",
             "served_fault",
         ];
-        assert_eq!(names(&tools, "tools", "name"), expected, "{mode}");
+        assert_eq!(names(&tools, "tools", "name"), expected, "{server} {mode}");
         let add = &tools["tools"][0];
-        assert_eq!((&add["title"], &add["annotations"]["readOnlyHint"]), (&json!("Adder"), &json!(true)), "{mode}");
+        assert_eq!(
+            (&add["title"], &add["annotations"]["readOnlyHint"]),
+            (&json!("Adder"), &json!(true)),
+            "{server} {mode}"
+        );
         let added = client.call("served_add", json!({ "a": 2, "b": 3 }));
-        assert_eq!(added["structuredContent"], json!({ "sum": 5 }), "{mode}: {added}");
+        assert_eq!(added["structuredContent"], json!({ "sum": 5 }), "{server} {mode}: {added}");
         let refused = client.call("served_add", json!({ "a": "2" }));
-        assert_eq!(refused["_meta"]["wharf/fault"]["code"], "bad-input", "{mode}: {refused}");
-        assert_eq!(client.text("served_place", json!({ "region": "Zürich" })), "Zürich", "{mode}");
+        assert_eq!(refused["_meta"]["wharf/fault"]["code"], "bad-input", "{server} {mode}: {refused}");
+        assert_eq!(client.text("served_place", json!({ "region": "Zürich" })), "Zürich", "{server} {mode}");
         let prompts = client.result("prompts/list", json!({}));
-        assert_eq!(names(&prompts, "prompts", "name"), ["served_greet"], "{mode}");
+        assert_eq!(names(&prompts, "prompts", "name"), ["served_greet"], "{server} {mode}");
         let greeted = client.result("prompts/get", json!({ "name": "served_greet", "arguments": { "who": "Ada" } }));
-        assert_eq!(greeted["messages"][0]["content"]["text"], "Greet Ada.", "{mode}");
+        assert_eq!(greeted["messages"][0]["content"]["text"], "Greet Ada.", "{server} {mode}");
         let resources = client.result("resources/list", json!({}));
-        assert_eq!(names(&resources, "resources", "uri"), ["note://a"], "{mode}");
+        assert_eq!(names(&resources, "resources", "uri"), ["note://a"], "{server} {mode}");
         let read = |client: &mut Client, uri: &str| {
             client.result("resources/read", json!({ "uri": uri }))["contents"][0].clone()
         };
-        assert_eq!(read(&mut client, "note://a")["text"], "of a file", "{mode}");
-        assert_eq!(read(&mut client, "item://bytes")["blob"], "AAEC", "{mode}");
+        assert_eq!(read(&mut client, "note://a")["text"], "of a file", "{server} {mode}");
+        assert_eq!(read(&mut client, "item://bytes")["blob"], "AAEC", "{server} {mode}");
         client.error("resources/read", json!({ "uri": "item://none" }));
         let completed = client.result(
             "completion/complete",
             json!({ "ref": { "type": "ref/prompt", "name": "served_greet" }, "argument": { "name": "who", "value": "a" } }),
         );
-        assert_eq!(completed["completion"]["values"], json!(["ax"]), "{mode}");
+        assert_eq!(completed["completion"]["values"], json!(["ax"]), "{server} {mode}");
     }
 }
 

@@ -33,13 +33,18 @@ use given::Given;
 
 pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |_| false };
 
-const INTERFACE: &str = "wasi:cli/run@0.2.";
+/// In 0.3 the function is async, and otherwise the same.
+const INTERFACES: [&str; 2] = ["wasi:cli/run@0.2.", "wasi:cli/run@0.3."];
 
 type Run = Function<(), (Result<(), ()>,)>;
 
 fn find(pre: &InstancePre<GuestState>, _: &[u8]) -> Found {
-    let run = super::function_of(pre, INTERFACE, "run")?;
-    Ok(run.map(|run| Box::new(Command { run }) as Box<dyn Dialect>))
+    for interface in INTERFACES {
+        if let Some(run) = super::function_of(pre, interface, "run")? {
+            return Ok(Some(Box::new(Command { run })));
+        }
+    }
+    Ok(None)
 }
 
 struct Command {
@@ -104,13 +109,17 @@ impl Invocation for Start {
         let output = program.output.clone();
         store.data_mut().program = Some(program);
         let run = instance.function(&mut *store, &run)?;
-        let code = match run.call_async(&mut *store, ()).await {
+        let ended = run.call_async(&mut *store, ()).await;
+        // In 0.3 a program that is told of it may go on.
+        if output.exceeded() {
+            return Ok(Err(Fault::OutputTooLarge { limit }.into()));
+        }
+        let code = match ended {
             Ok((Ok(()),)) => 0,
             // What runtimes report for it.
             Ok((Err(()),)) => 1,
             Err(error) => match error.downcast_ref() {
                 Some(I32Exit(code)) => *code,
-                None if output.exceeded() => return Ok(Err(Fault::OutputTooLarge { limit }.into())),
                 None => return Err(error),
             },
         };

@@ -1,4 +1,5 @@
-//! MCP servers that are components: they export `wasi:http/incoming-handler` and speak MCP over HTTP.
+//! MCP servers that are components: they export `wasi:http/incoming-handler`, or `handler` in 0.3, and speak MCP over
+//! HTTP.
 //!
 //! The host is their client, without a network: each listing and each call is one request to a fresh instance, after a
 //! handshake where the server is of a revision that has one. The only part of `plugin` that knows MCP.
@@ -36,7 +37,8 @@ use message::{Asked, NEWEST, STATELESS};
 
 pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |_| false };
 
-const INTERFACE: &str = "wasi:http/incoming-handler@0.2.";
+const INCOMING: &str = "wasi:http/incoming-handler@0.2.";
+const HANDLER: &str = "wasi:http/handler@0.3.";
 
 /// Where servers answer: the path of most of them, and of those that have no other.
 const PATHS: [&str; 2] = ["/mcp", "/"];
@@ -44,7 +46,10 @@ const PATHS: [&str; 2] = ["/mcp", "/"];
 const MAX_PAGES: usize = 32;
 
 fn find(pre: &InstancePre<GuestState>, _: &[u8]) -> Found {
-    let handler = super::function_of(pre, INTERFACE, "handle")?;
+    let handler = match super::function_of(pre, INCOMING, "handle")? {
+        Some(handler) => Some(Handler::Incoming(handler)),
+        None => super::function_of(pre, HANDLER, "handle")?.map(Handler::Handle),
+    };
     Ok(handler.map(|handler| Box::new(Server { handler, way: Mutex::new(None) }) as Box<dyn Dialect>))
 }
 

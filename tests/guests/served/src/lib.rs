@@ -2,6 +2,9 @@
 
 #![cfg(target_family = "wasm")]
 
+#[cfg(feature = "async")]
+mod async_handler;
+#[cfg(not(feature = "async"))]
 mod handler;
 mod mcp;
 

@@ -7,15 +7,16 @@ use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
+use http_body::Body;
 use http_body_util::{BodyExt as _, Full};
 use tokio::sync::oneshot;
 use tokio::task::unconstrained;
 use wasmtime::Store;
 use wasmtime::component::Resource;
-use wasmtime_wasi_http::WasiHttpView as _;
 use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, Scheme};
 use wasmtime_wasi_http::p2::body::HyperOutgoingBody;
 use wasmtime_wasi_http::p2::types::{HostIncomingRequest, HostResponseOutparam};
+use wasmtime_wasi_http::{Error, WasiHttpView as _, p3};
 
 use super::message::SESSION;
 use super::reply::{Answer, Events, answer};
@@ -23,8 +24,17 @@ use crate::plugin::fault::Fault;
 use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::function::{BoundInstance, Function};
 
-/// `handle` of `wasi:http/incoming-handler`.
-pub(super) type Handler = Function<(Resource<HostIncomingRequest>, Resource<HostResponseOutparam>), ()>;
+/// How a component is given a request.
+#[derive(Clone)]
+pub(super) enum Handler {
+    /// `handle` of `wasi:http/incoming-handler@0.2`.
+    Incoming(Function<(Resource<HostIncomingRequest>, Resource<HostResponseOutparam>), ()>),
+    /// `handle` of `wasi:http/handler@0.3`.
+    Handle(Handle),
+}
+
+type Handle =
+    Function<(Resource<p3::Request>,), (Result<Resource<p3::Response>, p3::bindings::http::types::ErrorCode>,)>;
 
 /// Bytes of a body besides its result: the names of members, and other events.
 const SLACK: u64 = 64 << 10;
@@ -80,11 +90,15 @@ pub(super) async fn exchange(
     request: Request<Full<Bytes>>,
     wanted: Wanted,
 ) -> wasmtime::Result<Result<Reply, Failed>> {
+    let handler = match handler {
+        Handler::Incoming(handler) => handler,
+        Handler::Handle(handler) => return handled(store, instance, handler, request, wanted).await,
+    };
     let (sender, receiver) = oneshot::channel();
     let incoming = store.data_mut().http().new_incoming_request(Scheme::Http, request)?;
     let outgoing = store.data_mut().http().new_response_outparam(sender)?;
     let handle = instance.function(&mut *store, handler)?;
-    let mut reading = Box::pin(read(receiver, wanted));
+    let mut reading = Box::pin(received(receiver, wanted));
     let call = Box::pin(handle.call_async(&mut *store, (incoming, outgoing)));
     match select(call, &mut reading).await {
         // All that it wrote is here: what is missing now never comes.
@@ -101,14 +115,43 @@ pub(super) async fn exchange(
     }
 }
 
+/// The same in 0.3.
+async fn handled(
+    store: &mut Store<GuestState>,
+    instance: &BoundInstance,
+    handler: &Handle,
+    request: Request<Full<Bytes>>,
+    wanted: Wanted,
+) -> wasmtime::Result<Result<Reply, Failed>> {
+    let request = request.map(|body| body.map_err(|never| -> Error { match never {} }));
+    let (request, _sent) = p3::Request::from_http(store.data_mut().http().hooks, request);
+    let request = store.data_mut().table().push(request)?;
+    let handle = instance.function(&mut *store, handler)?;
+    let exchanging = store.run_concurrent(async |accessor| {
+        let (response,) = handle.call_concurrent(accessor, (request,)).await?;
+        let Ok(response) = response else { return Ok(bad(AN_ERROR)) };
+        let response = accessor.with(|mut access| {
+            let response = access.data_mut().table().delete(response)?;
+            response.into_http(access, async { Ok(()) })
+        })?;
+        Ok(read(response, wanted).await)
+    });
+    exchanging.await?
+}
+
+const AN_ERROR: &str = "an error of HTTP in place of a response";
+
 type Sent = Result<Response<HyperOutgoingBody>, ErrorCode>;
 
-async fn read(response: oneshot::Receiver<Sent>, wanted: Wanted) -> Result<Reply, Failed> {
-    let response = match response.await {
-        Ok(Ok(response)) => response,
-        Ok(Err(_)) => return bad("an error of HTTP in place of a response"),
-        Err(_) => return bad("no response"),
-    };
+async fn received(response: oneshot::Receiver<Sent>, wanted: Wanted) -> Result<Reply, Failed> {
+    match response.await {
+        Ok(Ok(response)) => read(response, wanted).await,
+        Ok(Err(_)) => bad(AN_ERROR),
+        Err(_) => bad("no response"),
+    }
+}
+
+async fn read<B: Body<Data = Bytes> + Unpin>(response: Response<B>, wanted: Wanted) -> Result<Reply, Failed> {
     let (head, mut body) = response.into_parts();
     let status = head.status;
     if status.is_redirection() {
