@@ -17,7 +17,7 @@ components=$target/components
 triple=wasm32-wasip2
 
 samples=(text time math notes survey)
-others=(async-command command concurrent files hello fetch chart echo echo-v1 echo-v2 everything folders hostile online pages plain rmcp-server served served-async wasmcp)
+others=(act async-command command concurrent files hello fetch chart echo echo-v1 echo-v2 everything folders hostile online pages plain rmcp-server served served-async wasmcp)
 # Programs of others, as they are on crates.io.
 programs=(jsonxf pulldown-cmark)
 debian_packages=(rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc)
@@ -32,7 +32,7 @@ package_of() {
         echo | echo-v1 | echo-v2) echo echo-guest ;;
         rmcp-server) echo rmcp-guest ;;
         served-async) echo served-guest ;;
-        async-command | command | concurrent | everything | folders | hostile | online | pages | plain | served | wasmcp) echo "$1-guest" ;;
+        act | async-command | command | concurrent | everything | folders | hostile | online | pages | plain | served | wasmcp) echo "$1-guest" ;;
         *) fail "find the plugin $1; the plugins are: ${samples[*]} ${others[*]} ${programs[*]}" ;;
     esac
 }

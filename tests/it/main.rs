@@ -6,6 +6,7 @@ mod support;
 
 mod abi;
 mod abuse;
+mod act;
 mod ambiguous;
 mod approvals;
 mod apps;

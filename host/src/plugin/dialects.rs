@@ -1,8 +1,10 @@
-//! Dialects, the interface families of components: `wharf:plugin`, wasmcp, plain functions,
+//! Dialects, the interface families of components: `wharf:plugin`, wasmcp, ACT, plain functions,
 //! commands, and MCP servers in HTTP handlers.
 //!
 //! A new dialect is a module here and a line in [`ALL`].
 
+mod act;
+mod collect;
 mod command;
 pub(in crate::plugin) mod linked;
 pub(in crate::plugin) mod peek;
@@ -30,7 +32,7 @@ pub use command::COMMAND_TOOL;
 
 /// All dialects. The first that finds a callable export gets the component: a component that
 /// exports an interface of `wharf:plugin` is served through these interfaces only.
-const ALL: [Entry; 5] = [wharf::ENTRY, wasmcp::ENTRY, plain::ENTRY, server::ENTRY, command::ENTRY];
+const ALL: [Entry; 6] = [wharf::ENTRY, wasmcp::ENTRY, act::ENTRY, plain::ENTRY, server::ENTRY, command::ENTRY];
 
 /// The dialect of a component, if it uses this one.
 type Found = Result<Option<Box<dyn Dialect>>, LoadError>;

@@ -14,7 +14,7 @@ use crate::text::quote;
 
 /// Maximum names shown of one file.
 const MAX_NAMES: usize = 64;
-/// Prefixes of interfaces for other hosts.
+/// Prefixes of interfaces whose functions are not tools themselves.
 const OLD_WASMCP: &str = "wasmcp:protocol/";
 const ACT: &str = "act:tools/tool-provider";
 /// The role of a language.
@@ -60,7 +60,7 @@ pub enum Kind {
 impl Kind {
     /// Whether only another host can call it: tools for that host.
     pub(super) fn is_for_another_host(self) -> bool {
-        matches!(self, Self::OldWasmcp | Self::Act)
+        self == Self::OldWasmcp
     }
 
     /// A stable code for programs.
@@ -89,11 +89,9 @@ impl Kind {
         Some(match self {
             Self::Wharf | Self::Plain | Self::Wasmcp | Self::Command | Self::Damaged | Self::NotWasm => return None,
             Self::OldWasmcp => "rebuild it against the package wasmcp:mcp-v20251125@0.1.1, which current wasmcp uses",
-            Self::Act => {
-                "export its functions in an interface of its own, and build it for WASI 0.2; ACT's tool-provider is not supported"
-            }
+            Self::Act => "build it against the package act:tools@0.1 or 0.2",
             Self::HttpServer => {
-                "build it for WASI 0.2 (wasi:http/incoming-handler), and let it speak MCP; or export functions"
+                "build it for WASI 0.2 (wasi:http/incoming-handler) or 0.3 (handler), and let it speak MCP; or export functions"
             }
             Self::WitPackage => "build a component that implements these interfaces; a WIT package has no code",
             Self::Component => "export functions, or an interface of wharf:plugin",
@@ -226,7 +224,8 @@ impl Scan {
 
     fn component(&self) -> Kind {
         let exports = |prefix: &str| self.exports.iter().any(|(name, _)| name.starts_with(prefix));
-        let for_other_hosts = ["wasi:", OLD_WASMCP, ACT];
+        // With tools, ACT's components export sessions and more of its interfaces.
+        let for_other_hosts = ["wasi:", OLD_WASMCP, if exports(ACT) { "act:" } else { ACT }];
         let callable = |(name, kind): &(String, ComponentExternalKind)| match kind {
             ComponentExternalKind::Func => true,
             ComponentExternalKind::Instance => !for_other_hosts.iter().any(|host| name.starts_with(host)),

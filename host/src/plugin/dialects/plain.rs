@@ -18,6 +18,7 @@ use wasmtime::Store;
 use wasmtime::component::types::{ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, ComponentExportIndex, Func, InstancePre, Val};
 
+use super::collect::TooLarge;
 use super::{Dialect, Entry, Found, LIFTED, NOT_FOUND};
 
 use crate::plugin::abi::{CallContext, Content, GuestError, InvalidInput, TextContent, Tool, ToolOutcome, ToolResult};
@@ -33,7 +34,6 @@ use crate::plugin::surface::{FrozenTool, Listed, ListingWarning, Surface};
 use crate::text::quote;
 use docs::Docs;
 use names::FunctionPath;
-use parts::Parts;
 pub use schema::{Direction, members as members_schema, schema};
 use shape::Shapes;
 pub use shape::{Shape, Sides, Width};
@@ -45,7 +45,7 @@ const MAX_FUNCTIONS: usize = 1024;
 pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |_| false };
 
 /// Prefixes of interfaces for MCP hosts. In unknown versions their functions are not tools either.
-const FOR_HOSTS: [&str; 2] = ["wharf:plugin/", "wasmcp:mcp-"];
+const FOR_HOSTS: [&str; 3] = ["wharf:plugin/", "wasmcp:mcp-", "act:tools/"];
 
 fn find(pre: &InstancePre<GuestState>, bytes: &[u8]) -> Found {
     let for_hosts = |name: &String| FOR_HOSTS.iter().any(|host| name.starts_with(host));
@@ -296,7 +296,7 @@ impl Invocation for FunctionCall {
                 None => None,
                 Some(function) => match collected(store, function, &params, shape, self.limit).await? {
                     Ok(result) => Some(result),
-                    Err(parts::TooLarge) => return Ok(Err(Fault::OutputTooLarge { limit: self.limit }.into())),
+                    Err(TooLarge) => return Ok(Err(Fault::OutputTooLarge { limit: self.limit }.into())),
                 },
             },
         };
@@ -314,14 +314,15 @@ async fn collected(
     params: &[Val],
     shape: &Shape,
     limit: u64,
-) -> wasmtime::Result<Result<Val, parts::TooLarge>> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+) -> wasmtime::Result<Result<Val, TooLarge>> {
     let collecting = store.run_concurrent(async |accessor| {
         let mut results = [Val::Bool(false)];
         function.call_concurrent(accessor, params, &mut results).await?;
         let [mut result] = results;
-        let parts = accessor.with(|access| Parts::begin(access, &mut result, shape, limit))?;
-        Ok(parts.collect(&mut result, shape).await?.map(|()| result))
+        let collector = accessor.with(|access| parts::begin(access, &mut result, shape, limit))?;
+        let Ok(whole) = collector.whole().await else { return Ok(Err(TooLarge)) };
+        parts::fill(&mut result, shape, whole)?;
+        Ok(Ok(result))
     });
     collecting.await?
 }

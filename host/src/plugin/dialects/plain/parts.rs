@@ -3,28 +3,12 @@
 //! What they carry has a type of the host's, since the engine has no streams of values whose type is known at run time
 //! only.
 
-use std::marker::PhantomData;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
-use std::vec;
-
-use tokio::sync::oneshot;
-use wasmtime::component::{
-    FutureAny, FutureConsumer, FutureReader, Lift, Lower, Source, StreamAny, StreamConsumer, StreamReader,
-    StreamResult, Val,
-};
+use wasmtime::component::{FutureAny, FutureReader, Lift, Lower, StreamAny, StreamReader, Val};
 use wasmtime::{AsContextMut, StoreContextMut};
 
 use super::shape::{Shape, Width};
-use crate::plugin::abi::HostCalls as _;
+use crate::plugin::dialects::collect::Collector;
 use crate::plugin::imports::state::GuestState;
-use crate::sync::lock;
-
-/// Items that are taken at once.
-const TAKEN: usize = 4096;
-/// Streams and futures of one result.
-const MAX_PARTS: usize = 256;
 
 /// What a stream or a future may carry.
 trait Item: Lift + Lower + Send + Sync + Unpin + 'static {
@@ -222,196 +206,78 @@ pub(super) fn give(
     })
 }
 
-/// The streams and futures of a result, while they are collected.
-pub(super) struct Parts {
-    each: Vec<Part>,
-    budget: Arc<Mutex<Budget>>,
-}
-
-/// What one of them has brought so far.
-struct Part {
-    items: Arc<Mutex<Vec<Val>>>,
-    end: oneshot::Receiver<()>,
-}
-
-/// What all streams of a result may still bring.
-struct Budget {
-    left: usize,
-    is_exceeded: bool,
-    /// Items so far.
-    items: u64,
-}
-
-/// The result is larger than its limit.
-pub(super) struct TooLarge;
-
-impl Parts {
-    /// Begins to collect those of a result, of at most about that many bytes in all.
-    pub(super) fn begin(
-        mut store: impl AsContextMut<Data = GuestState>,
-        result: &mut Val,
-        shape: &Shape,
-        limit: usize,
-    ) -> wasmtime::Result<Self> {
-        let budget = Arc::new(Mutex::new(Budget { left: limit, is_exceeded: false, items: 0 }));
-        let mut parts = Self { each: Vec::new(), budget };
-        each(result, shape, &mut |value, shape| {
-            wasmtime::ensure!(parts.each.len() < MAX_PARTS, "a result with more than {MAX_PARTS} streams and futures");
-            let (ended, end) = oneshot::channel();
-            let items = Arc::new(Mutex::new(Vec::new()));
-            let sink = Sink { items: items.clone(), budget: parts.budget.clone(), _ended: ended };
-            let store = store.as_context_mut();
-            let begun = match (shape, &mut *value) {
-                (Shape::Stream(shape), Val::Stream(stream)) => {
-                    with_type(item_of(shape), TakeStream { store, stream: stream.clone(), sink })
-                }
-                (Shape::Future(shape), Val::Future(future)) => {
-                    with_type(shape, TakeFuture { store, future: future.clone(), sink })
-                }
-                _ => None,
-            };
-            begun.ok_or_else(unexpected)??;
-            parts.each.push(Part { items, end });
-            Ok(())
-        })?;
-        Ok(parts)
-    }
-
-    /// Waits until all have ended, and puts what they brought into the result.
-    pub(super) async fn collect(self, result: &mut Val, shape: &Shape) -> wasmtime::Result<Result<(), TooLarge>> {
-        let mut whole = Vec::new();
-        for Part { items, end } in self.each {
-            // It is dropped at the end.
-            let _ = end.await;
-            whole.push(std::mem::take(&mut *lock(&items)));
-        }
-        if lock(&self.budget).is_exceeded {
-            return Ok(Err(TooLarge));
-        }
-        let mut whole = whole.into_iter();
-        each(result, shape, &mut |value, shape| {
-            let items = whole.next().ok_or_else(unexpected)?;
-            *value = match shape {
-                Shape::Stream(_) => Val::List(items),
-                _ => items.into_iter().next().ok_or_else(|| wasmtime::format_err!("a future without a value"))?,
-            };
-            Ok(())
-        })?;
-        Ok(Ok(()))
-    }
-}
-
-/// Where the items of one stream go.
-struct Sink {
-    items: Arc<Mutex<Vec<Val>>>,
-    budget: Arc<Mutex<Budget>>,
-    /// Dropped with it.
-    _ended: oneshot::Sender<()>,
-}
-
-impl Sink {
-    /// Takes items; `false`: the result is too large. Tells the client how many there are.
-    fn take<T: Item>(&self, mut store: StoreContextMut<'_, GuestState>, items: Vec<T>) -> wasmtime::Result<bool> {
-        if items.is_empty() {
-            return Ok(true);
-        }
-        let count = items.len();
-        let items: vec::IntoIter<Val> = items.into_iter().map(T::into_val).collect::<Vec<_>>().into_iter();
-        // A digit and a comma, at least.
-        let bytes: usize = items.as_slice().iter().map(|item| held_by(item).max(2)).sum();
-        let guest = store.data_mut();
-        if !guest.quota.grow((count * size_of::<Val>() + bytes) as u64) {
-            wasmtime::bail!("the result exceeds the memory limit");
-        }
-        let so_far = {
-            let mut budget = lock(&self.budget);
-            let Some(left) = budget.left.checked_sub(bytes) else {
-                budget.is_exceeded = true;
-                return Ok(false);
-            };
-            budget.left = left;
-            budget.items += count as u64;
-            budget.items
+/// Begins to collect the streams and futures of a result, of at most about that many bytes in all.
+pub(super) fn begin(
+    mut store: impl AsContextMut<Data = GuestState>,
+    result: &mut Val,
+    shape: &Shape,
+    limit: u64,
+) -> wasmtime::Result<Collector<Val>> {
+    let mut collector = Collector::new(limit, size);
+    each(result, shape, &mut |value, shape| {
+        let (store, collector) = (store.as_context_mut(), &mut collector);
+        let begun = match (shape, value) {
+            (Shape::Stream(shape), Val::Stream(stream)) => {
+                with_type(item_of(shape), TakeStream { store, stream: stream.clone(), collector })
+            }
+            (Shape::Future(shape), Val::Future(future)) => {
+                with_type(shape, TakeFuture { store, future: future.clone(), collector })
+            }
+            _ => None,
         };
-        lock(&self.items).extend(items);
-        // Without the items: a secret could be in several of them, which is redacted in the whole only.
-        guest.progress(so_far as f64, None, None);
-        Ok(true)
-    }
+        begun.ok_or_else(unexpected)?
+    })?;
+    Ok(collector)
 }
 
-/// Bytes of a value in the result, besides the value itself.
-fn held_by(value: &Val) -> usize {
+/// Puts what they brought into the result.
+pub(super) fn fill(result: &mut Val, shape: &Shape, whole: Vec<Vec<Val>>) -> wasmtime::Result<()> {
+    let mut whole = whole.into_iter();
+    each(result, shape, &mut |value, shape| {
+        let items = whole.next().ok_or_else(unexpected)?;
+        *value = match shape {
+            Shape::Stream(_) => Val::List(items),
+            _ => items.into_iter().next().ok_or_else(|| wasmtime::format_err!("a future without a value"))?,
+        };
+        Ok(())
+    })
+}
+
+/// Bytes of a value in the result: a digit and a comma, at least.
+fn size(value: &Val) -> usize {
     match value {
-        Val::String(text) => text.len(),
+        Val::String(text) => text.len().max(2),
         Val::List(bytes) => bytes.len() * size_of::<Val>(),
-        _ => 0,
+        _ => 2,
     }
 }
 
 struct TakeStream<'a> {
     store: StoreContextMut<'a, GuestState>,
     stream: StreamAny,
-    sink: Sink,
+    collector: &'a mut Collector<Val>,
 }
 
 impl ForItem for TakeStream<'_> {
     type Done = wasmtime::Result<()>;
 
     fn run<T: Item>(self) -> Self::Done {
-        let Self { store, stream, sink } = self;
-        stream.try_into_stream_reader::<T>()?.pipe(store, Taker::<T> { sink, item: PhantomData })
+        let Self { store, stream, collector } = self;
+        collector.stream(store, stream.try_into_stream_reader::<T>()?, T::into_val)
     }
 }
 
 struct TakeFuture<'a> {
     store: StoreContextMut<'a, GuestState>,
     future: FutureAny,
-    sink: Sink,
+    collector: &'a mut Collector<Val>,
 }
 
 impl ForItem for TakeFuture<'_> {
     type Done = wasmtime::Result<()>;
 
     fn run<T: Item>(self) -> Self::Done {
-        let Self { store, future, sink } = self;
-        future.try_into_future_reader::<T>()?.pipe(store, Taker::<T> { sink, item: PhantomData })
-    }
-}
-
-struct Taker<T> {
-    sink: Sink,
-    item: PhantomData<fn() -> T>,
-}
-
-impl<T: Item> StreamConsumer<GuestState> for Taker<T> {
-    type Item = T;
-
-    fn poll_consume(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        mut store: StoreContextMut<'_, GuestState>,
-        mut source: Source<'_, T>,
-        _: bool,
-    ) -> Poll<wasmtime::Result<StreamResult>> {
-        let mut items = Vec::with_capacity(source.remaining(&mut store).min(TAKEN));
-        let taken = source.read(&mut store, &mut items).and_then(|()| self.sink.take(store, items));
-        Poll::Ready(taken.map(|fits| if fits { StreamResult::Completed } else { StreamResult::Dropped }))
-    }
-}
-
-impl<T: Item> FutureConsumer<GuestState> for Taker<T> {
-    type Item = T;
-
-    fn poll_consume(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        mut store: StoreContextMut<'_, GuestState>,
-        mut source: Source<'_, T>,
-        _: bool,
-    ) -> Poll<wasmtime::Result<()>> {
-        let mut item = None;
-        let taken = source.read(&mut store, &mut item);
-        Poll::Ready(taken.and_then(|()| self.sink.take(store, item.into_iter().collect()).map(|_| ())))
+        let Self { store, future, collector } = self;
+        collector.future(store, future.try_into_future_reader::<T>()?, T::into_val)
     }
 }
