@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs 81 hostile plugins and clients (docs/security.md, H01 to H81) against the debug binary: over stdio,
+# Runs 83 hostile plugins and clients (docs/security.md, H01 to H83) against the debug binary: over stdio,
 # over HTTP, and with each plugin in a process of its own, after building missing guests. The last lines are
-# the table, how many of the 81 were contained in all three, and the count. It takes some minutes.
+# the table, how many of the 83 were contained in all three, and the count. It takes some minutes.
 #
 #   tests/hostile.sh                  all
 #   tests/hostile.sh H14 H15          some

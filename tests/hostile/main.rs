@@ -1,4 +1,4 @@
-//! The hostile suite: hostile plugins and clients (H01 to H81 of docs/security.md), each against the
+//! The hostile suite: hostile plugins and clients (H01 to H83 of docs/security.md), each against the
 //! real binary over stdio, over HTTP, and with each plugin in a process of its own, while another plugin is called.
 //!
 //! `cargo test -p wharf-mcp --test hostile -- [stdio|http|process] [H14 …]`. `arena.rs` checks what must hold for
@@ -11,6 +11,7 @@ macro_rules! rows {
 
 mod approving;
 mod arena;
+mod asynchronous;
 mod audit_log;
 mod bombs;
 mod changing;
@@ -73,6 +74,7 @@ const ROWS: &[&[Row]] = &[
     disk::ROWS,
     hidden::ROWS,
     served::ROWS,
+    asynchronous::ROWS,
 ];
 
 impl Row {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
+use crate::support::floods::FLOODS;
 use crate::support::home::Home;
 use crate::support::process::{Process, run};
 use crate::support::site::{Site, field, write};
@@ -83,15 +84,16 @@ fn they_have_processes_of_their_own() {
 }
 
 #[test]
-fn their_code_is_cached() {
+fn their_code_is_cached_and_check_says_where_it_runs() {
     let (home, mut client) = serve("");
     assert_eq!(text(&mut client, "echo", json!({"text": "first"})), "first");
     drop(client);
     let mut client = Client::start_modern(&home);
     assert_eq!(text(&mut client, "echo", json!({"text": "second"})), "second");
-    let metrics = run(&home, ["check".as_ref(), home.plugins().as_os_str()]);
-    let said = String::from_utf8_lossy(&metrics.stdout).into_owned();
-    assert!(metrics.status.success() && said.contains("would load"), "{said}");
+    let check = run(&home, ["check".as_ref(), home.plugins().as_os_str()]);
+    let said = String::from_utf8_lossy(&check.stdout).into_owned();
+    let why = "  runs     in a process of its own: it has async functions, streams or futures\n";
+    assert!(check.status.success() && said.contains(why), "{said}");
 }
 
 #[test]
@@ -313,23 +315,6 @@ fn its_calls_are_not_recorded() {
     assert!(said.contains("record calls of a component with async functions"), "{said}");
 }
 
-/// A component whose function does that until it is stopped. What it makes is the host's: a number for the guest.
-fn flood(canon: &str, import: &str, body: &str) -> Vec<u8> {
-    let text = format!(
-        r#"(component
-  (import "wasi:clocks/monotonic-clock@0.3.0" (instance $clock (export "wait-for" (func async (param "how-long" u64)))))
-  (type $stream (stream u8))
-  (type $future (future))
-  (core module $libc (memory (export "memory") 1))
-  (core instance $libc (instantiate $libc))
-  {canon}
-  (core module $m (import "" "make" {import}) (func (export "run") (loop $again {body} (br $again))))
-  (core instance $i (instantiate $m (with "" (instance (export "make" (func $make))))))
-  (func (export "flood") (canon lift (core func $i "run"))))"#
-    );
-    wat::parse_str(text).expect("valid text")
-}
-
 /// The most memory that a process has used, in KiB.
 fn peak(process: i32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
@@ -341,17 +326,9 @@ fn peak(process: i32) -> u64 {
 #[test]
 fn what_a_guest_makes_of_the_host_is_bounded() {
     const MOST: u64 = 64 << 10;
-    let wait =
-        r#"(core func $make (canon lower (func $clock "wait-for") async (memory (core memory $libc "memory"))))"#;
-    for (name, canon, import, body, code) in [
-        ("stream", "(core func $make (canon stream.new $stream))", "(result i64)", "(drop (call $make))", "trap"),
-        ("future", "(core func $make (canon future.new $future))", "(result i64)", "(drop (call $make))", "trap"),
-        ("set", "(core func $make (canon waitable-set.new))", "(result i32)", "(drop (call $make))", "trap"),
-        ("wait", wait, "(param i64) (result i32)", "(drop (call $make (i64.const 100000000000)))", "trap"),
-        ("yield", "(core func $make (canon thread.yield))", "(result i32)", "(drop (call $make))", "cpu"),
-    ] {
+    for flood in FLOODS {
         let home = Home::new();
-        home.put_bytes(&flood(canon, &format!("(func $make {import})"), body), "flood");
+        home.put_bytes(&flood.component(), "flood");
         home.configure("[plugins.flood.limits]\ncpu = \"200ms\"\n");
         let mut client = Client::start_modern(&home);
         let tool = client.tools().remove(0);
@@ -360,8 +337,8 @@ fn what_a_guest_makes_of_the_host_is_bounded() {
         let process = super::processes::processes(server).into_iter().next().expect("a process");
         let before = peak(process);
         let result = client.call(&tool, json!({}));
-        assert_eq!(result["_meta"]["wharf/fault"]["code"], code, "{name}: {result}");
+        assert_eq!(result["_meta"]["wharf/fault"]["code"], flood.code, "{}: {result}", flood.name);
         let more = peak(process) - before;
-        assert!(before > 0 && more < MOST, "{name}: {more} KiB");
+        assert!(before > 0 && more < MOST, "{}: {more} KiB", flood.name);
     }
 }

@@ -4,6 +4,7 @@
 pub mod client;
 pub mod compare;
 pub mod events;
+pub mod floods;
 pub mod guest;
 pub mod home;
 pub mod http;

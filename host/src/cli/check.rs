@@ -22,8 +22,8 @@ use crate::audit::Audit;
 use crate::catalog::{Choice, PluginSettings, method_name};
 use crate::config::Config;
 use crate::plugin::{
-    Access, Embedded, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, ListingWarning, Pages,
-    Provider as _, Sandbox, inspect, read_component, summarize,
+    Access, Embedded, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, Isolation, ListingWarning,
+    Pages, Provider as _, Sandbox, inspect, read_component, summarize,
 };
 use crate::report::{self, Failure, NAME, Screen};
 use crate::skills::SKILL_FILE;
@@ -121,6 +121,8 @@ struct Findings {
     /// Whether clients get all that it lists.
     is_whole: bool,
     grants: Grants,
+    /// By its settings.
+    isolation: Isolation,
     /// Why it would not load, and a hint.
     refusal: Option<(String, Option<String>)>,
 }
@@ -143,6 +145,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         warnings: Vec::new(),
         is_whole: true,
         grants: Grants::default(),
+        isolation: Isolation::default(),
         refusal: None,
     };
     let mut embedded = None;
@@ -157,6 +160,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         Ok(id) => {
             let settings = plugin_settings(config, &id);
             findings.grants = settings.grants.clone();
+            findings.isolation = settings.limits.isolation;
             // It may be untrusted: it is listed without its grants.
             let grants = settings.grants.none();
             let loaded = load_file(sandbox, file, &id, PluginSettings { grants, ..settings }).await;
@@ -208,7 +212,8 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
 /// The exports and imports of a core module. The host links no imports of core modules.
 fn module_inspection(summary: &FileSummary) -> Inspection {
     let import = |name: &String| Import { name: name.clone(), linked: false, grant: None };
-    Inspection { exports: summary.exports.clone(), imports: summary.imports.iter().map(import).collect() }
+    let imports = summary.imports.iter().map(import).collect();
+    Inspection { exports: summary.exports.clone(), imports, is_asynchronous: false }
 }
 
 impl Findings {
@@ -219,6 +224,15 @@ impl Findings {
     /// The grants that its imports need.
     fn needed(&self) -> BTreeSet<Access> {
         self.inspection.imports.iter().filter_map(|import| import.grant).collect()
+    }
+
+    /// Why it runs in a process of its own, if it does.
+    fn why_apart(&self) -> Option<&'static str> {
+        match self.isolation {
+            _ if self.inspection.is_asynchronous => Some("it has async functions, streams or futures"),
+            Isolation::Process => Some("by limits.isolation"),
+            Isolation::Shared => None,
+        }
     }
 
     fn to_text(&self) -> String {
@@ -242,6 +256,9 @@ impl Findings {
         }
         if let Some(spoken) = &self.spoken {
             text += &format!("  speaks   {spoken}\n");
+        }
+        if let Some(why) = self.why_apart() {
+            text += &format!("  runs     in a process of its own: {why}\n");
         }
         if !self.inspection.exports.is_empty() {
             text += &format!("  exports  {}\n", self.inspection.exports.join(", "));
@@ -354,6 +371,7 @@ impl Findings {
             "reason": self.refusal.as_ref().map(|(reason, _)| reason),
             "kind": self.summary.as_ref().map(|summary| summary.kind.code()),
             "speaks": self.spoken,
+            "ownProcess": self.why_apart().is_some(),
             "makers": makers,
             "hint": self.refusal.as_ref().and_then(|(_, hint)| hint.as_ref()),
             "exports": self.inspection.exports,

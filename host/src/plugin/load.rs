@@ -78,7 +78,7 @@ impl Sandbox {
             let linked = if is_apart {
                 let source = Source { sandbox: sandbox.clone(), plugin: id.clone(), digest, component, kind };
                 let (remote, needs) = Remote::start(source, &grants).await?;
-                Arc::new(Linked::elsewhere(Box::new(remote), needs.into_iter().collect()))
+                Arc::new(Linked::elsewhere(kind, Box::new(remote), needs.into_iter().collect()))
             } else {
                 let linked = sandbox.in_use.get_or_make(digest, async {
                     let code = sandbox.compilation.code(component.clone(), digest).await?;

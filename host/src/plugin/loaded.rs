@@ -115,7 +115,7 @@ impl Plugin {
         }
         let of = (&self.prepared.id, &self.prepared.digest);
         if self.linked.pre().is_none() {
-            self.prepared.runtime.recorder.leave_out(&self.prepared.id);
+            self.prepared.runtime.recorder.leave_out(&self.prepared.id, self.linked.is_only_elsewhere());
             return None;
         }
         let mut taping = self.prepared.runtime.recorder.begin(of, call.as_task, called)?;

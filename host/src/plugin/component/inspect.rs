@@ -5,8 +5,10 @@
 
 use wasmparser::{Parser, Payload};
 
+use super::engine::EngineKind;
 use super::kind::{Kind, summarize};
 use super::prescan::prescan;
+use super::proposals::engine_kind;
 use crate::plugin::error::LoadError;
 use crate::plugin::limits::Limits;
 use crate::plugin::policy::access::Access;
@@ -17,6 +19,8 @@ use crate::text::quote;
 pub struct Inspection {
     pub exports: Vec<String>,
     pub imports: Vec<Import>,
+    /// Whether it has async functions, streams or futures.
+    pub is_asynchronous: bool,
 }
 
 /// One import.
@@ -36,7 +40,8 @@ pub struct Import {
 pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
     let ceiling = Limits { memory: Limits::MAX_MEMORY, ..Limits::default() };
     prescan(component, &ceiling)?;
-    let mut found = Inspection::default();
+    let is_asynchronous = engine_kind(component) == EngineKind::Asynchronous;
+    let mut found = Inspection { is_asynchronous, ..Inspection::default() };
     let mut depth = 0usize;
     for payload in Parser::new(0).parse_all(component) {
         let invalid = |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));

@@ -11,6 +11,7 @@ use wasmtime::component::{InstancePre, Linker};
 
 use super::Dialect;
 use crate::plugin::component::cache::Code;
+use crate::plugin::component::engine::EngineKind;
 use crate::plugin::component::inspect;
 use crate::plugin::error::LoadError;
 use crate::plugin::id::Digest;
@@ -21,11 +22,16 @@ use crate::sync::lock;
 
 /// Shared by all plugins with the same digest.
 pub(in crate::plugin) struct Linked {
-    /// `None`: it runs in another process.
-    here: Option<Here>,
+    runs: Runs,
     pub(in crate::plugin) dialect: Box<dyn Dialect>,
     /// The kinds of access that its imports require.
     pub(in crate::plugin) needs: BTreeSet<Access>,
+}
+
+enum Runs {
+    Here(Here),
+    /// In another process, whose engine is of that kind.
+    Elsewhere(EngineKind),
 }
 
 /// What runs in this process.
@@ -36,13 +42,25 @@ struct Here {
 
 impl Linked {
     /// One that runs in another process, with which the dialect speaks.
-    pub(in crate::plugin) fn elsewhere(dialect: Box<dyn Dialect>, needs: BTreeSet<Access>) -> Self {
-        Self { here: None, dialect, needs }
+    pub(in crate::plugin) fn elsewhere(kind: EngineKind, dialect: Box<dyn Dialect>, needs: BTreeSet<Access>) -> Self {
+        Self { runs: Runs::Elsewhere(kind), dialect, needs }
+    }
+
+    fn here(&self) -> Option<&Here> {
+        match &self.runs {
+            Runs::Here(here) => Some(here),
+            Runs::Elsewhere(_) => None,
+        }
+    }
+
+    /// Whether it cannot run in this process, whatever its settings say.
+    pub(in crate::plugin) fn is_only_elsewhere(&self) -> bool {
+        matches!(self.runs, Runs::Elsewhere(EngineKind::Asynchronous))
     }
 
     /// `None`: it runs in another process.
     pub(in crate::plugin) fn pre(&self) -> Option<&InstancePre<GuestState>> {
-        self.here.as_ref().map(|here| &here.pre)
+        self.here().map(|here| &here.pre)
     }
 
     /// Links a component and finds its functions. `bytes` are the component's.
@@ -69,12 +87,12 @@ impl Linked {
         }
         let pre = linker.instantiate_pre(component).map_err(LoadError::unlinkable)?;
         let dialect = super::find(&pre, bytes)?;
-        Ok(Self { here: Some(Here { code, pre }), dialect, needs })
+        Ok(Self { runs: Runs::Here(Here { code, pre }), dialect, needs })
     }
 
     /// Checks that its initial memory is within the limits.
     pub(in crate::plugin) fn fits(&self, limits: &Limits) -> Result<(), LoadError> {
-        let required = self.here.as_ref().and_then(|here| here.code.component().resources_required());
+        let required = self.here().and_then(|here| here.code.component().resources_required());
         let pages = required.and_then(|required| required.max_initial_memory_size).unwrap_or(0);
         let bytes = pages.saturating_mul(64 << 10);
         if bytes > limits.memory { Err(LoadError::DeclaredMemory { bytes, limit: limits.memory }) } else { Ok(()) }
@@ -82,7 +100,7 @@ impl Linked {
 
     /// Returns the pages of its code to the OS; the next call maps them again.
     pub(in crate::plugin) fn unmap_code(&self) {
-        if let Some(here) = &self.here {
+        if let Some(here) = self.here() {
             here.code.unmap();
         }
     }

@@ -110,16 +110,17 @@ impl Recorder {
         }
     }
 
-    /// A call of that plugin is not recorded, since what it asks is asked in another process. It is said if it was to be.
-    pub(in crate::plugin) fn leave_out(&self, plugin: &PluginId) {
+    /// A call of that plugin is not recorded, since what it asks is asked in another process: `always`, or by its settings.
+    /// It is said if it was to be.
+    pub(in crate::plugin) fn leave_out(&self, plugin: &PluginId, always: bool) {
         let recording = self.0.load();
         let Some(recording) = recording.as_ref().filter(|recording| recording.wants(plugin)) else { return };
-        if let Some(left_out) = recording.elsewhere.due() {
-            tracing::warn!(
-                %plugin,
-                "a call is not recorded: the plugin has a process of its own; to record it, set `limits.isolation` to \"shared\"{left_out}"
-            );
-        }
+        let Some(left_out) = recording.elsewhere.due() else { return };
+        let why = match always {
+            true => "it has async functions",
+            false => "to record it, set `limits.isolation` to \"shared\"",
+        };
+        tracing::warn!(%plugin, "a call is not recorded: the plugin has a process of its own; {why}{left_out}");
     }
 
     /// A tape for a call of that plugin, if it is to be recorded.
