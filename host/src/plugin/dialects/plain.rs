@@ -171,8 +171,14 @@ impl Dialect for Functions {
     }
 }
 
-/// componentize-py's initializer, which it calls at build time and leaves in the component.
-const BUILD_INITIALIZER: (&str, &str) = ("exports", "init");
+/// Whether it is an initializer that a toolchain calls at build time and leaves in the component: that of componentize-py
+/// in the interface `exports`, that of componentize-qjs outside of interfaces.
+fn is_build_initializer(interface: Option<&str>, function: &str, kind: &ComponentFunc) -> bool {
+    match interface {
+        Some(interface) => (interface, function) == ("exports", "init"),
+        None => function == "init" && kind.params().take(2).map(|(name, _)| name).eq(["shim", "script"]),
+    }
+}
 
 /// An exported function.
 struct Export {
@@ -196,6 +202,9 @@ fn exported(component: &Component) -> Vec<Export> {
         let index = component.get_export_index(interface.map(|(_, index)| index), function);
         if let (ComponentItem::ComponentFunc(kind), Some(index)) = (item, index) {
             let interface = interface.map(|(name, _)| name.to_owned());
+            if is_build_initializer(interface.as_deref(), function, &kind) {
+                return;
+            }
             found.push(Export { interface, function: function.to_owned(), kind, index });
         }
     };
@@ -203,7 +212,7 @@ fn exported(component: &Component) -> Vec<Export> {
         match item.ty {
             ComponentItem::ComponentInstance(instance) if !name.starts_with("wasi:") => {
                 let Some(index) = component.get_export_index(None, name) else { continue };
-                for (function, item) in instance.exports(engine).filter(|(of, _)| (name, *of) != BUILD_INITIALIZER) {
+                for (function, item) in instance.exports(engine) {
                     add(Some((name, &index)), function, item.ty);
                 }
             }

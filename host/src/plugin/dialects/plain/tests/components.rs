@@ -206,6 +206,24 @@ async fn exports_of_wasi_and_of_toolchains_are_not_tools() {
     assert_eq!(tools[0].long_name.as_deref(), Some("local_a_b_init"));
 }
 
+#[tokio::test]
+async fn the_initializer_of_componentize_qjs_is_no_tool() {
+    let lift = r#"(canon lift (core func $i "s") (memory $memory) (realloc $realloc))"#;
+    let rest = |first: &str| {
+        format!(
+            r#"(func (export "init") (param "{first}" string) (param "script" string) {lift})
+            (func (export "other") (canon lift (core func $i "f")))"#
+        )
+    };
+    let module = r#"(func (export "f")) (func (export "s") (param i32 i32 i32 i32))"#;
+    for (first, expected) in [("shim", &["other"][..]), ("own", &["init", "other"])] {
+        let plugin = load(component(module, &rest(first))).await.expect("a plugin");
+        let tools = plugin.surface().tools.as_deref().unwrap_or_default();
+        let names: Vec<&str> = tools.iter().map(|tool| tool.tool.name.as_str()).collect();
+        assert_eq!(names, expected);
+    }
+}
+
 /// Types that share parts expand exponentially.
 #[tokio::test]
 async fn exponential_types_are_left_out() {
