@@ -1,5 +1,5 @@
-"""What a process for each plugin costs: calls by turns with the same plugin in the server's process. Python's standard
-library alone, on Linux.
+"""What a process for each plugin costs: calls by turns with the same plugin in the server's process, and with an async
+function, which always has one. Python's standard library alone, on Linux.
 
     python3 bench/processes.py [WHARF [COMPONENTS]]
 """
@@ -21,17 +21,25 @@ CALLS = 1000
 IN_FLIGHT = 64
 RESTARTS = 20
 PLUGINS = 10
+# Of each server: its setting, the component of its plugins, and what is called.
+ECHO = ("echo", {"message": "hello"})
+SERVERS = {
+    "shared": ("shared", "echo", *ECHO),
+    "process": ("process", "echo", *ECHO),
+    "async function": ("shared", "concurrent", "wait", {"milliseconds": 0}),
+}
 CLIENT = {"name": "bench", "version": "0"}
 
 
 class Server:
     """A server on stdin and stdout, with copies of one plugin."""
 
-    def __init__(self, home, isolation):
+    def __init__(self, home, isolation, component, tool, arguments):
+        self.tool, self.arguments = tool, arguments
         plugins = f"{home}/plugins"
         os.makedirs(plugins)
         for number in range(PLUGINS):
-            shutil.copy(f"{COMPONENTS}/echo.wasm", f"{plugins}/p{number}.wasm")
+            shutil.copy(f"{COMPONENTS}/{component}.wasm", f"{plugins}/p{number}.wasm")
         settings = f"{home}/wharf.toml"
         with open(settings, "w") as file:
             file.write(f'[server]\nfirst-list = "60s"\n[limits]\nconcurrency = 64\nisolation = "{isolation}"\n')
@@ -66,7 +74,7 @@ class Server:
                 return message
 
     def begin(self, number=0):
-        return self.send("tools/call", {"name": f"p{number}_echo", "arguments": {"message": "hello"}})
+        return self.send("tools/call", {"name": f"p{number}_{self.tool}", "arguments": self.arguments})
 
     def call(self, number=0):
         return self.answer(self.begin(number))["result"]
@@ -128,13 +136,13 @@ def memory(process):
 
 def main():
     folder = tempfile.mkdtemp()
-    servers = {isolation: Server(f"{folder}/{isolation}", isolation) for isolation in ("shared", "process")}
-    times = {isolation: [] for isolation in servers}
-    rates = {isolation: [] for isolation in servers}
+    servers = {name: Server(f"{folder}/{at}", *how) for at, (name, how) in enumerate(SERVERS.items())}
+    times = {name: [] for name in servers}
+    rates = {name: [] for name in servers}
     for _ in range(ROUNDS):
-        for isolation, server in servers.items():
-            times[isolation] += server.one_at_a_time()
-            rates[isolation].append(server.in_flight())
+        for name, server in servers.items():
+            times[name] += server.one_at_a_time()
+            rates[name].append(server.in_flight())
     rows = [("Wharf only", *servers)]
     for name, part in (("p50", 0.5), ("p99", 0.99)):
         cells = [f"{sorted(times[i])[int(len(times[i]) * part)] * 1e6:,.0f} µs" for i in servers]
@@ -143,14 +151,15 @@ def main():
     rows.append((f"calls, {IN_FLIGHT} in flight", *cells))
     total = {i: sum(map(memory, [s.process.pid, *s.workers()])) for i, s in servers.items()}
     rows.append((f"memory of the server, {PLUGINS} plugins", *(f"{total[i]:.0f} MiB" for i in servers)))
-    each = statistics.median(map(memory, servers["process"].workers()))
-    rows.append(("of that, a process", "", f"{each:.1f} MiB"))
-    restarts = [servers["process"].restart() for _ in range(RESTARTS)]
-    rows.append(("a process that was killed, until the next result", "", f"{statistics.median(restarts) * 1e3:.0f} ms"))
+    apart = list(servers)[1:]
+    each = [f"{statistics.median(map(memory, servers[name].workers())):.1f} MiB" for name in apart]
+    rows.append(("of that, a process", "", *each))
+    restarts = [statistics.median(servers[name].restart() for _ in range(RESTARTS)) for name in apart]
+    rows.append(("a process that was killed, until the next result", "", *(f"{time * 1e3:.0f} ms" for time in restarts)))
     for at, row in enumerate(rows):
         print("| " + " | ".join(row) + " |")
         if at == 0:
-            print("|---|---:|---:|")
+            print("|---|" + "---:|" * len(servers))
     for server in servers.values():
         server.end()
     shutil.rmtree(folder)

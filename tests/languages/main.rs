@@ -4,6 +4,7 @@
 //! `cargo test -p wharf-mcp --test languages -- [python go …]`, after `tests/languages.sh` has installed
 //! the toolchains.
 
+mod asynchronous;
 mod cookbook;
 mod language;
 mod libraries;
@@ -74,11 +75,13 @@ fn rows(language: &'static Language) -> Vec<Row> {
             rows.push(row("cookbook", Box::new(cookbook::python)));
             rows.push(row("types", Box::new(typed::python)));
             rows.push(row("refusals", Box::new(refusals::python)));
+            rows.push(row("async", Box::new(asynchronous::python)));
         }
         "typescript" => {
             rows.push(row("types", Box::new(typed::typescript)));
             rows.push(row("refusals", Box::new(refusals::typescript)));
         }
+        "javascript" => rows.push(row("async", Box::new(asynchronous::javascript))),
         _ => {}
     }
     for (name, dir) in samples(language) {
