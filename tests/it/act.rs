@@ -85,6 +85,8 @@ fn results_are_limited() {
     let (_home, mut client) = serve("[plugins.act.limits]\noutput = \"64 KiB\"\ntimeout = \"20s\"\n");
     let failed = client.call("act_count", json!({"to": 1_000_000}));
     assert_eq!(failed["_meta"]["wharf/fault"]["code"], "output-too-large", "{failed}");
+    let failed = client.call("act_fails", json!({"how": "nulls"}));
+    assert_eq!(failed["_meta"]["wharf/fault"]["code"], "output-too-large", "{failed}");
 }
 
 #[test]

@@ -92,6 +92,8 @@ fn their_code_is_cached_and_check_says_where_it_runs() {
     assert_eq!(text(&mut client, "echo", json!({"text": "second"})), "second");
     let check = run(&home, ["check".as_ref(), home.plugins().as_os_str()]);
     let said = String::from_utf8_lossy(&check.stdout).into_owned();
+    let warned = "the function 'orphan' of test:concurrent/parts returns a stream or a future without being async";
+    assert!(said.contains(warned), "{said}");
     let why = "  runs     in a process of its own: it has async functions, streams or futures\n";
     assert!(check.status.success() && said.contains(why), "{said}");
 }
@@ -166,6 +168,9 @@ fn what_never_ends_is_ended() {
         ("spin", json!({}), "cpu"),
         ("endless", json!({}), "output-too-large"),
         ("bytes", json!({"size": 100_000_000}), "output-too-large"),
+        ("repeat", json!({"size": 100_000}), "output-too-large"),
+        ("repeat", json!({"size": 10_000_000}), "output-too-large"),
+        ("blobs", json!({"count": 1, "size": 100_000}), "output-too-large"),
     ] {
         let began = Instant::now();
         assert_eq!(fault(&mut client, tool, arguments), code, "{tool}");
@@ -213,6 +218,7 @@ fn granted_folders_can_be_used() {
     assert_eq!(text(&mut client, "read", json!({"path": "/notes/a"})), "one two");
     assert_eq!(fs::read_to_string(shared.join("a")).expect("a file"), "one two");
     assert_eq!(change(&mut client, "size", "/notes/a", "3"), "");
+    assert_eq!(change(&mut client, "times", "/notes/a", ""), "");
     assert_eq!(change(&mut client, "make", "/notes/below", ""), "");
     assert_eq!(change(&mut client, "move", "/notes/a", "/notes/below/b"), "");
     assert_eq!(structured(&mut client, "entries", json!({"path": "/notes/below"})), json!(["b"]));
@@ -241,6 +247,7 @@ fn folders_have_the_rules_of_wasi_0_2() {
         ("symlink", "/notes/link", "own", "NotPermitted"),
         ("size", "/notes/own", "1000000", "Quota"),
         ("make", "/notes/../escaped", "", "NotPermitted"),
+        ("times", "/notes/relative", "", "Loop"),
         ("move", "/notes/own", "/notes/../../escaped", "NotPermitted"),
     ] {
         let refused = change(&mut client, what, path, to);
@@ -313,6 +320,26 @@ fn its_calls_are_not_recorded() {
     let said = String::from_utf8_lossy(&recorded.stderr).into_owned();
     assert!(!recorded.status.success(), "{said}");
     assert!(said.contains("record calls of a component with async functions"), "{said}");
+}
+
+/// A list of bytes takes many times its size as values.
+#[test]
+fn results_are_counted_before_they_are_values() {
+    let (_home, mut client) = serve("");
+    assert_eq!(structured(&mut client, "blobs", json!({"count": 2, "size": 3})), json!(["eHh4", "eHh4"]));
+    let server = client.process().id();
+    let process = super::processes::processes(server).into_iter().next().expect("a process");
+    let before = peak(process);
+    assert_eq!(fault(&mut client, "blobs", json!({"count": 1, "size": 16_000_000})), "output-too-large");
+    let more = peak(process) - before;
+    assert!(before > 0 && more < 200 << 10, "{more} KiB");
+}
+
+#[test]
+fn requests_count_against_the_memory_of_a_call() {
+    let (_home, mut client) = serve("");
+    assert_eq!(structured(&mut client, "requests", json!({"count": 10, "size": 1000})), 10);
+    assert_eq!(fault(&mut client, "requests", json!({"count": 100, "size": 1_000_000})), "memory");
 }
 
 /// The most memory that a process has used, in KiB.

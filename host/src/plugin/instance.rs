@@ -2,7 +2,7 @@
 
 pub(in crate::plugin) mod breaker;
 pub(in crate::plugin) mod call;
-mod cause;
+pub(in crate::plugin) mod cause;
 pub(in crate::plugin) mod checking;
 mod eligibility;
 pub(in crate::plugin) mod function;

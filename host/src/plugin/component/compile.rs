@@ -231,9 +231,14 @@ impl Compilation {
 
 fn in_process(component: &[u8], kind: EngineKind) -> Result<Artifact, LoadError> {
     let engine = engine::engine(kind, Allocation::OnDemand).map_err(|error| host(&error))?;
-    precompile(&engine, component)
-        .map(Artifact::of_compiler)
-        .map_err(|error| proposals::refused(&engine, component).unwrap_or_else(|| invalid(&format!("{error:#}"))))
+    precompile(&engine, component).map(Artifact::of_compiler).map_err(|error| {
+        proposals::refused(&engine, component).unwrap_or_else(|| invalid(&why_invalid(component, &error)))
+    })
+}
+
+/// What is wrong with a component that the engine does not accept for that reason.
+fn why_invalid(component: &[u8], error: &wasmtime::Error) -> String {
+    proposals::invalid(component).unwrap_or_else(|| format!("{error:#}"))
 }
 
 /// Compiles what [`linked`] makes of a component, if it makes something that the engine accepts; else the component.

@@ -16,7 +16,7 @@ struct Proposal {
 }
 
 /// Those with the most specific hint first. That of async functions is accepted by one kind of engine ([`EngineKind`]).
-const PROPOSALS: [Proposal; 15] = [
+const PROPOSALS: [Proposal; 18] = [
     Proposal {
         name: "garbage collection",
         features: WasmFeatures::GC
@@ -77,12 +77,24 @@ const PROPOSALS: [Proposal; 15] = [
         hint: "build it with synchronous functions, for WASI 0.2",
     },
     Proposal {
-        name: "newer parts of async functions",
-        features: WasmFeatures::CM_ASYNC_STACKFUL
-            .union(WasmFeatures::CM_MORE_ASYNC_BUILTINS)
-            .union(WasmFeatures::CM_ERROR_CONTEXT)
-            .union(WasmFeatures::CM_THREADING),
-        hint: "build its async functions with callbacks, as the bindings for Rust and C do, and without error-context and threads",
+        name: "async functions without callbacks",
+        features: WasmFeatures::CM_ASYNC_STACKFUL,
+        hint: "build its async functions with callbacks, as the bindings for Rust and C do",
+    },
+    Proposal {
+        name: "error contexts",
+        features: WasmFeatures::CM_ERROR_CONTEXT,
+        hint: "use a type of its own for errors, in place of error-context",
+    },
+    Proposal {
+        name: "threads of components",
+        features: WasmFeatures::CM_THREADING,
+        hint: "build it without the functions thread.* of the component model",
+    },
+    Proposal {
+        name: "newer built-in functions for async functions",
+        features: WasmFeatures::CM_MORE_ASYNC_BUILTINS,
+        hint: "build it with an older version of its bindings",
     },
     Proposal {
         name: "maps",
@@ -107,7 +119,7 @@ const PROPOSALS: [Proposal; 15] = [
 
 /// The kind of engine that a component needs, by its types: bodies of functions are not read.
 pub(in crate::plugin) fn engine_kind(component: &[u8]) -> EngineKind {
-    let everything = PROPOSALS.iter().fold(WasmFeatures::default(), |all, proposal| all | proposal.features);
+    let everything = everything(WasmFeatures::default());
     let is_valid = |features| {
         let mut validator = Validator::new_with_features(features);
         Parser::new(0)
@@ -121,12 +133,23 @@ pub(in crate::plugin) fn engine_kind(component: &[u8]) -> EngineKind {
     }
 }
 
+/// Why a component is invalid, whatever the engine accepts. `None`: it is not.
+pub(super) fn invalid(component: &[u8]) -> Option<String> {
+    let mut validator = Validator::new_with_features(everything(WasmFeatures::default()));
+    validator.validate_all(component).err().map(|error| error.to_string())
+}
+
+/// With all proposals besides those.
+fn everything(accepted: WasmFeatures) -> WasmFeatures {
+    PROPOSALS.iter().fold(accepted, |all, proposal| all | proposal.features)
+}
+
 /// The error for a component that is valid, but uses proposals that the engine does not accept.
 /// `None` if it is invalid, or was rejected for another reason.
 pub(in crate::plugin) fn refused(engine: &Engine, component: &[u8]) -> Option<LoadError> {
     let accepted = engine.get_wasm_features();
     let is_valid = |features| Validator::new_with_features(features).validate_all(component).is_ok();
-    let everything = PROPOSALS.iter().fold(accepted, |all, proposal| all | proposal.features);
+    let everything = everything(accepted);
     if !is_valid(everything) || is_valid(accepted) {
         return None;
     }

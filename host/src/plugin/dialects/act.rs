@@ -13,13 +13,14 @@ use async_trait::async_trait;
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
-use super::collect::{Collector, TooLarge};
+use super::collect::{Collector, How, TooLarge};
 use super::{Dialect, Entry, Found, LIFTED};
 use crate::plugin::abi::{CallContext, GuestError, Tool, ToolOutcome};
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::call::{PreparedComponent, internal};
+use crate::plugin::instance::cause;
 use crate::plugin::instance::function::{BoundInstance, Function};
 use crate::plugin::instance::invocation::Invocation;
 use crate::plugin::limits::Limits;
@@ -126,14 +127,17 @@ impl Invocation for Calling {
                 ToolResult::Immediate(events) => return Ok(Ok(events)),
                 ToolResult::Streaming(stream) => stream,
             };
-            let mut collector = Collector::new(limit, ToolEvent::size);
-            accessor.with(|access| collector.stream(access, stream, |event| event))?;
+            let mut collector = Collector::new(limit);
+            let how = How { size: ToolEvent::size, into: |event| event };
+            accessor.with(|access| collector.stream(access, stream, how))?;
             Ok::<_, wasmtime::Error>(collector.whole().await.map(|parts| parts.into_iter().flatten().collect()))
         });
-        let events: Vec<ToolEvent> = match calling.await?? {
-            Ok(events) => events,
-            Err(TooLarge) => return Ok(Err(Fault::OutputTooLarge { limit }.into())),
+        let called: wasmtime::Result<Result<Vec<ToolEvent>, TooLarge>> = calling.await.flatten();
+        let events = match called {
+            Err(error) if cause::is_too_large_to_return(&error) => Err(TooLarge),
+            called => called?,
         };
-        Ok(convert::outcome(events))
+        let Ok(events) = events else { return Ok(Err(Fault::OutputTooLarge { limit }.into())) };
+        Ok(convert::outcome(events, limit).await)
     }
 }

@@ -21,7 +21,13 @@ const MAX_PARTS: usize = 256;
 pub(super) struct Collector<V> {
     parts: Vec<Part<V>>,
     budget: Arc<Mutex<Budget>>,
-    size: fn(&V) -> usize,
+}
+
+/// How items become values.
+pub(super) struct How<T, V> {
+    /// Bytes of an item, as they count against the limit of the result.
+    pub(super) size: fn(&T) -> usize,
+    pub(super) into: fn(T) -> V,
 }
 
 /// What one of them has brought so far.
@@ -42,11 +48,11 @@ struct Budget {
 pub(super) struct TooLarge;
 
 impl<V: Send + 'static> Collector<V> {
-    /// `limit`: bytes of all of them, each counted by `size`.
-    pub(super) fn new(limit: u64, size: fn(&V) -> usize) -> Self {
+    /// `limit`: bytes of all of them.
+    pub(super) fn new(limit: u64) -> Self {
         let bytes = usize::try_from(limit).unwrap_or(usize::MAX);
         let budget = Arc::new(Mutex::new(Budget { bytes, is_exceeded: false, items: 0 }));
-        Self { parts: Vec::new(), budget, size }
+        Self { parts: Vec::new(), budget }
     }
 
     /// Begins to take what a stream brings.
@@ -57,9 +63,9 @@ impl<V: Send + 'static> Collector<V> {
         &mut self,
         store: impl AsContextMut<Data = GuestState>,
         stream: StreamReader<T>,
-        into: fn(T) -> V,
+        how: How<T, V>,
     ) -> wasmtime::Result<()> {
-        let taker = self.taker(into)?;
+        let taker = self.taker(how)?;
         stream.pipe(store, taker)
     }
 
@@ -71,18 +77,18 @@ impl<V: Send + 'static> Collector<V> {
         &mut self,
         store: impl AsContextMut<Data = GuestState>,
         future: FutureReader<T>,
-        into: fn(T) -> V,
+        how: How<T, V>,
     ) -> wasmtime::Result<()> {
-        let taker = self.taker(into)?;
+        let taker = self.taker(how)?;
         future.pipe(store, taker)
     }
 
-    fn taker<T>(&mut self, into: fn(T) -> V) -> wasmtime::Result<Taker<T, V>> {
+    fn taker<T>(&mut self, how: How<T, V>) -> wasmtime::Result<Taker<T, V>> {
         wasmtime::ensure!(self.parts.len() < MAX_PARTS, "a result with more than {MAX_PARTS} streams and futures");
         let (ended, end) = oneshot::channel();
         let items = Arc::new(Mutex::new(Vec::new()));
         self.parts.push(Part { items: items.clone(), end });
-        Ok(Taker { items, budget: self.budget.clone(), size: self.size, into, _ended: ended })
+        Ok(Taker { items, budget: self.budget.clone(), how, _ended: ended })
     }
 
     /// Waits until all have ended; what each brought, in the order in which they were begun.
@@ -100,8 +106,7 @@ impl<V: Send + 'static> Collector<V> {
 struct Taker<T, V> {
     items: Arc<Mutex<Vec<V>>>,
     budget: Arc<Mutex<Budget>>,
-    size: fn(&V) -> usize,
-    into: fn(T) -> V,
+    how: How<T, V>,
     /// Dropped with it.
     _ended: oneshot::Sender<()>,
 }
@@ -112,15 +117,11 @@ impl<T, V> Taker<T, V> {
         if items.is_empty() {
             return Ok(true);
         }
-        let items: Vec<V> = items.into_iter().map(self.into).collect();
-        let bytes: usize = items.iter().map(self.size).sum();
+        let bytes: usize = items.iter().map(self.how.size).sum();
         let guest = store.data_mut();
-        // The result lives as long as the call.
-        if !guest.quota.grow((items.len() * size_of::<V>() + bytes) as u64) {
-            wasmtime::bail!("the result exceeds the memory limit");
-        }
         let so_far = {
             let mut budget = lock(&self.budget);
+            // Before they become values, which may be many times as large.
             let Some(left) = budget.bytes.checked_sub(bytes) else {
                 budget.is_exceeded = true;
                 return Ok(false);
@@ -129,9 +130,14 @@ impl<T, V> Taker<T, V> {
             budget.items += items.len() as u64;
             budget.items
         };
-        lock(&self.items).extend(items);
+        // The result lives as long as the call.
+        if !guest.quota.grow((items.len() * size_of::<V>() + bytes) as u64) {
+            wasmtime::bail!("the result exceeds the memory limit");
+        }
+        lock(&self.items).extend(items.into_iter().map(self.how.into));
         // Without the items: a secret could be in several of them, which is redacted in the whole only.
-        guest.progress(so_far as f64, None, None);
+        let items = if so_far == 1 { "item" } else { "items" };
+        guest.progress(so_far as f64, None, Some(format!("{so_far} {items}")));
         Ok(true)
     }
 }

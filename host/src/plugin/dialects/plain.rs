@@ -26,6 +26,7 @@ use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::call::PreparedComponent;
+use crate::plugin::instance::cause;
 use crate::plugin::instance::function::BoundInstance;
 use crate::plugin::instance::invocation::Invocation;
 use crate::plugin::outcome::checked;
@@ -53,10 +54,10 @@ fn find(pre: &InstancePre<GuestState>, bytes: &[u8]) -> Found {
         return Ok(None);
     }
     let functions = Functions::find(pre.component(), bytes);
-    match (functions.is_empty(), functions.left_out.is_empty()) {
+    match (functions.is_empty(), functions.remarks.is_empty()) {
         (false, _) => Ok(Some(Box::new(functions))),
         (true, true) => Ok(None),
-        (true, false) => Err(LoadError::no_function(&functions.left_out)),
+        (true, false) => Err(LoadError::no_function(&functions.remarks)),
     }
 }
 
@@ -64,14 +65,15 @@ fn find(pre: &InstancePre<GuestState>, bytes: &[u8]) -> Found {
 #[derive(Clone)]
 struct Functions {
     all: Arc<[Function]>,
-    /// The other functions with the reasons, for people.
-    left_out: Arc<[ListingWarning]>,
+    /// Of the other functions why they are none, and what is wrong with these; for people.
+    remarks: Arc<[ListingWarning]>,
 }
 
 struct Function {
     tool: Tool,
     wassette: String,
     index: ComponentExportIndex,
+    is_async: bool,
     params: Params,
     result: Arc<Returned>,
 }
@@ -89,22 +91,25 @@ struct Returned {
 impl Functions {
     /// Finds the functions of a component; its bytes are for the documentation.
     fn find(component: &Component, bytes: &[u8]) -> Self {
-        let mut left_out = Vec::new();
+        let mut remarks = Vec::new();
         let mut exported = exported(component);
         if exported.len() > MAX_FUNCTIONS {
             let more = exported.len() - MAX_FUNCTIONS;
-            left_out.push(ListingWarning::NotExamined { more, examined: MAX_FUNCTIONS });
+            remarks.push(ListingWarning::NotExamined { more, examined: MAX_FUNCTIONS });
             exported.truncate(MAX_FUNCTIONS);
         }
         let mut served = Vec::new();
         for export in &exported {
+            let function = quote(&export.function, 120);
+            let interface = export.interface.as_ref().map(|interface| quote(interface, 120));
             match shapes(&export.kind) {
-                Ok(shapes) => served.push((export, shapes)),
-                Err(why) => {
-                    let function = quote(&export.function, 120);
-                    let interface = export.interface.as_ref().map(|interface| quote(interface, 120));
-                    left_out.push(ListingWarning::NoTool { function, interface, why });
+                Ok(shapes) => {
+                    if shapes.1.in_parts.is_some() && !export.kind.async_() {
+                        remarks.push(ListingWarning::NotAsync { function, interface });
+                    }
+                    served.push((export, shapes));
                 }
+                Err(why) => remarks.push(ListingWarning::NoTool { function, interface, why }),
             }
         }
         let paths: Vec<FunctionPath<'_>> = served.iter().map(|(export, _)| export.path()).collect();
@@ -116,11 +121,12 @@ impl Functions {
                 tool: tool(name, description(&docs, &path), params, result),
                 wassette: path.wassette(),
                 index: export.index,
+                is_async: export.kind.async_(),
                 params: params.clone(),
                 result: result.clone(),
             }
         });
-        Self { all: functions.collect(), left_out: left_out.into() }
+        Self { all: functions.collect(), remarks: remarks.into() }
     }
 
     fn is_empty(&self) -> bool {
@@ -141,7 +147,7 @@ impl Dialect for Functions {
 
     fn freeze(&self, listed: Listed) -> Result<(Surface, Vec<ListingWarning>), LoadError> {
         let (mut surface, mut dropped) = listed.freeze()?;
-        dropped.extend(self.left_out.iter().cloned());
+        dropped.extend(self.remarks.iter().cloned());
         let tools = surface.tools.as_deref_mut().unwrap_or_default();
         if tools.is_empty() {
             return Err(LoadError::no_function(&dropped));
@@ -162,6 +168,7 @@ impl Dialect for Functions {
         let function = self.named(&tool.tool.name).ok_or(NOT_FOUND)?;
         let invocation = FunctionCall {
             index: function.index,
+            is_async: function.is_async,
             params: function.params.clone(),
             result: function.result.clone(),
             arguments: arguments.clone(),
@@ -263,6 +270,7 @@ fn tool(name: String, description: String, params: &[(String, Shape)], result: &
 /// One call of a function.
 struct FunctionCall {
     index: ComponentExportIndex,
+    is_async: bool,
     params: Params,
     result: Arc<Returned>,
     arguments: Arc<str>,
@@ -296,21 +304,23 @@ impl Invocation for FunctionCall {
         for (param, (_, shape)) in params.iter_mut().zip(&*self.params) {
             parts::give(&mut *store, param, shape)?;
         }
-        let result = match &self.result.in_parts {
+        let called = match &self.result.in_parts {
             None => {
                 let returns = self.result.success.is_some() || self.result.error.is_some();
-                instance.call_dynamic(store, &self.index, &params, returns).await?
+                instance.call_dynamic(store, &self.index, &params, returns).await.map(|result| result.map(Ok))
             }
             Some(shape) => match instance.dynamic(&mut *store, &self.index) {
-                None => None,
-                Some(function) => match collected(store, function, &params, shape, self.limit).await? {
-                    Ok(result) => Some(result),
-                    Err(TooLarge) => return Ok(Err(Fault::OutputTooLarge { limit: self.limit }.into())),
-                },
+                None => Ok(None),
+                Some(function) => collected(store, function, &params, shape, self.limit).await.map(Some),
             },
         };
+        let result = match called {
+            Err(error) if self.is_async && cause::is_too_large_to_return(&error) => Some(Err(TooLarge)),
+            called => called?,
+        };
         Ok(match result {
-            Some(result) => self.result.outcome(&result, self.limit),
+            Some(Ok(result)) => self.result.outcome(&result, self.limit),
+            Some(Err(TooLarge)) => Err(Fault::OutputTooLarge { limit: self.limit }.into()),
             None => Err(Fault::Host.into()),
         })
     }

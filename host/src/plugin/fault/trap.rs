@@ -21,6 +21,8 @@ pub enum TrapKind {
     BadConversion,
     /// It waits for something that cannot happen.
     Deadlock,
+    /// It waits in a function that is not async.
+    Blocked,
     /// It ended its process with this status.
     Exit(i32),
     /// The process of the plugin ended, if it has one of its own.
@@ -44,6 +46,7 @@ impl fmt::Display for TrapKind {
             Self::DivisionByZero => "integer division by zero",
             Self::BadConversion => "conversion of a number that does not fit the integer type",
             Self::Deadlock => "deadlock",
+            Self::Blocked => "wait in a function that is not async",
             Self::Exit(status) => return write!(f, "exit with status {status}"),
             Self::ProcessEnded => "its process ended",
             Self::HostFunction => "invalid use of a host function",

@@ -385,7 +385,8 @@ impl DescriptorCalls for GuestState {
         Err(ErrorCode::NotPermitted.into())
     }
 
-    /// A link's target is opened first: the system may have to open it, and must not block then.
+    /// What is there is opened first: the system may have to open it, and must not block then. A link has no times of its
+    /// own to set: the process of a plugin may not ask for that by a path.
     async fn set_times_at(
         &mut self,
         fd: Resource<Descriptor>,
@@ -398,9 +399,6 @@ impl DescriptorCalls for GuestState {
         let question = self.question("file set times", fd.rep(), times);
         Question::answered(question, async {
             self.folder_to_change(&fd)?;
-            if !follows(at) {
-                return self.filesystem().set_times_at(fd, at, path, accessed, modified).await;
-            }
             let request = Request { path, at, how: OpenFlags::empty(), flags: DescriptorFlags::READ };
             let opened = self.open(&fd, request).await?;
             let set = self.filesystem().set_times(Resource::new_borrow(opened.rep()), accessed, modified).await;

@@ -9,6 +9,7 @@ use wasmtime_wasi::p3::bindings::cli::environment;
 
 use super::environment as variables;
 use super::filesystem;
+use super::outbound::bindings;
 use super::state::GuestState;
 
 /// Adds the interfaces to the linker.
@@ -22,7 +23,7 @@ pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     environment::add_to_linker::<_, HasSelf<GuestState>>(linker, |state| state)?;
     filesystem::p3::link(linker)?;
     linker.allow_shadowing(false);
-    wasmtime_wasi_http::p3::add_to_linker(linker)
+    bindings::link_0_3(linker)
 }
 
 impl environment::Host for GuestState {

@@ -56,6 +56,14 @@ pub(in crate::plugin) fn of_call(error: &Error) -> Cause {
     }
 }
 
+/// Whether an async function returned more than the lifting limit: it does so in a host function, `task.return`, so that
+/// the error has the guest's frames. Arguments of other host functions over that limit cannot be told from it.
+pub(in crate::plugin) fn is_too_large_to_return(error: &Error) -> bool {
+    let is_other = error.is::<Trap>() || error.is::<I32Exit>() || error.is::<PoolConcurrencyLimitError>();
+    let is_of_system = error.is::<std::io::Error>() || error.is::<crate::os::Errno>() || error.is::<OutOfMemory>();
+    error.is::<WasmBacktrace>() && !is_other && !is_of_system && !breaks_abi(error)
+}
+
 /// `None` if the guest's code was not running.
 fn trap_kind(error: &Error) -> Option<TrapKind> {
     if let Some(I32Exit(status)) = error.downcast_ref() {
@@ -76,6 +84,7 @@ fn trap_kind(error: &Error) -> Option<TrapKind> {
         Trap::IntegerDivisionByZero => TrapKind::DivisionByZero,
         Trap::BadConversionToInteger => TrapKind::BadConversion,
         Trap::AsyncDeadlock => TrapKind::Deadlock,
+        Trap::CannotBlockSyncTask => TrapKind::Blocked,
         _ => TrapKind::Other,
     })
 }

@@ -46,7 +46,7 @@ variants! {
         Exit = "exit";
         Unreachable = "unreachable", StackExhausted = "stack", MemoryOutOfBounds = "memory", Misaligned = "misaligned",
         TableOutOfBounds = "table", NullFunction = "null_function", WrongFunction = "wrong_function",
-        IntegerOverflow = "overflow", DivisionByZero = "division", BadConversion = "conversion", Deadlock = "deadlock",
+        IntegerOverflow = "overflow", DivisionByZero = "division", BadConversion = "conversion", Deadlock = "deadlock", Blocked = "blocked",
         ProcessEnded = "process_ended", HostFunction = "host_function", Other = "other"
     }
 }
@@ -151,6 +151,7 @@ impl Kept for ListingWarning {
         match self {
             Self::Dropped { kind, name, why } => member("dropped", json!([kind, name, why])),
             Self::NoTool { function, interface, why } => member("no_tool", json!([function, interface, why])),
+            Self::NotAsync { function, interface } => member("not_async", json!([function, interface])),
             Self::NotExamined { more, examined } => member("not_examined", (*more, *examined).keep()),
             Self::Page { kind, name, why } => member("page", json!([kind, name, why])),
             Self::Skills(why) => member("skills", why.keep()),
@@ -175,6 +176,9 @@ impl Kept for ListingWarning {
                 interface: Kept::read(interface)?,
                 why: Kept::read(why)?,
             },
+            ("not_async", Some([function, interface])) => {
+                Self::NotAsync { function: Kept::read(function)?, interface: Kept::read(interface)? }
+            }
             ("not_examined", _) => {
                 let (more, examined) = Kept::read(value)?;
                 Self::NotExamined { more, examined }
@@ -230,6 +234,7 @@ mod tests {
             ListingWarning::Dropped { kind: "tool".into(), name: "a".into(), why: "b".into() },
             ListingWarning::Page { kind: "page".into(), name: "a".into(), why: "b".into() },
             ListingWarning::NoTool { function: "a".into(), interface: None, why: "b".into() },
+            ListingWarning::NotAsync { function: "a".into(), interface: Some("b".into()) },
             ListingWarning::NotExamined { more: 1, examined: 2 },
             ListingWarning::Skills("c".into()),
             ListingWarning::Untrue,

@@ -10,6 +10,8 @@ pub enum ListingWarning {
     Dropped { kind: Cow<'static, str>, name: String, why: String },
     /// A function cannot be a tool.
     NoTool { function: String, interface: Option<String>, why: String },
+    /// A function returns streams or futures without being async: what it writes later is never sent.
+    NotAsync { function: String, interface: Option<String> },
     /// So many functions are not examined: only the first `examined` are.
     NotExamined { more: usize, examined: usize },
     /// What an entry says of a page is not what clients can use.
@@ -28,7 +30,7 @@ impl ListingWarning {
 
     /// Whether it is of functions that are no tools: that concerns the plugin's author, not its user.
     pub fn is_of_functions(&self) -> bool {
-        matches!(self, Self::NoTool { .. } | Self::NotExamined { .. })
+        matches!(self, Self::NoTool { .. } | Self::NotAsync { .. } | Self::NotExamined { .. })
     }
 }
 
@@ -42,6 +44,13 @@ impl fmt::Display for ListingWarning {
             }
             Self::NoTool { function, interface: Some(interface), why } => {
                 write!(f, "left out the function '{function}' of {interface}: it {why}")
+            }
+            Self::NotAsync { function, interface } => {
+                let of = interface.as_ref().map(|interface| format!(" of {interface}")).unwrap_or_default();
+                write!(
+                    f,
+                    "the function '{function}'{of} returns a stream or a future without being async: what it writes after it has returned does not arrive"
+                )
             }
             Self::NotExamined { more, examined } => {
                 write!(f, "left out {more} functions: only the first {examined} of a component are examined")

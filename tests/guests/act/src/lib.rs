@@ -121,6 +121,11 @@ impl Guest for Provider {
                 "late" => return streamed(2, Some(ToolEvent::Error(error("std:timeout", "too slow")))),
                 "arguments" => vec![ToolEvent::Error(error("std:invalid-args", "not these"))],
                 "after" => vec![ToolEvent::Error(error("x", "y")), part(None, "z")],
+                // A list of nulls, which is five times as long in JSON.
+                "nulls" => {
+                    let nulls = [vec![0x9a, 0, 3, 0x0d, 0x40], vec![0xf6; 200_000]].concat();
+                    (0..100).map(|_| part(Some("application/cbor"), nulls.clone())).collect()
+                }
                 "cbor" => vec![part(Some("application/cbor"), [0xff])],
                 "text" => vec![part(Some("text/plain"), [0xff])],
                 "crash" => panic!("as it was told to"),

@@ -60,6 +60,10 @@ impl Work for Concurrent {
         text
     }
 
+    async fn repeat(size: u32) -> String {
+        "x".repeat(size as usize)
+    }
+
     async fn fail(why: String) -> Result<String, String> {
         pause(1).await;
         Err(why)

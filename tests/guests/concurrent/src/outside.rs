@@ -3,7 +3,7 @@
 use crate::Concurrent;
 use crate::abi::exports::test::concurrent::outside::Guest;
 use crate::abi::wasi::filesystem::preopens::get_directories;
-use crate::abi::wasi::filesystem::types::{Descriptor, DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
+use crate::abi::wasi::filesystem::types::{Descriptor, DescriptorFlags, ErrorCode, NewTimestamp, OpenFlags, PathFlags};
 use crate::abi::wasi::http::client::send;
 use crate::abi::wasi::http::types::{Fields, Method, Request, Response, Scheme};
 use crate::abi::{wit_future, wit_stream};
@@ -66,6 +66,7 @@ impl Guest for Concurrent {
             "make" => from.create_directory_at(old).await,
             "unmake" => from.remove_directory_at(old).await,
             "remove" => from.unlink_file_at(old).await,
+            "times" => from.set_times_at(PathFlags::empty(), old, NewTimestamp::Now, NewTimestamp::Now).await,
             "symlink" => from.symlink_at(to, old).await,
             "size" => {
                 let file = open(&path, OpenFlags::empty(), DescriptorFlags::WRITE).await?;
@@ -80,6 +81,18 @@ impl Guest for Concurrent {
             }
         };
         done.map_err(failed)
+    }
+
+    async fn requests(count: u32, size: u32) -> u32 {
+        let made: Vec<Request> = (0..count)
+            .map(|_| {
+                let (_, none) = wit_future::new(|| Ok(None));
+                let (request, _) = Request::new(Fields::new(), None, none, None);
+                request.set_method(&Method::Other("M".repeat(size as usize))).expect("a valid method");
+                request
+            })
+            .collect();
+        made.len() as u32
     }
 
     async fn fetch(authority: String, path: String, body: String) -> Result<(u16, String), String> {

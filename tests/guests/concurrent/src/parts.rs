@@ -46,6 +46,22 @@ impl Guest for Concurrent {
         reader
     }
 
+    async fn blobs(count: u32, size: u32) -> StreamReader<Vec<u8>> {
+        let (mut blobs, reader) = wit_stream::new();
+        wit_bindgen::spawn_local(async move {
+            blobs.write_all(vec![vec![b'x'; size as usize]; count as usize]).await;
+        });
+        reader
+    }
+
+    fn orphan() -> StreamReader<u32> {
+        let (mut numbers, reader) = wit_stream::new();
+        wit_bindgen::spawn_local(async move {
+            numbers.write_all(vec![1]).await;
+        });
+        reader
+    }
+
     async fn summarise(title: String, text: String) -> Summary {
         let (mut found, words) = wit_stream::new();
         let (counted, total) = wit_future::new(|| 0);

@@ -4,7 +4,7 @@
 
 use std::io::{self, Read as _, Write as _};
 
-use super::precompile;
+use super::{precompile, why_invalid};
 use crate::os::limits;
 use crate::os::sandbox::{self, Enforcement};
 use crate::plugin::component::engine;
@@ -53,7 +53,7 @@ fn compile(os_sandbox: bool, kind: EngineKind) -> Result<(), (i32, String)> {
         .map_err(|error| failed("create the engine", &format!("{error:#}")))?;
     let artifact = precompile(&engine, &component).map_err(|error| match proposals::refused(&engine, &component) {
         Some(LoadError::Proposals { names, .. }) => (PROPOSALS, names),
-        _ => (INVALID, format!("{error:#}")),
+        _ => (INVALID, why_invalid(&component, &error)),
     })?;
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(&artifact).and_then(|()| stdout.flush()).map_err(|error| failed("write the code", &error))

@@ -42,8 +42,8 @@ fn newer_parts_of_async_functions_are_refused() {
     let component = component.expect("valid WAT");
     assert_eq!(engine_kind(&component), EngineKind::Asynchronous);
     let Some(LoadError::Proposals { names, hint }) = refused(&engine, &component) else { panic!("not refused") };
-    assert_eq!(names, "newer parts of async functions");
-    assert!(hint.contains("callbacks"), "{hint}");
+    assert_eq!(names, "error contexts");
+    assert!(hint.contains("a type of its own"), "{hint}");
 }
 
 #[test]
@@ -93,4 +93,14 @@ fn damaged_components_are_not_blamed_on_a_proposal() {
     let invalid = wat::parse_str("(component (core module (tag) (func (result i32))))").expect("valid WAT");
     assert_eq!(refused(&engine, &invalid), None);
     assert_eq!(named("something else"), None);
+}
+
+/// It is not the first proposal that is off which is wrong with it.
+#[test]
+fn an_invalid_component_is_told_what_is_invalid() {
+    let wrong = r#"(component (type (stream u8)) (core module $m (func (export "f"))) (core instance $i (instantiate $m))
+        (func (export "f") (param "x" u32) (canon lift (core func $i "f"))))"#;
+    let reason = invalid(&wat::parse_str(wrong).expect("valid WAT")).expect("a reason");
+    assert!(!reason.contains("async feature") && reason.contains("type"), "{reason}");
+    assert_eq!(invalid(&wat::parse_str("(component (type (stream u8)))").expect("valid WAT")), None);
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 use crate::json;
 
 /// Bytes of CBOR that are read: a byte can become a value of tens of bytes.
-const MAX_READ: usize = 1 << 20;
+const MAX_READ: usize = 256 << 10;
 
 /// The CBOR of a text of JSON. `None`: it is no JSON.
 pub(super) fn of_json(text: &str) -> Option<Vec<u8>> {

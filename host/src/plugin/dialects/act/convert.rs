@@ -3,6 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use tokio::task::yield_now;
+
 use super::cbor;
 use super::types::{ContentPart, Error, ListToolsResponse, Metadata, ToolDefinition, ToolEvent};
 use crate::json;
@@ -52,16 +54,24 @@ pub(super) fn failed(error: Error) -> CallError {
     })
 }
 
-/// All that a call brought. What came before an error is shown with it.
-pub(super) fn outcome(events: Vec<ToolEvent>) -> Result<ToolOutcome, CallError> {
+/// All that a call brought. What came before an error is shown with it. CBOR becomes JSON part by part, of at most about
+/// `limit` bytes in all: the limits of the call hold in between.
+pub(super) async fn outcome(events: Vec<ToolEvent>, limit: u64) -> Result<ToolOutcome, CallError> {
     let is_last = |at: usize| at + 1 == events.len();
     if events.iter().enumerate().any(|(at, event)| matches!(event, ToolEvent::Error(_)) && !is_last(at)) {
         return Err(Fault::BadOutput("an event after an error".into()).into());
     }
-    let (mut content, mut is_error) = (Vec::new(), false);
+    let (mut content, mut is_error, mut left) = (Vec::new(), false, limit);
     for event in events {
         match event {
-            ToolEvent::Content(part) => content.push(shown(part)?),
+            ToolEvent::Content(part) => {
+                let shown = shown(part)?;
+                if let Content::Text(text) = &shown {
+                    left = left.checked_sub(text.text.len() as u64).ok_or(Fault::OutputTooLarge { limit })?;
+                }
+                content.push(shown);
+                yield_now().await;
+            }
             ToolEvent::Error(error) if content.is_empty() => return Err(failed(error)),
             ToolEvent::Error(error) => {
                 is_error = true;

@@ -7,12 +7,21 @@ use wasmtime::component::{FutureAny, FutureReader, Lift, Lower, StreamAny, Strea
 use wasmtime::{AsContextMut, StoreContextMut};
 
 use super::shape::{Shape, Width};
-use crate::plugin::dialects::collect::Collector;
+use crate::plugin::dialects::LIFTED;
+use crate::plugin::dialects::collect::{Collector, How};
 use crate::plugin::imports::state::GuestState;
+
+/// Bytes that a value counts for.
+const EACH: usize = size_of::<Val>() / LIFTED as usize;
 
 /// What a stream or a future may carry.
 trait Item: Lift + Lower + Send + Sync + Unpin + 'static {
     fn into_val(self) -> Val;
+
+    /// Bytes in the result: as many as of a value in a list, which is a part of what it takes in memory.
+    fn size(&self) -> usize {
+        EACH
+    }
 
     /// `None`: it is another type's.
     fn of(value: Val) -> Option<Self>;
@@ -48,12 +57,32 @@ items! {
     f32: Float32
     f64: Float64
     char: Char
-    String: String
+}
+
+impl Item for String {
+    fn into_val(self) -> Val {
+        Val::String(self)
+    }
+
+    fn size(&self) -> usize {
+        self.len().max(EACH)
+    }
+
+    fn of(value: Val) -> Option<Self> {
+        match value {
+            Val::String(text) => Some(text),
+            _ => None,
+        }
+    }
 }
 
 impl Item for Vec<u8> {
     fn into_val(self) -> Val {
         Val::List(self.into_iter().map(Val::U8).collect())
+    }
+
+    fn size(&self) -> usize {
+        self.len().max(1) * EACH
     }
 
     fn of(value: Val) -> Option<Self> {
@@ -213,7 +242,7 @@ pub(super) fn begin(
     shape: &Shape,
     limit: u64,
 ) -> wasmtime::Result<Collector<Val>> {
-    let mut collector = Collector::new(limit, size);
+    let mut collector = Collector::new(limit);
     each(result, shape, &mut |value, shape| {
         let (store, collector) = (store.as_context_mut(), &mut collector);
         let begun = match (shape, value) {
@@ -243,15 +272,6 @@ pub(super) fn fill(result: &mut Val, shape: &Shape, whole: Vec<Vec<Val>>) -> was
     })
 }
 
-/// Bytes of a value in the result: a digit and a comma, at least.
-fn size(value: &Val) -> usize {
-    match value {
-        Val::String(text) => text.len().max(2),
-        Val::List(bytes) => bytes.len() * size_of::<Val>(),
-        _ => 2,
-    }
-}
-
 struct TakeStream<'a> {
     store: StoreContextMut<'a, GuestState>,
     stream: StreamAny,
@@ -263,7 +283,7 @@ impl ForItem for TakeStream<'_> {
 
     fn run<T: Item>(self) -> Self::Done {
         let Self { store, stream, collector } = self;
-        collector.stream(store, stream.try_into_stream_reader::<T>()?, T::into_val)
+        collector.stream(store, stream.try_into_stream_reader::<T>()?, How { size: T::size, into: T::into_val })
     }
 }
 
@@ -278,6 +298,6 @@ impl ForItem for TakeFuture<'_> {
 
     fn run<T: Item>(self) -> Self::Done {
         let Self { store, future, collector } = self;
-        collector.future(store, future.try_into_future_reader::<T>()?, T::into_val)
+        collector.future(store, future.try_into_future_reader::<T>()?, How { size: T::size, into: T::into_val })
     }
 }

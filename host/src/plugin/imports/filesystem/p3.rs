@@ -202,7 +202,7 @@ impl HostDescriptorWithStore<GuestState> for Guest {
         WasiFilesystem::stat_at(&engine(store), fd, at, path).await
     }
 
-    /// As in 0.2: a link's target is opened first.
+    /// As in 0.2: what is there is opened first.
     async fn set_times_at(
         store: &Store,
         fd: Fd,
@@ -212,9 +212,6 @@ impl HostDescriptorWithStore<GuestState> for Guest {
         modified: NewTimestamp,
     ) -> FilesystemResult<()> {
         with(store, |state| state.folder_to_change(&fd))?;
-        if !at.contains(PathFlags::SYMLINK_FOLLOW) {
-            return WasiFilesystem::set_times_at(&engine(store), fd, at, path, accessed, modified).await;
-        }
         let request = Request {
             path,
             at: codes::path_flags(at),
