@@ -118,10 +118,6 @@ pub(in crate::plugin) trait Dialect: Send + Sync {
     }
 }
 
-/// Host memory of a lifted value as a multiple of its size in a result: a byte of a
-/// `list<u8>` becomes a value of tens of bytes.
-const LIFTED: u64 = 8;
-
 /// The error for interfaces that are not exported.
 const NOT_FOUND: CallError = CallError::Guest(GuestError::NotFound);
 

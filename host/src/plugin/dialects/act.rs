@@ -14,7 +14,7 @@ use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
 use super::collect::{Collector, How, TooLarge};
-use super::{Dialect, Entry, Found, LIFTED};
+use super::{Dialect, Entry, Found};
 use crate::plugin::abi::{CallContext, GuestError, Tool, ToolOutcome};
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
@@ -22,7 +22,7 @@ use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::call::{PreparedComponent, internal};
 use crate::plugin::instance::cause;
 use crate::plugin::instance::function::{BoundInstance, Function};
-use crate::plugin::instance::invocation::Invocation;
+use crate::plugin::instance::invocation::{Invocation, LIFTED};
 use crate::plugin::limits::Limits;
 use crate::plugin::outcome::checked;
 use crate::plugin::provider::Call;

@@ -19,7 +19,7 @@ use wasmtime::component::types::{ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, ComponentExportIndex, Func, InstancePre, Val};
 
 use super::collect::TooLarge;
-use super::{Dialect, Entry, Found, LIFTED, NOT_FOUND};
+use super::{Dialect, Entry, Found, NOT_FOUND};
 
 use crate::plugin::abi::{CallContext, Content, GuestError, InvalidInput, TextContent, Tool, ToolOutcome, ToolResult};
 use crate::plugin::error::LoadError;
@@ -28,7 +28,7 @@ use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::call::PreparedComponent;
 use crate::plugin::instance::cause;
 use crate::plugin::instance::function::BoundInstance;
-use crate::plugin::instance::invocation::Invocation;
+use crate::plugin::instance::invocation::{Invocation, LIFTED};
 use crate::plugin::outcome::checked;
 use crate::plugin::provider::Call;
 use crate::plugin::surface::{FrozenTool, Listed, ListingWarning, Surface};

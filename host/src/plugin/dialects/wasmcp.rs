@@ -15,7 +15,7 @@ use wasmtime::Store;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Type, Val};
 
-use super::{Dialect, Entry, Found, LIFTED, NOT_FOUND};
+use super::{Dialect, Entry, Found, NOT_FOUND};
 
 use crate::json::{quote as json_text, write_str};
 use crate::plugin::abi::{
@@ -27,7 +27,7 @@ use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::call::{PreparedComponent, internal};
 use crate::plugin::instance::function::BoundInstance;
-use crate::plugin::instance::invocation::Invocation;
+use crate::plugin::instance::invocation::{Invocation, LIFTED};
 use crate::plugin::limits::Limits;
 use crate::plugin::outcome::checked;
 use crate::plugin::policy::redact::{Redactable, Redactor};

@@ -8,6 +8,10 @@ use crate::plugin::abi::CallContext;
 use crate::plugin::imports::state::GuestState;
 use crate::plugin::policy::redact::Redactable;
 
+/// Host memory of a lifted value as a multiple of its size in a result: a byte of a
+/// `list<u8>` becomes a value of tens of bytes.
+pub(in crate::plugin) const LIFTED: u64 = 8;
+
 /// What a call does with its instance.
 pub(in crate::plugin) trait Invocation: Send + 'static {
     type Outcome: Redactable + Send + 'static;

@@ -7,9 +7,9 @@ use wasmtime::component::{FutureAny, FutureReader, Lift, Lower, StreamAny, Strea
 use wasmtime::{AsContextMut, StoreContextMut};
 
 use super::shape::{Shape, Width};
-use crate::plugin::dialects::LIFTED;
 use crate::plugin::dialects::collect::{Collector, How};
 use crate::plugin::imports::state::GuestState;
+use crate::plugin::instance::invocation::LIFTED;
 
 /// Bytes that a value counts for.
 const EACH: usize = size_of::<Val>() / LIFTED as usize;
