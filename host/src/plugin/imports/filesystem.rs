@@ -58,6 +58,7 @@ pub(in crate::plugin) const MAX_OPEN_IN_ALL: usize = 256;
 const MAX_LISTED: usize = 50_000;
 
 /// The open handles of a call.
+#[derive(Default)]
 pub(in crate::plugin) struct OpenHandles {
     /// The granted folder of each descriptor, by handle.
     folders: BTreeMap<u32, Arc<Folder>>,
@@ -67,15 +68,8 @@ pub(in crate::plugin) struct OpenHandles {
     names: BTreeMap<u32, Arc<str>>,
     /// Open files with their permits. A stream keeps a file open after its descriptor is dropped.
     open: Vec<(Weak<File>, OwnedSemaphorePermit)>,
-    /// Permits for entries of listings that are streams.
-    listed: Arc<Semaphore>,
-}
-
-impl Default for OpenHandles {
-    fn default() -> Self {
-        let (folders, listings, names) = Default::default();
-        Self { folders, listings, names, open: Vec::new(), listed: Arc::new(Semaphore::new(MAX_LISTED)) }
-    }
+    /// Permits for entries of listings that are streams, made with the first.
+    listed: Option<Arc<Semaphore>>,
 }
 
 /// What a guest may open.

@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use wasmtime::AsContextMut as _;
 use wasmtime::component::{Access, Accessor, FutureReader, HasData, Linker, Resource, StreamReader};
 use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystem, WasiFilesystemView as _};
@@ -23,7 +23,7 @@ use wasmtime_wasi::p3::filesystem::{FilesystemError, FilesystemResult};
 
 use super::ledger::Ledger;
 use super::open::Request;
-use super::{GuestState, bindings, guest_error};
+use super::{GuestState, MAX_LISTED, bindings, guest_error};
 use codes::failure;
 use listing::Entries;
 use writer::FileWriter;
@@ -174,7 +174,7 @@ impl HostDescriptorWithStore<GuestState> for Guest {
         let state = store.get();
         let entries = match state.dir_of(&fd) {
             Ok(dir) => {
-                let listed = state.held.listed.clone();
+                let listed = state.held.listed.get_or_insert_with(|| Arc::new(Semaphore::new(MAX_LISTED))).clone();
                 StreamReader::new(&mut store, Entries::of(dir, listed, ended))?
             }
             Err(error) => {
