@@ -23,9 +23,9 @@ pub(crate) const ROWS: &[Row] = rows![
 ];
 
 const MIB: u64 = 1 << 20;
-/// Limit of buffered bytes: 96 MiB on stdio, 128 MiB per caller over HTTP, the memory of four
-/// running calls, and 16 MiB that the allocator has not given back. The answers here are 384 MB.
-const PEAK: u64 = 240 * MIB;
+/// Limit of buffered bytes: 96 MiB on stdio, 128 MiB per caller over HTTP, and the memory of four
+/// running calls. The answers here are 384 MB.
+const PEAK: u64 = 224 * MIB;
 /// The same for arguments over HTTP, whose budget is 256 MiB.
 const PEAK_OF_ARGUMENTS: u64 = 336 * MIB;
 const LEFT: u64 = 64 * MIB;

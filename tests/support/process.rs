@@ -59,9 +59,12 @@ pub fn run_hint(home: &Home, text: &str, before: &str) -> Output {
 /// Resident memory of a process in bytes.
 pub fn resident(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("a running process");
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a running process has memory");
-    let kib: u64 = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number of KiB");
-    kib * 1024
+    let kib = |name: &str| -> u64 {
+        let line = status.lines().find(|line| line.starts_with(name)).expect("a running process has memory");
+        line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number of KiB")
+    };
+    // Without pages of the program's file, which a debug build has many of, and which are read when they first run.
+    (kib("RssAnon:") + kib("RssShmem:")) * 1024
 }
 
 /// The host's stderr, and a signal when it grows.

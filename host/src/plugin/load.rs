@@ -84,7 +84,9 @@ impl Sandbox {
                     let code = sandbox.compilation.code(component.clone(), digest).await?;
                     Linked::new(&sandbox.linker, code, &component)
                 });
-                linked.await?
+                let linked = linked.await?;
+                drop(component);
+                linked
             };
             linked.fits(&limits)?;
             let stored = StoredListing::new(&sandbox, digest, &grants);
