@@ -28,8 +28,7 @@ const MIB: u64 = 1 << 20;
 const PEAK: u64 = 224 * MIB;
 /// The same for arguments over HTTP, whose budget is 256 MiB.
 const PEAK_OF_ARGUMENTS: u64 = 336 * MIB;
-/// What the allocator keeps of that, at most.
-const LEFT: u64 = 96 * MIB;
+const LEFT: u64 = 64 * MIB;
 const CALLS: usize = 96;
 /// Bytes of a result, of 4 MiB at most.
 const RESULT: usize = 4_000_000;

@@ -24,8 +24,7 @@ const OVER: Duration = Duration::from_secs(3 + 5 + 3);
 
 /// Allowed growth of memory while values of a megabyte are validated, and afterwards.
 const PEAK: u64 = 256 << 20;
-/// Of which the allocator keeps more than a quarter.
-const LEFT: u64 = 96 << 20;
+const LEFT: u64 = 64 << 20;
 
 const LIMITS: &str = "cpu = \"1s\"\ntimeout = \"3s\"\n";
 
