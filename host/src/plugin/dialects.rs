@@ -21,7 +21,7 @@ use wasmtime::component::{ComponentNamedList, InstancePre, Lift, Linker, Lower};
 use super::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use super::component::inspect;
 use super::error::LoadError;
-use super::fault::CallError;
+use super::fault::{CallError, Fault};
 use super::imports::state::GuestState;
 use super::instance::call::PreparedComponent;
 use super::instance::function::Function;
@@ -120,6 +120,18 @@ pub(in crate::plugin) trait Dialect: Send + Sync {
 
 /// The error for interfaces that are not exported.
 const NOT_FOUND: CallError = CallError::Guest(GuestError::NotFound);
+
+/// Why a list was not given: a fragment for people.
+fn reason(error: CallError) -> String {
+    match error {
+        CallError::Guest(GuestError::NotFound) => "not found".into(),
+        CallError::Guest(GuestError::Failed(reason)) => reason,
+        CallError::Guest(GuestError::InvalidInput(input)) => input.reason,
+        CallError::Input(_) => "invalid arguments".into(),
+        CallError::Fault(Fault::BadOutput(why)) => why,
+        CallError::Fault(fault) => fault.code().into(),
+    }
+}
 
 /// Adds the imports of all dialects to the linker.
 ///

@@ -33,7 +33,6 @@ const KEY: &str = "key";
 /// The extension of stored listings.
 const LISTING: &str = "listing";
 const MAC: usize = 32;
-const KINDS: [EngineKind; 2] = [EngineKind::Synchronous, EngineKind::Asynchronous];
 /// Bytes of one read.
 const CHUNK: usize = 256 << 10;
 
@@ -66,7 +65,7 @@ impl Cache {
 
     /// Whether there is an entry of a component, authentic or not.
     pub(in crate::plugin) fn has_code(&self, digest: Digest) -> bool {
-        KINDS.iter().any(|kind| self.dir.join(self.name(digest, *kind)).exists())
+        EngineKind::ALL.into_iter().any(|kind| self.dir.join(self.name(digest, kind)).exists())
     }
 
     /// Stores an artifact. Of consecutive failures the first is a warning.
@@ -76,7 +75,7 @@ impl Cache {
 
     /// Stores the code of a component also for another.
     pub(in crate::plugin) fn copy_code(&self, from: Digest, to: Digest) {
-        for kind in KINDS {
+        for kind in EngineKind::ALL {
             if let Some(code) = self.entry(&self.name(from, kind), from).and_then(|code| code.into_bytes().ok()) {
                 self.store(&self.name(to, kind), &code);
             }

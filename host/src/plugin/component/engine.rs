@@ -53,6 +53,10 @@ pub enum EngineKind {
     Asynchronous,
 }
 
+impl EngineKind {
+    pub(in crate::plugin) const ALL: [Self; 2] = [Self::Synchronous, Self::Asynchronous];
+}
+
 /// How instances get their memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::plugin) enum Allocation {

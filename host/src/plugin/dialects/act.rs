@@ -14,8 +14,8 @@ use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
 use super::collect::{Collector, How, TooLarge};
-use super::{Dialect, Entry, Found};
-use crate::plugin::abi::{CallContext, GuestError, Tool, ToolOutcome};
+use super::{Dialect, Entry, Found, reason};
+use crate::plugin::abi::{CallContext, Tool, ToolOutcome};
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::GuestState;
@@ -56,11 +56,8 @@ impl Dialect for Tools {
     async fn list(&self, prepared: &Arc<PreparedComponent>) -> Result<Listed, LoadError> {
         let call = internal("list", Limits::LISTING);
         let tools = prepared.invoke(Listing(self.list.clone()), call).await.map_err(LoadError::of_fault)?;
-        let refused = |error: CallError| match error {
-            CallError::Guest(GuestError::Failed(why)) => LoadError::listing_refused(&why),
-            error => LoadError::listing_refused(&format!("{error:?}")),
-        };
-        Ok(Listed { tools: Some(tools.map_err(refused)?), ..Listed::default() })
+        let tools = tools.map_err(|error| LoadError::listing_refused(&reason(error)))?;
+        Ok(Listed { tools: Some(tools), ..Listed::default() })
     }
 
     async fn call_tool(

@@ -65,7 +65,7 @@ fn find(pre: &InstancePre<GuestState>, bytes: &[u8]) -> Found {
 #[derive(Clone)]
 struct Functions {
     all: Arc<[Function]>,
-    /// Of the other functions why they are none, and what is wrong with these; for people.
+    /// Why other functions are no tools, and what is wrong with these; for people.
     remarks: Arc<[ListingWarning]>,
 }
 

@@ -18,7 +18,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use wasmtime::component::InstancePre;
 
-use super::{Dialect, Entry, Found};
+use super::{Dialect, Entry, Found, reason};
 use crate::json;
 use crate::plugin::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use crate::plugin::error::LoadError;
@@ -188,17 +188,6 @@ impl Server {
     ) -> Result<R, CallError> {
         let conversation = self.conversation(prepared, self.way()?, asked, read);
         checked::any(prepared, conversation, call, Said::result, check).await
-    }
-}
-
-fn reason(error: CallError) -> String {
-    match error {
-        CallError::Guest(GuestError::NotFound) => "not found".into(),
-        CallError::Guest(GuestError::Failed(reason)) => reason,
-        CallError::Guest(GuestError::InvalidInput(input)) => input.reason,
-        CallError::Input(_) => "invalid arguments".into(),
-        CallError::Fault(Fault::BadOutput(why)) => why,
-        CallError::Fault(fault) => fault.code().into(),
     }
 }
 

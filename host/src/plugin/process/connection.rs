@@ -180,7 +180,7 @@ impl Connection {
             protected: (protected.trees.clone(), protected.tops.clone()),
             workers: u64::from(sandbox.runtime.workers()),
             memory: sandbox.runtime.memory.limit(),
-            is_asynchronous: *kind == EngineKind::Asynchronous,
+            engine: *kind,
         };
         // The first call is that for what it links.
         let (_, started) = connection.begin(Waiting::for_host());

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::os::stamp::FolderState;
+use crate::plugin::component::engine::EngineKind;
 use crate::plugin::limits::{Isolation, Limits, TaskLimits};
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::command::CommandSettings;
@@ -60,6 +61,7 @@ records! {
 }
 
 variants! {
+    EngineKind { ; Synchronous = "synchronous", Asynchronous = "asynchronous" }
     Isolation { ; Shared = "shared", Process = "process" }
     Pages { ; Declared = "declared", Granted = "granted", None = "none" }
     Access {

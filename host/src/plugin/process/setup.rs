@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::confined::Confined;
+use crate::plugin::component::engine::EngineKind;
 use crate::plugin::limits::Limits;
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::surface::ListingWarning;
@@ -20,8 +21,7 @@ pub(super) struct Setup {
     pub(super) workers: u64,
     /// Bytes of memory of all its calls.
     pub(super) memory: u64,
-    /// Whether the component has async functions, streams or futures.
-    pub(super) is_asynchronous: bool,
+    pub(super) engine: EngineKind,
 }
 
 /// Limits and grants under which it is called.
@@ -44,7 +44,7 @@ pub(super) struct Listing {
 }
 
 records! {
-    Setup { plugin, digest, confined, protected, workers, memory, is_asynchronous }
+    Setup { plugin, digest, confined, protected, workers, memory, engine }
     Variant { limits, grants, is_of_task }
     Listing { stored, warnings, spoken, long_names }
 }

@@ -25,7 +25,7 @@ use crate::os::signals::Signals;
 use crate::plugin::abi::CallContext;
 use crate::plugin::component::cache::Artifact;
 use crate::plugin::component::compile::Compiler;
-use crate::plugin::component::engine::{self, EngineKind};
+use crate::plugin::component::engine;
 use crate::plugin::component::file::MAX_SIZE;
 use crate::plugin::dialects::linked::Linked;
 use crate::plugin::error::LoadError;
@@ -84,10 +84,7 @@ pub fn run(confined: impl FnOnce() -> Result<(), String>) -> Result<(), String> 
     let server = Arc::new(Server { to, last: AtomicU64::new(0), asked: Mutex::default() });
     let sandbox = Sandbox::new(SandboxSettings {
         compiler: Compiler::InProcess,
-        engine: match setup.is_asynchronous {
-            true => EngineKind::Asynchronous,
-            false => EngineKind::Synchronous,
-        },
+        engine: setup.engine,
         keyvalue: KeyvaluePlace::Server(server.clone()),
         protected: ProtectedFolders { trees: setup.protected.0.clone(), tops: setup.protected.1.clone() },
         memory_budget: setup.memory,

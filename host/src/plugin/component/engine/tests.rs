@@ -1,11 +1,9 @@
 use super::*;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-const KINDS: [EngineKind; 2] = [EngineKind::Synchronous, EngineKind::Asynchronous];
-
 #[test]
 fn no_forbidden_proposal_is_accepted() {
-    for kind in KINDS {
+    for kind in EngineKind::ALL {
         let engine = engine(kind, Allocation::OnDemand).expect("an engine");
         let accepted = engine.get_wasm_features();
         assert!(accepted.contains(WasmFeatures::SIMD | WasmFeatures::BULK_MEMORY));
@@ -26,7 +24,7 @@ fn both_allocators_run_the_same_code() {
         engine.precompile_compatibility_hash().hash(&mut hasher);
         hasher.finish()
     };
-    for kind in KINDS {
+    for kind in EngineKind::ALL {
         assert_eq!(hash(kind, Allocation::OnDemand), hash(kind, Allocation::Pooling { extra: 0 }));
     }
 }
